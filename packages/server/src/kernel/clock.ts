@@ -4,6 +4,7 @@
  */
 
 import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { performance } from "node:perf_hooks";
 
 export interface Clock {
   /** The current moment, to the millisecond. */
@@ -20,3 +21,11 @@ export interface Random {
 export const systemClock: Clock = { now: () => new Date() };
 
 export const systemRandom: Random = { bytes: (size) => randomBytes(size), uuid: () => randomUUIDv7() };
+
+/**
+ * Milliseconds that only ever grow, for measuring how long something took or has been waited for. It says nothing about
+ * what is due, so it need not be moved by tests and is not part of {@link Clock}.
+ */
+export function monotonicMs(): number {
+  return performance.now();
+}

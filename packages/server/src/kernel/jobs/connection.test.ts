@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, test } from "node:test";
+import pg from "pg";
+import { type TestDatabase, testServer } from "../../testing/database.ts";
+import { connectionConfig } from "../database/pool.ts";
+import { lockKey } from "./lease.ts";
+import { type JobContext, noPayload, retryAfter, task } from "./task.ts";
+import { type Bench, jobBench, patienceMs, until } from "./testing/bench.ts";
+import type { Worker } from "./worker.ts";
+
+interface Ports {
+  readonly work: (context: JobContext<unknown>) => Promise<void>;
+}
+
+const workTask = task<Readonly<Record<string, never>>, Ports>("bench.work", {
+  parse: noPayload,
+  retry: retryAfter(),
+  run: (_payload, context) => context.ports.work(context),
+});
+
+const request = { task: workTask, payload: {} };
+
+describe("a lost database connection", { concurrency: true }, () => {
+  test("a short loss disturbs no running job, and later jobs run", async (t) => {
+    const bench = await jobBench(t);
+    const gate = Promise.withResolvers<void>();
+    let begun = 0;
+    const work: Ports["work"] = async ({ signal }) => {
+      begun += 1;
+      await Promise.race([gate.promise, once(signal, "abort")]);
+      signal.throwIfAborted();
+    };
+    const worker = await bench.start({ tasks: [workTask], ports: { work } });
+    await bench.enqueue(request);
+    await until("the job runs", () => begun === 1);
+    await cutConnections(bench.database);
+    await until("the lease is held again", () => isLeaseHeld(bench));
+    gate.resolve();
+    await settled(worker);
+    assert.equal(begun, 1);
+    await bench.enqueue(request);
+    await worker.settle(patienceMs);
+    assert.equal(begun, 2);
+  });
+
+  test("cut again and again under load, the worker does all its jobs", async (t) => {
+    const bench = await jobBench(t);
+    const done = new Set<string>();
+    const work: Ports["work"] = async ({ jobId }) => {
+      await bench.database.app.query("select pg_sleep(0.01)").catch(() => undefined);
+      done.add(jobId);
+    };
+    const ids: (string | undefined)[] = [];
+    for (let index = 0; index < 300; index += 1) ids.push(await bench.enqueue(request));
+    const worker = await bench.start({ tasks: [workTask], ports: { work } });
+    for (let cut = 1; cut <= 5; cut += 1) {
+      await until("some more are done", () => done.size >= cut * 20);
+      await cutConnections(bench.database);
+    }
+    await settled(worker);
+    assert.equal(done.size, ids.length);
+    assert.deepEqual(await bench.jobs(), []);
+  });
+
+  test("a long loss ends the running jobs; when the database is back they run again", async (t) => {
+    const bench = await jobBench(t);
+    const { database } = bench;
+    const aborted = Promise.withResolvers<void>();
+    const attempts: number[] = [];
+    const work: Ports["work"] = async ({ attempt, signal }) => {
+      attempts.push(attempt);
+      if (attempts.length > 1) return;
+      await once(signal, "abort");
+      aborted.resolve();
+      throw new Error("interrupted");
+    };
+    const worker = await bench.start({ tasks: [workTask], ports: { work } });
+    await bench.enqueue(request);
+    await until("the job runs", () => attempts.length === 1);
+    await asAdmin(`alter database ${database.target.database} with allow_connections false`);
+    await cutConnections(database);
+    await aborted.promise;
+    await asAdmin(`alter database ${database.target.database} with allow_connections true`);
+    await settled(worker);
+    assert.deepEqual(attempts, [1, 1]);
+    await bench.enqueue(request);
+    await worker.settle(patienceMs);
+    assert.equal(attempts.length, 3);
+  });
+});
+
+/** Asks until an answer comes: a connection that was cut may be noticed only when it is used. */
+async function settled(worker: Worker): Promise<void> {
+  await until("all jobs are done", () =>
+    worker.settle(patienceMs).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+async function isLeaseHeld(bench: Bench): Promise<boolean> {
+  const { rows } = await bench.database.owner
+    .query(`select from emanet.job_workers where not pg_try_advisory_xact_lock(${lockKey("id")})`)
+    // Its own connection may be one of those that were cut.
+    .catch(() => ({ rows: [] }));
+  return rows.length === 1;
+}
+
+async function cutConnections({ target }: TestDatabase): Promise<void> {
+  await asAdmin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${target.database}'`);
+}
+
+async function asAdmin(sql: string): Promise<void> {
+  const client = new pg.Client(connectionConfig(testServer().admin));
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

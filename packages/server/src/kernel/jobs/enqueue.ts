@@ -1,0 +1,67 @@
+/**
+ * Enqueueing: a job is written by the transaction that needs it, so that both happen or neither. The application role
+ * has no right on the queue; the function `emanet.enqueue_job` (migration 0002) is its only door.
+ */
+
+import type { Clock, Random } from "../clock.ts";
+import type { Task } from "./task.ts";
+
+/** The smallest thing that can enqueue: a `pg` client inside a transaction, or an adapter of one. */
+export interface JobExecutor {
+  query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+}
+
+export interface JobRequest<Payload> {
+  readonly task: Task<Payload, never>;
+  readonly payload: NoInfer<Payload>;
+  /**
+   * Names the work: while a job of this task with this key is unfinished (waiting, running or to be retried), another
+   * one is not made. A running one counts too; where that could miss a change, put the change's id into the key.
+   * Ids only, no personal data.
+   */
+  readonly key?: string;
+  /** Not before this moment of the application's clock; now when absent. */
+  readonly runAt?: Date;
+}
+
+/** The largest mail, text and HTML, in UTF-8. Other jobs point at rows: what is larger belongs in a table. */
+export const maxPayloadBytes = 256 * 1024;
+/** Two UUIDs and a few words. */
+export const maxKeyLength = 200;
+
+/** Writes a job. Returns its id, or undefined where an unfinished job with the same key makes it superfluous. */
+export async function enqueueJob<Payload>(
+  executor: JobExecutor,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  request: JobRequest<Payload>,
+): Promise<string | undefined> {
+  const { task, key } = request;
+  const payload = serialise(task, request.payload);
+  if (key !== undefined && (key.length === 0 || key.length > maxKeyLength)) {
+    throw new RangeError(`job key of ${task.name} must have 1 to ${maxKeyLength} characters`);
+  }
+  const now = clock.now();
+  const id = random.uuid();
+  const { rows } = await executor.query("select emanet.enqueue_job($1, $2, $3, $4, $5, $6) as enqueued", [
+    id,
+    task.name,
+    payload,
+    key ?? null,
+    request.runAt ?? now,
+    now,
+  ]);
+  const [row] = rows as readonly { readonly enqueued: boolean }[];
+  if (row === undefined) throw new Error("emanet.enqueue_job returned no row");
+  return row.enqueued ? id : undefined;
+}
+
+/** Checks what a worker will read, not what the caller holds: JSON may have changed it. */
+function serialise<Payload>(task: Task<Payload, never>, payload: Payload): string {
+  const text = JSON.stringify(payload);
+  if (text === undefined) throw new TypeError(`payload of ${task.name} is not JSON`);
+  if (Buffer.byteLength(text) > maxPayloadBytes) {
+    throw new RangeError(`payload of ${task.name} is larger than ${maxPayloadBytes} bytes`);
+  }
+  task.parse(JSON.parse(text));
+  return text;
+}

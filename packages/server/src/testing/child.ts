@@ -1,0 +1,75 @@
+/**
+ * A program of `testing/programs/` as a process of its own, for tests about what happens between processes: locks,
+ * kills, signals. A program talks to its test in lines on standard output.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import type { Cleanup } from "./database.ts";
+
+/** Far beyond what a start takes on a busy machine; a test that waits longer waits for nothing. */
+const linePatienceMs = 120_000;
+
+export interface Program {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  /** The next line of standard output; throws with what standard error said if the program ends before it. */
+  line(): Promise<string>;
+  /** Kills without warning and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Waits for its end. */
+  exit(): Promise<{ readonly code: number | null; readonly errors: string }>;
+}
+
+export interface ProgramOptions {
+  readonly args?: readonly string[];
+  /** Words before the command, e.g. to run it as another user. */
+  readonly prefix?: readonly string[];
+}
+
+/** Starts `testing/programs/<name>.ts`; killed at the end of the test if it still runs. */
+export function startProgram(cleanup: Cleanup, name: string, options: ProgramOptions = {}): Program {
+  const file = path.join(import.meta.dirname, "programs", `${name}.ts`);
+  const [command = "", ...words] = [
+    ...(options.prefix ?? []),
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    file,
+    ...(options.args ?? []),
+  ];
+  const child = spawn(command, words, { stdio: ["pipe", "pipe", "pipe"] });
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    errors += chunk.toString("utf8");
+  });
+  const ended = once(child, "close") as Promise<[number | null]>;
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  cleanup.after(kill);
+  return {
+    process: child,
+    pid: child.pid ?? 0,
+    async line() {
+      const next = await withDeadline(lines.next(), `${name} said nothing. ${errors}`);
+      if (!next.done) return next.value;
+      throw new Error(`${name} ended with ${(await ended)[0]}. ${errors}`);
+    },
+    kill,
+    exit: async () => ({ code: (await withDeadline(ended, `${name} did not end. ${errors}`))[0], errors }),
+  };
+}
+
+async function withDeadline<T>(work: Promise<T>, message: string): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(message)), linePatienceMs);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

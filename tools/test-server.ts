@@ -1,0 +1,69 @@
+/**
+ * A PostgreSQL server for one run of the tests or the generators: in a temporary folder, with a migrated *template*
+ * that databases are copied from, gone afterwards. `EMANET_TEST_PG_BIN` names the folder of another server's programs
+ * (e.g. `/usr/lib/postgresql/15/bin`), to run the tests on an older PostgreSQL.
+ */
+
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { systemClock } from "../packages/server/src/kernel/clock.ts";
+import { migrate } from "../packages/server/src/kernel/database/migrate.ts";
+import { openPools } from "../packages/server/src/kernel/database/pool.ts";
+import { migrateJobs } from "../packages/server/src/kernel/jobs/migrate.ts";
+import { createLog } from "../packages/server/src/kernel/log.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "../packages/server/src/kernel/postgres/embedded.ts";
+import type { TestServer } from "../packages/server/src/testing/database.ts";
+
+/** Several test files at a time, each with its pools. */
+const maxConnections = 200;
+
+const log = createLog({ level: "warn", clock: systemClock, write: (line) => process.stderr.write(line) });
+
+export interface RunningTestServer {
+  readonly server: TestServer;
+  /** For the temporary files of the run; removed with everything in it. */
+  readonly temporary: string;
+  stop(): Promise<void>;
+}
+
+export async function startTestServer(): Promise<RunningTestServer> {
+  const folder = await mkdtemp(path.join(tmpdir(), "emanet-test-"));
+  const binaries = process.env.EMANET_TEST_PG_BIN || undefined;
+  let postgres: EmbeddedPostgres | undefined;
+  const stop = async () => {
+    await postgres?.stop();
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  };
+  try {
+    postgres = await startEmbeddedPostgres({ folder, log, binaries, durable: false, maxConnections });
+    const { admin, connection } = postgres;
+    await migrateTemplate(connection);
+    const server = { admin, owner: connection.user, template: connection.database };
+    return { server, temporary: await makeTemporary(folder), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Like /tmp: tests run programs as other users, too. A short name, because sockets are made in it. */
+async function makeTemporary(folder: string): Promise<string> {
+  const temporary = path.join(folder, "t");
+  await mkdir(temporary);
+  await chmod(folder, 0o711);
+  await chmod(temporary, 0o1777);
+  return temporary;
+}
+
+/** The service's own database is the template: the one place where migrations run as they do for an operator. */
+async function migrateTemplate(target: EmbeddedPostgres["connection"]): Promise<void> {
+  const pools = await openPools({ target, log });
+  try {
+    await migrate({ owner: pools.owner, log });
+    await migrateJobs({ owner: pools.owner, log });
+  } finally {
+    // A database with a connection cannot be copied.
+    await pools.close();
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Ends a test file that does not end. Node's own time limit fails a test, but a file whose process lives on (a handle
+ * left open, an endless loop) would hold up the run for ever. `tools/test.ts` loads this module into every test file.
+ *
+ * It counts in a thread of its own, which goes on while the file's own thread is stuck.
+ */
+
+import path from "node:path";
+import { Worker } from "node:worker_threads";
+
+/** Seconds that a test file may take. */
+export const fileTimeoutVariable = "EMANET_TEST_FILE_TIMEOUT";
+
+/** After the tests' own time limit: for their clean-up, and for the runner to hear which test it was. */
+const graceMs = 5_000;
+
+const seconds = Number(process.env[fileTimeoutVariable]);
+// Node sets this in the processes of test files, not in the runner's own, which loads this module too.
+if (process.env.NODE_TEST_CONTEXT !== undefined && seconds > 0) watch(seconds);
+
+function watch(limitSeconds: number): void {
+  const message = `${path.basename(process.argv[1] ?? "")} did not end within ${limitSeconds} s; killed\n`;
+  const watchdog = `
+    setTimeout(() => {
+      require("node:fs").writeSync(2, ${JSON.stringify(message)});
+      process.kill(process.pid, "SIGKILL");
+    }, ${limitSeconds * 1000 + graceMs});`;
+  new Worker(watchdog, { eval: true }).unref();
+}

@@ -1,0 +1,142 @@
+/**
+ * `npm test`: every test of the repository on one PostgreSQL server, started for the run.
+ *
+ *   npm test                                     all tests
+ *   npm test -- packages/server/src/kernel       the tests below a folder, or in a file
+ *   npm test -- --test-name-pattern=lock         options of Node's test runner pass through
+ *   npm test -- --file-timeout=60                seconds that a test file may take
+ *   npm run test:heavy                           the long versions of the same tests
+ *
+ * The runner's own summary is the last thing printed, and its status is ours.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, statSync } from "node:fs";
+import { availableParallelism, constants } from "node:os";
+import path from "node:path";
+import { testServerVariable } from "../packages/server/src/testing/database.ts";
+import { heavyVariable } from "../packages/server/src/testing/scale.ts";
+import { startTestServer } from "./test-server.ts";
+import { fileTimeoutVariable } from "./test-watchdog.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+const everyTest = [
+  "packages/*/src/**/*.test.ts",
+  "packages/*/test/**/*.test.ts",
+  "tools/**/*.test.ts",
+  "tests/**/*.test.ts",
+];
+
+/** No file may hold up the run for longer. Ordinary files take seconds; a heavy one may take most of an hour. */
+const fileTimeoutSeconds = 5 * 60;
+const heavyFileTimeoutSeconds = 60 * 60;
+
+/** Test files mostly wait for a server, a disk or a child process, so one more than there are cores keeps these busy. */
+const concurrency = availableParallelism() + 1;
+
+/** What an interrupted runner gets to print its summary before its whole group is killed. */
+const interruptGraceMs = 5_000;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  const { heavy, timeoutSeconds, options, files } = readArguments(args);
+  // An interrupt ends the runner; we end when it has ended and the server is gone.
+  const interrupt = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => interrupt.abort(signal));
+  }
+  const { server, temporary, stop } = await startTestServer();
+  try {
+    const environment = {
+      [testServerVariable]: JSON.stringify(server),
+      [heavyVariable]: heavy ? "1" : "0",
+      [fileTimeoutVariable]: String(timeoutSeconds),
+      // What killed processes leave behind goes with the run.
+      TMPDIR: temporary,
+    };
+    return await runTests([...runnerOptions(timeoutSeconds), ...options, ...files], environment, interrupt.signal);
+  } finally {
+    await stop();
+  }
+}
+
+function readArguments(args: readonly string[]) {
+  const timeoutOption = "--file-timeout=";
+  const heavy = args.includes("--heavy");
+  const timeout = args.find((arg) => arg.startsWith(timeoutOption))?.slice(timeoutOption.length);
+  const own = (arg: string) => arg === "--heavy" || arg.startsWith(timeoutOption);
+  return {
+    heavy,
+    timeoutSeconds: Number(timeout ?? (heavy ? heavyFileTimeoutSeconds : fileTimeoutSeconds)),
+    options: args.filter((arg) => arg.startsWith("--") && !own(arg)),
+    files: findTests(args.filter((arg) => !arg.startsWith("--"))),
+  };
+}
+
+function findTests(places: readonly string[]): readonly string[] {
+  const patterns = places.length === 0 ? everyTest : places.map(patternOf);
+  const files = globSync(patterns, { cwd: root, exclude: (name) => name === "node_modules" }).sort();
+  if (files.length > 0) return files;
+  console.error(`emanet: no test file in ${places.join(", ") || root}`);
+  process.exit(1);
+}
+
+function patternOf(place: string): string {
+  const file = path.relative(root, path.resolve(place));
+  return statSync(path.join(root, file), { throwIfNoEntry: false })?.isDirectory()
+    ? path.join(file, "**/*.test.ts")
+    : file;
+}
+
+function runnerOptions(timeoutSeconds: number): readonly string[] {
+  return [
+    "--disable-warning=ExperimentalWarning",
+    `--import=${path.join(import.meta.dirname, "test-watchdog.ts")}`,
+    "--test",
+    "--test-reporter=spec",
+    `--test-concurrency=${concurrency}`,
+    // Fails a test that hangs, by name; the watchdog ends a file that does not end by itself after that.
+    `--test-timeout=${timeoutSeconds * 1000}`,
+  ];
+}
+
+async function runTests(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  interrupted: AbortSignal,
+): Promise<number> {
+  if (interrupted.aborted) return statusOf(interrupted.reason);
+  const runner = spawn(process.execPath, args, {
+    cwd: root,
+    // Without that variable of Node's own: inside a test it makes a runner run nothing and report success.
+    env: { ...process.env, ...environment, NODE_TEST_CONTEXT: undefined },
+    stdio: ["ignore", "inherit", "inherit"],
+    // A process group of its own, so that an interrupt reaches it once and every test file with it.
+    detached: true,
+  });
+  interrupted.addEventListener("abort", () => {
+    signalGroup(runner.pid, interrupted.reason);
+    setTimeout(signalGroup, interruptGraceMs, runner.pid, "SIGKILL").unref();
+  });
+  const [code, signal] = (await once(runner, "exit")) as [number | null, NodeJS.Signals | null];
+  // Nothing that a test file left behind may outlive the run.
+  signalGroup(runner.pid, "SIGKILL");
+  return interrupted.aborted ? statusOf(interrupted.reason) : (code ?? statusOf(signal ?? "SIGKILL"));
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    // The whole group has ended already.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+function statusOf(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}

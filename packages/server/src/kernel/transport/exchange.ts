@@ -1,0 +1,150 @@
+/**
+ * One request and its answer, from the end of the header to the last byte, over either version of HTTP.
+ *
+ * An exchange ends when the answer is sent or the client is gone. Until then two things are watched:
+ * - the body: while the application waits for it, it must make progress, else the answer is 408;
+ * - the answer: while bytes of it are waiting, the client must take some, else the exchange is cut.
+ * An answer may come before the whole body has. Over HTTP/2 the stream is then reset with NO_ERROR, which tells the
+ * client to stop (RFC 9113, section 8.1); over HTTP/1.1 see `http1-connection.ts`.
+ */
+
+import { ServerResponse } from "node:http";
+import { constants, type Http2ServerResponse } from "node:http2";
+import type { Http1Connection } from "./http1-connection.ts";
+import type { TransportLimits } from "./limits.ts";
+import { framing, type ParserProblem } from "./parser-problem.ts";
+import { TrackedHttp1Request, TrackedHttp2Request } from "./request-body.ts";
+
+/** What both kinds of response have; their overloads do not unite by themselves. */
+interface AnyResponse {
+  writeHead(status: number, headers: Record<string, string>): unknown;
+  end(body: string): unknown;
+}
+
+/** The two shapes of an exchange. */
+export type ExchangePair =
+  | {
+      readonly version: 1;
+      readonly request: TrackedHttp1Request;
+      readonly response: ServerResponse;
+      readonly connection: Http1Connection;
+    }
+  | { readonly version: 2; readonly request: TrackedHttp2Request; readonly response: Http2ServerResponse };
+
+/** Sorts what Node's servers emit; `connectionOf` finds the connection of an HTTP/1.1 request. */
+export function pairOf(
+  request: unknown,
+  response: unknown,
+  connectionOf: (request: TrackedHttp1Request) => Http1Connection | undefined,
+): ExchangePair | null {
+  if (request instanceof TrackedHttp2Request) {
+    return { version: 2, request, response: response as Http2ServerResponse };
+  }
+  if (!(request instanceof TrackedHttp1Request) || !(response instanceof ServerResponse)) return null;
+  const connection = connectionOf(request);
+  return connection === undefined ? null : { version: 1, request, response, connection };
+}
+
+export class Exchange {
+  readonly pair: ExchangePair;
+  readonly #limits: TransportLimits;
+  readonly #onEnd: () => void;
+  readonly #stall: NodeJS.Timeout;
+  #ended = false;
+
+  constructor(pair: ExchangePair, limits: TransportLimits, onEnd: () => void) {
+    this.pair = pair;
+    this.#limits = limits;
+    this.#onEnd = onEnd;
+    this.#stall = this.#watchAnswer();
+    if (pair.version === 1) {
+      pair.connection.begin(pair.request, pair.response);
+      pair.response.once("close", () => this.#end());
+    } else {
+      pair.request.stream.once("close", () => this.#end());
+      this.#resetWhenAnswered(pair.request);
+    }
+  }
+
+  /** Watches the body's progress; `problem` is the answer when there is none. */
+  watchBody(problem: () => ParserProblem): void {
+    const { request, response } = this.pair;
+    request.bodyProgress.watch({
+      windowBytes: this.#limits.bodyWindowBytes,
+      windowMs: this.#limits.bodyWindowMs,
+      onTooSlow: () => (response.headersSent ? this.cut() : this.answer(problem())),
+    });
+  }
+
+  /** Answers instead of the application; over HTTP/1.1 the connection ends with it. */
+  answer(problem: ParserProblem): void {
+    this.closeAfter();
+    const response: AnyResponse = this.pair.response;
+    response.writeHead(problem.status, { ...problem.headers, ...framing(problem) });
+    response.end(problem.body);
+  }
+
+  /** Sends 100 (Continue) when the application first asks for the body, unless it has answered by then. */
+  continueWhenRead(): void {
+    const { request, response } = this.pair;
+    request.bodyProgress.onFirstAsk = () => {
+      if (!response.headersSent) response.writeContinue();
+    };
+  }
+
+  /** Tells an HTTP/1.1 client that the connection ends with this answer; too late when the answer has begun. */
+  closeAfter(): void {
+    if (this.pair.version === 1) this.pair.response.shouldKeepAlive = false;
+  }
+
+  /** Ends it at once, answered or not. */
+  cut(): void {
+    const { pair } = this;
+    if (pair.version === 1) pair.connection.socket.destroy();
+    else pair.request.stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  /** Body bytes that arrived and were not read. */
+  get unreadBytes(): number {
+    const { pair } = this;
+    return pair.request.readableLength + (pair.version === 2 ? pair.request.stream.readableLength : 0);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearInterval(this.#stall);
+    this.pair.request.bodyProgress.stop();
+    if (this.pair.version === 1) this.pair.connection.finish(this.pair.response);
+    this.#onEnd();
+  }
+
+  /** Blocked: the application may not or will not write more. Then a buffer that does not get shorter is a stall. */
+  #watchAnswer(): NodeJS.Timeout {
+    const { response } = this.pair;
+    let blockedLength: number | null = null;
+    response.on("drain", () => {
+      blockedLength = null;
+    });
+    const look = (): void => {
+      const isBlocked = response.writableNeedDrain || response.writableEnded;
+      const length = isBlocked && response.writableLength > 0 ? response.writableLength : null;
+      if (length !== null && blockedLength !== null && length >= blockedLength) this.cut();
+      blockedLength = length;
+    };
+    return setInterval(look, this.#limits.responseStallMs).unref();
+  }
+
+  #resetWhenAnswered({ stream }: TrackedHttp2Request): void {
+    const reset = (): void => {
+      const isBodyComing = !stream.closed && stream.headersSent && stream.state.remoteClose !== 1;
+      if (isBodyComing) stream.close(constants.NGHTTP2_NO_ERROR);
+    };
+    // The end of the answer is on its way once its trailers have been asked for and (by Node) sent …
+    stream.once("wantTrailers", reset);
+    // … and an answer without a body ends with its header.
+    stream.once("finish", () => {
+      setImmediate(() => !stream.destroyed && stream.state.localClose === 1 && reset());
+    });
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * What a request must satisfy before the application sees it. Node's parsers have refused what is not HTTP at all;
+ * this is for what they let through and two parties could read in two ways (request smuggling).
+ */
+
+import type { IncomingHttpHeaders } from "node:http";
+
+/** The parts of a request that are looked at; both versions of HTTP have them. */
+export interface RequestHead {
+  readonly method?: string | undefined;
+  readonly httpVersion: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+}
+
+export type HeadProblem = "malformed_request" | "headers_too_large";
+
+/** Headers of which a second one would be dropped silently, while a proxy in front may have read that one. */
+const singleHeaders = new Set([
+  "authorization",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "transfer-encoding",
+]);
+
+/** Null when the head is in order. */
+export function headProblem(head: RequestHead, headerCountMax: number): HeadProblem | null {
+  if (head.rawHeaders.length / 2 > headerCountMax) return "headers_too_large";
+  if (hasRepeatedHeader(head.rawHeaders)) return "malformed_request";
+  if (head.httpVersion === "2.0") return null;
+  // Node's parser still lets HTTP/0.9 pass.
+  if (head.httpVersion !== "1.0" && head.httpVersion !== "1.1") return "malformed_request";
+  // RFC 9112, section 3.2: no Host, no request.
+  if (head.httpVersion === "1.1" && head.headers.host === undefined) return "malformed_request";
+  return isFramingClear(head) ? null : "malformed_request";
+}
+
+/**
+ * The path and query of an absolute-form target (`GET https://host/path`), which RFC 9112 obliges servers to accept.
+ * The host in it is ignored like `Host`: nothing here depends on the name a client uses.
+ */
+export function originForm(target: string): string {
+  const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];
+  if (authority === undefined) return target;
+  const rest = target.slice(authority.length);
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function hasRepeatedHeader(rawHeaders: readonly string[]): boolean {
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? "";
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) return true;
+    seen.add(name);
+  }
+  return false;
+}
+
+/** Only plain chunking is decoded, and only HTTP/1.1 has it (RFC 9112, section 6.1). */
+function isFramingClear(head: RequestHead): boolean {
+  const coding = head.headers["transfer-encoding"];
+  if (coding === undefined) return true;
+  return head.httpVersion === "1.1" && coding.toLowerCase() === "chunked";
+}

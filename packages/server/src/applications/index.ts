@@ -1,0 +1,10 @@
+/**
+ * Applications to become a customer. Owns the table `applications`, which belongs to no account (scope `platform`).
+ *
+ * States: `submitted` → `under_review` → `approved` | `rejected`; `submitted` and `under_review` → `withdrawn`.
+ *
+ * Invariants: a duplicate e-mail is stored, answered and announced like a first one, so that nobody can find out who
+ * has applied; personal data is in the row alone, never in the audit trail or in mail to staff.
+ */
+
+export { applicationKinds, applicationStates, packages } from "./shapes.ts";

@@ -1,0 +1,68 @@
+/** What an application looks like from outside. */
+
+import { closed, oneOf, type Static, Type, text, uuid } from "../kernel/http/schema.ts";
+
+export const applicationKinds = ["accounting_office", "company"] as const;
+export const packages = ["starter", "professional", "accountant", "corporate"] as const;
+export const applicationStates = ["submitted", "under_review", "approved", "rejected", "withdrawn"] as const;
+
+/** No control characters: names go into mails and lists. */
+const oneLine = "^[^\\u0000-\\u001f\\u007f]+$";
+
+/** Line breaks and tabs are part of a note. */
+const manyLines = "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]+$";
+
+export const newApplication = closed(
+  {
+    kind: oneOf(applicationKinds, "Who applies."),
+    full_name: text(200, { pattern: oneLine, description: "Name of the person who applies." }),
+    email: Type.String({ format: "email", minLength: 6, maxLength: 254, description: "Where we write to." }),
+    phone: text(24, {
+      minLength: 10,
+      pattern: "^\\+?[0-9 ().-]+$",
+      description: "Turkish mobile: `05…`, `5…`, `90…` or `+90…`.",
+    }),
+    company_name: text(200, { pattern: oneLine, description: "Name of the office or company." }),
+    tax_id: Type.String({
+      minLength: 10,
+      maxLength: 11,
+      pattern: "^[0-9]{10,11}$",
+      description: "VKN (10 digits) or TCKN (11 digits), with right check digits.",
+    }),
+    package: oneOf(packages, "The package that is wanted."),
+    note: Type.Optional(text(2000, { pattern: manyLines, description: "Anything we should know." })),
+    consents: closed({
+      terms: Type.Boolean({ description: "The terms of service are accepted; must be true." }),
+      privacy: Type.Boolean({ description: "The privacy notice (KVKK) was read; must be true." }),
+      marketing: Type.Optional(Type.Boolean({ description: "News by e-mail is welcome." })),
+    }),
+  },
+  {
+    title: "NewApplication",
+    examples: [
+      {
+        kind: "accounting_office",
+        full_name: "Ayşe Örnek",
+        email: "ayse@ornek.example",
+        phone: "0532 000 00 00",
+        company_name: "Örnek Mali Müşavirlik",
+        tax_id: "1234567808",
+        package: "accountant",
+        consents: { terms: true, privacy: true, marketing: false },
+      },
+    ],
+  },
+);
+
+export type NewApplication = Static<typeof newApplication>;
+
+export const applicationAccepted = closed(
+  {
+    id: uuid("The application's number."),
+    status: oneOf(applicationStates, "Where it stands."),
+  },
+  {
+    title: "ApplicationAccepted",
+    examples: [{ id: "0199c0de-0000-7000-8000-000000000001", status: "submitted" }],
+  },
+);

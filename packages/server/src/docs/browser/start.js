@@ -1,0 +1,18 @@
+// Runs in the browser, on /docs: shows the service's own document with Swagger UI.
+
+window.SwaggerUIBundle({
+  url: "/docs/json",
+  dom_id: "#docs",
+  presets: [window.SwaggerUIBundle.presets.apis],
+  // Without the top bar, in which a visitor could load somebody else's document under our name.
+  layout: "BaseLayout",
+  // The default sends the document to a validator on the Internet.
+  validatorUrl: null,
+  deepLinking: true,
+  displayOperationId: true,
+  displayRequestDuration: true,
+  docExpansion: "list",
+  defaultModelsExpandDepth: 0,
+  // A token that was pasted here is gone with the tab.
+  persistAuthorization: false,
+});

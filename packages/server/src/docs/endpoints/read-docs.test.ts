@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { parse } from "yaml";
+import { apiDocument } from "../../endpoints.ts";
+import { problemCodes } from "../../kernel/problems.ts";
+import { openBrowser, openPage } from "../../testing/browser.ts";
+import { needs } from "../../testing/needs.ts";
+import { startTestService } from "../../testing/running.ts";
+
+const service = await startTestService({ after });
+
+test("/docs/json and /docs/yaml are the document of the code, over HTTP/1.1 and HTTP/2, readable from any origin", async () => {
+  for (const http2 of [false, true]) {
+    const json = await service.send("GET", "/docs/json", { http2 });
+    const yaml = await service.send("GET", "/docs/yaml", { http2 });
+    assert.deepEqual(JSON.parse(json.body.toString()), apiDocument());
+    assert.deepEqual(parse(yaml.body.toString()), apiDocument());
+    assert.equal(json.headers["access-control-allow-origin"], "*");
+  }
+});
+
+test("an ETag that the client has gets 304 and no body", async () => {
+  for (const path of ["/docs", "/docs/json", "/docs/yaml", "/docs/errors"]) {
+    const first = await service.send("GET", path);
+    const again = await service.send("GET", path, { headers: { "if-none-match": first.headers.etag ?? "" } });
+    assert.deepEqual([first.status, again.status, again.body.length], [200, 304, 0]);
+    assert.equal(again.headers.etag, first.headers.etag);
+  }
+});
+
+test("every error code has a page, and what has none is a 404 problem", async () => {
+  for (const code of problemCodes) assert.equal((await service.send("GET", `/docs/errors/${code}`)).status, 200, code);
+  for (const path of ["/docs/errors/no_such_code", "/docs/errors/constructor", "/docs/assets/no.js"]) {
+    assert.equal((await service.send("GET", path)).json?.code, "not_found", path);
+  }
+});
+
+test("in a browser /docs renders without an error or a foreign request, and try-it shows the service's own answer", async (t) => {
+  const executable = needs(t, "chromium");
+  if (executable === undefined) return;
+  const browser = await openBrowser(t, executable);
+  const { page, misdeeds } = await openPage(browser, service.url);
+  await page.goto(`${service.url}/docs`);
+  await page.getByRole("heading", { name: "Emanet API" }).waitFor();
+  await page.locator(".opblock-summary-control", { hasText: "/applications" }).click();
+  await page.getByRole("button", { name: "Try it out" }).click();
+  await page.getByRole("button", { name: "Execute" }).click();
+  await page.locator(".live-responses-table .response-col_status", { hasText: "202" }).waitFor();
+  await page.locator(".live-responses-table", { hasText: "submitted" }).first().waitFor();
+  assert.deepEqual(misdeeds, { complaints: [], foreign: [], failed: [] });
+});

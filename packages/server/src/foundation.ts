@@ -1,0 +1,32 @@
+/** The parts that every other part of a running service stands on; laid by `start.ts`. */
+
+import type { Config } from "./config.ts";
+import type { Clock, Random } from "./kernel/clock.ts";
+import type { DataFolder } from "./kernel/data-folder.ts";
+import type { Pools } from "./kernel/database/pool.ts";
+import type { ErrorReports } from "./kernel/error-reports.ts";
+import type { Endpoint } from "./kernel/http/endpoint.ts";
+import type { Log } from "./kernel/log.ts";
+import type { Metrics } from "./kernel/metrics.ts";
+import type { Authenticator } from "./kernel/principal.ts";
+import type { Secrets } from "./kernel/secrets.ts";
+import type { Transactions } from "./kernel/tx.ts";
+import type { MessagePorts } from "./messages/index.ts";
+
+export interface Foundation {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly folder: DataFolder;
+  readonly pools: Pools;
+  readonly metrics: Metrics;
+  readonly reports: ErrorReports;
+  readonly secrets: Secrets;
+  readonly transactions: Transactions;
+  readonly messages: MessagePorts;
+  readonly authenticator: Authenticator;
+  readonly endpoints: readonly Endpoint[];
+  /** Registers how to undo a part; parts are undone in reverse order. */
+  readonly onStop: (undo: () => Promise<unknown>) => void;
+}

@@ -1,0 +1,26 @@
+/** `GET /health/ready`: requests will be served. */
+
+import { sql } from "kysely";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { health } from "../shapes.ts";
+
+/** Load balancers ask every few seconds and take a slow answer for a no. */
+const readyDeadlineMs = 3_000;
+
+export const checkReady = endpoint(
+  {
+    id: "health.ready",
+    method: "GET",
+    path: "/health/ready",
+    tag: "health",
+    summary: "Can requests be served?",
+    description: "Asks the database. 503 `unavailable` while it cannot be reached.",
+    access: { kind: "public" },
+    replies: { 200: { description: "Requests are served.", body: health } },
+    deadlineMs: readyDeadlineMs,
+  },
+  async (ctx) => {
+    await ctx.tx({ kind: "platform" }, (tx) => sql`select 1`.execute(tx.db));
+    return { status: 200, body: { status: "ok" } };
+  },
+);

@@ -1,0 +1,118 @@
+/**
+ * What goes back over the wire: replies as their spec says, problems as the catalogue says. Nothing leaves that the
+ * spec does not declare; a reply or a code that it lacks is our mistake and becomes `internal_error`.
+ */
+
+import { catalogue, type Language, type Problem, type ProblemCode } from "../problems.ts";
+import { etagOf, noneMatch } from "./conditional.ts";
+import type { EndpointSpec, Reply } from "./endpoint.ts";
+import { type Validator, validator } from "./validate.ts";
+
+/** A whole answer. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Where and for whom a problem is written. */
+export interface ProblemSetting {
+  readonly requestId: string;
+  readonly language: Language;
+  readonly publicUrl: string;
+}
+
+export const problemMediaType = "application/problem+json; charset=utf-8";
+const jsonMediaType = "application/json; charset=utf-8";
+
+/** A problem as a reply, in the form that is sent and that idempotency records. */
+export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
+  const { status, title, detail } = catalogue[problem.code];
+  const { language, requestId } = setting;
+  return {
+    status,
+    headers: {
+      "Content-Type": problemMediaType,
+      "Content-Language": language,
+      "Cache-Control": "no-store",
+      ...challenge(problem.code),
+      ...problem.extras.headers,
+    },
+    body: {
+      type: `${setting.publicUrl}/docs/errors/${problem.code}`,
+      title: title[language],
+      status,
+      code: problem.code,
+      detail: detail[language],
+      instance: `urn:uuid:${requestId}`,
+      request_id: requestId,
+      ...(problem.extras.errors && { errors: problem.extras.errors }),
+      ...problem.extras.members,
+    },
+  };
+}
+
+/** RFC 6750: a 401 says how to sign in, and what was wrong with the token that was sent. */
+function challenge(code: ProblemCode): Record<string, string> {
+  if (catalogue[code].status !== 401 && code !== "insufficient_scope") return {};
+  const tokenWasWrong = code === "invalid_token" || code === "token_expired";
+  const error = tokenWasWrong ? ', error="invalid_token"' : code === "insufficient_scope" ? `, error="${code}"` : "";
+  return { "WWW-Authenticate": `Bearer realm="emanet"${error}` };
+}
+
+/** Checks a reply against its spec and turns it into bytes; a GET that the client already has becomes 304. */
+export type Answerer = (reply: Reply, ifNoneMatch: string | undefined) => Answer;
+
+/** Compiles the reply schemas of an endpoint. */
+export function answerer(spec: EndpointSpec): Answerer {
+  const validators = new Map<number, Validator>();
+  for (const [status, reply] of Object.entries(spec.replies)) {
+    if ("body" in reply) validators.set(Number(status), validator(reply.body, "/reply"));
+  }
+  return (reply, ifNoneMatch) => {
+    if (isProblem(reply)) return encodeReply(reply);
+    const declared = spec.replies[reply.status];
+    if (declared === undefined) throw new Error(`${spec.id} answered ${reply.status}, which its spec does not declare`);
+    const findings = validators.get(reply.status)?.(reply.body, "en") ?? [];
+    if (findings.length > 0) {
+      const where = findings.map((finding) => `${finding.pointer} ${finding.code}`).join(", ");
+      throw new Error(`${spec.id} answered a body that its spec does not allow: ${where}`);
+    }
+    const answer = encodeReply(reply, "content" in declared ? declared.content[0] : jsonMediaType);
+    return spec.method === "GET" && reply.status === 200 ? conditional(answer, reply, ifNoneMatch) : answer;
+  };
+}
+
+function isProblem(reply: Reply): boolean {
+  return reply.headers?.["Content-Type"] === problemMediaType;
+}
+
+/** Turns a reply into bytes as it is; for problems, whose form the catalogue guarantees. */
+export function encodeReply(reply: Reply, mediaType: string = problemMediaType): Answer {
+  const { body } = reply;
+  const empty = body === undefined;
+  const bytes = empty ? "" : typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return {
+    status: reply.status,
+    headers: {
+      "cache-control": "no-store",
+      ...(empty ? {} : { "content-type": mediaType }),
+      ...lowerCase(reply.headers),
+    },
+    body:
+      typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  };
+}
+
+function conditional(answer: Answer, reply: Reply, ifNoneMatch: string | undefined): Answer {
+  const own = lowerCase(reply.headers);
+  const etag = own.etag ?? etagOf(reply.body);
+  const headers = { "cache-control": "private, no-cache", ...own, etag };
+  if (noneMatch(ifNoneMatch, etag)) return { status: 304, headers, body: Buffer.alloc(0) };
+  return { ...answer, headers: { ...answer.headers, ...headers } };
+}
+
+/** One spelling per name, so that a reply's own header replaces the standard one instead of standing beside it. */
+function lowerCase(headers: Reply["headers"] = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

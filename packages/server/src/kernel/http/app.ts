@@ -1,0 +1,210 @@
+/**
+ * The application on top of the transport: Fastify routes every spelling of every endpoint to its pipeline and writes
+ * the answer. Fastify parses no body, validates nothing and serialises nothing here; addresses that do not exist,
+ * methods that an address does not know and requests that the router cannot read go through the same stages and get
+ * their answer from the catalogue, with request id and rate headers like any other.
+ */
+
+import type { ServerResponse } from "node:http";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { Problem } from "../problems.ts";
+import type { Transport } from "../transport/server.ts";
+import type { Answer } from "./answer.ts";
+import type { Endpoint, EndpointSpec } from "./endpoint.ts";
+import { type Exchange, openExchange, rateHeaders } from "./exchange.ts";
+import type { HttpKernel } from "./kernel.ts";
+import { failed, type Pipeline, pipeline } from "./pipeline.ts";
+
+/** A path of 4096 bytes, each byte percent-encoded. */
+const maxParamLength = 3 * 4096;
+
+const methods = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"] as const;
+
+/** Builds the application; it does not listen yet. */
+export function createApp(
+  kernel: HttpKernel,
+  endpoints: readonly Endpoint[],
+  serverFactory: Transport["serverFactory"],
+): FastifyInstance {
+  const app = Fastify({
+    serverFactory,
+    logger: false,
+    requestIdHeader: false,
+    exposeHeadRoutes: true,
+    // The transport drains connections; refusing by itself, Fastify would answer outside the catalogue.
+    return503OnClosing: false,
+    forceCloseConnections: false,
+    routerOptions: { maxParamLength, querystringParser: () => ({}) },
+    frameworkErrors: (_error, request, reply) => void refuse(kernel, request, reply, new Problem("malformed_request")),
+  });
+  // To Fastify no request has a body, so it neither reads one nor judges its headers: the pipeline does, after 401,
+  // 413 and 429, which come before the client has sent it.
+  for (const method of ["DELETE", "OPTIONS", "PATCH", "POST", "PUT", "QUERY"]) {
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+  const known = knownMethods(endpoints);
+  const notFound = (request: FastifyRequest) => unknownMethod(known, request.url) ?? missing(request.url);
+  app.setNotFoundHandler((request, reply) => refuse(kernel, request, reply, notFound(request)));
+  // A word over HTTP/2 that is no method of Node's finds not even the handler above.
+  app.setErrorHandler((error, request, reply) =>
+    refuse(kernel, request, reply, isNotFound(error) ? notFound(request) : error),
+  );
+  for (const endpoint of endpoints) addRoutes(app, kernel, endpoint);
+  addOtherMethods(app, kernel, known);
+  return app;
+}
+
+function addRoutes(app: FastifyInstance, kernel: HttpKernel, endpoint: Endpoint): void {
+  const run = pipeline(kernel, endpoint);
+  for (const path of spellings(endpoint.spec)) {
+    app.route({
+      method: endpoint.spec.method,
+      url: routerPath(path),
+      handler: (request, reply) => serve(kernel, request, reply, endpoint, run),
+    });
+  }
+}
+
+/** The methods of every address, as the router writes it. */
+type KnownMethods = ReadonlyMap<string, ReadonlySet<string>>;
+
+function knownMethods(endpoints: readonly Endpoint[]): KnownMethods {
+  const known = new Map<string, Set<string>>();
+  for (const { spec } of endpoints) {
+    for (const path of spellings(spec)) {
+      const allowed = known.get(routerPath(path)) ?? new Set();
+      known.set(routerPath(path), allowed.add(spec.method));
+      if (spec.method === "GET") allowed.add("HEAD");
+    }
+  }
+  return known;
+}
+
+/** An address that exists answers every method: 405 with what it knows. */
+function addOtherMethods(app: FastifyInstance, kernel: HttpKernel, known: KnownMethods): void {
+  for (const [url, allowed] of known) {
+    const others = methods.filter((method) => !allowed.has(method));
+    const problem = methodNotAllowed(allowed);
+    app.route({ method: others, url, handler: (request, reply) => refuse(kernel, request, reply, problem) });
+  }
+}
+
+/** Methods that the router has never heard of (PROPFIND, or any word over HTTP/2) end where no route is found. */
+function unknownMethod(known: KnownMethods, url: string): Problem | null {
+  const [path = ""] = url.split(/[?#]/);
+  const parts = path.split("/");
+  const matches = (route: string) => {
+    const expected = route.split("/");
+    return expected.length === parts.length && expected.every((one, at) => one.startsWith(":") || one === parts[at]);
+  };
+  const found = known.get(path) ?? known.entries().find(([route]) => matches(route))?.[1];
+  return found === undefined ? null : methodNotAllowed(found);
+}
+
+function methodNotAllowed(allowed: ReadonlySet<string>): Problem {
+  return new Problem("method_not_allowed", { headers: { Allow: [...allowed].sort().join(", ") } });
+}
+
+function spellings(spec: EndpointSpec): string[] {
+  return [spec.path, ...(spec.aliases ?? [])];
+}
+
+/** `/v1/things/{id}` as the router writes it. */
+function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+async function serve(
+  kernel: HttpKernel,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: Endpoint,
+  run: Pipeline,
+): Promise<void> {
+  const exchange = await begin(kernel, request, reply, endpoint);
+  const [, ...query] = request.url.split("?");
+  const gone = goneSignal(reply.raw);
+  send(
+    reply,
+    exchange,
+    await run(exchange, { raw: request.raw, params: request.params, query: query.join("?"), gone }),
+  );
+}
+
+/** Answers with a problem outside any endpoint. */
+async function refuse(
+  kernel: HttpKernel,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: unknown,
+): Promise<void> {
+  const exchange = await begin(kernel, request, reply, null);
+  send(reply, exchange, failed(kernel, exchange, exchange.refusal ?? problem));
+}
+
+async function begin(
+  kernel: HttpKernel,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  endpoint: Endpoint | null,
+): Promise<Exchange> {
+  kernel.metrics.requestStarted();
+  const head = { headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
+  const exchange = await openExchange(kernel, head, endpoint);
+  observe(kernel, request, reply, exchange);
+  return exchange;
+}
+
+/** One line and one measurement per request, whether it was answered or the client left. */
+function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyReply, exchange: Exchange): void {
+  const response = reply.raw;
+  const done = () => {
+    const operation = exchange.endpoint?.spec.id;
+    const durationMs = kernel.clock.now().getTime() - exchange.startedAtMs;
+    const status = response.headersSent ? response.statusCode : clientClosedRequest;
+    const { method } = request;
+    kernel.metrics.requestFinished({ operation: operation ?? null, method, status, durationMs });
+    const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
+    const fields = { request_id: exchange.requestId, operation, method, status, duration_ms: durationMs, protocol };
+    kernel.log.info("request", fields);
+  };
+  if (response.closed) done();
+  else response.once("close", done);
+}
+
+/** What proxies log when the client left before an answer was begun; never sent. */
+const clientClosedRequest = 499;
+
+function goneSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) controller.abort(new Error("the client went away"));
+  });
+  return controller.signal;
+}
+
+/** On every answer: nothing of ours is to be sniffed, framed, or sent on as a referrer. */
+const safetyHeaders = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+};
+
+function send(reply: FastifyReply, exchange: Exchange, answer: Answer): void {
+  reply.code(answer.status);
+  reply.headers(safetyHeaders);
+  if (exchange.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
+  reply.header("X-Request-Id", exchange.requestId);
+  reply.headers(rateHeaders(exchange.verdicts));
+  reply.headers(answer.headers);
+  reply.send(answer.body.length === 0 ? undefined : answer.body);
+}
+
+function isNotFound(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && error.code === "FST_ERR_NOT_FOUND";
+}
+
+function missing(url: string): Problem {
+  const version = /^\/v(\d+)(?:[/?]|$)/.exec(url)?.[1];
+  return new Problem(version !== undefined && version !== "1" ? "unknown_version" : "not_found");
+}

@@ -1,0 +1,61 @@
+/**
+ * Which address a request comes from. Forwarded headers are believed only when the socket's peer is a configured
+ * proxy, and then only as far as proxies wrote them: the client is the right-most hop that is not itself trusted.
+ */
+
+import ipaddr from "ipaddr.js";
+
+/** Proxies in front of each other; a longer header is an attack and only its right end is read. */
+const maxForwardedHops = 32;
+
+type Cidr = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+export interface ClientAddresses {
+  /** The client's address in canonical form. */
+  of(peer: string | undefined, forwardedFor: string | undefined): string;
+  /** Whether a peer is a configured proxy. */
+  isProxy(peer: string): boolean;
+}
+
+export function clientAddresses(trustedProxies: readonly string[]): ClientAddresses {
+  const trusted = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
+  return {
+    isProxy: (peer) => isTrusted(canonical(peer) ?? "0.0.0.0", trusted),
+    of(peer, forwardedFor) {
+      let client = canonical(peer ?? "") ?? "0.0.0.0";
+      if (forwardedFor === undefined || !isTrusted(client, trusted)) return client;
+      const hops = forwardedFor.split(",").slice(-maxForwardedHops).reverse();
+      for (const hop of hops) {
+        const address = canonical(hop.trim());
+        // What is no address was not written by a proxy of ours: the one before it is as far as we can believe.
+        if (address === null) return client;
+        client = address;
+        if (!isTrusted(client, trusted)) return client;
+      }
+      return client;
+    },
+  };
+}
+
+/**
+ * What limits and bans count by: an IPv4 address, or the /64 of an IPv6 one, which is what a single customer line
+ * gets and can rotate through at will.
+ */
+export function addressKey(address: string): string {
+  const parsed = ipaddr.parse(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`);
+  return `${network.toString()}/64`;
+}
+
+/** IPv4 in IPv6 clothing (::ffff:…) becomes plain IPv4; brackets, zones and ports of some proxies are taken off. */
+function canonical(text: string): string | null {
+  const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
+  const address = bare.split("%")[0] ?? "";
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;
+}
+
+function isTrusted(address: string, trusted: readonly Cidr[]): boolean {
+  const parsed = ipaddr.parse(address);
+  return trusted.some((cidr) => parsed.kind() === cidr[0].kind() && parsed.match(cidr));
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Problem } from "../problems.ts";
+import { etagOf, noneMatch, requireMatch } from "./conditional.ts";
+
+const note = { id: "1", text: "Ağrı" };
+const etag = etagOf(note);
+const failed = (error: unknown) => error instanceof Problem && error.code === "precondition_failed";
+
+test("an ETag depends on the value alone, not on the order in which its members were put together", () => {
+  assert.equal(etagOf({ text: "Ağrı", id: "1" }), etag);
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+      const reversed = Object.fromEntries(Object.entries(value).reverse());
+      assert.equal(etagOf(reversed), etagOf(value));
+      assert.equal(etagOf(JSON.parse(JSON.stringify(value))), etagOf(value));
+    }),
+    { seed: 1, numRuns: 200 },
+  );
+});
+
+test("it is a strong validator in quotes, of characters that any header may carry", () => {
+  assert.match(etag, /^"[A-Za-z0-9_-]{22}"$/);
+});
+
+test("any other value, and text that only looks the same, has another ETag", () => {
+  const values = [
+    note,
+    { ...note, text: "Agri" },
+    { ...note, extra: null },
+    [note],
+    "x",
+    Buffer.from("y"),
+    null,
+    1,
+    "1",
+  ];
+  const distinct = new Set(values.map(etagOf));
+  assert.equal(distinct.size, values.length - 1, "the number 1 and the text 1 are the same bytes");
+  assert.equal(etagOf("ü".normalize("NFC")) === etagOf("ü".normalize("NFD")), false);
+});
+
+test("bytes and the text they spell have one ETag, so a page can be kept in either form", () => {
+  assert.equal(etagOf(Buffer.from("<html>")), etagOf("<html>"));
+});
+
+test("If-None-Match: the ETag itself, a weakened one, one of a list, and * mean that nothing changed", () => {
+  for (const header of [etag, `W/${etag}`, `"other", ${etag}`, `"a",W/${etag},"b"`, "*", " * "]) {
+    assert.equal(noneMatch(header, etag), true, header);
+  }
+  for (const header of [undefined, "", '"other"', etag.slice(1, -1), `${etag}x`, "W/*", '"*"']) {
+    assert.equal(noneMatch(header, etag), false, String(header));
+  }
+});
+
+test("If-Match: the ETag, one of a list, * and no header let the change through", () => {
+  for (const header of [undefined, etag, `"other", ${etag}`, "*"]) requireMatch(header, note);
+});
+
+test("If-Match: an old ETag, a weak one, none at all or text without quotes is refused", () => {
+  for (const header of ['"old"', `W/${etag}`, "", etag.slice(1, -1), "W/*", '"*"']) {
+    assert.throws(() => requireMatch(header, note), failed, header);
+  }
+  assert.throws(() => requireMatch(etag, { ...note, text: "changed" }), failed);
+});

@@ -1,0 +1,187 @@
+/**
+ * An endpoint is data (its *spec*: who may call it, what it takes, what it answers, how it is limited) and one plain
+ * function (`handle`). Routing, validation, the OpenAPI document and the tests all read the same spec; the function
+ * never sees a request or reply object.
+ */
+
+import type { Static, TObject, TSchema } from "typebox";
+import type { Config } from "../../config.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { Cursors } from "../cursors.ts";
+import type { PolicyName } from "../limits.ts";
+import type { Log } from "../log.ts";
+import type { OauthScope, Principal } from "../principal.ts";
+import type { Language, ProblemCode } from "../problems.ts";
+import type { RunTx } from "../tx.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** `public` needs no token; `account` needs one of an account with this scope; `staff` one of the platform's staff. */
+export type Access =
+  | { readonly kind: "public" }
+  | { readonly kind: "account"; readonly scope: OauthScope }
+  | { readonly kind: "staff" };
+
+export type ReplySpec = { readonly description: string; readonly headers?: Readonly<Record<string, TSchema>> } & (
+  | { readonly body: TSchema }
+  /** Bytes of these media types (a page, a file). */
+  | { readonly content: readonly [string, ...string[]] }
+  | { readonly empty: true }
+);
+
+export interface EndpointSpec {
+  /** `noun.verb`: the operation's name in the document, the SDKs, the logs and the limits. */
+  readonly id: string;
+  readonly method: Method;
+  /** OpenAPI style, `/v1/things/{id}`. The first spelling is the documented one; aliases share everything. */
+  readonly path: string;
+  readonly aliases?: readonly string[];
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly access: Access;
+  readonly limits?: readonly PolicyName[];
+  readonly params?: TObject;
+  readonly query?: TObject;
+  readonly body?: TSchema;
+  readonly bodyLimitBytes?: number;
+  readonly replies: Readonly<Record<number, ReplySpec>>;
+  /** Codes of the catalogue that `handle` may throw; those of the kernel's own stages are implied by the spec. */
+  readonly errors?: readonly ProblemCode[];
+  /** POSTs take an `Idempotency-Key` unless they say otherwise (sign-in). */
+  readonly idempotency?: "none";
+  readonly ifMatch?: "optional" | "required";
+  readonly deadlineMs?: number;
+  /** Pages and documents that are the same for everyone: other origins may read them, and no token is asked for. */
+  readonly crossOrigin?: true;
+}
+
+/** What a handler works with: everything that is not a pure function of the call. */
+export interface Ctx {
+  readonly settings: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly cursors: Cursors;
+  readonly requestId: string;
+  /** Ends when the deadline passes or the client goes away. */
+  readonly signal: AbortSignal;
+  /** One commit for everything inside; see `tx.ts`. */
+  readonly tx: RunTx;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface Call {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly principal: Principal;
+  readonly language: Language;
+  /** The client's address, canonical; personal data. */
+  readonly address: string;
+  /** Refuses with `precondition_failed` unless the request's `If-Match`, where sent, names this representation. */
+  requireMatch(representation: unknown): void;
+}
+
+export interface Endpoint {
+  readonly spec: EndpointSpec;
+  readonly handle: (ctx: Ctx, call: Call) => Promise<Reply>;
+}
+
+type Shape<S extends EndpointSpec, Part extends "params" | "query" | "body"> = S[Part] extends TSchema
+  ? Static<S[Part]>
+  : undefined;
+
+type PrincipalFor<A extends Access> = A extends { kind: "public" }
+  ? Principal
+  : A extends { kind: "staff" }
+    ? Extract<Principal, { kind: "staff" }>
+    : Extract<Principal, { accountId: string }>;
+
+export interface CallOf<S extends EndpointSpec> extends Call {
+  readonly params: Shape<S, "params">;
+  readonly query: Shape<S, "query">;
+  readonly body: Shape<S, "body">;
+  readonly principal: PrincipalFor<S["access"]>;
+}
+
+type ReplyOf<S extends EndpointSpec> = {
+  [Status in keyof S["replies"] & number]: {
+    readonly status: Status;
+    readonly headers?: Readonly<Record<string, string>>;
+  } & BodyOf<S["replies"][Status]>;
+}[keyof S["replies"] & number];
+
+type BodyOf<R> = R extends { body: infer B extends TSchema }
+  ? { readonly body: Static<B> }
+  : R extends { content: readonly string[] }
+    ? { readonly body: string | Uint8Array }
+    : { readonly body?: undefined };
+
+/**
+ * Declares an endpoint.
+ *
+ * @example
+ * export const getThing = endpoint(
+ *   { id: "things.get", method: "GET", path: "/v1/things/{id}", … },
+ *   async (ctx, call) => ({ status: 200, body: await ctx.tx(scopeOf(call.principal), (tx) => findThing(tx, call.params.id)) }),
+ * );
+ */
+export function endpoint<const S extends EndpointSpec, const R extends ReplyOf<S>>(
+  spec: S,
+  handle: (ctx: Ctx, call: CallOf<S>) => Promise<R>,
+): Endpoint {
+  // The pipeline has validated params, query, body and principal against this very spec before it calls.
+  return { spec, handle: handle as unknown as Endpoint["handle"] };
+}
+
+/** Long enough for the slowest page of a list; shorter than the 60 s after which load balancers give up. */
+export const defaultDeadlineMs = 30_000;
+
+/** The contract's maximum for a JSON body. */
+export const maxJsonBodyBytes = 1024 * 1024;
+
+export function takesIdempotencyKey(spec: EndpointSpec): boolean {
+  return spec.method === "POST" && spec.idempotency !== "none";
+}
+
+/** Every code that an endpoint may answer with: its own, and those its spec implies. */
+export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
+  const implied: (false | ProblemCode[])[] = [
+    [
+      "invalid_header",
+      "malformed_request",
+      "not_acceptable",
+      "rate_limited",
+      "banned",
+      "internal_error",
+      "unavailable",
+    ],
+    // A body is refused also where none is taken.
+    ["headers_too_large", "uri_too_long", "payload_too_large", "unknown_parameter", "duplicate_parameter"],
+    // A token that is sent is checked, also where none is needed.
+    ["invalid_token", "token_expired"],
+    spec.access.kind !== "public" && ["missing_token"],
+    spec.access.kind === "account" && [
+      "insufficient_scope",
+      "member_required",
+      "package_required",
+      "account_suspended",
+    ],
+    spec.access.kind === "staff" && ["admin_required"],
+    spec.params !== undefined && ["not_found", "validation_failed"],
+    spec.query !== undefined && ["validation_failed"],
+    spec.query?.properties.cursor !== undefined && ["invalid_cursor"],
+    spec.body !== undefined && ["malformed_json", "validation_failed", "unsupported_media_type"],
+    spec.method !== "GET" && ["storage_full"],
+    takesIdempotencyKey(spec) && ["idempotency_in_progress", "idempotency_key_reused"],
+    spec.ifMatch !== undefined && ["precondition_failed"],
+    spec.ifMatch === "required" && ["precondition_required"],
+  ];
+  return new Set([...implied.flatMap((codes) => codes || []), ...(spec.errors ?? [])]);
+}

@@ -1,0 +1,30 @@
+/** What the HTTP side of the kernel is made of; built once per service instance by `main.ts` and by the tests. */
+
+import type { Config } from "../../config.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { Cursors } from "../cursors.ts";
+import type { ErrorReports } from "../error-reports.ts";
+import type { Idempotency } from "../idempotency.ts";
+import type { Limiter } from "../limits.ts";
+import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Authenticator } from "../principal.ts";
+import type { Transactions } from "../tx.ts";
+import type { ClientAddresses } from "./client-address.ts";
+
+export interface HttpKernel {
+  readonly settings: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly reports: ErrorReports;
+  readonly addresses: ClientAddresses;
+  readonly authenticator: Authenticator;
+  readonly limiter: Limiter;
+  readonly transactions: Transactions;
+  readonly idempotency: Idempotency;
+  readonly cursors: Cursors;
+  /** Origin of absolute URLs; known once the service listens. Never taken from a request. */
+  readonly publicUrl: () => string;
+}

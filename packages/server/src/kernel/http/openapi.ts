@@ -1,0 +1,357 @@
+/**
+ * The OpenAPI 3.1 document, made from the endpoints themselves. A schema with a `title` becomes a component of that
+ * name; problems, headers and their examples are components that appear only when an operation uses them.
+ */
+
+import type { TSchema } from "typebox";
+import type { EventType } from "../events.ts";
+import { idempotencyKeyPattern, isRecorded } from "../idempotency.ts";
+import { catalogue, type ProblemCode, problemCodes } from "../problems.ts";
+import { declaredProblems, type Endpoint, type EndpointSpec, type ReplySpec, takesIdempotencyKey } from "./endpoint.ts";
+import { closed, identifier, oneOf, Type, text } from "./schema.ts";
+
+export interface OpenapiTag {
+  readonly name: string;
+  readonly description: string;
+}
+
+export type JsonObject = { [key: string]: unknown };
+
+/** Makes the document. Nothing in it depends on the machine, so that the committed copy can be compared. */
+export function openapiDocument(
+  endpoints: readonly Endpoint[],
+  events: readonly EventType[],
+  tags: readonly OpenapiTag[],
+  version: string,
+): JsonObject {
+  const components = new Components();
+  const paths: Record<string, JsonObject> = {};
+  const seen = new Set<string>();
+  for (const { spec } of endpoints) {
+    for (const name of [spec.id, `${spec.method} ${spec.path}`]) {
+      if (seen.has(name)) throw new Error(`two endpoints are called ${name}`);
+      seen.add(name);
+    }
+    paths[spec.path] = { ...paths[spec.path], [spec.method.toLowerCase()]: operation(spec, components) };
+  }
+  const webhooks = Object.fromEntries(events.map((event) => [event.name, { post: webhook(event, components) }]));
+  return {
+    openapi: "3.1.1",
+    info: { ...info, version },
+    servers: [{ url: "/", description: "This service: local, sandbox or production", "x-internal": false }],
+    security: [{ bearer: [] }],
+    tags: tags.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    paths,
+    webhooks,
+    components: components.document(),
+  };
+}
+
+const info = {
+  title: "Emanet API",
+  summary: "Backup and restore for accounting offices and companies",
+  description: [
+    "Everything is JSON in snake_case, times are ISO 8601 in UTC, ids are UUIDs.",
+    "Errors are `application/problem+json` (RFC 9457); `code` says which, and each code has a page under `/docs/errors/`.",
+    "Additions (operations, optional parameters, fields, headers, enum values, event kinds) may come at any time; anything else needs a new major version.",
+  ].join("\n\n"),
+  contact: { name: "Emanet", url: "https://emanet.example/destek", email: "destek@emanet.example" },
+  license: { name: "Proprietary", url: "https://emanet.example/kosullar" },
+};
+
+/** Gathers what operations refer to. */
+class Components {
+  readonly #schemas = new Map<string, unknown>();
+  readonly #headers = new Map<string, JsonObject>();
+  readonly #examples = new Map<string, JsonObject>();
+
+  /** The schema with every titled part replaced by a reference. */
+  schema(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((item) => this.schema(item));
+    if (typeof schema !== "object" || schema === null) return schema;
+    const { title } = schema as { title?: unknown };
+    const inlined = Object.fromEntries(
+      Object.entries(schema).map(([key, value]) => [key, literalKeys.has(key) ? value : this.schema(value)]),
+    );
+    if (typeof title !== "string") return inlined;
+    const known = this.#schemas.get(title);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inlined)) {
+      throw new Error(`two different schemas are titled ${title}`);
+    }
+    this.#schemas.set(title, inlined);
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  header(name: keyof typeof headers): [string, JsonObject] {
+    const { description, schema } = headers[name];
+    this.#headers.set(name, { description, schema: this.schema(schema) });
+    return [name, { $ref: `#/components/headers/${name}` }];
+  }
+
+  example(code: ProblemCode): [string, JsonObject] {
+    this.#examples.set(code, { summary: catalogue[code].title.en, value: problemExample(code) });
+    return [code, { $ref: `#/components/examples/${code}` }];
+  }
+
+  document(): JsonObject {
+    return {
+      schemas: sorted(this.#schemas),
+      headers: sorted(this.#headers),
+      examples: sorted(this.#examples),
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description: "Access token (RFC9068), issued and checked by the rules of RFC8725.",
+        },
+      },
+    };
+  }
+}
+
+/** Keywords whose value is data, not a schema. */
+const literalKeys = new Set(["examples", "enum", "const", "default", "required"]);
+
+function sorted(map: ReadonlyMap<string, unknown>): JsonObject {
+  return Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function operation(spec: EndpointSpec, components: Components): JsonObject {
+  const parameters = operationParameters(spec, components);
+  return {
+    operationId: spec.id,
+    tags: [spec.tag],
+    summary: spec.summary,
+    description: spec.description,
+    security: spec.access.kind === "public" ? [{}] : [{ bearer: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(spec.body && {
+      requestBody: { required: true, content: { "application/json": { schema: components.schema(spec.body) } } },
+    }),
+    responses: responses(spec, components),
+  };
+}
+
+function operationParameters(spec: EndpointSpec, components: Components): JsonObject[] {
+  const fromSchema = (place: "path" | "query", schema: EndpointSpec["query"]) =>
+    Object.entries<TSchema>(schema?.properties ?? {}).map(([name, property]) => {
+      const { description, ...rest } = property as TSchema & { description?: string };
+      const required = place === "path" || (schema?.required as string[] | undefined)?.includes(name) === true;
+      return { name, in: place, required, description: description ?? "", schema: components.schema(rest) };
+    });
+  const header = (name: string, required: boolean, description: string, pattern: string) => ({
+    name,
+    in: "header",
+    required,
+    description,
+    schema: { type: "string", maxLength: maxHeaderValueLength, pattern },
+  });
+  return [
+    ...fromSchema("path", spec.params),
+    ...fromSchema("query", spec.query),
+    ...(takesIdempotencyKey(spec)
+      ? [
+          header(
+            "Idempotency-Key",
+            false,
+            "Makes a repeated request harmless: within 24 hours it gets the first answer.",
+            idempotencyKeyPattern,
+          ),
+        ]
+      : []),
+    ...(spec.ifMatch
+      ? [
+          header(
+            "If-Match",
+            spec.ifMatch === "required",
+            "ETag of the version that you read.",
+            '^(\\*|"[^"]+"(, *"[^"]+")*)$',
+          ),
+        ]
+      : []),
+    ...(spec.method === "GET"
+      ? [
+          header(
+            "If-None-Match",
+            false,
+            "ETag that you have; answered with 304 when nothing changed.",
+            '^(\\*|(W/)?"[^"]+"(, *(W/)?"[^"]+")*)$',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Room for a handful of ETags or one key. */
+const maxHeaderValueLength = 255;
+
+function responses(spec: EndpointSpec, components: Components): JsonObject {
+  const all: Record<string, JsonObject> = {};
+  for (const [status, reply] of Object.entries(spec.replies)) {
+    all[status] = replyResponse(spec, Number(status), reply, components);
+  }
+  if (spec.method === "GET" && spec.replies[200] !== undefined) {
+    all["304"] = { description: "You already have this version.", headers: responseHeaders(components, ["ETag"]) };
+  }
+  const byStatus = Map.groupBy(declaredProblems(spec), (code) => catalogue[code].status);
+  for (const [status, codes] of byStatus) all[String(status)] = problemResponse(spec, status, codes.sort(), components);
+  return all;
+}
+
+function replyResponse(spec: EndpointSpec, status: number, reply: ReplySpec, components: Components): JsonObject {
+  const own = Object.entries(reply.headers ?? {}).map(([name, schema]) => [
+    name,
+    { schema: components.schema(schema) },
+  ]);
+  const standard: (keyof typeof headers)[] = [];
+  if (spec.method === "GET" && status === 200) standard.push("ETag");
+  if (status === 200 && spec.query?.properties.cursor !== undefined) standard.push("Link");
+  if (takesIdempotencyKey(spec)) standard.push("Idempotency-Replayed");
+  const content =
+    "body" in reply
+      ? { "application/json": { schema: components.schema(reply.body) } }
+      : "content" in reply
+        ? Object.fromEntries(reply.content.map((type) => [type, {}]))
+        : null;
+  return {
+    description: reply.description,
+    headers: { ...responseHeaders(components, standard), ...Object.fromEntries(own) },
+    ...(content && { content }),
+  };
+}
+
+function problemResponse(spec: EndpointSpec, status: number, codes: ProblemCode[], components: Components): JsonObject {
+  const extra: (keyof typeof headers)[] = [];
+  if (status === 401 || codes.includes("insufficient_scope")) extra.push("WWW-Authenticate");
+  if (status === 429 || status === 503 || codes.includes("idempotency_in_progress")) extra.push("Retry-After");
+  if (takesIdempotencyKey(spec) && isRecorded(status)) extra.push("Idempotency-Replayed");
+  const schema = {
+    allOf: [
+      components.schema(problemSchema),
+      { type: "object", properties: { code: { type: "string", enum: codes } } },
+    ],
+  };
+  return {
+    description: codes.map((code) => `\`${code}\`: ${catalogue[code].title.en}`).join("; "),
+    headers: responseHeaders(components, extra),
+    content: {
+      "application/problem+json": {
+        schema,
+        examples: Object.fromEntries(codes.map((code) => components.example(code))),
+      },
+    },
+  };
+}
+
+function responseHeaders(components: Components, extra: readonly (keyof typeof headers)[]): JsonObject {
+  const names = [...everyAnswer, ...extra];
+  return Object.fromEntries(names.map((name) => components.header(name)));
+}
+
+const everyAnswer = [
+  "X-Request-Id",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "Access-Control-Allow-Origin",
+] as const;
+
+function count(description: string) {
+  return { description, schema: Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }) };
+}
+
+const headers = {
+  "X-Request-Id": {
+    description: "Names this request in our logs: your own if you sent one of this form.",
+    schema: identifier("^[A-Za-z0-9_-]{1,64}$", ""),
+  },
+  "X-RateLimit-Limit": count("Requests that the tightest limit allows."),
+  "X-RateLimit-Remaining": count("Requests left of it."),
+  "X-RateLimit-Reset": count("When it is whole again, in Unix seconds."),
+  "Access-Control-Allow-Origin": {
+    description: "Only on documents that any page may read (`*`); left out of every other answer.",
+    schema: { type: "string", const: "*" },
+  },
+  ETag: { description: "Version of what is shown.", schema: Type.String({ maxLength: 64, pattern: '^"[^"]+"$' }) },
+  Link: {
+    description: 'Address of the next page, `rel="next"` (RFC 8288); left out of the last.',
+    schema: Type.String({ maxLength: 20_000, pattern: '^<[^>]+>; rel="next"$' }),
+  },
+  "Idempotency-Replayed": {
+    description: "`true` on an answer that was given before to the same Idempotency-Key.",
+    schema: { type: "string", const: "true" },
+  },
+  "Retry-After": count("Seconds to wait before the next try."),
+  "WWW-Authenticate": {
+    description: "How to sign in (RFC 6750).",
+    schema: Type.String({ maxLength: 255, pattern: "^Bearer " }),
+  },
+} satisfies Record<string, { description: string; schema: unknown }>;
+
+/** The body of every error. */
+export const problemSchema = closed(
+  {
+    type: Type.String({ format: "uri", maxLength: 255, description: "Page that explains the code." }),
+    title: text(200, { description: "The code in words, in the language of `Accept-Language` (tr, en)." }),
+    status: Type.Integer({ format: "int32", minimum: 400, maximum: 599 }),
+    code: oneOf(problemCodes, "What went wrong; never changes its meaning."),
+    detail: text(1000, { description: "What to do about it. Never repeats what you sent." }),
+    instance: Type.String({ maxLength: 80, pattern: "^urn:uuid:[A-Za-z0-9_-]{1,64}$" }),
+    request_id: identifier("^[A-Za-z0-9_-]{1,64}$", "Quote this when you ask for help."),
+    errors: Type.Optional(
+      Type.Array(
+        closed(
+          {
+            pointer: Type.String({
+              maxLength: 500,
+              pattern: "^(/.*)?$",
+              description: "JSON Pointer into the body; `/query/…` and `/path/…` for parameters.",
+            }),
+            code: identifier("^[a-z_]+$", "What is wrong there."),
+            detail: text(500),
+          },
+          { title: "FieldError" },
+        ),
+        { maxItems: 20 },
+      ),
+    ),
+    policy: Type.Optional(identifier("^[a-z_]+$", "`rate_limited`: the limit that was exceeded.")),
+    limit: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
+    window: Type.Optional(
+      Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000, description: "Seconds." }),
+    ),
+    retry_after: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
+  },
+  { title: "Problem" },
+);
+
+function problemExample(code: ProblemCode): JsonObject {
+  const { status, title, detail } = catalogue[code];
+  const requestId = "0199c0de-0000-7000-8000-000000000000";
+  return {
+    type: `https://api.emanet.example/docs/errors/${code}`,
+    title: title.en,
+    status,
+    code,
+    detail: detail.en,
+    instance: `urn:uuid:${requestId}`,
+    request_id: requestId,
+    ...(code === "validation_failed" && {
+      errors: [{ pointer: "/email", code: "wrong_format", detail: "The value does not have the required format." }],
+    }),
+    ...(code === "rate_limited" && { policy: "applications", limit: 5, window: 3600, retry_after: 1740 }),
+  };
+}
+
+function webhook(event: EventType, components: Components): JsonObject {
+  return {
+    operationId: `webhooks.${event.name}`,
+    tags: ["webhooks"],
+    summary: event.summary,
+    description: event.description,
+    security: [{}],
+    requestBody: { required: true, content: { "application/json": { schema: components.schema(event.fields) } } },
+    responses: { "2XX": { description: "Any 2xx within 15 seconds counts as delivered." } },
+  };
+}

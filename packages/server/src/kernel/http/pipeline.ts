@@ -1,0 +1,205 @@
+/**
+ * One request, from the open exchange to its answer:
+ * refusals of the first stages → access → media types → strict validation → conditions → idempotency → `handle` →
+ * the reply checked against its spec. Each stage may throw a {@link Problem}; anything else that is thrown is our fault
+ * and is answered with `internal_error`, logged and reported.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { idempotencyKeyPattern } from "../idempotency.ts";
+import { errorFields } from "../log.ts";
+import { actorOf } from "../principal.ts";
+import { Problem } from "../problems.ts";
+import type { RunTx, TxContext } from "../tx.ts";
+import { type Answer, answerer, encodeReply, problemReply } from "./answer.ts";
+import { acceptable, readJsonBody, refuseBody } from "./body.ts";
+import { requireMatch } from "./conditional.ts";
+import {
+  type Call,
+  type Ctx,
+  declaredProblems,
+  defaultDeadlineMs,
+  type Endpoint,
+  type EndpointSpec,
+  type Reply,
+  takesIdempotencyKey,
+} from "./endpoint.ts";
+import { type Exchange, single } from "./exchange.ts";
+import type { HttpKernel } from "./kernel.ts";
+import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
+
+/** A request as the router hands it over. */
+export interface RoutedRequest {
+  readonly raw: IncomingMessage;
+  /** Query string, without the question mark. */
+  readonly query: string;
+  readonly params: unknown;
+  /** Ends when the client goes away. */
+  readonly gone: AbortSignal;
+}
+
+export type Pipeline = (exchange: Exchange, request: RoutedRequest) => Promise<Answer>;
+
+/** An endpoint with what is compiled from its spec once. */
+interface Compiled {
+  readonly kernel: HttpKernel;
+  readonly endpoint: Endpoint;
+  /** The problem itself when the spec declares it; else the fault that it is. */
+  readonly declared: (problem: Problem) => Problem | Error;
+}
+
+/** Compiles an endpoint into the function that serves it. */
+export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
+  const { spec } = endpoint;
+  const parse = callParser(spec);
+  const answer = answerer(spec);
+  const codes = declaredProblems(spec);
+  const declared = (problem: Problem) =>
+    codes.has(problem.code)
+      ? problem
+      : new Error(`${spec.id} answered ${problem.code}, which its spec does not declare`);
+  return async (exchange, request) => {
+    try {
+      if (exchange.refusal !== null) throw exchange.refusal;
+      checkAccess(spec, exchange);
+      const call = await parse(exchange, request);
+      const reply = await serve({ kernel, endpoint, declared }, exchange, call, request);
+      return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
+    } catch (error) {
+      return failed(kernel, exchange, error instanceof Problem ? declared(error) : error);
+    }
+  };
+}
+
+/** What is wrong on our side is said to us, not to the client. */
+export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown): Answer {
+  const operation = exchange.endpoint?.spec.id;
+  const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
+  if (problem.extras.cause !== undefined) {
+    const fields = { request_id: exchange.requestId, operation, ...errorFields(problem.extras.cause) };
+    kernel.log.error("request_failed", fields);
+  }
+  if (problem.code === "internal_error") {
+    kernel.reports.report(problem.extras.cause, { request_id: exchange.requestId, operation });
+  }
+  return encodeReply(problemReply(problem, { ...exchange, publicUrl: kernel.publicUrl() }));
+}
+
+function checkAccess({ access }: EndpointSpec, { principal }: Exchange): void {
+  if (access.kind === "public") return;
+  if (principal.kind === "anonymous") throw new Problem("missing_token");
+  if (access.kind === "staff") {
+    if (principal.kind !== "staff") throw new Problem("admin_required");
+    return;
+  }
+  if (principal.kind === "staff") throw new Problem("member_required");
+  if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
+}
+
+interface ParsedCall extends Call {
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Compiles the reading of a request into a call. */
+function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedRequest) => Promise<ParsedCall> {
+  const validators: { part: "params" | "query" | "body"; check: Validator }[] = [];
+  if (spec.params) validators.push({ part: "params", check: validator(spec.params, "/path") });
+  if (spec.query) validators.push({ part: "query", check: validator(spec.query, "/query") });
+  if (spec.body) validators.push({ part: "body", check: validator(spec.body, "") });
+  const keyPattern = new RegExp(idempotencyKeyPattern);
+  return async ({ principal, language, address }, { raw, query, params }) => {
+    acceptable(spec, raw.headers.accept);
+    const idempotencyKey = single(raw.headers["idempotency-key"]);
+    if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey)) throw new Problem("invalid_header");
+    const ifMatch = single(raw.headers["if-match"]);
+    if (spec.ifMatch === "required" && ifMatch === undefined) throw new Problem("precondition_required");
+    const parts = {
+      params: spec.params && params,
+      query: parseQuery(query, spec.query),
+      body: await (spec.body ? readJsonBody(raw, spec.bodyLimitBytes) : refuseBody(raw)),
+    };
+    const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
+    // What cannot be a cursor of ours is told like one that is not.
+    if (findings.some((finding) => finding.pointer === "/query/cursor")) throw new Problem("invalid_cursor");
+    refuse(findings);
+    const matches = (representation: unknown) => requireMatch(ifMatch, representation);
+    return { ...parts, principal, language, address, idempotencyKey, requireMatch: matches };
+  };
+}
+
+async function serve(
+  { kernel, endpoint, declared }: Compiled,
+  exchange: Exchange,
+  call: ParsedCall,
+  request: RoutedRequest,
+): Promise<Reply> {
+  const { spec } = endpoint;
+  const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
+  const signal = AbortSignal.any([deadline, request.gone]);
+  const context: TxContext = {
+    actor: actorOf(exchange.principal),
+    context: { request_id: exchange.requestId, operation: spec.id },
+    signal,
+  };
+  const { settings, clock, random, cursors } = kernel;
+  const log = kernel.log.child({ request_id: exchange.requestId, operation: spec.id });
+  const work = (tx: RunTx) => {
+    const ctx: Ctx = { settings, clock, random, cursors, log, requestId: exchange.requestId, signal, tx };
+    return endpoint.handle(ctx, call);
+  };
+  if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
+    return before(
+      signal,
+      work((scope, inside) => kernel.transactions.run(context, scope, ({ tx }) => inside(tx))),
+    );
+  }
+  const keyed = {
+    key: call.idempotencyKey,
+    operation: spec.id,
+    principal: exchange.principal,
+    addressKey: exchange.addressKey,
+    content: [call.params ?? null, call.query ?? null, call.body ?? null],
+  };
+  const asReply = (thrown: Problem) => {
+    const problem = declared(thrown);
+    if (!(problem instanceof Problem)) throw problem;
+    return problemReply(problem, { ...exchange, publicUrl: kernel.publicUrl() });
+  };
+  const { reply, replayed } = await before(signal, kernel.idempotency.once(context, keyed, work, asReply));
+  return replayed ? { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } } : reply;
+}
+
+/** A page that is not the last says where the next one is (RFC 8288). */
+function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedRequest, reply: Reply): Reply {
+  if (spec.query?.properties.cursor === undefined || reply.status !== 200) return reply;
+  const { next_cursor: cursor } = reply.body as { readonly next_cursor?: unknown };
+  if (typeof cursor !== "string") return reply;
+  const [path = ""] = (request.raw.url ?? "").split("?");
+  const query = new URLSearchParams(request.query);
+  query.set("cursor", cursor);
+  // A bracket would end the address; everything else that could is refused before a path gets here.
+  const url = `${kernel.publicUrl()}${path.replaceAll(">", "%3E")}?${query}`;
+  return { ...reply, headers: { ...reply.headers, Link: `<${url}>; rel="next"` } };
+}
+
+/** Seconds after which a request that ran into its deadline may be tried again. */
+const retryAfterDeadlineSeconds = 5;
+
+/** Answers at the deadline even where the work does not listen to its signal; its transaction then cannot commit. */
+async function before<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const headers = { "Retry-After": String(retryAfterDeadlineSeconds) };
+  const onAbort = () => late.reject(new Problem("unavailable", { headers, ...missedDeadline(signal) }));
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** A missed deadline is worth a line in the log; a client that went away is not. */
+function missedDeadline({ reason }: AbortSignal): { cause?: unknown } {
+  return reason instanceof DOMException && reason.name === "TimeoutError" ? { cause: reason } : {};
+}

@@ -1,0 +1,47 @@
+/**
+ * The vocabulary of request and reply shapes. Every string has a length, every list a size, every object is closed:
+ * what a schema does not name is refused on the way in and never leaves on the way out.
+ */
+
+import { type Static, type TProperties, type TSchema, Type } from "typebox";
+
+/** Long enough for any identifier or code of ours; short enough to index and to log. */
+const maxIdentifierLength = 64;
+
+/** RFC 3339 with milliseconds and an offset is at most 29 characters; one spare digit of year. */
+const maxTimestampLength = 30;
+
+/** An object with exactly these members. A `title` makes it a named component of the OpenAPI document. */
+export function closed<T extends TProperties>(
+  properties: T,
+  options: { title?: string; description?: string; examples?: unknown[] } = {},
+) {
+  return Type.Object(properties, { ...options, additionalProperties: false });
+}
+
+export function text(maxLength: number, options: { minLength?: number; description?: string; pattern?: string } = {}) {
+  return Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", ...options });
+}
+
+export function uuid(description: string) {
+  return Type.String({ format: "uuid", minLength: 36, maxLength: 36, description });
+}
+
+export function timestamp(description: string) {
+  return Type.String({ format: "date-time", maxLength: maxTimestampLength, description });
+}
+
+export function identifier(pattern: string, description: string) {
+  return Type.String({ minLength: 1, maxLength: maxIdentifierLength, pattern, description });
+}
+
+export function oneOf<const T extends readonly string[]>(values: readonly [...T], description: string) {
+  return Type.Unsafe<T[number]>({ type: "string", enum: [...values], description });
+}
+
+export function nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export type { Static, TSchema };
+export { Type };

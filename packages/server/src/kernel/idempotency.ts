@@ -1,0 +1,175 @@
+/**
+ * Idempotency keys. A key belongs to (account, client, operation); the answer to its first request is recorded in the
+ * transaction of the work itself, so there is no moment in which the work is done and the key unknown.
+ *
+ * A key in words: *free* → (lock taken) *in progress* → *answered* for 24 h → free again. While it is in progress every
+ * other request with it is told so at once instead of waiting with a connection in its hand. An answer that says
+ * nothing about the work (401, 403, 429, 5xx) is not recorded: the key stays free.
+ */
+
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { sql } from "kysely";
+import type { Reply } from "./http/endpoint.ts";
+import { noPayload, retryAfter, task } from "./jobs/task.ts";
+import { type Principal, type Scope, scopeOf } from "./principal.ts";
+import { Problem } from "./problems.ts";
+import type { Secrets } from "./secrets.ts";
+import type { OpenTx, RunTx, Transactions, Tx, TxContext } from "./tx.ts";
+
+/** How long an answer is kept: longer than any client's retries, a day as the contract says. */
+export const idempotencyKeptMs = 24 * 60 * 60 * 1000;
+
+/** Printable ASCII; 255 as elsewhere, so that keys of other systems can be passed on. */
+export const idempotencyKeyPattern = "^[\\x21-\\x7e]{1,255}$";
+
+/** A request that carries a key. */
+export interface KeyedRequest {
+  readonly key: string;
+  readonly operation: string;
+  readonly principal: Principal;
+  /** The address that anonymous keys are kept apart by. */
+  readonly addressKey: string;
+  /** Everything that makes the request what it is: parameters, query and body. */
+  readonly content: unknown;
+}
+
+export interface Idempotency {
+  /** Runs `work` once per key, or gives the answer that was recorded. `asReply` shows what a thrown problem looks like. */
+  once(
+    context: TxContext,
+    request: KeyedRequest,
+    work: (runTx: RunTx) => Promise<Reply>,
+    asReply: (problem: Problem) => Reply,
+  ): Promise<{ reply: Reply; replayed: boolean }>;
+}
+
+export function createIdempotency(transactions: Transactions, secrets: Secrets): Idempotency {
+  return {
+    async once(context, request, work, asReply) {
+      const scope = scopeOf(request.principal);
+      const id = keyId(secrets, request);
+      const fingerprint = createHash("sha256")
+        .update(canonicalize(request.content) ?? "")
+        .digest();
+      return transactions.run(context, scope, async (open) => {
+        await lock(open.tx, id);
+        const recorded = await find(open.tx, id);
+        if (recorded !== undefined) {
+          if (!recorded.fingerprint.equals(fingerprint)) throw new Problem("idempotency_key_reused");
+          return { reply: openReply(secrets, id, recorded.sealed_reply), replayed: true };
+        }
+        const reply = await attempt(open, scope, work, asReply);
+        const sealed = sealReply(secrets, id, reply);
+        await record(open.tx, { id, scope, operation: request.operation, fingerprint, sealed });
+        return { reply, replayed: false };
+      });
+    },
+  };
+}
+
+/** Removes what is older than a day, in batches, so that no statement holds many rows for long. */
+export const purgeExpiredKeys = task<Readonly<Record<string, never>>, { readonly transactions: Transactions }>(
+  "idempotency.purge",
+  {
+    parse: noPayload,
+    retry: retryAfter(),
+    run: async (_payload, { ports, signal, log }) => {
+      const context: TxContext = { actor: { kind: "system" }, context: {}, signal };
+      let gone = 0;
+      let batch = 0;
+      do {
+        batch = await ports.transactions.run(context, { kind: "system" }, ({ tx }) => purgeBatch(tx));
+        gone += batch;
+      } while (batch === purgeBatchSize);
+      if (gone > 0) log.info("idempotency_keys_purged", { count: gone });
+    },
+  },
+);
+
+/** A few milliseconds of work per statement. */
+const purgeBatchSize = 1_000;
+
+async function purgeBatch(tx: Tx): Promise<number> {
+  const result = await sql`
+    delete from idempotency_keys where id in (
+      select id from idempotency_keys where expires_at <= ${tx.now} limit ${purgeBatchSize} for update skip locked
+    )`.execute(tx.db);
+  return Number(result.numAffectedRows ?? 0);
+}
+
+/** Never the bearer token: a renewed one must find the same key. */
+function keyId(secrets: Secrets, { principal, addressKey, operation, key }: KeyedRequest): Buffer {
+  const account = "accountId" in principal ? principal.accountId : null;
+  const client = principal.kind === "anonymous" ? addressKey : principal.clientId;
+  return secrets.digest("idempotency-caller", JSON.stringify([account, client, operation, key]));
+}
+
+/** Held to the end of the transaction, and free only after its commit can be seen. */
+async function lock(tx: Tx, id: Buffer): Promise<void> {
+  const { rows } = await sql<{ locked: boolean }>`
+    select pg_try_advisory_xact_lock(${id.readBigInt64BE(0).toString()}::bigint) as locked`.execute(tx.db);
+  if (rows[0]?.locked !== true) throw new Problem("idempotency_in_progress", { headers: { "Retry-After": "1" } });
+}
+
+async function find(tx: Tx, id: Buffer) {
+  return tx.db
+    .selectFrom("idempotency_keys")
+    .select(["fingerprint", "sealed_reply"])
+    .where("id", "=", id)
+    .where("expires_at", ">", tx.now)
+    .executeTakeFirst();
+}
+
+/** A refusal by the handler undoes its own work and is an answer like any other. */
+async function attempt(
+  open: OpenTx,
+  scope: Scope,
+  work: (runTx: RunTx) => Promise<Reply>,
+  asReply: (problem: Problem) => Reply,
+): Promise<Reply> {
+  try {
+    return await open.within(scope, () => work(open.within));
+  } catch (error) {
+    if (error instanceof Problem && isRecorded(error.status)) return asReply(error);
+    throw error;
+  }
+}
+
+/** Whether an answer with this status says something about the work. */
+export function isRecorded(status: number): boolean {
+  return status < 500 && ![401, 403, 429].includes(status);
+}
+
+interface NewKey {
+  readonly id: Buffer;
+  readonly scope: Scope;
+  readonly operation: string;
+  readonly fingerprint: Buffer;
+  readonly sealed: Buffer;
+}
+
+async function record(tx: Tx, { id, scope, operation, fingerprint, sealed }: NewKey): Promise<void> {
+  const row = {
+    account_id: scope.kind === "account" ? scope.accountId : null,
+    operation,
+    fingerprint,
+    sealed_reply: sealed,
+    created_at: tx.now,
+    expires_at: new Date(tx.now.getTime() + idempotencyKeptMs),
+  };
+  await tx.db
+    .insertInto("idempotency_keys")
+    .values({ id, ...row })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
+    .execute();
+}
+
+/** Answers may hold secrets that are shown once; at rest they are sealed, and bound to their key. */
+function sealReply(secrets: Secrets, id: Buffer, reply: Reply): Buffer {
+  return secrets.seal("idempotency-reply", Buffer.from(JSON.stringify(reply)), id);
+}
+
+function openReply(secrets: Secrets, id: Buffer, sealed: Buffer): Reply {
+  return JSON.parse(secrets.unseal("idempotency-reply", sealed, id).toString()) as Reply;
+}

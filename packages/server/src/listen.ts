@@ -1,0 +1,125 @@
+/** The API's listener: certificate, transport, application, and the file that tells a newcomer where everything is. */
+
+import type { AddressInfo } from "node:net";
+import type { Foundation } from "./foundation.ts";
+import { createCursors } from "./kernel/cursors.ts";
+import { replaceFile } from "./kernel/durable-file.ts";
+import { problemReply } from "./kernel/http/answer.ts";
+import { createApp } from "./kernel/http/app.ts";
+import { clientAddresses } from "./kernel/http/client-address.ts";
+import type { HttpKernel } from "./kernel/http/kernel.ts";
+import { createIdempotency } from "./kernel/idempotency.ts";
+import { createLimiter } from "./kernel/limits.ts";
+import { Problem } from "./kernel/problems.ts";
+import { StartError } from "./kernel/start-error.ts";
+import { type Certificates, openLocalAuthority, openOwnCertificate } from "./kernel/transport/certificates.ts";
+import { createTransport, type ParserProblem, type ParserProblemKind } from "./kernel/transport/server.ts";
+
+export interface Face {
+  /** The address really bound. */
+  readonly url: string;
+  readonly caFile: string | null;
+  reload(): Promise<void>;
+}
+
+export async function listen(foundation: Foundation): Promise<Face> {
+  const { config, log, onStop } = foundation;
+  let boundUrl = "";
+  const kernel = httpKernel(foundation, () => config.publicUrl ?? boundUrl);
+  const certificates = config.behindProxy ? null : await openCertificates(foundation);
+  const transport = createTransport({
+    mode: certificates === null ? { kind: "plain" } : { kind: "tls", certificates },
+    log,
+    writeParserProblem: (kind) => parserProblem(kernel, kind),
+    isExempt: (address) => kernel.addresses.isProxy(address),
+  });
+  const app = createApp(kernel, foundation.endpoints, transport.serverFactory);
+  try {
+    await app.listen({ host: config.listen.host, port: config.listen.port });
+  } catch (error) {
+    throw bindError(error, config.listen);
+  }
+  onStop(async () => {
+    const { cut } = await transport.drain(config.drainSeconds * 1000);
+    if (cut > 0) log.warn("requests_cut", { count: cut });
+    await app.close();
+    certificates?.stop();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  boundUrl = originOf(certificates === null ? "http" : "https", config.listen.host, port);
+  const caFile = certificates?.caFile ?? null;
+  if (config.profile !== "production") await writeFirstRun(foundation, boundUrl, caFile);
+  const reload = async () => {
+    const outcome = await certificates?.reload();
+    if (outcome?.kind === "failed") log.error("certificate_reload_failed", { error_code: outcome.error.code });
+    else log.info("certificate_reloaded");
+  };
+  return { url: boundUrl, caFile, reload };
+}
+
+function httpKernel(foundation: Foundation, publicUrl: () => string): HttpKernel {
+  const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator } = foundation;
+  const rates = { applications: config.limitApplications, anonymous: config.limitAnonymous };
+  return {
+    settings: config,
+    clock,
+    random,
+    log,
+    metrics,
+    reports,
+    authenticator,
+    transactions,
+    addresses: clientAddresses(config.trustedProxies),
+    limiter: createLimiter(clock, rates),
+    idempotency: createIdempotency(transactions, secrets),
+    cursors: createCursors(secrets),
+    publicUrl,
+  };
+}
+
+async function openCertificates({ config, clock, random, log, folder }: Foundation): Promise<Certificates> {
+  if (config.tlsCert !== null && config.tlsKey !== null) {
+    return openOwnCertificate({ certFile: config.tlsCert, keyFile: config.tlsKey, clock, log });
+  }
+  const publicName = config.publicUrl === null ? [] : [new URL(config.publicUrl).hostname];
+  const names = [...new Set([...config.tlsNames, ...publicName, config.listen.host])];
+  return openLocalAuthority({ folder: folder.path("tls"), names, clock, random, log });
+}
+
+/** Answers of the parser, in the form of the application's own; nothing is known of the client, not even a language. */
+function parserProblem(kernel: HttpKernel, kind: ParserProblemKind): ParserProblem {
+  const code = kind === "headers_too_large" ? "headers_too_large" : "malformed_request";
+  const setting = { requestId: kernel.random.uuid(), language: "en", publicUrl: kernel.publicUrl() } as const;
+  const { status, headers, body } = problemReply(new Problem(code), setting);
+  const shown = kind === "request_timeout" ? 408 : kind === "expectation_failed" ? 417 : status;
+  const text = JSON.stringify({ ...(body as object), status: shown });
+  return { status: shown, headers: { ...headers, "X-Request-Id": setting.requestId }, body: text };
+}
+
+/** `https://127.0.0.1:8443`, with the brackets that an IPv6 address needs. */
+export function originOf(scheme: "http" | "https", host: string, port: number): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function bindError(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "EADDRINUSE") {
+    return new StartError(
+      "address_in_use",
+      `Something already listens on ${host}:${port}. Stop it, or set EMANET_LISTEN to another port (0 takes a free one).`,
+    );
+  }
+  if (code === "EACCES" || code === "EADDRNOTAVAIL") {
+    return new StartError(
+      "address_unusable",
+      `${host}:${port} cannot be listened on (${code}). Set EMANET_LISTEN to an address of this machine.`,
+    );
+  }
+  return error;
+}
+
+/** Where a newcomer, or a test, finds the service. On disk before the first answer. */
+async function writeFirstRun({ folder }: Foundation, baseUrl: string, caFile: string | null): Promise<void> {
+  const text = JSON.stringify({ base_url: baseUrl, ca_file: caFile }, null, 2);
+  await replaceFile(folder.path("first-run.json"), `${text}\n`, 0o600);
+}

@@ -1,0 +1,147 @@
+/**
+ * The texts of all mails and SMS, in every language the service speaks.
+ *
+ * Nouns: a *template* is a name with one text per language; its *values* are what is filled in.
+ *
+ * Invariants
+ * - A template without one of the languages does not compile.
+ * - Values are cleaned before a text sees them: one line, no control characters, bounded. So a value cannot add a
+ *   header, a paragraph or a hidden direction mark, wherever it is put.
+ * - Texts to people who are not known yet (applicants) contain nothing that the sender of a request wrote: anyone can
+ *   type somebody else's address, and the service must not carry their words there.
+ */
+
+export const languages = ["tr", "en"] as const;
+export type Language = (typeof languages)[number];
+
+type Values = Readonly<Record<string, string>>;
+
+interface MailText {
+  readonly subject: string;
+  readonly text: string;
+}
+
+type InEveryLanguage<V extends Values, Text> = Readonly<Record<Language, (values: V) => Text>>;
+
+const packageNames = {
+  starter: { tr: "Başlangıç", en: "Starter" },
+  professional: { tr: "Profesyonel", en: "Professional" },
+  accountant: { tr: "SMMM", en: "Accountant" },
+  corporate: { tr: "Kurumsal", en: "Corporate" },
+} as const satisfies Record<string, Record<Language, string>>;
+
+/** The packages of the service, as an application names them. */
+export type PackageName = keyof typeof packageNames;
+
+const kindNames = {
+  accounting_office: { tr: "Mali müşavirlik bürosu", en: "Accounting office" },
+  company: { tr: "Şirket", en: "Company" },
+} as const satisfies Record<string, Record<Language, string>>;
+
+/** Who applies. */
+export type ApplicantKind = keyof typeof kindNames;
+
+const mailTemplates = {
+  application_received_staff: mailTemplate<{ application_id: string; kind: ApplicantKind; package: PackageName }>({
+    tr: (v) => ({
+      subject: `Yeni başvuru: ${packageNames[v.package].tr}`,
+      text: paragraphs(
+        "Yeni bir başvuru geldi.",
+        `Başvuru: ${v.application_id}\nTür: ${kindNames[v.kind].tr}\nPaket: ${packageNames[v.package].tr}`,
+        "Ayrıntılar ve karar yönetim ekranında. Kişisel bilgiler bu iletiye konmaz.",
+      ),
+    }),
+    en: (v) => ({
+      subject: `New application: ${packageNames[v.package].en}`,
+      text: paragraphs(
+        "A new application has arrived.",
+        `Application: ${v.application_id}\nKind: ${kindNames[v.kind].en}\nPackage: ${packageNames[v.package].en}`,
+        "Details and the decision are in the administration pages. Personal data is not put into this mail.",
+      ),
+    }),
+  }),
+  application_received: mailTemplate<{ application_id: string }>({
+    tr: (v) => ({
+      subject: "Başvurunuzu aldık",
+      text: paragraphs(
+        "Merhaba,",
+        "Emanet başvurunuz bize ulaştı. Başvuruyu inceleyip sonucu bu adrese yazacağız; şimdi yapmanız gereken bir şey yok.",
+        `Başvuru numaranız: ${v.application_id}`,
+        "Bu başvuruyu siz yapmadıysanız bu iletiyi yok sayabilirsiniz: onaydan önce hesap açılmaz.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "We have received your application",
+      text: paragraphs(
+        "Hello,",
+        "Your application to Emanet has reached us. We will review it and write to this address; there is nothing you need to do now.",
+        `Your application number: ${v.application_id}`,
+        "If you did not apply, you can ignore this mail: no account is opened before approval.",
+        "Emanet",
+      ),
+    }),
+  }),
+};
+
+const smsTemplates = {
+  otp_code: smsTemplate<{ code: string; minutes: string }>({
+    tr: (v) => `Emanet doğrulama kodunuz: ${v.code}. ${v.minutes} dakika geçerlidir. Kodu kimseyle paylaşmayın.`,
+    en: (v) => `Your Emanet code: ${v.code}. Valid for ${v.minutes} minutes. Do not share it with anyone.`,
+  }),
+};
+
+export type MailTemplateName = keyof typeof mailTemplates;
+export type SmsTemplateName = keyof typeof smsTemplates;
+
+/** What a mail template needs. */
+export type MailValues<Name extends MailTemplateName> = Parameters<(typeof mailTemplates)[Name]["tr"]>[0];
+/** What an SMS template needs. */
+export type SmsValues<Name extends SmsTemplateName> = Parameters<(typeof smsTemplates)[Name]["tr"]>[0];
+
+/** @example renderMail("application_received", "tr", { application_id }) */
+export function renderMail<Name extends MailTemplateName>(
+  template: Name,
+  language: Language,
+  values: MailValues<Name>,
+): MailText {
+  const render = mailTemplates[template][language] as (values: Values) => MailText;
+  return render(cleaned(values));
+}
+
+/** @example renderSms("otp_code", "tr", { code, minutes: "5" }) */
+export function renderSms<Name extends SmsTemplateName>(
+  template: Name,
+  language: Language,
+  values: SmsValues<Name>,
+): string {
+  const render = smsTemplates[template][language] as (values: Values) => string;
+  return render(cleaned(values));
+}
+
+function mailTemplate<V extends Values>(texts: InEveryLanguage<V, MailText>): InEveryLanguage<V, MailText> {
+  return texts;
+}
+
+function smsTemplate<V extends Values>(texts: InEveryLanguage<V, string>): InEveryLanguage<V, string> {
+  return texts;
+}
+
+/** Longer than any id or name of ours; a longer value is a mistake, and would make an SMS expensive. */
+const valueLengthMax = 200;
+
+function cleaned(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, oneLine(value)]));
+}
+
+/** Control, format (direction marks) and line-separating characters become one space. */
+function oneLine(value: string): string {
+  return value
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
+    .trim()
+    .slice(0, valueLengthMax);
+}
+
+function paragraphs(...parts: readonly string[]): string {
+  return `${parts.join("\n\n")}\n`;
+}

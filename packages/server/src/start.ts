@@ -1,0 +1,196 @@
+/**
+ * Putting the service together and taking it apart. What is started first is stopped last: the data folder's lock
+ * outlives the database, the database outlives whoever asks it.
+ *
+ * Roles: `api` answers requests, `worker` runs jobs, `all` does both, `migrate` brings the database up to date and ends.
+ * In the profiles `local` and `sandbox` every role migrates by itself; in `production` only `migrate` does.
+ */
+
+import type { Config } from "./config.ts";
+import { endpoints } from "./endpoints.ts";
+import type { Foundation } from "./foundation.ts";
+import { type Clock, type Random, systemClock, systemRandom } from "./kernel/clock.ts";
+import { type DataFolder, openDataFolder } from "./kernel/data-folder.ts";
+import { migrate, pendingMigrations } from "./kernel/database/migrate.ts";
+import { openPools, type Pools } from "./kernel/database/pool.ts";
+import type { DatabaseTarget } from "./kernel/database/target.ts";
+import { createErrorReports } from "./kernel/error-reports.ts";
+import type { Endpoint } from "./kernel/http/endpoint.ts";
+import { countJobs, migrateJobs, startWorker } from "./kernel/jobs/index.ts";
+import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
+import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
+import { startEmbeddedPostgres } from "./kernel/postgres/embedded.ts";
+import { type Authenticator, refuseEveryToken } from "./kernel/principal.ts";
+import { createSecrets, masterKeyFromFile } from "./kernel/secrets.ts";
+import { StartError } from "./kernel/start-error.ts";
+import { createTransactions } from "./kernel/tx.ts";
+import { listen, originOf } from "./listen.ts";
+import { createMessagePorts } from "./messages/index.ts";
+import { recurrences, tasks } from "./tasks.ts";
+import { version } from "./version.ts";
+
+export const roles = ["all", "api", "worker", "migrate"] as const;
+export type Role = (typeof roles)[number];
+
+export interface StartOptions {
+  readonly config: Config;
+  readonly role: Role;
+  /** The rest have the service's own defaults; tests bring others. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly authenticator?: Authenticator;
+  readonly endpoints?: readonly Endpoint[];
+  readonly database?: DatabaseTarget;
+  readonly writeLog?: (line: string) => void;
+}
+
+export interface Running {
+  /** Where requests are answered; null in a role that answers none. */
+  readonly url: string | null;
+  /** The file that clients of the local certificate authority trust. */
+  readonly caFile: string | null;
+  readonly metricsUrl: string;
+  /** Reads the certificate again. */
+  reload(): Promise<void>;
+  /** Settles when something that the service cannot do without has ended by itself. */
+  readonly lost: Promise<Error>;
+  /** Lets what is in flight finish, within the drain time, and ends. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service. Rejects with a {@link StartError} or a ConfigError that tells the operator what to do. */
+export async function start(options: StartOptions): Promise<Running> {
+  const stack = new AsyncDisposableStack();
+  const lost = Promise.withResolvers<Error>();
+  try {
+    const foundation = await layFoundation(options, stack, lost.resolve);
+    const { config, pools, log } = foundation;
+    await bringUpToDate(config, options.role, pools, log);
+    if (options.role === "all" || options.role === "worker") await runJobs(foundation);
+    const metrics = await startMetricsListener({
+      listen: config.metricsListen,
+      registry: foundation.metrics.registry,
+      log,
+    });
+    stack.defer(() => metrics.close());
+    const metricsUrl = `${originOf("http", metrics.address.host, metrics.address.port)}/metrics`;
+    const face = options.role === "all" || options.role === "api" ? await listen(foundation) : null;
+    return {
+      url: face?.url ?? null,
+      caFile: face?.caFile ?? null,
+      metricsUrl,
+      reload: async () => face?.reload(),
+      lost: lost.promise,
+      stop: () => stack.disposeAsync(),
+    };
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+async function layFoundation(
+  options: StartOptions,
+  stack: AsyncDisposableStack,
+  lost: (error: Error) => void,
+): Promise<Foundation> {
+  const { config } = options;
+  const clock = options.clock ?? systemClock;
+  const random = options.random ?? systemRandom;
+  const metrics = createMetrics({ version, role: options.role });
+  const log = createLog({
+    level: config.logLevel,
+    clock,
+    write: options.writeLog ?? standardErrorWriter(),
+    onDropped: (count) => metrics.logFieldsDropped(count),
+  });
+  const folder = await openDataFolder({ folder: config.dataDir, profile: config.profile, log });
+  stack.defer(() => folder.close());
+  const masterKey = config.masterKey ?? (await masterKeyFromFile(folder.path("master.key"), random));
+  const target = options.database ?? (await databaseTarget(config, folder, log, stack, lost));
+  const pools = await openPools({ target, log });
+  stack.defer(() => pools.close());
+  for (const name of ["app", "owner"] as const) {
+    const pool = pools[name];
+    metrics.watchPool(name, () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }));
+  }
+  const { errorReportsDsn: dsn, profile } = config;
+  const reports = await usable(() => createErrorReports({ dsn, release: version, profile, clock, random, log }));
+  stack.defer(() => reports.flush(reportFlushMs));
+  return {
+    config,
+    clock,
+    random,
+    log,
+    folder,
+    pools,
+    metrics,
+    reports,
+    secrets: createSecrets(masterKey, random),
+    transactions: createTransactions(pools.app, clock, random, log),
+    // Also in roles that send nothing: wrong settings must stop the start, not the first message.
+    messages: await usable(() => createMessagePorts(config, { clock })),
+    authenticator: options.authenticator ?? refuseEveryToken,
+    endpoints: options.endpoints ?? endpoints,
+    onStop: (undo) => stack.defer(async () => void (await undo())),
+  };
+}
+
+/** Parts say what is wrong with their settings by a TypeError that names the setting and never its value. */
+async function usable<T>(make: () => T | Promise<T>): Promise<T> {
+  try {
+    return await make();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new StartError("setting_unusable", `A setting cannot be used: ${error.message}.`, { cause: error });
+  }
+}
+
+/** Reports about a crash are worth a short wait at the end, not a hanging stop. */
+const reportFlushMs = 2_000;
+
+async function databaseTarget(
+  config: Config,
+  folder: DataFolder,
+  log: Log,
+  stack: AsyncDisposableStack,
+  lost: (error: Error) => void,
+): Promise<DatabaseTarget> {
+  if (config.databaseUrl !== null) return { kind: "url", url: config.databaseUrl };
+  const postgres = await startEmbeddedPostgres({ folder: folder.root, log });
+  stack.defer(() => postgres.stop());
+  void postgres.lost.then(lost);
+  return postgres.connection;
+}
+
+async function bringUpToDate(config: Config, role: Role, pools: Pools, log: Log): Promise<void> {
+  const { owner } = pools;
+  if (config.profile !== "production" || role === "migrate") {
+    await migrate({ owner, log });
+    await migrateJobs({ owner, log });
+    return;
+  }
+  const pending = await pendingMigrations({ owner });
+  if (pending.length === 0) return;
+  throw new StartError(
+    "database_outdated",
+    `The database lacks ${pending.length} migration(s), the first being ${pending[0]}. Run "npm start migrate" with the same settings first.`,
+  );
+}
+
+async function runJobs(foundation: Foundation): Promise<void> {
+  const { config, pools, clock, random, log, metrics, messages, transactions, onStop } = foundation;
+  const ports = { ...messages, transactions };
+  metrics.watchJobs(() => countJobs(pools.owner));
+  const worker = await startWorker({
+    ownerPool: pools.owner,
+    tasks,
+    recurrences,
+    ports,
+    clock,
+    random,
+    log,
+    onReport: (report) => metrics.jobFinished(report),
+  });
+  onStop(() => worker.drain(config.drainSeconds * 1000));
+}

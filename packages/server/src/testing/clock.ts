@@ -1,0 +1,17 @@
+/** A clock that moves only when a test says so. */
+
+import type { Clock } from "../kernel/clock.ts";
+
+export interface TestClock extends Clock {
+  advance(ms: number): void;
+}
+
+export function testClock(start = "2026-11-15T09:00:00.000Z"): TestClock {
+  let now = Date.parse(start);
+  return {
+    now: () => new Date(now),
+    advance: (ms) => {
+      now += ms;
+    },
+  };
+}

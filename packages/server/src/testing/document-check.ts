@@ -1,0 +1,92 @@
+/**
+ * Holds answers against the OpenAPI document: an undeclared status, header, media type, field or error code fails the
+ * test that met it, whatever the test itself looks at.
+ */
+
+import assert from "node:assert/strict";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import type { JsonObject } from "../kernel/http/openapi.ts";
+import type { TestAnswer } from "./https.ts";
+
+interface Response {
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, { readonly schema?: unknown }>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+/** Headers of the connection and of safety, which the document does not list. */
+const unlisted = new Set(
+  "cache-control connection content-language content-length content-security-policy content-type cross-origin-opener-policy date keep-alive referrer-policy transfer-encoding x-content-type-options allow vary".split(
+    " ",
+  ),
+);
+
+/** Statuses that belong to the address or the connection and to no operation. */
+const outsideOperations = new Set([404, 405]);
+
+export type DocumentCheck = (method: string, path: string, answer: TestAnswer) => void;
+
+export function documentCheck(document: JsonObject, aliases: Readonly<Record<string, string>> = {}): DocumentCheck {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  formats.default(ajv);
+  ajv.addSchema(document, "document");
+  const compiled = new Map<unknown, ValidateFunction>();
+  const compile = (schema: unknown): ValidateFunction => {
+    const known = compiled.get(schema);
+    if (known) return known;
+    const made = ajv.compile(withAbsoluteRefs(schema) as object);
+    compiled.set(schema, made);
+    return made;
+  };
+  const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  const problem = { $ref: "#/components/schemas/Problem" };
+  return (method, path, answer) => {
+    const verb = (method === "HEAD" ? "GET" : method).toLowerCase();
+    const [bare = ""] = path.split("?");
+    const operation = findPath(paths, aliases[bare] ?? bare)?.[verb];
+    if (operation === undefined || (outsideOperations.has(answer.status) && !(answer.status in operation.responses))) {
+      return checkBody(compile(problem), `${method} ${answer.status}`, answer);
+    }
+    const where = `${operation.operationId} ${answer.status}`;
+    const response = operation.responses[answer.status];
+    assert.ok(response, `${where} is not in the document`);
+    checkHeaders(where, response, answer);
+    if (method === "HEAD" || answer.body.length === 0) return;
+    const type = (answer.headers["content-type"] ?? "").split(";")[0] ?? "";
+    const content = response.content?.[type];
+    assert.ok(content, `${where} has media type ${type}, which the document lacks`);
+    if (content.schema !== undefined) checkBody(compile(content.schema), where, answer);
+  };
+}
+
+function checkBody(validate: ValidateFunction, where: string, answer: TestAnswer): void {
+  if (answer.body.length === 0) return;
+  const valid = validate(JSON.parse(answer.body.toString()));
+  assert.ok(valid, `${where} differs from the document: ${JSON.stringify(validate.errors)}`);
+}
+
+function checkHeaders(where: string, response: Response, answer: TestAnswer): void {
+  const declared = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  for (const name of Object.keys(answer.headers)) {
+    assert.ok(unlisted.has(name) || declared.has(name), `${where} sends ${name}, which the document lacks`);
+  }
+  for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
+    assert.ok(name in answer.headers, `${where} lacks ${name}`);
+  }
+}
+
+function findPath<T>(paths: Readonly<Record<string, T>>, bare: string): T | undefined {
+  if (Object.hasOwn(paths, bare)) return paths[bare];
+  const matches = (template: string) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(bare);
+  return Object.entries(paths).find(([template]) => matches(template))?.[1];
+}
+
+/** References inside the document, as seen from a schema that was taken out of it. */
+function withAbsoluteRefs(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/'));
+}

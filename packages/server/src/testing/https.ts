@@ -1,0 +1,87 @@
+/** A plain HTTPS client for tests: one request, the whole answer, over HTTP/1.1 or HTTP/2, trusting one authority. */
+
+import http2 from "node:http2";
+import https from "node:https";
+
+export interface TestRequest {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface TestAnswer {
+  readonly status: number;
+  /** Lower-case names; repeated headers joined by commas. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** One request over HTTP/1.1, on a connection of its own. */
+export function sendHttp1(url: string, ca: string, request: TestRequest = {}): Promise<TestAnswer> {
+  const { method = "GET", headers = {}, body } = request;
+  const [origin, path] = splitUrl(url);
+  return new Promise((resolve, reject) => {
+    const framed = { ...framing(request), ...headers };
+    const outgoing = https.request(origin, { method, path, headers: framed, ca, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, headers: flat(response.headers), body: Buffer.concat(chunks) }),
+      );
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+/** One request over HTTP/2, on a session of its own. */
+export async function sendHttp2(url: string, ca: string, request: TestRequest = {}): Promise<TestAnswer> {
+  const [origin, path] = splitUrl(url);
+  const session = http2.connect(origin, { ca });
+  try {
+    return await new Promise<TestAnswer>((resolve, reject) => {
+      session.on("error", reject);
+      const { method = "GET", headers = {}, body } = request;
+      // By itself Node would end a GET with its header, whatever the body.
+      const head = { ":method": method, ":path": path, ...headers };
+      const stream = session.request(head, { endStream: body === undefined });
+      const chunks: Buffer[] = [];
+      let answer: http2.IncomingHttpHeaders = {};
+      stream.on("response", (received) => {
+        answer = received;
+      });
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+      stream.on("error", reject);
+      stream.on("end", () => {
+        const status = Number(answer[":status"] ?? 0);
+        // A connection that breaks ends the stream like an answer does.
+        if (status === 0) reject(new Error("the connection ended without an answer"));
+        else resolve({ status, headers: flat(answer), body: Buffer.concat(chunks) });
+      });
+      if (body !== undefined) stream.end(body);
+    });
+  } finally {
+    session.close();
+  }
+}
+
+/** By itself Node writes the body of a GET without saying how long it is. */
+function framing({ headers = {}, body }: TestRequest): Record<string, string> {
+  const given = body === undefined || "transfer-encoding" in headers;
+  return given ? {} : { "content-length": String(Buffer.byteLength(body)) };
+}
+
+/** The path goes out as it is: a URL object would tidy up what a hostile client sends. */
+function splitUrl(url: string): [string, string] {
+  const { origin } = new URL(url);
+  return [origin, url.slice(origin.length) || "/"];
+}
+
+function flat(headers: Readonly<Record<string, string | string[] | number | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => !name.startsWith(":"))
+      .map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : String(value)]),
+  );
+}

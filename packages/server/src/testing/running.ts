@@ -1,0 +1,127 @@
+/**
+ * The real service for a test: its own database (a copy of the migrated template), its own data folder, a free port, TLS
+ * with its own authority. Every answer that goes through {@link TestService.send} is held against the document.
+ */
+
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { readConfig } from "../config.ts";
+import { endpoints, events, tags } from "../endpoints.ts";
+import type { Endpoint } from "../kernel/http/endpoint.ts";
+import { openapiDocument } from "../kernel/http/openapi.ts";
+import type { Authenticator, OauthScope, Principal } from "../kernel/principal.ts";
+import { type Running, start } from "../start.ts";
+import { inReverse } from "./cleanup.ts";
+import { type TestClock, testClock } from "./clock.ts";
+import { type Cleanup, type TestDatabase, testDatabase } from "./database.ts";
+import { documentCheck } from "./document-check.ts";
+import { sendHttp1, sendHttp2, type TestAnswer, type TestRequest } from "./https.ts";
+
+export interface TestServiceOptions {
+  /** Endpoints that only this test has. */
+  readonly extra?: readonly Endpoint[];
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Continue with what another test service left, e.g. after a restart. */
+  readonly database?: TestDatabase;
+  readonly dataDir?: string;
+  readonly clock?: TestClock;
+  /** In place of the one that reads {@link testToken}. */
+  readonly authenticator?: Authenticator;
+}
+
+export interface TestCall extends TestRequest {
+  readonly json?: unknown;
+  readonly http2?: boolean;
+}
+
+export interface Sent extends TestAnswer {
+  /** The body as JSON; undefined when it is empty. */
+  readonly json: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface TestService {
+  readonly url: string;
+  readonly ca: string;
+  readonly dataDir: string;
+  readonly database: TestDatabase;
+  readonly clock: TestClock;
+  readonly running: Running;
+  /** Every line that was logged. */
+  readonly logLines: readonly string[];
+  send(method: string, path: string, call?: TestCall): Promise<Sent>;
+}
+
+export async function startTestService(outerCleanup: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
+  const cleanup = inReverse(outerCleanup);
+  const database = options.database ?? (await testDatabase(cleanup));
+  const dataDir = options.dataDir ?? (await temporaryFolder(cleanup));
+  const clock = options.clock ?? testClock();
+  const logLines: string[] = [];
+  const all = [...endpoints, ...(options.extra ?? [])];
+  const running = await start({
+    config: readConfig({
+      EMANET_PROFILE: "sandbox",
+      EMANET_DATA_DIR: dataDir,
+      EMANET_LISTEN: "127.0.0.1:0",
+      EMANET_LOG_LEVEL: "debug",
+      EMANET_LIMIT_ANONYMOUS: "100000/60",
+      ...options.settings,
+    }),
+    role: "all",
+    clock,
+    database: database.target,
+    endpoints: all,
+    authenticator: options.authenticator ?? { authenticate: async (token) => readTestToken(token) },
+    writeLog: (line) => logLines.push(line),
+  });
+  cleanup.after(() => running.stop());
+  const url = running.url ?? "";
+  const ca = running.caFile === null ? "" : await readFile(running.caFile, "utf8");
+  const aliases = Object.fromEntries(all.flatMap(({ spec }) => (spec.aliases ?? []).map((path) => [path, spec.path])));
+  const check = documentCheck(openapiDocument(all, events, tags, "0.0.0"), aliases);
+  return {
+    url,
+    ca,
+    dataDir,
+    database,
+    clock,
+    running,
+    logLines,
+    async send(method, target, { json, http2, ...call } = {}) {
+      const jsonCall = json === undefined ? {} : { body: JSON.stringify(json) };
+      const headers = { ...(json === undefined ? {} : { "content-type": "application/json" }), ...call.headers };
+      const wire = http2 ? sendHttp2 : sendHttp1;
+      const answer = await wire(`${url}${target}`, ca, { ...call, ...jsonCall, method, headers });
+      check(method, target, answer);
+      return { ...answer, json: parse(answer) };
+    },
+  };
+}
+
+async function temporaryFolder(cleanup: Cleanup): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "emanet-test-"));
+  cleanup.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function parse({ headers, body }: TestAnswer): Sent["json"] {
+  const isJson = /json/.test(headers["content-type"] ?? "");
+  return isJson && body.length > 0 ? (JSON.parse(body.toString()) as Sent["json"]) : undefined;
+}
+
+/** A token that says itself who it is for: tests of the kernel need principals, not sign-in. */
+export function testToken(accountId: string, clientId: string, scopes: readonly OauthScope[]): string {
+  return Buffer.from(JSON.stringify({ accountId, clientId, scopes })).toString("base64url");
+}
+
+function readTestToken(
+  token: string,
+): Extract<Principal, { kind: "client" }> | { kind: "refused"; code: "invalid_token" } {
+  try {
+    const { accountId, clientId, scopes } = JSON.parse(Buffer.from(token, "base64url").toString());
+    return { kind: "client", accountId, clientId, scopes: new Set(scopes as OauthScope[]) };
+  } catch {
+    return { kind: "refused", code: "invalid_token" };
+  }
+}

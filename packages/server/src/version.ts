@@ -1,0 +1,5 @@
+/** The release, as `package.json` says it. */
+
+import manifest from "../package.json" with { type: "json" };
+
+export const version: string = manifest.version;

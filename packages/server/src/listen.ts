@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from "node:net";
 import type { Foundation } from "./foundation.ts";
+import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
 import { replaceFile } from "./kernel/durable-file.ts";
 import { problemReply } from "./kernel/http/answer.ts";
@@ -77,7 +78,9 @@ function httpKernel(foundation: Foundation, publicUrl: () => string): HttpKernel
   };
 }
 
-async function openCertificates({ config, clock, random, log, folder }: Foundation): Promise<Certificates> {
+/** By the real time: clients check certificates by theirs, wherever a test has moved the application's clock. */
+async function openCertificates({ config, random, log, folder }: Foundation): Promise<Certificates> {
+  const clock = systemClock;
   if (config.tlsCert !== null && config.tlsKey !== null) {
     return openOwnCertificate({ certFile: config.tlsCert, keyFile: config.tlsKey, clock, log });
   }

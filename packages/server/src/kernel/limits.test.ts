@@ -12,7 +12,7 @@ const rate = fc.record({ count: fc.integer({ min: 1, max: 40 }), seconds: fc.int
 
 /** Pauses between requests: none, a few milliseconds, about a window. */
 const pauses = fc.array(
-  fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 70_000 })),
+  fc.oneof(fc.constantFrom(0, 0, 1_000, 10_000), fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 70_000 })),
   {
     minLength: 1,
     maxLength: 120,

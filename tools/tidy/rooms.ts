@@ -26,7 +26,20 @@ export const clockFile = "packages/server/src/kernel/clock.ts";
  * it. A new folder under packages/server/src gets its place here. `audit` and `webhooks` are fed by what a transaction
  * recorded, so they come last and nobody needs them.
  */
-export const domains: readonly string[] = ["identifiers", "docs", "health", "messages", "applications"];
+export const domains: readonly string[] = [
+  "identifiers",
+  "docs",
+  "health",
+  "messages",
+  "accounts",
+  "keys",
+  "identity",
+  "applications",
+  "oauth",
+  "first-run",
+  "admin",
+  "sandbox",
+];
 
 const serverSource = "packages/server/src/";
 

@@ -216,6 +216,27 @@ const settings = {
     shownDefault: "5/3600",
     about: "`count/seconds` of the policy `applications`; only in profile `sandbox`.",
   },
+  newMasterKey: {
+    variable: "EMANET_NEW_MASTER_KEY",
+    parse: base64Key,
+    fallback: null as Buffer | null,
+    shownDefault: "none",
+    about: "The next master key, for `npm start -- rewrap` alone; see [OPERATIONS](OPERATIONS.md#master-key).",
+  },
+  limitLogin: limitSetting("login", "5/60"),
+  limitLoginIp: limitSetting("login_ip", "60/60"),
+  limitSmsMinute: limitSetting("sms_minute", "1/60"),
+  limitSmsHour: limitSetting("sms_hour", "5/3600"),
+  limitAdmin: limitSetting("admin", "60/60"),
+  limitToken: limitSetting("token", "60/60"),
+  limitLockout: {
+    variable: "EMANET_LIMIT_LOCKOUT",
+    parse: rate,
+    fallback: null as Rate | null,
+    shownDefault: "10/900",
+    about:
+      "`count/seconds` of the lockout after failed sign-ins: failures in a row before it begins (ten times as many in a day), longest wait; only in profile `sandbox`.",
+  },
   limitAnonymous: {
     variable: "EMANET_LIMIT_ANONYMOUS",
     parse: rate,
@@ -295,7 +316,10 @@ function contradictions(config: Config): string[] {
   if (config.behindProxy && config.trustedProxies.length === 0) {
     problems.push("EMANET_BEHIND_TLS_PROXY needs EMANET_TRUSTED_PROXIES, or every client would look like the proxy");
   }
-  if (config.profile !== "sandbox" && (config.limitApplications ?? config.limitAnonymous) !== null) {
+  const limitsSet = Object.keys(settings).filter(
+    (name) => /^limit[A-Z]/.test(name) && config[name as keyof Config] !== null,
+  );
+  if (config.profile !== "sandbox" && limitsSet.length > 0) {
     problems.push("EMANET_LIMIT_… may be set only with EMANET_PROFILE=sandbox");
   }
   if (config.profile !== "production" && !config.allowRemote) {
@@ -324,6 +348,17 @@ function unsafeInProduction(config: Config): string[] {
 function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
   return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
+}
+
+/** A row that overrides a policy in the sandbox. */
+function limitSetting(policy: string, shownDefault: string): Setting<Rate | null> {
+  return {
+    variable: `EMANET_LIMIT_${policy.toUpperCase()}`,
+    parse: rate,
+    fallback: null,
+    shownDefault,
+    about: `\`count/seconds\` of the policy \`${policy}\`; only in profile \`sandbox\`.`,
+  };
 }
 
 function oneOf<const T extends string>(allowed: readonly T[]): (text: string) => T {

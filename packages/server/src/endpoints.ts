@@ -3,29 +3,120 @@
  * pages and the tests follow from it.
  */
 
+import { changeAccount, getAccount } from "./accounts/endpoints/account.ts";
+import {
+  createOauthClient,
+  deleteOauthClient,
+  getOauthClient,
+  listOauthClients,
+  rotateOauthClientSecret,
+  updateOauthClient,
+} from "./accounts/endpoints/oauth-clients.ts";
+import { accountSuspended } from "./accounts/index.ts";
+import { getAdminAccount, listAdminAccounts, listAdminMembers } from "./admin/endpoints/accounts.ts";
+import {
+  approveApplication,
+  getAdminApplication,
+  listAdminApplications,
+  rejectApplication,
+  reviewApplication,
+} from "./admin/endpoints/applications.ts";
+import {
+  resumeAccount,
+  setAccountEntitlement,
+  setAccountPackage,
+  setEarlyAccess,
+  suspendAccount,
+} from "./admin/endpoints/change-account.ts";
+import { getOverview, listAudit } from "./admin/endpoints/overview.ts";
+import { resetSecondFactor } from "./admin/endpoints/reset-second-factor.ts";
 import { submitApplication } from "./applications/endpoints/submit-application.ts";
+import { withdrawApplication } from "./applications/endpoints/withdraw-application.ts";
 import { docsEndpoints } from "./docs/endpoints/read-docs.ts";
 import { docsPages } from "./docs/index.ts";
 import { checkLive } from "./health/endpoints/check-live.ts";
 import { checkReady } from "./health/endpoints/check-ready.ts";
+import { changePassword } from "./identity/endpoints/change-password.ts";
+import { decideSecondFactorReset } from "./identity/endpoints/decide-second-factor-reset.ts";
+import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
+import { logIn } from "./identity/endpoints/log-in.ts";
+import { logOut } from "./identity/endpoints/log-out.ts";
+import { getMe, updateMe } from "./identity/endpoints/me.ts";
+import {
+  changeMember,
+  getMember,
+  inviteMember,
+  listAccountMembers,
+  removeMember,
+  resendInvitation,
+} from "./identity/endpoints/members.ts";
+import { confirmPhone, requestPhoneCode } from "./identity/endpoints/phone.ts";
+import { refreshSession } from "./identity/endpoints/refresh-session.ts";
+import { requestSmsCode } from "./identity/endpoints/request-sms-code.ts";
+import { requestPasswordReset, resetPassword } from "./identity/endpoints/reset-password.ts";
+import { beginTotp, confirmTotp, renewCodes } from "./identity/endpoints/second-factor.ts";
+import { endSession, listSessions } from "./identity/endpoints/sessions.ts";
+import { stepUp } from "./identity/endpoints/step-up.ts";
 import type { EventType } from "./kernel/events.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
+import { authorizeEndpoints } from "./oauth/endpoints/authorize.ts";
+import { authorizeDevice } from "./oauth/endpoints/authorize-device.ts";
+import { codeEndpoints } from "./oauth/endpoints/enter-code.ts";
+import { interactionEndpoints } from "./oauth/endpoints/interact.ts";
+import { introspectToken } from "./oauth/endpoints/introspect-token.ts";
+import { issueToken } from "./oauth/endpoints/issue-token.ts";
+import { metadataEndpoints, readKeys } from "./oauth/endpoints/read-metadata.ts";
+import { revokeToken } from "./oauth/endpoints/revoke-token.ts";
+import { moveClock } from "./sandbox/endpoints/move-clock.ts";
 import { version } from "./version.ts";
 
 export const endpoints: readonly Endpoint[] = [
-  submitApplication,
+  ...[getAccount, changeAccount],
+  ...[listAccountMembers, inviteMember, getMember, changeMember, removeMember, resendInvitation],
+  decideSecondFactorReset,
+  ...[listOauthClients, createOauthClient, getOauthClient, updateOauthClient],
+  ...[deleteOauthClient, rotateOauthClientSecret],
+  ...[submitApplication, withdrawApplication],
+  ...[beginEnrolment, requestEnrolmentCode, completeEnrolment],
+  ...[logIn, refreshSession, logOut, requestSmsCode, stepUp, requestPasswordReset, resetPassword],
+  ...[getMe, updateMe, changePassword, beginTotp, confirmTotp, renewCodes, requestPhoneCode, confirmPhone],
+  ...[listSessions, endSession],
+  ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, resetSecondFactor],
+  ...[suspendAccount, resumeAccount, setAccountPackage, setAccountEntitlement, setEarlyAccess],
+  ...[listAdminApplications, getAdminApplication, reviewApplication, approveApplication, rejectApplication],
+  moveClock,
   checkLive,
   checkReady,
+  issueToken,
+  revokeToken,
+  introspectToken,
+  authorizeDevice,
+  ...authorizeEndpoints,
+  ...codeEndpoints,
+  ...interactionEndpoints,
+  readKeys,
+  ...metadataEndpoints,
   ...docsEndpoints(once(() => docsPages({ openapi: apiDocument() }))),
 ];
 
 /** Every event that an account can be told of. */
-export const events: readonly EventType[] = [];
+export const events: readonly EventType[] = [accountSuspended];
 
 export const tags: readonly OpenapiTag[] = [
+  { name: "account", description: "The account, its package and its settings." },
+  { name: "admin", description: "For staff of the platform." },
+  { name: "auth", description: "Signing in and out." },
+  { name: "enrolment", description: "From a link in a mail to a person who can sign in." },
+  { name: "me", description: "The person who asks: name, password, second factor, phone." },
+  { name: "members", description: "The people of an account and what they may do." },
+  { name: "oauth-clients", description: "Programs of an account, and their secrets." },
+  { name: "sandbox", description: "For tests, in profile sandbox only." },
+  { name: "sessions", description: "Where a person is signed in." },
+  { name: "webhooks", description: "What we tell your systems." },
   { name: "applications", description: "Becoming a customer." },
   { name: "docs", description: "This document, and pages about it." },
+  { name: "oauth", description: "OAuth 2.0: access for programs, and the pages where people allow it." },
   { name: "health", description: "For supervisors and load balancers." },
 ];
 

@@ -8,10 +8,20 @@ import type { ErrorReports } from "./kernel/error-reports.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import type { Log } from "./kernel/log.ts";
 import type { Metrics } from "./kernel/metrics.ts";
-import type { Authenticator } from "./kernel/principal.ts";
+import type { AccessTokens, Authenticator } from "./kernel/principal.ts";
 import type { Secrets } from "./kernel/secrets.ts";
 import type { Transactions } from "./kernel/tx.ts";
 import type { MessagePorts } from "./messages/index.ts";
+
+/** Where the service is reached. Known once it listens; until then it is empty. */
+export interface Place {
+  boundUrl: string;
+  /** Origin of absolute URLs: the setting, else the address bound. */
+  publicUrl(): string;
+  /** Requests wait for this: whatever has to be on disk before the first answer. */
+  readonly opened: Promise<void>;
+  open(): void;
+}
 
 export interface Foundation {
   readonly config: Config;
@@ -26,6 +36,8 @@ export interface Foundation {
   readonly transactions: Transactions;
   readonly messages: MessagePorts;
   readonly authenticator: Authenticator;
+  readonly tokens: AccessTokens;
+  readonly place: Place;
   readonly endpoints: readonly Endpoint[];
   /** Registers how to undo a part; parts are undone in reverse order. */
   readonly onStop: (undo: () => Promise<unknown>) => void;

@@ -1,10 +1,9 @@
-/** The API's listener: certificate, transport, application, and the file that tells a newcomer where everything is. */
+/** The API's listener: certificate, transport, application. */
 
 import type { AddressInfo } from "node:net";
 import type { Foundation } from "./foundation.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
-import { replaceFile } from "./kernel/durable-file.ts";
 import { problemReply } from "./kernel/http/answer.ts";
 import { createApp } from "./kernel/http/app.ts";
 import { clientAddresses } from "./kernel/http/client-address.ts";
@@ -24,9 +23,8 @@ export interface Face {
 }
 
 export async function listen(foundation: Foundation): Promise<Face> {
-  const { config, log, onStop } = foundation;
-  let boundUrl = "";
-  const kernel = httpKernel(foundation, () => config.publicUrl ?? boundUrl);
+  const { config, log, onStop, place } = foundation;
+  const kernel = httpKernel(foundation);
   const certificates = config.behindProxy ? null : await openCertificates(foundation);
   const transport = createTransport({
     mode: certificates === null ? { kind: "plain" } : { kind: "tls", certificates },
@@ -47,9 +45,9 @@ export async function listen(foundation: Foundation): Promise<Face> {
     certificates?.stop();
   });
   const { port } = app.server.address() as AddressInfo;
-  boundUrl = originOf(certificates === null ? "http" : "https", config.listen.host, port);
+  const boundUrl = originOf(certificates === null ? "http" : "https", config.listen.host, port);
+  place.boundUrl = boundUrl;
   const caFile = certificates?.caFile ?? null;
-  if (config.profile !== "production") await writeFirstRun(foundation, boundUrl, caFile);
   const reload = async () => {
     const outcome = await certificates?.reload();
     if (outcome?.kind === "failed") log.error("certificate_reload_failed", { error_code: outcome.error.code });
@@ -58,9 +56,18 @@ export async function listen(foundation: Foundation): Promise<Face> {
   return { url: boundUrl, caFile, reload };
 }
 
-function httpKernel(foundation: Foundation, publicUrl: () => string): HttpKernel {
-  const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator } = foundation;
-  const rates = { applications: config.limitApplications, anonymous: config.limitAnonymous };
+function httpKernel(foundation: Foundation): HttpKernel {
+  const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator, tokens } = foundation;
+  const rates = {
+    applications: config.limitApplications,
+    anonymous: config.limitAnonymous,
+    login: config.limitLogin,
+    login_ip: config.limitLoginIp,
+    sms_minute: config.limitSmsMinute,
+    sms_hour: config.limitSmsHour,
+    admin: config.limitAdmin,
+    token: config.limitToken,
+  };
   return {
     settings: config,
     clock,
@@ -69,12 +76,15 @@ function httpKernel(foundation: Foundation, publicUrl: () => string): HttpKernel
     metrics,
     reports,
     authenticator,
+    tokens,
+    secrets,
     transactions,
     addresses: clientAddresses(config.trustedProxies),
     limiter: createLimiter(clock, rates),
     idempotency: createIdempotency(transactions, secrets),
     cursors: createCursors(secrets),
-    publicUrl,
+    publicUrl: () => foundation.place.publicUrl(),
+    opened: foundation.place.opened,
   };
 }
 
@@ -119,10 +129,4 @@ function bindError(error: unknown, { host, port }: { host: string; port: number 
     );
   }
   return error;
-}
-
-/** Where a newcomer, or a test, finds the service. On disk before the first answer. */
-async function writeFirstRun({ folder }: Foundation, baseUrl: string, caFile: string | null): Promise<void> {
-  const text = JSON.stringify({ base_url: baseUrl, ca_file: caFile }, null, 2);
-  await replaceFile(folder.path("first-run.json"), `${text}\n`, 0o600);
 }

@@ -3,7 +3,8 @@
  * output, and stops on SIGTERM or SIGINT. The only place that ends the process.
  */
 
-import { ConfigError, readConfig, unknownSettings } from "./config.ts";
+import { addStaffMember, rewrapMasterKey } from "./commands.ts";
+import { type Config, ConfigError, readConfig, unknownSettings } from "./config.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { CertificateError } from "./kernel/transport/certificates.ts";
 import { type Role, type Running, roles, start } from "./start.ts";
@@ -15,6 +16,11 @@ Roles
   api       answers requests
   worker    runs jobs
   migrate   brings the database up to date and ends
+
+Commands (with the embedded database: while the service is stopped)
+  rewrap                         seals the database's root key with a new master key: EMANET_NEW_MASTER_KEY, or a new
+                                 <data>/master.key when EMANET_MASTER_KEY is not set
+  staff add <e-mail> <name>      adds one of the platform's staff and prints their enrolment link
 
 Settings are EMANET_… variables: see docs/SETTINGS.md. On standard output a line "ready <url>" says that requests
 are served; logs go to standard error as JSON lines.
@@ -28,6 +34,10 @@ await run(process.argv.slice(2));
 
 async function run(words: readonly string[]): Promise<void> {
   if (words.includes("--help") || words.includes("-h")) return say(help);
+  if (words[0] === "rewrap" && words.length === 1) return command(rewrapMasterKey);
+  if (words[0] === "staff" && words[1] === "add" && words.length === 4) {
+    return command((config) => addStaffMember(config, words[2] ?? "", words[3] ?? ""));
+  }
   const [role = "all", ...rest] = words;
   if (!isRole(role) || rest.length > 0) return end(exitUsage, `unknown role; one of ${roles.join(", ")}\n\n${help}`);
   try {
@@ -42,16 +52,30 @@ async function run(words: readonly string[]): Promise<void> {
     announce(running);
     stopOnSignals(running);
   } catch (error) {
-    const expected = error instanceof ConfigError || error instanceof StartError || error instanceof CertificateError;
-    end(exitFailed, expected ? error.message : String(error instanceof Error ? error.stack : error));
+    fail(error);
   }
+}
+
+/** Does one thing, says what it did, and ends. */
+async function command(work: (config: Config) => Promise<string>): Promise<void> {
+  try {
+    say(`${await work(readConfig())}\n`);
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function fail(error: unknown): void {
+  const expected = error instanceof ConfigError || error instanceof StartError || error instanceof CertificateError;
+  end(exitFailed, expected ? error.message : String(error instanceof Error ? error.stack : error));
 }
 
 function isRole(word: string): word is Role {
   return roles.some((role) => role === word);
 }
 
-function announce({ url, caFile, metricsUrl }: Running): void {
+function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {
+  if (firstRunFile !== null) say(`first run ${firstRunFile}\n`);
   if (caFile !== null) say(`certificate authority ${caFile}\n`);
   say(`metrics ${metricsUrl}\n`);
   say(url === null ? "ready\n" : `ready ${url}\n`);

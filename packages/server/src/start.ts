@@ -8,7 +8,9 @@
 
 import type { Config } from "./config.ts";
 import { endpoints } from "./endpoints.ts";
-import type { Foundation } from "./foundation.ts";
+import { firstRunFile, prepareFirstRun, writeFirstRunFile } from "./first-run/index.ts";
+import type { Foundation, Place } from "./foundation.ts";
+import { createAuthenticator, createTokens } from "./identity/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./kernel/clock.ts";
 import { type DataFolder, openDataFolder } from "./kernel/data-folder.ts";
 import { migrate, pendingMigrations } from "./kernel/database/migrate.ts";
@@ -20,12 +22,14 @@ import { countJobs, migrateJobs, startWorker } from "./kernel/jobs/index.ts";
 import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
 import { startEmbeddedPostgres } from "./kernel/postgres/embedded.ts";
-import { type Authenticator, refuseEveryToken } from "./kernel/principal.ts";
+import type { Authenticator } from "./kernel/principal.ts";
 import { createSecrets, masterKeyFromFile } from "./kernel/secrets.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { createTransactions } from "./kernel/tx.ts";
+import { createSigningKeys, localMasterKey, openRootKey, settleMasterKeyFile } from "./keys/index.ts";
 import { listen, originOf } from "./listen.ts";
 import { createMessagePorts } from "./messages/index.ts";
+import { createSandboxClock } from "./sandbox/index.ts";
 import { recurrences, tasks } from "./tasks.ts";
 import { version } from "./version.ts";
 
@@ -38,7 +42,8 @@ export interface StartOptions {
   /** The rest have the service's own defaults; tests bring others. */
   readonly clock?: Clock;
   readonly random?: Random;
-  readonly authenticator?: Authenticator;
+  /** Puts another authenticator before the service's own. */
+  readonly authenticator?: (real: Authenticator) => Authenticator;
   readonly endpoints?: readonly Endpoint[];
   readonly database?: DatabaseTarget;
   readonly writeLog?: (line: string) => void;
@@ -50,6 +55,8 @@ export interface Running {
   /** The file that clients of the local certificate authority trust. */
   readonly caFile: string | null;
   readonly metricsUrl: string;
+  /** Where the first people's secrets are; null in profile `production`. */
+  readonly firstRunFile: string | null;
   /** Reads the certificate again. */
   reload(): Promise<void>;
   /** Settles when something that the service cannot do without has ended by itself. */
@@ -64,8 +71,9 @@ export async function start(options: StartOptions): Promise<Running> {
   const lost = Promise.withResolvers<Error>();
   try {
     const foundation = await layFoundation(options, stack, lost.resolve);
-    const { config, pools, log } = foundation;
-    await bringUpToDate(config, options.role, pools, log);
+    const { config, log, place } = foundation;
+    const isPlayground = config.profile !== "production" && options.role !== "migrate";
+    const firstRun = isPlayground ? await prepareFirstRun(foundation) : null;
     if (options.role === "all" || options.role === "worker") await runJobs(foundation);
     const metrics = await startMetricsListener({
       listen: config.metricsListen,
@@ -75,10 +83,15 @@ export async function start(options: StartOptions): Promise<Running> {
     stack.defer(() => metrics.close());
     const metricsUrl = `${originOf("http", metrics.address.host, metrics.address.port)}/metrics`;
     const face = options.role === "all" || options.role === "api" ? await listen(foundation) : null;
+    if (face !== null && firstRun !== null) {
+      await writeFirstRunFile(foundation.folder, { baseUrl: place.boundUrl, caFile: face.caFile, firstRun });
+    }
+    place.open();
     return {
       url: face?.url ?? null,
       caFile: face?.caFile ?? null,
       metricsUrl,
+      firstRunFile: face !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
       reload: async () => face?.reload(),
       lost: lost.promise,
       stop: () => stack.disposeAsync(),
@@ -89,34 +102,53 @@ export async function start(options: StartOptions): Promise<Running> {
   }
 }
 
+/** The parts of a service without its listener and its jobs, for commands that do one thing and end. */
+export async function withFoundation<T>(options: StartOptions, work: (parts: Foundation) => Promise<T>): Promise<T> {
+  const stack = new AsyncDisposableStack();
+  try {
+    return await work(await layFoundation(options, stack, () => undefined));
+  } finally {
+    await stack.disposeAsync();
+  }
+}
+
 async function layFoundation(
   options: StartOptions,
   stack: AsyncDisposableStack,
   lost: (error: Error) => void,
 ): Promise<Foundation> {
   const { config } = options;
-  const clock = options.clock ?? systemClock;
+  const wallClock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
   const metrics = createMetrics({ version, role: options.role });
   const log = createLog({
     level: config.logLevel,
-    clock,
+    clock: wallClock,
     write: options.writeLog ?? standardErrorWriter(),
     onDropped: (count) => metrics.logFieldsDropped(count),
   });
   const folder = await openDataFolder({ folder: config.dataDir, profile: config.profile, log });
   stack.defer(() => folder.close());
-  const masterKey = config.masterKey ?? (await masterKeyFromFile(folder.path("master.key"), random));
   const target = options.database ?? (await databaseTarget(config, folder, log, stack, lost));
   const pools = await openPools({ target, log });
   stack.defer(() => pools.close());
+  await bringUpToDate(config, options.role, pools, log);
+  const secrets = createSecrets(await rootKey(config, folder, pools, { clock: wallClock, random }), random);
   for (const name of ["app", "owner"] as const) {
     const pool = pools[name];
     metrics.watchPool(name, () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }));
   }
+  const sandbox = config.profile === "sandbox" ? await createSandboxClock(wallClock, pools.app, log) : null;
+  stack.defer(async () => sandbox?.stop());
+  const clock = sandbox?.clock ?? wallClock;
   const { errorReportsDsn: dsn, profile } = config;
   const reports = await usable(() => createErrorReports({ dsn, release: version, profile, clock, random, log }));
   stack.defer(() => reports.flush(reportFlushMs));
+  const transactions = createTransactions(pools.app, clock, random, log);
+  const place = placeOf(config);
+  const keys = createSigningKeys({ transactions, secrets, clock, random });
+  const tokens = createTokens({ keys, clock, random, publicUrl: () => place.publicUrl() });
+  const authenticator = createAuthenticator({ tokens, app: pools.app, clock, log });
   return {
     config,
     clock,
@@ -126,14 +158,31 @@ async function layFoundation(
     pools,
     metrics,
     reports,
-    secrets: createSecrets(masterKey, random),
-    transactions: createTransactions(pools.app, clock, random, log),
+    secrets,
+    transactions,
     // Also in roles that send nothing: wrong settings must stop the start, not the first message.
     messages: await usable(() => createMessagePorts(config, { clock })),
-    authenticator: options.authenticator ?? refuseEveryToken,
+    authenticator: options.authenticator?.(authenticator) ?? authenticator,
+    tokens,
+    place,
     endpoints: options.endpoints ?? endpoints,
     onStop: (undo) => stack.defer(async () => void (await undo())),
   };
+}
+
+function placeOf(config: Config): Place {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  const place: Place = { boundUrl: "", publicUrl: () => config.publicUrl ?? place.boundUrl, opened, open };
+  return place;
+}
+
+/** The key that everything sealed derives from: in the database, wrapped by the master key. */
+async function rootKey(config: Config, folder: DataFolder, pools: Pools, sources: { clock: Clock; random: Random }) {
+  const { random } = sources;
+  const file = folder.path("master.key");
+  if (config.masterKey === null) await settleMasterKeyFile(pools.owner, file, random);
+  const bytes = config.masterKey ?? (await masterKeyFromFile(file, random));
+  return openRootKey({ owner: pools.owner, ...sources }, localMasterKey(bytes, random));
 }
 
 /** Parts say what is wrong with their settings by a TypeError that names the setting and never its value. */
@@ -179,8 +228,8 @@ async function bringUpToDate(config: Config, role: Role, pools: Pools, log: Log)
 }
 
 async function runJobs(foundation: Foundation): Promise<void> {
-  const { config, pools, clock, random, log, metrics, messages, transactions, onStop } = foundation;
-  const ports = { ...messages, transactions };
+  const { config, pools, clock, random, log, metrics, messages, transactions, secrets, place, onStop } = foundation;
+  const ports = { ...messages, transactions, secrets, random, publicUrl: () => place.publicUrl() };
   metrics.watchJobs(() => countJobs(pools.owner));
   const worker = await startWorker({
     ownerPool: pools.owner,

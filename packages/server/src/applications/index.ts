@@ -7,4 +7,11 @@
  * has applied; personal data is in the row alone, never in the audit trail or in mail to staff.
  */
 
-export { applicationKinds, applicationStates, packages } from "./shapes.ts";
+export { applicationKinds, applicationStates } from "./shapes.ts";
+export {
+  type ApplicationRow,
+  countApplicationsByStatus,
+  findApplication,
+  listApplications,
+  moveApplication,
+} from "./store.ts";

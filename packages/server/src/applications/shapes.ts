@@ -1,9 +1,9 @@
 /** What an application looks like from outside. */
 
+import { packages } from "../accounts/index.ts";
 import { closed, oneOf, type Static, Type, text, uuid } from "../kernel/http/schema.ts";
 
 export const applicationKinds = ["accounting_office", "company"] as const;
-export const packages = ["starter", "professional", "accountant", "corporate"] as const;
 export const applicationStates = ["submitted", "under_review", "approved", "rejected", "withdrawn"] as const;
 
 /** No control characters: names go into mails and lists. */

@@ -1,8 +1,13 @@
 /** All SQL of applications. Runs in scope `platform`. */
 
+import { type Selectable, sql } from "kysely";
+import type { Position } from "../kernel/cursors.ts";
+import type { ApplicationsRow } from "../kernel/database/rows.generated.ts";
 import type { Language } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 import type { CheckedApplication } from "./rules.ts";
+
+export type ApplicationRow = Selectable<ApplicationsRow>;
 
 /** Stores a new application; it points at the newest earlier one with the same e-mail. */
 export async function insertApplication(
@@ -39,4 +44,57 @@ export async function insertApplication(
       updated_at: tx.now,
     })
     .execute();
+}
+
+export async function findApplication(tx: Tx, id: string): Promise<ApplicationRow | undefined> {
+  return tx.db.selectFrom("applications").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** A page, newest first; scope `staff`. */
+export async function listApplications(
+  tx: Tx,
+  filter: { readonly status?: ApplicationRow["status"] },
+  page: { readonly after: Position | null; readonly take: number },
+): Promise<ApplicationRow[]> {
+  let select = tx.db.selectFrom("applications").selectAll();
+  if (filter.status !== undefined) select = select.where("status", "=", filter.status);
+  if (page.after !== null) {
+    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
+  }
+  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+}
+
+export async function countApplicationsByStatus(tx: Tx): Promise<Readonly<Record<string, number>>> {
+  const rows = await tx.db
+    .selectFrom("applications")
+    .select(["status", (call) => call.fn.countAll<number>().as("count")])
+    .groupBy("status")
+    .execute();
+  return Object.fromEntries(rows.map(({ status, count }) => [status, Number(count)]));
+}
+
+/** Moves an application from one of these states to another; undefined when it is in none of them. */
+export async function moveApplication(
+  tx: Tx,
+  id: string,
+  move: {
+    readonly from: readonly ApplicationRow["status"][];
+    readonly to: ApplicationRow["status"];
+    readonly by: string | null;
+    readonly reason: string | null;
+  },
+): Promise<ApplicationRow | undefined> {
+  const decided = move.to === "approved" || move.to === "rejected";
+  return tx.db
+    .updateTable("applications")
+    .set({
+      status: move.to,
+      updated_at: tx.now,
+      version: sql`version + 1`,
+      ...(decided && { decided_at: tx.now, decided_by: move.by, decision_reason: move.reason }),
+    })
+    .where("id", "=", id)
+    .where("status", "in", [...move.from])
+    .returningAll()
+    .executeTakeFirst();
 }

@@ -9,6 +9,8 @@ import { performance } from "node:perf_hooks";
 export interface Clock {
   /** The current moment, to the millisecond. */
   now(): Date;
+  /** Brings a clock that several processes share (profile `sandbox`) up to date; others have nothing to do. */
+  sync?(): Promise<void>;
 }
 
 export interface Random {

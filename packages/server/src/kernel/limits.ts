@@ -19,6 +19,17 @@ interface Policy {
 export const policies = {
   /** In force: 5 per hour per client address. */
   applications: { kind: "window", count: 5, seconds: 3600 },
+  /** In force: 5 sign-ins a minute per e-mail address and client address. */
+  login: { kind: "window", count: 5, seconds: 60 },
+  /** Beside it, so that one address cannot try many e-mails: 60 a minute per client address. */
+  login_ip: { kind: "window", count: 60, seconds: 60 },
+  /** In force: codes by SMS, once a minute and five times an hour per e-mail address and client address. */
+  sms_minute: { kind: "window", count: 1, seconds: 60 },
+  sms_hour: { kind: "window", count: 5, seconds: 3600 },
+  /** Tokens: 60 a minute per client and client address. */
+  token: { kind: "window", count: 60, seconds: 60 },
+  /** In force: all reads under /v1/admin, 60 a minute per staff member. */
+  admin: { kind: "window", count: 60, seconds: 60 },
   /** 300 per minute with bursts of 600, for requests without a valid token, per client address. */
   anonymous: { kind: "bucket", count: 600, seconds: 120 },
   /** The widest package, 1500 per minute with bursts of 3000, for requests with a valid token, per account. */

@@ -24,17 +24,122 @@ export const oauthScopes = {
 
 export type OauthScope = keyof typeof oauthScopes;
 
+/** The roles of members, widest first. */
+export const memberRoles = ["owner", "manager", "operator", "viewer", "auditor"] as const;
+export type MemberRole = (typeof memberRoles)[number];
+
+/**
+ * What each role may do: the one table that the pipeline, the document and `docs/ROLES.md` read. An endpoint needs a
+ * scope; the roles of that scope may call it, unless the endpoint names fewer. Machine clients have scopes and no role.
+ */
+export const rolesByScope: Readonly<Record<OauthScope, readonly MemberRole[]>> = {
+  "snapshots:read": ["owner", "manager", "operator", "viewer"],
+  "snapshots:write": ["owner", "manager", "operator"],
+  "restores:read": ["owner", "manager", "operator", "viewer"],
+  "restores:write": ["owner", "manager", "operator"],
+  "restores:agent": ["owner", "manager", "operator"],
+  "audit:read": ["owner", "manager", "auditor"],
+  "webhooks:read": ["owner", "manager"],
+  "webhooks:write": ["owner", "manager"],
+  "account:read": memberRoles,
+  "account:write": ["owner", "manager"],
+  "taxpayers:read": ["owner", "manager", "operator", "viewer"],
+  "taxpayers:write": ["owner", "manager", "operator"],
+};
+
+/** What a token counts as; `api` is gated by the package, the service's own dashboard and agent are not. */
+export type TokenKind = "api" | "dashboard" | "agent";
+
 export type Principal =
   | { readonly kind: "anonymous" }
-  | (AccountPrincipal & { readonly kind: "member"; readonly memberId: string })
-  | (AccountPrincipal & { readonly kind: "client" })
-  | { readonly kind: "staff"; readonly staffId: string; readonly clientId: string };
+  | (AccountPrincipal & PersonFacts & { readonly kind: "member"; readonly memberId: string; readonly role: MemberRole })
+  | (AccountPrincipal & {
+      readonly kind: "client";
+      /** The vaults that the client is held to; null: all. */
+      readonly vaultIds: readonly string[] | null;
+    })
+  | (PersonFacts & { readonly kind: "staff"; readonly staffId: string; readonly clientId: string });
 
 interface AccountPrincipal {
   readonly accountId: string;
   /** The OAuth client or the session that the token was issued to; idempotency keys are kept apart by it. */
   readonly clientId: string;
   readonly scopes: ReadonlySet<OauthScope>;
+  readonly sessionId: string;
+  readonly tokenKind: TokenKind;
+  readonly account: AccountFacts;
+}
+
+/** About the account, read anew for every request. */
+export interface AccountFacts {
+  readonly state: "active" | "suspended" | "closed";
+  readonly package: string;
+  readonly entitlements: ReadonlySet<string>;
+  /** The smallest package that includes the API, for whoever lacks it. */
+  readonly apiPackage: string;
+  readonly earlyAccess: boolean;
+}
+
+/** About a person's sign-in. */
+interface PersonFacts {
+  readonly sessionId: string;
+  /** When the second factor was last shown. */
+  readonly authTime: Date;
+  /** How (RFC 8176): `pwd`, `otp`, `sms`. */
+  readonly amr: readonly string[];
+}
+
+/** What an access token says; the rest is read from the session it names. */
+export interface AccessTokenContent {
+  readonly subject: string;
+  readonly sessionId: string;
+  readonly clientId: string;
+  readonly accountId: string | null;
+  readonly scopes: readonly string[];
+  readonly amr: readonly string[];
+  readonly authTime: Date;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  readonly expiresInSeconds: number;
+}
+
+/** The claims of an access token whose signature, times and addressees were found right. */
+export interface TokenClaims {
+  readonly jti: string;
+  readonly sub: string;
+  readonly clientId: string;
+  readonly accountId: string | null;
+  readonly sessionId: string;
+  readonly scopes: readonly string[];
+  readonly issuedAt: Date;
+  readonly expiresAt: Date;
+}
+
+export type TokenCheck =
+  | { readonly kind: "valid"; readonly claims: TokenClaims }
+  | { readonly kind: "expired" }
+  | { readonly kind: "invalid" };
+
+/** A public key that verifies access tokens (RFC 7517). */
+export interface PublicKey {
+  readonly kty: "EC";
+  readonly crv: "P-256";
+  readonly x: string;
+  readonly y: string;
+  readonly kid: string;
+  readonly alg: "ES256";
+  readonly use: "sig";
+}
+
+/** Issues access tokens; the other side of {@link Authenticator}. */
+export interface AccessTokens {
+  issue(content: AccessTokenContent): Promise<IssuedToken>;
+  /** Checks everything that the token itself can show; whether its session lives is not among it. */
+  check(token: string): Promise<TokenCheck>;
+  /** The keys that verify tokens now or soon. */
+  publicKeys(): Promise<readonly PublicKey[]>;
 }
 
 /** Turns a bearer token into a principal, or says which problem of the catalogue it meets. */
@@ -44,20 +149,17 @@ export interface Authenticator {
 
 export interface AuthenticationFailure {
   readonly kind: "refused";
-  readonly code: Extract<ProblemCode, "invalid_token" | "token_expired" | "banned">;
+  readonly code: Extract<ProblemCode, "invalid_token" | "token_expired" | "banned" | "unavailable">;
 }
-
-/** For a service that issues no tokens yet: every token is refused. */
-export const refuseEveryToken: Authenticator = {
-  authenticate: async () => ({ kind: "refused", code: "invalid_token" }),
-};
 
 /** Whose rows a transaction sees; row-level security holds it to that. */
 export type Scope =
   | { readonly kind: "account"; readonly accountId: string }
   /** Rows that belong to no account. */
   | { readonly kind: "platform" }
-  /** Upkeep of the service itself: all rows. Never on behalf of a request. */
+  /** Rows of every account, for staff; the transaction is read-only. */
+  | { readonly kind: "staff" }
+  /** Upkeep of the service itself, and sign-in before the account is known: all rows. */
   | { readonly kind: "system" };
 
 /** The audit's name for whoever acted: ids only, so that erasing a person does not break a chain. */

@@ -1,6 +1,8 @@
 /**
- * Keys derived from the master key, one per purpose, so that a cursor can never pass for a sealed answer. The master
- * key comes from the environment or from `<data>/master.key`, made on first start.
+ * Keys derived from the root key, one per purpose, so that a cursor can never pass for a sealed answer. The root key is
+ * kept in the database, wrapped by the master key (`root-key.ts`), so that the master key can be changed without
+ * touching anything that was sealed. The master key comes from the environment or from `<data>/master.key`, made on
+ * first start.
  *
  * A *seal* is AES-256-GCM with a random 96-bit nonce: `nonce ‖ tag ‖ ciphertext`. At 2³² seals per purpose the chance
  * of a repeated nonce is still below 2⁻³², far beyond what short-lived answers will ever count.
@@ -20,7 +22,24 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /** What a derived key is for. A new purpose is a new line, never a reused one. */
-type Purpose = "cursor" | "idempotency-reply" | "idempotency-caller";
+type Purpose =
+  | "cursor"
+  | "idempotency-reply"
+  | "idempotency-caller"
+  | "signing-key"
+  | "totp-secret"
+  | "refresh-token"
+  | "client-secret"
+  | "device"
+  | "attempts"
+  | "recovery-code"
+  | "otp-code"
+  | "phone"
+  | "link"
+  | "first-run"
+  | "oauth"
+  | "oauth-id"
+  | "oauth-form";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */
@@ -31,13 +50,13 @@ export interface Secrets {
   unseal(purpose: Purpose, sealed: Uint8Array, context: Uint8Array): Buffer;
 }
 
-export function createSecrets(masterKey: Uint8Array, random: Random): Secrets {
-  if (masterKey.length !== keyBytes) throw new Error(`the master key must have ${keyBytes} bytes`);
+export function createSecrets(rootKey: Uint8Array, random: Random): Secrets {
+  if (rootKey.length !== keyBytes) throw new Error(`the root key must have ${keyBytes} bytes`);
   const keys = new Map<Purpose, Buffer>();
   const keyFor = (purpose: Purpose): Buffer => {
     const known = keys.get(purpose);
     if (known) return known;
-    const derived = Buffer.from(hkdfSync("sha256", masterKey, "", `emanet/${purpose}/1`, keyBytes));
+    const derived = Buffer.from(hkdfSync("sha256", rootKey, "", `emanet/${purpose}/1`, keyBytes));
     keys.set(purpose, derived);
     return derived;
   };

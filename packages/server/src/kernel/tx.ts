@@ -26,6 +26,8 @@ export interface Tx {
   /** Only in the scope of an account: events belong to one. */
   emit<T extends EventType>(type: T, fields: EventFields<T>): void;
   job<Payload>(request: JobRequest<Payload>): Promise<void>;
+  /** Runs work in another scope, inside the same commit; when it throws, what it did is undone and nothing else. */
+  readonly within: RunTx;
 }
 
 export type RunTx = <T>(scope: Scope, work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -51,8 +53,11 @@ export function createTransactions(pool: Pool, clock: Clock, random: Random, log
   return {
     async run(context, scope, work) {
       if (context.signal.aborted) throw asProblem(context.signal.reason, context.signal);
+      // Staff see every account and change none: what they do to one runs in that account's scope.
+      const mode = scope.kind === "staff" ? "read only" : "read write";
       const trx = await kysely
         .startTransaction()
+        .setAccessMode(mode)
         .execute()
         .catch((error: unknown) => {
           throw asProblem(error, context.signal);
@@ -106,6 +111,7 @@ class Records {
         const event = { id: random.uuid(), type: type.name, fields };
         this.#events.push({ accountId: scope.accountId, event });
       },
+      within: (inner, work) => this.within(scope, inner, work),
       job: async (request) => {
         const query = (text: string, values: unknown[]) => this.#trx.executeQuery(CompiledQuery.raw(text, values));
         await enqueueJob({ query }, this.#sources, request);
@@ -114,6 +120,7 @@ class Records {
   }
 
   async within<T>(outer: Scope, inner: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (inner.kind === "staff" && outer.kind !== "staff") throw new Error("the scope staff is no part of a change");
     const name = `nested_${this.#savepoints++}`;
     const gathered = { audits: this.#audits.length, events: this.#events.length };
     const savepoint = await this.#trx.savepoint(name).execute();

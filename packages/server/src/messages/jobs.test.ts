@@ -26,7 +26,7 @@ const application_id = "0198c0de-0000-7000-8000-00000000ef01";
 
 const mail = mailMessage({
   ...{ id, to: "ada@mukellef.example", language: "tr", template: "application_received" },
-  values: { application_id },
+  values: { application_id, link: "https://emanet.example/withdraw#wit_x" },
 });
 const sms = smsMessage({
   ...{ id, to: "+905000000001", language: "en", template: "otp_code", expiresAt: new Date("2026-03-01T09:35:00Z") },
@@ -99,7 +99,12 @@ describe("messages in the queue", () => {
   });
 
   test("an address that no mail can have is refused when it is queued", () => {
-    const request = { id, language: "tr", template: "application_received", values: { application_id } } as const;
+    const request = {
+      id,
+      language: "tr",
+      template: "application_received",
+      values: { application_id, link: "https://emanet.example/withdraw#wit_x" },
+    } as const;
     assert.throws(() => mailMessage({ ...request, to: "" }), PermanentDeliveryError);
   });
 

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { languages, renderMail, renderSms } from "./templates.ts";
 
 const application_id = "0198c0de-0000-7000-8000-00000000abcd";
+const link = "https://emanet.example/withdraw#wit_x";
 
 describe("templates", () => {
   test("the staff's mail says id, kind and package in each language", () => {
@@ -17,8 +18,8 @@ describe("templates", () => {
 
   test("the applicant's mail has the application's number, and nothing else that varies", () => {
     for (const language of languages) {
-      const one = renderMail("application_received", language, { application_id });
-      const other = renderMail("application_received", language, { application_id: "other" });
+      const one = renderMail("application_received", language, { application_id, link });
+      const other = renderMail("application_received", language, { application_id: "other", link });
       assert.equal(one.text.replace(application_id, "other"), other.text);
       assert.equal(one.subject, other.subject);
       assert.ok(one.text.includes(application_id));
@@ -26,7 +27,9 @@ describe("templates", () => {
   });
 
   test("the languages differ", () => {
-    const texts = languages.map((language) => renderMail("application_received", language, { application_id }).text);
+    const texts = languages.map(
+      (language) => renderMail("application_received", language, { application_id, link }).text,
+    );
     assert.equal(new Set(texts).size, languages.length);
     assert.match(texts[0] ?? "", /Başvuru numaranız/);
   });
@@ -42,7 +45,7 @@ describe("templates", () => {
 
   test("a value cannot add a line, a header or a direction mark, and is bounded", () => {
     const nasty = `a\r\nBcc: eve@x.example\u2028b\u202Ec\u0000d${"e".repeat(500)}`;
-    const { text } = renderMail("application_received", "tr", { application_id: nasty });
+    const { text } = renderMail("application_received", "tr", { application_id: nasty, link });
     assert.ok(text.includes("Başvuru numaranız: a Bcc: eve@x.example b c de"));
     assert.doesNotMatch(text, /\r|\u2028|\u202E|\0/);
     assert.ok(!text.includes("e".repeat(200)));

@@ -60,13 +60,14 @@ const mailTemplates = {
       ),
     }),
   }),
-  application_received: mailTemplate<{ application_id: string }>({
+  application_received: mailTemplate<{ application_id: string; link: string }>({
     tr: (v) => ({
       subject: "Başvurunuzu aldık",
       text: paragraphs(
         "Merhaba,",
         "Emanet başvurunuz bize ulaştı. Başvuruyu inceleyip sonucu bu adrese yazacağız; şimdi yapmanız gereken bir şey yok.",
         `Başvuru numaranız: ${v.application_id}`,
+        `Başvurunuzu geri çekmek isterseniz: ${v.link}`,
         "Bu başvuruyu siz yapmadıysanız bu iletiyi yok sayabilirsiniz: onaydan önce hesap açılmaz.",
         "Emanet",
       ),
@@ -77,7 +78,176 @@ const mailTemplates = {
         "Hello,",
         "Your application to Emanet has reached us. We will review it and write to this address; there is nothing you need to do now.",
         `Your application number: ${v.application_id}`,
+        `To withdraw your application: ${v.link}`,
         "If you did not apply, you can ignore this mail: no account is opened before approval.",
+        "Emanet",
+      ),
+    }),
+  }),
+  application_rejected: mailTemplate<{ application_id: string; reason: string }>({
+    tr: (v) => ({
+      subject: "Başvurunuz hakkında",
+      text: paragraphs(
+        "Merhaba,",
+        "Emanet başvurunuzu inceledik ve şu anda onaylayamıyoruz.",
+        `Gerekçe: ${v.reason}`,
+        `Başvuru numaranız: ${v.application_id}`,
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "About your application",
+      text: paragraphs(
+        "Hello,",
+        "We have reviewed your application to Emanet and cannot approve it at this time.",
+        `Reason: ${v.reason}`,
+        `Your application number: ${v.application_id}`,
+        "Emanet",
+      ),
+    }),
+  }),
+  enrolment: mailTemplate<{ link: string }>({
+    tr: (v) => ({
+      subject: "Emanet hesabınızı kurun",
+      text: paragraphs(
+        "Merhaba,",
+        "Emanet'te sizin için bir hesap açıldı. Parolanızı, doğrulama uygulamanızı ve telefonunuzu şu bağlantıyla tanımlayın:",
+        v.link,
+        "Bağlantı bir kez ve 7 gün geçerlidir. Kimseyle paylaşmayın.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Set up your Emanet account",
+      text: paragraphs(
+        "Hello,",
+        "An account has been opened for you at Emanet. Set your password, your authenticator and your phone with this link:",
+        v.link,
+        "The link works once, for 7 days. Do not share it with anyone.",
+        "Emanet",
+      ),
+    }),
+  }),
+  password_reset: mailTemplate<{ link: string }>({
+    tr: (v) => ({
+      subject: "Parola sıfırlama",
+      text: paragraphs(
+        "Merhaba,",
+        "Emanet parolanızı yenilemek için şu bağlantıyı kullanın:",
+        v.link,
+        "Bağlantı bir kez ve 1 saat geçerlidir. Bunu siz istemediyseniz bir şey yapmanız gerekmez: parolanız değişmedi.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Password reset",
+      text: paragraphs(
+        "Hello,",
+        "Use this link to set a new Emanet password:",
+        v.link,
+        "The link works once, for one hour. If you did not ask for it, there is nothing to do: your password has not changed.",
+        "Emanet",
+      ),
+    }),
+  }),
+  password_changed: mailTemplate<{ at: string }>({
+    tr: (v) => ({
+      subject: "Parolanız değişti",
+      text: paragraphs(
+        "Merhaba,",
+        `Emanet parolanız ${v.at} (UTC) tarihinde değişti ve diğer oturumlarınız kapatıldı.`,
+        "Bunu siz yapmadıysanız hemen hesabınızın sahibine ve destek ekibimize bildirin.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Your password has changed",
+      text: paragraphs(
+        "Hello,",
+        `Your Emanet password was changed at ${v.at} (UTC), and your other sessions were ended.`,
+        "If this was not you, tell your account's owner and our support at once.",
+        "Emanet",
+      ),
+    }),
+  }),
+  new_device: mailTemplate<{ at: string }>({
+    tr: (v) => ({
+      subject: "Yeni bir cihazdan oturum açıldı",
+      text: paragraphs(
+        "Merhaba,",
+        `Emanet hesabınızda ${v.at} (UTC) tarihinde yeni bir cihazdan oturum açıldı.`,
+        "Bu siz değilseniz parolanızı değiştirin ve oturumlarınızı kapatın.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Sign-in from a new device",
+      text: paragraphs(
+        "Hello,",
+        `Somebody signed in to your Emanet account from a new device at ${v.at} (UTC).`,
+        "If this was not you, change your password and end your sessions.",
+        "Emanet",
+      ),
+    }),
+  }),
+  session_reused: mailTemplate<{ at: string }>({
+    tr: (v) => ({
+      subject: "Bir oturumunuz güvenlik nedeniyle kapatıldı",
+      text: paragraphs(
+        "Merhaba,",
+        `Eski bir oturum çerezi ${v.at} (UTC) tarihinde yeniden kullanıldığı için o oturum kapatıldı. Çerez kopyalanmış olabilir.`,
+        "Yeniden oturum açabilirsiniz. Şüphelenirseniz parolanızı değiştirin.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "One of your sessions was ended for safety",
+      text: paragraphs(
+        "Hello,",
+        `An old session cookie was used again at ${v.at} (UTC), so that session was ended. The cookie may have been copied.`,
+        "You can sign in again. If in doubt, change your password.",
+        "Emanet",
+      ),
+    }),
+  }),
+  second_factor_reset_asked: mailTemplate<{ member: string; effective_at: string }>({
+    tr: (v) => ({
+      subject: "İkinci adım sıfırlanacak",
+      text: paragraphs(
+        "Merhaba,",
+        `Destek ekibimiz, hesabınızdaki ${v.member} için doğrulama uygulamasının sıfırlanmasını istedi.`,
+        `Siz onaylarsanız hemen, yoksa ${v.effective_at} (UTC) tarihinde uygulanır. Beklemiyorsanız üyeler sayfasından iptal edin.`,
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "A second factor will be reset",
+      text: paragraphs(
+        "Hello,",
+        `Our support was asked to reset the authenticator of ${v.member} in your account.`,
+        `It takes effect when you confirm it, or at ${v.effective_at} (UTC). If you did not expect this, cancel it on the members page.`,
+        "Emanet",
+      ),
+    }),
+  }),
+  second_factor_reset: mailTemplate<{ link: string }>({
+    tr: (v) => ({
+      subject: "Doğrulama uygulamanızı yeniden kurun",
+      text: paragraphs(
+        "Merhaba,",
+        "Doğrulama uygulamanız sıfırlandı. Yenisini parolanızla birlikte şu bağlantıdan kurun:",
+        v.link,
+        "Bağlantı bir kez ve 7 gün geçerlidir.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Set up your authenticator again",
+      text: paragraphs(
+        "Hello,",
+        "Your authenticator was reset. Set up a new one, together with your password, with this link:",
+        v.link,
+        "The link works once, for 7 days.",
         "Emanet",
       ),
     }),

@@ -21,7 +21,7 @@ interface Operation {
 
 /** Headers of the connection and of safety, which the document does not list. */
 const unlisted = new Set(
-  "cache-control connection content-language content-length content-security-policy content-type cross-origin-opener-policy date keep-alive referrer-policy transfer-encoding x-content-type-options allow vary".split(
+  "cache-control connection content-language content-length content-security-policy content-type cross-origin-opener-policy date keep-alive pragma referrer-policy transfer-encoding x-content-type-options allow vary".split(
     " ",
   ),
 );
@@ -45,12 +45,14 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
   };
   const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   const problem = { $ref: "#/components/schemas/Problem" };
+  const oauthError = { $ref: "#/components/schemas/OauthError" };
   return (method, path, answer) => {
     const verb = (method === "HEAD" ? "GET" : method).toLowerCase();
     const [bare = ""] = path.split("?");
     const operation = findPath(paths, aliases[bare] ?? bare)?.[verb];
     if (operation === undefined || (outsideOperations.has(answer.status) && !(answer.status in operation.responses))) {
-      return checkBody(compile(problem), `${method} ${answer.status}`, answer);
+      const form = path.startsWith("/oauth2/") ? oauthError : problem;
+      return checkBody(compile(form), `${method} ${answer.status}`, answer);
     }
     const where = `${operation.operationId} ${answer.status}`;
     const response = operation.responses[answer.status];

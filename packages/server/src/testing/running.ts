@@ -72,7 +72,8 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     clock,
     database: database.target,
     endpoints: all,
-    authenticator: options.authenticator ?? { authenticate: async (token) => readTestToken(token) },
+    authenticator: (real) =>
+      options.authenticator ?? { authenticate: async (token) => readTestToken(token) ?? real.authenticate(token) },
     writeLog: (line) => logLines.push(line),
   });
   cleanup.after(() => running.stop());
@@ -115,13 +116,22 @@ export function testToken(accountId: string, clientId: string, scopes: readonly 
   return Buffer.from(JSON.stringify({ accountId, clientId, scopes })).toString("base64url");
 }
 
-function readTestToken(
-  token: string,
-): Extract<Principal, { kind: "client" }> | { kind: "refused"; code: "invalid_token" } {
+/** Null for tokens that the service issued itself. */
+function readTestToken(token: string): Extract<Principal, { kind: "client" }> | null {
   try {
     const { accountId, clientId, scopes } = JSON.parse(Buffer.from(token, "base64url").toString());
-    return { kind: "client", accountId, clientId, scopes: new Set(scopes as OauthScope[]) };
+    const account = { state: "active", package: "corporate", apiPackage: "accountant", earlyAccess: false } as const;
+    return {
+      kind: "client",
+      accountId,
+      clientId,
+      scopes: new Set(scopes as OauthScope[]),
+      sessionId: clientId,
+      tokenKind: "api",
+      vaultIds: null,
+      account: { ...account, entitlements: new Set(["api"]) },
+    };
   } catch {
-    return { kind: "refused", code: "invalid_token" };
+    return null;
   }
 }

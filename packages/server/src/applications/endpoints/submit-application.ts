@@ -1,5 +1,6 @@
 /** `POST /applications`: somebody wants to become a customer. */
 
+import { makeLink } from "../../identity/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { mailMessage, sendMessage } from "../../messages/index.ts";
 import { checkApplication } from "../rules.ts";
@@ -28,12 +29,18 @@ export const submitApplication = endpoint(
       await insertApplication(tx, id, application, language);
       const facts = { kind: application.kind, package: application.package };
       tx.audit({ action: "application.submitted", targets: [{ type: "application", id }], metadata: facts });
+      const link = await makeLink(tx, ctx, {
+        purpose: "withdrawal",
+        accountId: null,
+        personId: null,
+        applicationId: id,
+      });
       const toApplicant = mailMessage({
         id: ctx.random.uuid(),
         to: application.email,
         language,
         template: "application_received",
-        values: { application_id: id },
+        values: { application_id: id, link },
       });
       const toStaff = mailMessage({
         id: ctx.random.uuid(),

@@ -5,14 +5,58 @@ import type { ColumnType, Generated } from "kysely";
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 export interface Database {
+  readonly account_entitlements: AccountEntitlementsRow;
+  readonly accounts: AccountsRow;
   readonly applications: ApplicationsRow;
+  readonly attempts: AttemptsRow;
   readonly audit_heads: AuditHeadsRow;
   readonly audit_records: AuditRecordsRow;
+  readonly credentials: CredentialsRow;
+  readonly devices: DevicesRow;
   readonly event_heads: EventHeadsRow;
   readonly events: EventsRow;
+  readonly first_run: FirstRunRow;
   readonly idempotency_keys: IdempotencyKeysRow;
   readonly job_workers: JobWorkersRow;
   readonly jobs: JobsRow;
+  readonly links: LinksRow;
+  readonly oauth_artifacts: OauthArtifactsRow;
+  readonly oauth_client_secrets: OauthClientSecretsRow;
+  readonly oauth_clients: OauthClientsRow;
+  readonly oauth_user_code_tries: OauthUserCodeTriesRow;
+  readonly otp_challenges: OtpChallengesRow;
+  readonly packages: PackagesRow;
+  readonly people: PeopleRow;
+  readonly phone_messages: PhoneMessagesRow;
+  readonly recovery_codes: RecoveryCodesRow;
+  readonly root_key: RootKeyRow;
+  readonly sandbox_clock: SandboxClockRow;
+  readonly second_factor_resets: SecondFactorResetsRow;
+  readonly sessions: SessionsRow;
+  readonly signing_keys: SigningKeysRow;
+}
+
+export interface AccountEntitlementsRow {
+  readonly account_id: string;
+  readonly entitlement: string;
+  readonly enabled: boolean;
+}
+
+export interface AccountsRow {
+  readonly id: string;
+  readonly kind: "accounting_office" | "company";
+  readonly name: string;
+  readonly tax_id: string;
+  readonly package: string;
+  readonly state: "active" | "suspended" | "closed";
+  readonly early_access: Generated<boolean>;
+  readonly sms_sign_in: Generated<boolean>;
+  readonly language: "tr" | "en";
+  readonly application_id: string | null;
+  readonly state_changed_at: Date;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
 }
 
 export interface ApplicationsRow {
@@ -33,6 +77,18 @@ export interface ApplicationsRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+  readonly decided_at: Date | null;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+}
+
+export interface AttemptsRow {
+  readonly id: Buffer;
+  readonly consecutive: number;
+  readonly day_started_at: Date;
+  readonly day_count: number;
+  readonly locked_until: Date | null;
+  readonly updated_at: Date;
 }
 
 export interface AuditHeadsRow {
@@ -58,6 +114,25 @@ export interface AuditRecordsRow {
   readonly hash: Buffer;
 }
 
+export interface CredentialsRow {
+  readonly person_id: string;
+  readonly account_id: string | null;
+  readonly password_hash: string;
+  readonly password_changed_at: Date;
+  readonly sealed_totp: Buffer;
+  readonly totp_last_step: Generated<number>;
+  readonly sealed_totp_next: Buffer | null;
+  readonly updated_at: Date;
+}
+
+export interface DevicesRow {
+  readonly token_hash: Buffer;
+  readonly person_id: string;
+  readonly account_id: string | null;
+  readonly created_at: Date;
+  readonly last_used_at: Date;
+}
+
 export interface EventHeadsRow {
   readonly account_id: string;
   readonly sequence: number;
@@ -69,6 +144,12 @@ export interface EventsRow {
   readonly id: string;
   readonly type: string;
   readonly payload: string;
+  readonly created_at: Date;
+}
+
+export interface FirstRunRow {
+  readonly id: number;
+  readonly sealed: Buffer;
   readonly created_at: Date;
 }
 
@@ -103,4 +184,168 @@ export interface JobsRow {
   readonly failed_at: Date | null;
   readonly error_class: string | null;
   readonly error_code: string | null;
+}
+
+export interface LinksRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly person_id: string | null;
+  readonly application_id: string | null;
+  readonly purpose: "enrolment" | "password_reset" | "second_factor_reset" | "withdrawal";
+  readonly token_hash: Buffer;
+  readonly sealed_totp: Buffer | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly spent_at: Date | null;
+}
+
+export interface OauthArtifactsRow {
+  readonly kind: string;
+  readonly id_hash: Buffer;
+  readonly grant_id: string | null;
+  readonly user_code_hash: Buffer | null;
+  readonly uid_hash: Buffer | null;
+  readonly sealed_payload: Buffer;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly consumed_at: Date | null;
+}
+
+export interface OauthClientSecretsRow {
+  readonly id: string;
+  readonly client_id: string;
+  readonly account_id: string | null;
+  readonly secret_hash: Buffer;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+}
+
+export interface OauthClientsRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly kind: "api" | "agent";
+  readonly name: string;
+  readonly auth_method: "client_secret" | "private_key_jwt" | "none";
+  readonly grant_types: readonly string[];
+  readonly redirect_uris: Generated<readonly string[]>;
+  readonly scopes: readonly string[];
+  readonly vault_ids: readonly string[] | null;
+  readonly jwks: ColumnType<JsonValue | null, string | null | undefined, string | null>;
+  readonly created_by: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly last_used_at: Date | null;
+  readonly revoked_at: Date | null;
+  readonly version: Generated<number>;
+}
+
+export interface OauthUserCodeTriesRow {
+  readonly id: Buffer;
+  readonly failures: number;
+  readonly started_at: Date;
+}
+
+export interface OtpChallengesRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly person_id: string | null;
+  readonly purpose: "sign_in" | "step_up" | "phone";
+  readonly code_hash: Buffer;
+  readonly phone: string | null;
+  readonly link_id: string | null;
+  readonly tries_left: number;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly used_at: Date | null;
+}
+
+export interface PackagesRow {
+  readonly name: string;
+  readonly rank: number;
+  readonly entitlements: readonly string[];
+}
+
+export interface PeopleRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor" | "staff";
+  readonly state: "invited" | "active" | "removed";
+  readonly email: string;
+  readonly email_key: string;
+  readonly full_name: string;
+  readonly phone: string | null;
+  readonly phone_verified_at: Date | null;
+  readonly language: "tr" | "en";
+  readonly invited_by: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
+}
+
+export interface PhoneMessagesRow {
+  readonly id: Buffer;
+  readonly sent_at: Date;
+}
+
+export interface RecoveryCodesRow {
+  readonly person_id: string;
+  readonly account_id: string | null;
+  readonly code_hash: Buffer;
+  readonly used_at: Date | null;
+}
+
+export interface RootKeyRow {
+  readonly id: number;
+  readonly wrapped: Buffer;
+  readonly wrapped_by: string;
+  readonly created_at: Date;
+  readonly wrapped_at: Date;
+}
+
+export interface SandboxClockRow {
+  readonly id: number;
+  readonly offset_ms: number;
+}
+
+export interface SecondFactorResetsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly person_id: string;
+  readonly requested_by: string;
+  readonly reason: string;
+  readonly created_at: Date;
+  readonly effective_at: Date;
+  readonly state: "waiting" | "done" | "canceled";
+  readonly decided_by: string | null;
+  readonly decided_at: Date | null;
+}
+
+export interface SessionsRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly person_id: string | null;
+  readonly client_id: string | null;
+  readonly kind: "api" | "dashboard" | "agent";
+  readonly scopes: readonly string[] | null;
+  readonly amr: readonly string[];
+  readonly auth_time: Date;
+  readonly generation: Generated<number>;
+  readonly refresh_hash: Buffer | null;
+  readonly rotated_at: Date | null;
+  readonly created_at: Date;
+  readonly last_used_at: Date;
+  readonly idle_expires_at: Date;
+  readonly expires_at: Date | null;
+  readonly revoked_at: Date | null;
+  readonly revoked_reason: string | null;
+}
+
+export interface SigningKeysRow {
+  readonly kid: string;
+  readonly public_jwk: ColumnType<JsonValue, string, string>;
+  readonly sealed_private: Buffer;
+  readonly created_at: Date;
+  readonly active_at: Date;
+  readonly retired_at: Date | null;
+  readonly expires_at: Date | null;
 }

@@ -5,13 +5,14 @@
 
 import { catalogue, type Language, type Problem, type ProblemCode } from "../problems.ts";
 import { etagOf, noneMatch } from "./conditional.ts";
-import type { EndpointSpec, Reply } from "./endpoint.ts";
+import type { EndpointSpec, HeaderValues, Reply } from "./endpoint.ts";
+import { oauthErrorSchema } from "./oauth-wire.ts";
 import { type Validator, validator } from "./validate.ts";
 
 /** A whole answer. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: HeaderValues;
   readonly body: Buffer;
 }
 
@@ -69,11 +70,13 @@ export function answerer(spec: EndpointSpec): Answerer {
   for (const [status, reply] of Object.entries(spec.replies)) {
     if ("body" in reply) validators.set(Number(status), validator(reply.body, "/reply"));
   }
+  const oauthError = spec.wire === "oauth" ? validator(oauthErrorSchema, "/reply") : null;
   return (reply, ifNoneMatch) => {
     if (isProblem(reply)) return encodeReply(reply);
-    const declared = spec.replies[reply.status];
+    const declared = spec.replies[reply.status] ?? (oauthError && reply.status >= 400 ? oauthErrorSpec : undefined);
     if (declared === undefined) throw new Error(`${spec.id} answered ${reply.status}, which its spec does not declare`);
-    const findings = validators.get(reply.status)?.(reply.body, "en") ?? [];
+    const check = declared === oauthErrorSpec ? oauthError : validators.get(reply.status);
+    const findings = check?.(reply.body, "en") ?? [];
     if (findings.length > 0) {
       const where = findings.map((finding) => `${finding.pointer} ${finding.code}`).join(", ");
       throw new Error(`${spec.id} answered a body that its spec does not allow: ${where}`);
@@ -82,6 +85,9 @@ export function answerer(spec: EndpointSpec): Answerer {
     return spec.method === "GET" && reply.status === 200 ? conditional(answer, reply, ifNoneMatch) : answer;
   };
 }
+
+/** Every operation that speaks OAuth may answer with an error of that protocol. */
+const oauthErrorSpec = { description: "An error of the protocol.", body: oauthErrorSchema };
 
 function isProblem(reply: Reply): boolean {
   return reply.headers?.["Content-Type"] === problemMediaType;
@@ -106,13 +112,13 @@ export function encodeReply(reply: Reply, mediaType: string = problemMediaType):
 
 function conditional(answer: Answer, reply: Reply, ifNoneMatch: string | undefined): Answer {
   const own = lowerCase(reply.headers);
-  const etag = own.etag ?? etagOf(reply.body);
+  const etag = String(own.etag ?? etagOf(reply.body));
   const headers = { "cache-control": "private, no-cache", ...own, etag };
   if (noneMatch(ifNoneMatch, etag)) return { status: 304, headers, body: Buffer.alloc(0) };
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
 /** One spelling per name, so that a reply's own header replaces the standard one instead of standing beside it. */
-function lowerCase(headers: Reply["headers"] = {}): Record<string, string> {
+function lowerCase(headers: HeaderValues = {}): Record<string, string | readonly string[]> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

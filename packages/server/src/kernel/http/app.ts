@@ -149,7 +149,8 @@ async function begin(
   endpoint: Endpoint | null,
 ): Promise<Exchange> {
   kernel.metrics.requestStarted();
-  const head = { headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
+  const { method } = request;
+  const head = { method, headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
   const exchange = await openExchange(kernel, head, endpoint);
   observe(kernel, request, reply, exchange);
   return exchange;
@@ -196,7 +197,7 @@ function send(reply: FastifyReply, exchange: Exchange, answer: Answer): void {
   if (exchange.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
   reply.header("X-Request-Id", exchange.requestId);
   reply.headers(rateHeaders(exchange.verdicts));
-  reply.headers(answer.headers);
+  for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value);
   reply.send(answer.body.length === 0 ? undefined : answer.body);
 }
 

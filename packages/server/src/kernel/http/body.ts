@@ -6,7 +6,7 @@ import { Problem } from "../problems.ts";
 import { type EndpointSpec, maxJsonBodyBytes } from "./endpoint.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
-/** Reads a JSON body; the limit holds whether or not a length was announced. */
+/** Reads a JSON body. */
 export async function readJsonBody(raw: IncomingMessage, limitBytes = maxJsonBodyBytes): Promise<unknown> {
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(raw.headers["content-type"] ?? "")) {
     throw new Problem("unsupported_media_type");
@@ -14,6 +14,11 @@ export async function readJsonBody(raw: IncomingMessage, limitBytes = maxJsonBod
   if ((raw.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
     throw new Problem("unsupported_media_type");
   }
+  return parseStrictJson(await readBytes(raw, limitBytes));
+}
+
+/** Reads a body to its end; the limit holds whether or not a length was announced. */
+export async function readBytes(raw: IncomingMessage, limitBytes: number): Promise<Buffer> {
   if (Number(raw.headers["content-length"] ?? 0) > limitBytes) throw new Problem("payload_too_large");
   const chunks: Buffer[] = [];
   let size = 0;
@@ -27,7 +32,7 @@ export async function readJsonBody(raw: IncomingMessage, limitBytes = maxJsonBod
     // The client broke off; nobody reads the answer, and it is no fault of ours.
     throw error instanceof Problem ? error : new Problem("malformed_request");
   }
-  return parseStrictJson(Buffer.concat(chunks, size));
+  return Buffer.concat(chunks, size);
 }
 
 /** For operations without a body: what is sent all the same would be dropped without a word. */

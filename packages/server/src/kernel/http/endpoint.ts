@@ -10,16 +10,24 @@ import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
 import type { PolicyName } from "../limits.ts";
 import type { Log } from "../log.ts";
-import type { OauthScope, Principal } from "../principal.ts";
+import type { AccessTokens, MemberRole, OauthScope, Principal } from "../principal.ts";
 import type { Language, ProblemCode } from "../problems.ts";
+import type { Secrets } from "../secrets.ts";
 import type { RunTx } from "../tx.ts";
+import type { CookieName } from "./cookies.ts";
+import type { RawCall } from "./oauth-wire.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** `public` needs no token; `account` needs one of an account with this scope; `staff` one of the platform's staff. */
+/**
+ * `public` needs no token; `account` one of an account with this scope, and of the roles that the scope names unless
+ * fewer are given; `person` one of somebody who signed in, about themselves, staff included; `staff` one of the
+ * platform's staff.
+ */
 export type Access =
   | { readonly kind: "public" }
-  | { readonly kind: "account"; readonly scope: OauthScope }
+  | { readonly kind: "account"; readonly scope: OauthScope; readonly roles?: readonly MemberRole[] }
+  | { readonly kind: "person"; readonly scope: OauthScope }
   | { readonly kind: "staff" };
 
 export type ReplySpec = { readonly description: string; readonly headers?: Readonly<Record<string, TSchema>> } & (
@@ -41,10 +49,22 @@ export interface EndpointSpec {
   readonly description: string;
   readonly access: Access;
   readonly limits?: readonly PolicyName[];
+  /** Only with a second factor shown within the last minutes; for acts that cannot be undone. Never by machines. */
+  readonly stepUp?: true;
+  /** `api`: only with a package that includes the API, whatever the scope. `open`: with any package. */
+  readonly package?: "api" | "open";
+  /** A change that a suspended or closed account may still make. */
+  readonly whileSuspended?: true;
+  /** The cookies that `handle` gets to see. Operations with cookies answer no other origin. */
+  readonly cookies?: readonly CookieName[];
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly bodyLimitBytes?: number;
+  /** Speaks OAuth 2.0 instead of this API's own manners; see `oauth-wire.ts`. */
+  readonly wire?: "oauth";
+  /** With `wire`: the fields of its form, for the document. The handler gets the form as it came. */
+  readonly form?: TObject;
   readonly replies: Readonly<Record<number, ReplySpec>>;
   /** Codes of the catalogue that `handle` may throw; those of the kernel's own stages are implied by the spec. */
   readonly errors?: readonly ProblemCode[];
@@ -63,16 +83,28 @@ export interface Ctx {
   readonly random: Random;
   readonly log: Log;
   readonly cursors: Cursors;
+  readonly secrets: Secrets;
+  readonly tokens: AccessTokens;
+  /** Origin of absolute URLs, without a slash at its end. */
+  readonly publicUrl: string;
   readonly requestId: string;
   /** Ends when the deadline passes or the client goes away. */
   readonly signal: AbortSignal;
+  /**
+   * Spends limits that count by something in the body (an e-mail address) together with the client's address, and
+   * refuses with `rate_limited` like those that the spec names.
+   */
+  readonly spend: (policies: readonly PolicyName[], key: string) => void;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
 }
 
+/** Headers of an answer; a list stands for a header that is sent several times (`Set-Cookie`). */
+export type HeaderValues = Readonly<Record<string, string | readonly string[]>>;
+
 export interface Reply {
   readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: HeaderValues;
   readonly body?: unknown;
 }
 
@@ -84,6 +116,12 @@ export interface Call {
   readonly language: Language;
   /** The client's address, canonical; personal data. */
   readonly address: string;
+  /** What limits count an address by: itself, or the /64 of an IPv6 one. */
+  readonly addressKey: string;
+  /** Those that the spec names and the request carries. */
+  readonly cookies: Readonly<Partial<Record<CookieName, string>>>;
+  /** With `wire`: the request as it came. */
+  readonly raw?: RawCall;
   /** Refuses with `precondition_failed` unless the request's `If-Match`, where sent, names this representation. */
   requireMatch(representation: unknown): void;
 }
@@ -99,9 +137,11 @@ type Shape<S extends EndpointSpec, Part extends "params" | "query" | "body"> = S
 
 type PrincipalFor<A extends Access> = A extends { kind: "public" }
   ? Principal
-  : A extends { kind: "staff" }
-    ? Extract<Principal, { kind: "staff" }>
-    : Extract<Principal, { accountId: string }>;
+  : A extends { kind: "person" }
+    ? Extract<Principal, { authTime: Date }>
+    : A extends { kind: "staff" }
+      ? Extract<Principal, { kind: "staff" }>
+      : Extract<Principal, { accountId: string }>;
 
 export interface CallOf<S extends EndpointSpec> extends Call {
   readonly params: Shape<S, "params">;
@@ -113,7 +153,7 @@ export interface CallOf<S extends EndpointSpec> extends Call {
 type ReplyOf<S extends EndpointSpec> = {
   [Status in keyof S["replies"] & number]: {
     readonly status: Status;
-    readonly headers?: Readonly<Record<string, string>>;
+    readonly headers?: HeaderValues;
   } & BodyOf<S["replies"][Status]>;
 }[keyof S["replies"] & number];
 
@@ -150,6 +190,19 @@ export function takesIdempotencyKey(spec: EndpointSpec): boolean {
   return spec.method === "POST" && spec.idempotency !== "none";
 }
 
+/**
+ * Whether tokens of kind `api` need a package with the API. Everything does but the account itself (sign-in, members,
+ * subscription, limits), unless the spec says otherwise.
+ */
+export function needsApiPackage({ access, package: said }: EndpointSpec): boolean {
+  if (access.kind !== "account") return false;
+  return said === undefined ? !access.scope.startsWith("account:") : said === "api";
+}
+
+export function refusedWhileSuspended({ access, method, whileSuspended }: EndpointSpec): boolean {
+  return access.kind === "account" && method !== "GET" && whileSuspended !== true;
+}
+
 /** Every code that an endpoint may answer with: its own, and those its spec implies. */
 export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
   const implied: (false | ProblemCode[])[] = [
@@ -167,18 +220,19 @@ export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
     // A token that is sent is checked, also where none is needed.
     ["invalid_token", "token_expired"],
     spec.access.kind !== "public" && ["missing_token"],
-    spec.access.kind === "account" && [
-      "insufficient_scope",
-      "member_required",
-      "package_required",
-      "account_suspended",
-    ],
+    spec.access.kind === "account" && ["insufficient_scope", "insufficient_role", "member_required"],
+    spec.access.kind === "person" && ["insufficient_scope"],
+    needsApiPackage(spec) && ["package_required"],
+    refusedWhileSuspended(spec) && ["account_suspended"],
+    spec.stepUp === true && ["step_up_required", "insufficient_scope"],
+    spec.cookies !== undefined && ["origin_not_allowed"],
     spec.access.kind === "staff" && ["admin_required"],
     spec.params !== undefined && ["not_found", "validation_failed"],
     spec.query !== undefined && ["validation_failed"],
     spec.query?.properties.cursor !== undefined && ["invalid_cursor"],
     spec.body !== undefined && ["malformed_json", "validation_failed", "unsupported_media_type"],
     spec.method !== "GET" && ["storage_full"],
+    spec.wire === "oauth" && ["unsupported_media_type"],
     takesIdempotencyKey(spec) && ["idempotency_in_progress", "idempotency_key_reused"],
     spec.ifMatch !== undefined && ["precondition_failed"],
     spec.ifMatch === "required" && ["precondition_required"],

@@ -8,9 +8,11 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { PolicyName, Verdict } from "../limits.ts";
 import type { Principal } from "../principal.ts";
 import { type Language, Problem } from "../problems.ts";
+import { isAdminPath } from "./access.ts";
 import { addressKey } from "./client-address.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
+import { speaksOauth } from "./oauth-wire.ts";
 
 export interface Exchange {
   readonly requestId: string;
@@ -21,13 +23,17 @@ export interface Exchange {
   /** The endpoint that the address belongs to; null where there is none. */
   readonly endpoint: Endpoint | null;
   readonly principal: Principal;
-  readonly verdicts: readonly Verdict[];
+  /** Those of limits that are counted by the body come later. */
+  readonly verdicts: Verdict[];
+  /** The form of errors. */
+  readonly errorForm: "problem" | "oauth";
   /** Why the request must not go on; thrown by the stage that answers. */
   readonly refusal: Problem | null;
 }
 
 /** The head of a request, whichever HTTP version it came by. */
 export interface RequestHead {
+  readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly url: string;
   readonly peer: string | undefined;
@@ -46,12 +52,17 @@ export async function openExchange(
   head: RequestHead,
   endpoint: Endpoint | null,
 ): Promise<Exchange> {
+  await kernel.opened;
+  await kernel.clock.sync?.();
   const startedAtMs = kernel.clock.now().getTime();
   const address = kernel.addresses.of(head.peer, single(head.headers["x-forwarded-for"]));
   const given = single(head.headers["x-request-id"]);
-  const authentication = await authenticate(kernel, head.headers.authorization);
+  const errorForm = endpoint?.spec.wire === "oauth" || speaksOauth(head.url) ? "oauth" : "problem";
+  // Under OAuth the header carries a client's credentials, which the protocol itself checks.
+  const authentication = await authenticate(kernel, errorForm === "oauth" ? undefined : head.headers.authorization);
   const key = addressKey(address);
-  const verdicts = kernel.limiter.spend(wantedPolicies(endpoint, authentication.principal, key));
+  const { principal } = authentication;
+  const verdicts = [...kernel.limiter.spend(wantedPolicies(endpoint, principal, key, head))];
   return {
     requestId: given !== undefined && requestIdPattern.test(given) ? given : kernel.random.uuid(),
     language: preferredLanguage(head.headers["accept-language"]),
@@ -59,10 +70,26 @@ export async function openExchange(
     addressKey: key,
     startedAtMs,
     endpoint,
-    principal: authentication.principal,
+    principal,
     verdicts,
-    refusal: refusedByLimits(verdicts) ?? authentication.refusal ?? refusedByHead(head),
+    errorForm,
+    refusal:
+      refusedByLimits(verdicts) ?? authentication.refusal ?? refusedByGuard(head, principal) ?? refusedByHead(head),
   };
+}
+
+/** Spends limits whose key is in the body, and refuses like those before it. What is kept of the key is a hash. */
+export function spendByContent(
+  kernel: HttpKernel,
+  exchange: Exchange,
+  policies: readonly PolicyName[],
+  part: string,
+): void {
+  const key = kernel.secrets.digest("attempts", JSON.stringify([exchange.addressKey, part])).toString("base64url");
+  const verdicts = kernel.limiter.spend(policies.map((policy) => ({ policy, key })));
+  exchange.verdicts.push(...verdicts);
+  const refusal = refusedByLimits(verdicts);
+  if (refusal !== null) throw refusal;
 }
 
 /** The rate headers of an answer: those of the policy that has least left. */
@@ -87,7 +114,8 @@ async function authenticate(
   try {
     const result = await kernel.authenticator.authenticate(token);
     if (result.kind !== "refused") return { principal: result, refusal: null };
-    return { principal: anonymous, refusal: new Problem(result.code) };
+    const extras = result.code === "unavailable" ? retrySoon : {};
+    return { principal: anonymous, refusal: new Problem(result.code, extras) };
   } catch (error) {
     // Whether the token is good could not be found out: that is no answer about the token.
     const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
@@ -95,10 +123,22 @@ async function authenticate(
   }
 }
 
+/** Tokens are looked up in the database; seconds after which it is likely to answer again. */
+const retrySoon = { headers: { "Retry-After": "5" } };
+
 /** An endpoint's own policies count by address; the general one by account, or by address while nobody is known. */
-function wantedPolicies(endpoint: Endpoint | null, principal: Principal, address: string) {
+function wantedPolicies(endpoint: Endpoint | null, principal: Principal, address: string, head: RequestHead) {
   const own = (endpoint?.spec.limits ?? []).map((policy) => ({ policy, key: address }));
-  return [...own, generalPolicy(principal, address)];
+  const reads = head.method === "GET" || head.method === "HEAD";
+  const isAdmin = principal.kind === "staff" && reads && isAdminPath(head.url);
+  const admin = isAdmin ? [{ policy: "admin" as const, key: principal.staffId }] : [];
+  return [...own, ...admin, generalPolicy(principal, address)];
+}
+
+/** The admin guard: it stands before the router, so that what does not exist there is shown to staff alone. */
+function refusedByGuard(head: RequestHead, principal: Principal): Problem | null {
+  if (principal.kind === "staff" || !isAdminPath(head.url)) return null;
+  return new Problem(principal.kind === "anonymous" ? "missing_token" : "admin_required");
 }
 
 function generalPolicy(principal: Principal, address: string): { policy: PolicyName; key: string } {

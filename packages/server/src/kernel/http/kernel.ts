@@ -8,7 +8,8 @@ import type { Idempotency } from "../idempotency.ts";
 import type { Limiter } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Authenticator } from "../principal.ts";
+import type { AccessTokens, Authenticator } from "../principal.ts";
+import type { Secrets } from "../secrets.ts";
 import type { Transactions } from "../tx.ts";
 import type { ClientAddresses } from "./client-address.ts";
 
@@ -21,10 +22,14 @@ export interface HttpKernel {
   readonly reports: ErrorReports;
   readonly addresses: ClientAddresses;
   readonly authenticator: Authenticator;
+  readonly tokens: AccessTokens;
+  readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly transactions: Transactions;
   readonly idempotency: Idempotency;
   readonly cursors: Cursors;
   /** Origin of absolute URLs; known once the service listens. Never taken from a request. */
   readonly publicUrl: () => string;
+  /** No request is answered before this. */
+  readonly opened: Promise<void>;
 }

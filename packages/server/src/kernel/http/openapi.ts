@@ -6,8 +6,18 @@
 import type { TSchema } from "typebox";
 import type { EventType } from "../events.ts";
 import { idempotencyKeyPattern, isRecorded } from "../idempotency.ts";
+import { oauthScopes, rolesByScope } from "../principal.ts";
 import { catalogue, type ProblemCode, problemCodes } from "../problems.ts";
-import { declaredProblems, type Endpoint, type EndpointSpec, type ReplySpec, takesIdempotencyKey } from "./endpoint.ts";
+import {
+  declaredProblems,
+  type Endpoint,
+  type EndpointSpec,
+  needsApiPackage,
+  type ReplySpec,
+  refusedWhileSuspended,
+  takesIdempotencyKey,
+} from "./endpoint.ts";
+import { oauthErrorSchema } from "./oauth-wire.ts";
 import { closed, identifier, oneOf, Type, text } from "./schema.ts";
 
 export interface OpenapiTag {
@@ -64,6 +74,20 @@ class Components {
   readonly #schemas = new Map<string, unknown>();
   readonly #headers = new Map<string, JsonObject>();
   readonly #examples = new Map<string, JsonObject>();
+  #usesOauth = false;
+  #usesStaff = false;
+
+  /** Who may call: an access token, however it was obtained. */
+  security({ access, path }: EndpointSpec): JsonObject[] {
+    if (access.kind === "public") return [{}];
+    if (access.kind === "staff" && path.startsWith("/v1/admin/")) {
+      this.#usesStaff = true;
+      return [{ staff: [] }];
+    }
+    if (access.kind !== "account") return [{ bearer: [] }];
+    this.#usesOauth = true;
+    return [{ bearer: [] }, { oauth2: [access.scope] }];
+  }
 
   /** The schema with every titled part replaced by a reference. */
   schema(schema: unknown): unknown {
@@ -105,9 +129,46 @@ class Components {
           bearerFormat: "JWT",
           description: "Access token (RFC9068), issued and checked by the rules of RFC8725.",
         },
+        ...(this.#usesOauth && { oauth2: oauthScheme }),
+        ...(this.#usesStaff && { staff: staffScheme }),
       },
     };
   }
+}
+
+/** How programs get an access token. The device flow (RFC 8628) has no place in OpenAPI 3.1; its operation says it. */
+const oauthFlow = { tokenUrl: "/oauth2/token", refreshUrl: "/oauth2/token", scopes: oauthScopes };
+const oauthScheme = {
+  type: "oauth2",
+  description:
+    "Access token (RFC9068) by OAuth 2.0, issued and checked by the rules of RFC8725. Metadata: `/oauth2/.well-known/oauth-authorization-server`. Agents use the device flow (`POST /oauth2/device_authorization`).",
+  flows: {
+    clientCredentials: oauthFlow,
+    authorizationCode: { authorizationUrl: "/oauth2/authorize", ...oauthFlow },
+  },
+};
+
+/** A scheme of its own: nothing under /v1/admin is to be mistaken for an operation of customers. */
+const staffScheme = {
+  type: "http",
+  scheme: "bearer",
+  bearerFormat: "JWT",
+  description: "Access token of the platform's staff (RFC9068), issued and checked by the rules of RFC8725.",
+};
+
+/** Who may call it, for people and for the tests that are made from the document. */
+function authorization(spec: EndpointSpec): JsonObject {
+  const { access } = spec;
+  if (access.kind === "public") return { "x-access": "public" };
+  if (access.kind === "staff") return { "x-access": "staff", ...(spec.stepUp && { "x-step-up": true }) };
+  return {
+    "x-access": access.kind,
+    "x-scope": access.scope,
+    ...(access.kind === "account" && { "x-roles": access.roles ?? rolesByScope[access.scope] }),
+    ...(needsApiPackage(spec) && { "x-entitlement": "api" }),
+    ...(refusedWhileSuspended(spec) && { "x-refused-while-suspended": true }),
+    ...(spec.stepUp && { "x-step-up": true }),
+  };
 }
 
 /** Keywords whose value is data, not a schema. */
@@ -124,8 +185,15 @@ function operation(spec: EndpointSpec, components: Components): JsonObject {
     tags: [spec.tag],
     summary: spec.summary,
     description: spec.description,
-    security: spec.access.kind === "public" ? [{}] : [{ bearer: [] }],
+    security: components.security(spec),
+    ...authorization(spec),
     ...(parameters.length > 0 && { parameters }),
+    ...(spec.form && {
+      requestBody: {
+        required: true,
+        content: { "application/x-www-form-urlencoded": { schema: components.schema(spec.form) } },
+      },
+    }),
     ...(spec.body && {
       requestBody: { required: true, content: { "application/json": { schema: components.schema(spec.body) } } },
     }),
@@ -194,6 +262,7 @@ function responses(spec: EndpointSpec, components: Components): JsonObject {
   if (spec.method === "GET" && spec.replies[200] !== undefined) {
     all["304"] = { description: "You already have this version.", headers: responseHeaders(components, ["ETag"]) };
   }
+  if (spec.wire === "oauth") return { ...oauthErrors(spec, components), ...all };
   const byStatus = Map.groupBy(declaredProblems(spec), (code) => catalogue[code].status);
   for (const [status, codes] of byStatus) all[String(status)] = problemResponse(spec, status, codes.sort(), components);
   return all;
@@ -244,6 +313,37 @@ function problemResponse(spec: EndpointSpec, status: number, codes: ProblemCode[
   };
 }
 
+/** Errors in the form of RFC 6749: what the kernel's stages may answer, and what the protocol itself may. */
+function oauthErrors(spec: EndpointSpec, components: Components): Record<string, JsonObject> {
+  const ofProtocol = [400, 401, 429, 500, 503];
+  const ofStages = spec.method === "POST" ? [413, 415] : [];
+  const statuses = [...ofProtocol, ...ofStages, 403, 414].sort((a, b) => a - b);
+  return Object.fromEntries(statuses.map((status) => [status, oauthErrorResponse(status, components)]));
+}
+
+function oauthErrorResponse(status: number, components: Components): JsonObject {
+  const extra: (keyof typeof headers)[] = [];
+  if (status === 401) extra.push("WWW-Authenticate");
+  if (status === 429 || status === 503) extra.push("Retry-After");
+  return {
+    description: `${oauthErrorTitles[status]} (RFC 6749 form).`,
+    headers: responseHeaders(components, extra),
+    content: { "application/json": { schema: components.schema(oauthErrorSchema) }, "text/html": {} },
+  };
+}
+
+const oauthErrorTitles: Readonly<Record<number, string>> = {
+  400: "The request is wrong; `error` says how",
+  401: "`invalid_client`: the client is unknown or did not prove that it is itself",
+  403: "`access_denied`",
+  413: "`invalid_request`: the body is too large",
+  414: "`invalid_request`: the address is too long",
+  415: "`invalid_request`: the body must be `application/x-www-form-urlencoded`",
+  429: "`temporarily_unavailable`: a limit is exceeded",
+  500: "`server_error`",
+  503: "`temporarily_unavailable`",
+};
+
 function responseHeaders(components: Components, extra: readonly (keyof typeof headers)[]): JsonObject {
   const names = [...everyAnswer, ...extra];
   return Object.fromEntries(names.map((name) => components.header(name)));
@@ -284,8 +384,8 @@ const headers = {
   },
   "Retry-After": count("Seconds to wait before the next try."),
   "WWW-Authenticate": {
-    description: "How to sign in (RFC 6750).",
-    schema: Type.String({ maxLength: 255, pattern: "^Bearer " }),
+    description: "How to sign in (RFC 6750); under `/oauth2/` how a client does (RFC 7617).",
+    schema: Type.String({ maxLength: 500, pattern: "^(Bearer|Basic) " }),
   },
 } satisfies Record<string, { description: string; schema: unknown }>;
 
@@ -322,6 +422,8 @@ export const problemSchema = closed(
       Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000, description: "Seconds." }),
     ),
     retry_after: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
+    required: Type.Optional(identifier("^[a-z_]+$", "`package_required`: the smallest package that includes this.")),
+    current: Type.Optional(identifier("^[a-z_]+$", "`package_required`: the account's package.")),
   },
   { title: "Problem" },
 );

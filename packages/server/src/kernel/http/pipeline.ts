@@ -11,9 +11,11 @@ import { errorFields } from "../log.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
+import { checkAccess } from "./access.ts";
 import { type Answer, answerer, encodeReply, problemReply } from "./answer.ts";
 import { acceptable, readJsonBody, refuseBody } from "./body.ts";
 import { requireMatch } from "./conditional.ts";
+import { readCookies, requireOwnOrigin } from "./cookies.ts";
 import {
   type Call,
   type Ctx,
@@ -24,8 +26,9 @@ import {
   type Reply,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { type Exchange, single } from "./exchange.ts";
+import { type Exchange, single, spendByContent } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
+import { oauthErrorReply, readRawCall } from "./oauth-wire.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
 
 /** A request as the router hands it over. */
@@ -61,7 +64,8 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
   return async (exchange, request) => {
     try {
       if (exchange.refusal !== null) throw exchange.refusal;
-      checkAccess(spec, exchange);
+      checkAccess(spec, exchange.principal, kernel.clock.now());
+      if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
       const call = await parse(exchange, request);
       const reply = await serve({ kernel, endpoint, declared }, exchange, call, request);
       return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
@@ -82,18 +86,8 @@ export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown): 
   if (problem.code === "internal_error") {
     kernel.reports.report(problem.extras.cause, { request_id: exchange.requestId, operation });
   }
-  return encodeReply(problemReply(problem, { ...exchange, publicUrl: kernel.publicUrl() }));
-}
-
-function checkAccess({ access }: EndpointSpec, { principal }: Exchange): void {
-  if (access.kind === "public") return;
-  if (principal.kind === "anonymous") throw new Problem("missing_token");
-  if (access.kind === "staff") {
-    if (principal.kind !== "staff") throw new Problem("admin_required");
-    return;
-  }
-  if (principal.kind === "staff") throw new Problem("member_required");
-  if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
+  const form = exchange.errorForm === "oauth" ? oauthErrorReply : problemReply;
+  return encodeReply(form(problem, { ...exchange, publicUrl: kernel.publicUrl() }));
 }
 
 interface ParsedCall extends Call {
@@ -107,7 +101,12 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
   if (spec.query) validators.push({ part: "query", check: validator(spec.query, "/query") });
   if (spec.body) validators.push({ part: "body", check: validator(spec.body, "") });
   const keyPattern = new RegExp(idempotencyKeyPattern);
-  return async ({ principal, language, address }, { raw, query, params }) => {
+  return async ({ principal, language, address, addressKey }, { raw, query, params }) => {
+    const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
+    if (spec.wire === "oauth") {
+      const nothing = { params, query: undefined, body: undefined, idempotencyKey: undefined };
+      return { ...who, ...nothing, raw: await readRawCall(raw), requireMatch: () => undefined };
+    }
     acceptable(spec, raw.headers.accept);
     const idempotencyKey = single(raw.headers["idempotency-key"]);
     if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey)) throw new Problem("invalid_header");
@@ -123,7 +122,7 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
     if (findings.some((finding) => finding.pointer === "/query/cursor")) throw new Problem("invalid_cursor");
     refuse(findings);
     const matches = (representation: unknown) => requireMatch(ifMatch, representation);
-    return { ...parts, principal, language, address, idempotencyKey, requireMatch: matches };
+    return { ...parts, ...who, idempotencyKey, requireMatch: matches };
   };
 }
 
@@ -141,10 +140,14 @@ async function serve(
     context: { request_id: exchange.requestId, operation: spec.id },
     signal,
   };
-  const { settings, clock, random, cursors } = kernel;
+  const { settings, clock, random, cursors, secrets, tokens } = kernel;
+  const publicUrl = kernel.publicUrl();
   const log = kernel.log.child({ request_id: exchange.requestId, operation: spec.id });
   const work = (tx: RunTx) => {
-    const ctx: Ctx = { settings, clock, random, cursors, log, requestId: exchange.requestId, signal, tx };
+    const { requestId } = exchange;
+    const spend: Ctx["spend"] = (policies, key) => spendByContent(kernel, exchange, policies, key);
+    const given = { settings, clock, random, cursors, secrets, tokens, publicUrl };
+    const ctx: Ctx = { ...given, log, requestId, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {

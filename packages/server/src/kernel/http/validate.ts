@@ -83,6 +83,7 @@ const fieldErrors = {
   out_of_range: { en: "The number is out of range.", tr: "Sayı aralık dışında." },
   wrong_format: { en: "The value does not have the required format.", tr: "Değer istenen biçimde değil." },
   invalid_checksum: { en: "The check digits are wrong; please look for a typing mistake.", tr: "Kontrol haneleri tutmuyor; yazım hatası olup olmadığına bakın." },
+  too_common: { en: "This password is among those that are guessed first. Choose another.", tr: "Bu parola ilk denenenlerden. Başka bir parola seçin." },
   consent_required: { en: "This consent is required.", tr: "Bu onay zorunludur." },
 } satisfies Record<string, Record<Language, string>>;
 

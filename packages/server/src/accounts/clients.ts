@@ -1,0 +1,230 @@
+/**
+ * Machine clients of an account, and the service's own: all their SQL, and the check of a secret.
+ *
+ * A *secret* has 256 random bits, so a keyed hash is enough to keep it. Several are valid while one is being replaced;
+ * a rotation gives the older ones an end instead of cutting them off.
+ */
+
+import { timingSafeEqual } from "node:crypto";
+import { type Selectable, sql } from "kysely";
+import type { Random } from "../kernel/clock.ts";
+import type { Position } from "../kernel/cursors.ts";
+import type { OauthClientsRow } from "../kernel/database/rows.generated.ts";
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import type { Secrets } from "../kernel/secrets.ts";
+import type { Tx } from "../kernel/tx.ts";
+
+export type ClientRow = Selectable<OauthClientsRow>;
+
+/** 256 bits: nothing that can be tried out. */
+const secretBytes = 32;
+
+/** A rotation, and one more for the clock that is wrong; more would be secrets that nobody uses. */
+export const maxLiveSecrets = 3;
+
+/** Written at most this often: a busy client must not turn every token into an update. */
+const lastUsedPrecisionMs = 60_000;
+
+/** A client that may be used now: not revoked, and its account, if it has one, not closed. */
+export async function findClientById(ctx: Pick<Ctx, "tx">, clientId: string): Promise<ClientRow | undefined> {
+  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(clientId)) return undefined;
+  return ctx.tx({ kind: "system" }, (tx) =>
+    tx.db
+      .selectFrom("oauth_clients")
+      .leftJoin("accounts", "accounts.id", "oauth_clients.account_id")
+      .selectAll("oauth_clients")
+      .where("oauth_clients.id", "=", clientId)
+      .where("oauth_clients.revoked_at", "is", null)
+      .where((where) => where.or([where("accounts.id", "is", null), where("accounts.state", "<>", "closed")]))
+      .executeTakeFirst(),
+  );
+}
+
+/** Whether this is a secret of the client that is valid now. Takes the same time whatever is true; notes the use. */
+export async function verifyClientSecret(
+  ctx: Pick<Ctx, "tx" | "secrets">,
+  clientId: string,
+  secret: string,
+): Promise<boolean> {
+  const hash = secretHash(ctx.secrets, secret);
+  return ctx.tx({ kind: "system" }, async (tx) => {
+    const rows = await tx.db
+      .selectFrom("oauth_client_secrets")
+      .select("secret_hash")
+      .where("client_id", "=", clientId)
+      .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", tx.now)]))
+      .limit(maxLiveSecrets)
+      .execute();
+    let matches = 0;
+    for (let at = 0; at < maxLiveSecrets; at++) {
+      const known = rows[at]?.secret_hash ?? Buffer.alloc(hash.length);
+      matches += timingSafeEqual(known, hash) ? 1 : 0;
+    }
+    if (matches > 0) await touchClient(tx, clientId);
+    return matches > 0;
+  });
+}
+
+/** Notes that a client was used now. */
+export async function touchClient(tx: Tx, clientId: string): Promise<void> {
+  await tx.db
+    .updateTable("oauth_clients")
+    .set({ last_used_at: tx.now })
+    .where("id", "=", clientId)
+    .where((where) =>
+      where.or([
+        where("last_used_at", "is", null),
+        where("last_used_at", "<", new Date(tx.now.getTime() - lastUsedPrecisionMs)),
+      ]),
+    )
+    .execute();
+}
+
+export interface NewClient {
+  readonly id: string;
+  readonly accountId: string | null;
+  readonly kind: ClientRow["kind"];
+  readonly name: string;
+  readonly authMethod: ClientRow["auth_method"];
+  readonly grantTypes: readonly string[];
+  readonly redirectUris: readonly string[];
+  readonly scopes: readonly string[];
+  readonly vaultIds: readonly string[] | null;
+  readonly jwks: object | null;
+  readonly createdBy: string | null;
+}
+
+export async function insertClient(tx: Tx, client: NewClient): Promise<void> {
+  await tx.db
+    .insertInto("oauth_clients")
+    .values({
+      id: client.id,
+      account_id: client.accountId,
+      kind: client.kind,
+      name: client.name,
+      auth_method: client.authMethod,
+      grant_types: [...client.grantTypes],
+      redirect_uris: [...client.redirectUris],
+      scopes: [...client.scopes],
+      vault_ids: client.vaultIds === null ? null : [...client.vaultIds],
+      jwks: client.jwks === null ? null : JSON.stringify(client.jwks),
+      created_by: client.createdBy,
+      created_at: tx.now,
+      updated_at: tx.now,
+    })
+    .execute();
+}
+
+export async function findClient(tx: Tx, accountId: string, id: string): Promise<ClientRow | undefined> {
+  return clients(tx, accountId).where("id", "=", id).executeTakeFirst();
+}
+
+export async function lockClient(tx: Tx, accountId: string, id: string): Promise<ClientRow | undefined> {
+  return clients(tx, accountId).where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+export async function listClients(
+  tx: Tx,
+  accountId: string,
+  page: { readonly after: Position | null; readonly take: number },
+): Promise<ClientRow[]> {
+  let select = clients(tx, accountId);
+  if (page.after !== null) {
+    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
+  }
+  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+}
+
+export async function updateClient(
+  tx: Tx,
+  accountId: string,
+  id: string,
+  change: {
+    readonly name?: string;
+    readonly scopes?: readonly string[];
+    readonly vault_ids?: readonly string[] | null;
+  },
+): Promise<void> {
+  await tx.db
+    .updateTable("oauth_clients")
+    .set({ ...change, updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Ends a client: its secrets go, and every token of its sessions stops at once. */
+export async function revokeClient(tx: Tx, accountId: string, id: string): Promise<void> {
+  await tx.db
+    .updateTable("oauth_clients")
+    .set({ revoked_at: tx.now, updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .execute();
+  await tx.db.deleteFrom("oauth_client_secrets").where("client_id", "=", id).execute();
+}
+
+/** Makes a secret and gives it back, this once. */
+export async function addSecret(
+  tx: Tx,
+  sources: { readonly secrets: Secrets; readonly random: Random },
+  client: { readonly id: string; readonly accountId: string | null },
+): Promise<string> {
+  const secret = `ems_${sources.random.bytes(secretBytes).toString("base64url")}`;
+  await storeSecret(tx, sources, client, secret);
+  return secret;
+}
+
+export async function storeSecret(
+  tx: Tx,
+  { secrets, random }: { readonly secrets: Secrets; readonly random: Random },
+  client: { readonly id: string; readonly accountId: string | null },
+  secret: string,
+): Promise<void> {
+  await tx.db
+    .insertInto("oauth_client_secrets")
+    .values({
+      id: random.uuid(),
+      client_id: client.id,
+      account_id: client.accountId,
+      secret_hash: secretHash(secrets, secret),
+      created_at: tx.now,
+    })
+    .execute();
+}
+
+/** Gives every secret that is valid now an end; those that have one keep the earlier. */
+export async function endSecrets(tx: Tx, clientId: string, at: Date): Promise<void> {
+  await tx.db
+    .deleteFrom("oauth_client_secrets")
+    .where("client_id", "=", clientId)
+    .where("expires_at", "<=", tx.now)
+    .execute();
+  await tx.db
+    .updateTable("oauth_client_secrets")
+    .set({ expires_at: sql<Date>`least(expires_at, ${at})` })
+    .where("client_id", "=", clientId)
+    .execute();
+}
+
+export async function countLiveSecrets(tx: Tx, clientId: string): Promise<number> {
+  const { count } = await tx.db
+    .selectFrom("oauth_client_secrets")
+    .select((call) => call.fn.countAll<number>().as("count"))
+    .where("client_id", "=", clientId)
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", tx.now)]))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+function clients(tx: Tx, accountId: string) {
+  return tx.db
+    .selectFrom("oauth_clients")
+    .selectAll()
+    .where("account_id", "=", accountId)
+    .where("revoked_at", "is", null);
+}
+
+function secretHash(secrets: Secrets, secret: string): Buffer {
+  return secrets.digest("client-secret", secret);
+}

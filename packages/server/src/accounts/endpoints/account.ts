@@ -1,0 +1,63 @@
+/** `/v1/account`: the account that the token belongs to. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type, text } from "../../kernel/http/schema.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { accountSchema, accountShape, languageSchema, oneLinePattern } from "../shapes.ts";
+import { findAccount, lockAccount, updateAccount } from "../store.ts";
+
+export const getAccount = endpoint(
+  {
+    id: "account.get",
+    method: "GET",
+    path: "/v1/account",
+    tag: "account",
+    summary: "Read the account",
+    description: "The account, its package and what it is entitled to.",
+    access: { kind: "account", scope: "account:read" },
+    replies: { 200: { description: "The account.", body: accountSchema } },
+    errors: ["not_found"],
+  },
+  async (ctx, { principal }) => {
+    const row = await ctx.tx(scopeOf(principal), (tx) => findAccount(tx, principal.accountId));
+    if (row === undefined) throw new Problem("not_found");
+    return { status: 200, body: accountShape(row) };
+  },
+);
+
+export const changeAccount = endpoint(
+  {
+    id: "account.update",
+    method: "PATCH",
+    path: "/v1/account",
+    tag: "account",
+    summary: "Change the account",
+    description: "Name, language, and whether codes by SMS may be used to sign in. Owners only.",
+    access: { kind: "account", scope: "account:write", roles: ["owner"] },
+    body: closed(
+      {
+        name: Type.Optional(text(200, { pattern: oneLinePattern, description: "Name of the office or company." })),
+        language: Type.Optional(languageSchema),
+        sms_sign_in: Type.Optional(Type.Boolean({ description: "Codes by SMS may replace the authenticator." })),
+      },
+      { title: "AccountChange" },
+    ),
+    ifMatch: "optional",
+    replies: { 200: { description: "The account.", body: accountSchema } },
+    errors: ["not_found"],
+  },
+  async (ctx, { principal, body, requireMatch }) => {
+    const { accountId } = principal;
+    const after = await ctx.tx(scopeOf(principal), async (tx) => {
+      const before = await lockAccount(tx, accountId);
+      if (before === undefined) throw new Problem("not_found");
+      requireMatch(accountShape(before));
+      await updateAccount(tx, accountId, body);
+      const fields = Object.keys(body).sort().join(" ");
+      tx.audit({ action: "account.changed", targets: [{ type: "account", id: accountId }], metadata: { fields } });
+      return (await findAccount(tx, accountId)) ?? before;
+    });
+    return { status: 200, body: accountShape(after) };
+  },
+);

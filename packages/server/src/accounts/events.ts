@@ -1,0 +1,13 @@
+/** What happens to an account, for its own systems to hear of. */
+
+import { eventType } from "../kernel/events.ts";
+import { closed, oneOf } from "../kernel/http/schema.ts";
+
+export const suspensionCauses = ["unpaid", "abuse", "security", "request", "other"] as const;
+
+export const accountSuspended = eventType({
+  name: "account.suspended",
+  summary: "The account was suspended",
+  description: "It can be read and restored, not written, until it is resumed.",
+  fields: closed({ reason: oneOf(suspensionCauses, "Why.") }, { title: "AccountSuspended" }),
+});

@@ -1,0 +1,59 @@
+/**
+ * Accounts: customers, the people who sign in for them, and their machine clients. Owns the tables `packages`,
+ * `accounts`, `account_entitlements`, `people`, `oauth_clients`, `oauth_client_secrets`.
+ *
+ * States of an account: `active` ↔ `suspended`; both → `closed`. Of a person: `invited` → `active` → `removed`.
+ *
+ * Invariants: an account has at least one active owner from its first enrolment on; an e-mail address belongs to one
+ * person who was not removed; staff are people without an account; what a package includes is data, and an account's
+ * own entitlements win over it. What each role may do is the table in `kernel/principal.ts`, see `docs/ROLES.md`.
+ */
+
+export {
+  addSecret,
+  type ClientRow,
+  findClientById,
+  insertClient,
+  type NewClient,
+  storeSecret,
+  touchClient,
+  verifyClientSecret,
+} from "./clients.ts";
+export { accountSuspended, suspensionCauses } from "./events.ts";
+export {
+  findPerson,
+  findPersonByEmail,
+  insertPerson,
+  listAllMembers,
+  listMembers,
+  lockOwners,
+  lockPerson,
+  type NewPerson,
+  type PersonChange,
+  type PersonRow,
+  updatePerson,
+} from "./people.ts";
+export {
+  accountSchema,
+  accountShape,
+  emailSchema,
+  languageSchema,
+  maskedTaxId,
+  memberSchema,
+  memberShape,
+  oneLinePattern,
+  packages,
+  roleSchema,
+} from "./shapes.ts";
+export {
+  type AccountChange,
+  type AccountRow,
+  countAccountsByState,
+  findAccount,
+  insertAccount,
+  listAccounts,
+  lockAccount,
+  type NewAccount,
+  setEntitlement,
+  updateAccount,
+} from "./store.ts";

@@ -1,0 +1,126 @@
+/**
+ * All SQL of people: members of accounts, and staff. Members are read and changed in their account's scope, staff in
+ * scope `platform`, and whoever signs in in scope `system`, because the account is not known before.
+ */
+
+import { type Selectable, sql } from "kysely";
+import type { Position } from "../kernel/cursors.ts";
+import type { PeopleRow } from "../kernel/database/rows.generated.ts";
+import type { MemberRole } from "../kernel/principal.ts";
+import type { Tx } from "../kernel/tx.ts";
+
+export type PersonRow = Selectable<PeopleRow>;
+
+/** Whoever may sign in with this address; scope `system`. */
+export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<PersonRow | undefined> {
+  return tx.db
+    .selectFrom("people")
+    .selectAll()
+    .where("email_key", "=", emailKey)
+    .where("state", "<>", "removed")
+    .executeTakeFirst();
+}
+
+/** A member of the account, or one of staff (`null`). */
+export async function findPerson(tx: Tx, accountId: string | null, id: string): Promise<PersonRow | undefined> {
+  return people(tx, accountId).where("id", "=", id).executeTakeFirst();
+}
+
+export async function lockPerson(tx: Tx, accountId: string | null, id: string): Promise<PersonRow | undefined> {
+  return people(tx, accountId).where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+/** Members who were not removed, oldest first. */
+export async function listMembers(
+  tx: Tx,
+  accountId: string,
+  page: { readonly after: Position | null; readonly take: number },
+): Promise<PersonRow[]> {
+  let select = people(tx, accountId).where("state", "<>", "removed");
+  if (page.after !== null) {
+    select = select.where(sql<boolean>`(created_at, id) > (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
+  }
+  return select.orderBy("created_at").orderBy("id").limit(page.take).execute();
+}
+
+/** A page of all members of all accounts, newest first; scope `staff`. */
+export async function listAllMembers(
+  tx: Tx,
+  page: { readonly after: Position | null; readonly take: number },
+): Promise<PersonRow[]> {
+  let select = tx.db.selectFrom("people").selectAll().where("account_id", "is not", null);
+  if (page.after !== null) {
+    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
+  }
+  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+}
+
+/** The active owners, held: whoever removes or demotes one counts those that are left. */
+export async function lockOwners(tx: Tx, accountId: string): Promise<PersonRow[]> {
+  return people(tx, accountId)
+    .where("role", "=", "owner")
+    .where("state", "=", "active")
+    .orderBy("id")
+    .forUpdate()
+    .execute();
+}
+
+export interface NewPerson {
+  readonly id: string;
+  readonly accountId: string | null;
+  readonly role: MemberRole | "staff";
+  readonly state: "invited" | "active";
+  readonly email: string;
+  readonly emailKey: string;
+  readonly fullName: string;
+  readonly phone: string | null;
+  readonly phoneVerified?: boolean;
+  readonly language: "tr" | "en";
+  readonly invitedBy: string | null;
+}
+
+/** Stores a person; false when the address already belongs to somebody. */
+export async function insertPerson(tx: Tx, person: NewPerson): Promise<boolean> {
+  const result = await tx.db
+    .insertInto("people")
+    .values({
+      id: person.id,
+      account_id: person.accountId,
+      role: person.role,
+      state: person.state,
+      email: person.email,
+      email_key: person.emailKey,
+      full_name: person.fullName,
+      phone: person.phone,
+      phone_verified_at: person.phoneVerified === true ? tx.now : null,
+      language: person.language,
+      invited_by: person.invitedBy,
+      created_at: tx.now,
+      updated_at: tx.now,
+    })
+    .onConflict((conflict) => conflict.column("email_key").where("state", "<>", "removed").doNothing())
+    .executeTakeFirst();
+  return result.numInsertedOrUpdatedRows === 1n;
+}
+
+export interface PersonChange {
+  readonly role?: MemberRole;
+  readonly state?: "active" | "removed";
+  readonly full_name?: string;
+  readonly language?: "tr" | "en";
+  readonly phone?: string;
+  readonly phone_verified_at?: Date;
+}
+
+export async function updatePerson(tx: Tx, accountId: string | null, id: string, change: PersonChange): Promise<void> {
+  await tx.db
+    .updateTable("people")
+    .set({ ...change, updated_at: tx.now, version: sql`version + 1` })
+    .where(sql<boolean>`account_id is not distinct from ${accountId}`)
+    .where("id", "=", id)
+    .execute();
+}
+
+function people(tx: Tx, accountId: string | null) {
+  return tx.db.selectFrom("people").selectAll().where(sql<boolean>`account_id is not distinct from ${accountId}`);
+}

@@ -1,0 +1,187 @@
+/** What accounts, members and clients look like from outside. */
+
+import {
+  closed,
+  identifier,
+  nullable,
+  oneOf,
+  type Static,
+  Type,
+  text,
+  timestamp,
+  uuid,
+} from "../kernel/http/schema.ts";
+import { memberRoles, type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import type { ClientRow } from "./clients.ts";
+import type { PersonRow } from "./people.ts";
+import type { AccountRow } from "./store.ts";
+
+/** The packages, in the order of the price list. What each includes is data: the table `packages`. */
+export const packages = ["starter", "professional", "accountant", "corporate"] as const;
+
+/** No control characters: names go into mails and lists. */
+export const oneLinePattern = "^[^\\u0000-\\u001f\\u007f]+$";
+
+export const languageSchema = oneOf(["tr", "en"], "Language of mails and messages.");
+
+export const accountSchema = closed(
+  {
+    id: uuid("Id of the account."),
+    kind: oneOf(["accounting_office", "company"], "What the customer is."),
+    name: text(200, { pattern: oneLinePattern, description: "Name of the office or company." }),
+    tax_id: identifier("^[0-9*]{10,11}$", "Tax number, all but its last four digits masked."),
+    package: oneOf(packages, "The package."),
+    entitlements: Type.Array(identifier("^[a-z_]+$", "One of them."), {
+      maxItems: 50,
+      description: "What the account may use: its package's, and what was switched on or off for it.",
+    }),
+    state: oneOf(["active", "suspended", "closed"], "A suspended account is read and restored, not written."),
+    early_access: Type.Boolean({ description: "Planned limits never block, webhooks are off." }),
+    sms_sign_in: Type.Boolean({ description: "Codes by SMS may replace the authenticator at sign-in." }),
+    language: languageSchema,
+    created_at: timestamp("When it was opened."),
+    version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
+  },
+  { title: "Account" },
+);
+
+export function accountShape(row: AccountRow): Static<typeof accountSchema> {
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    tax_id: maskedTaxId(row.tax_id),
+    package: row.package as (typeof packages)[number],
+    entitlements: [...row.entitlements],
+    state: row.state,
+    early_access: row.early_access,
+    sms_sign_in: row.sms_sign_in,
+    language: row.language,
+    created_at: row.created_at.toISOString(),
+    version: row.version,
+  };
+}
+
+/** Enough to recognise one's own, too little to use. */
+export function maskedTaxId(taxId: string): string {
+  return taxId.slice(-4).padStart(taxId.length, "*");
+}
+
+export const roleSchema = oneOf(memberRoles, "What the member may do; see the table of roles.");
+
+export const emailSchema = Type.String({
+  format: "email",
+  minLength: 6,
+  maxLength: 254,
+  description: "E-mail address.",
+});
+
+export const memberSchema = closed(
+  {
+    id: uuid("Id of the member."),
+    email: emailSchema,
+    full_name: text(200, { pattern: oneLinePattern, description: "Name." }),
+    role: roleSchema,
+    state: oneOf(["invited", "active", "removed"], "`invited` until the enrolment link was used."),
+    phone_verified: Type.Boolean({ description: "Whether codes can be sent by SMS." }),
+    created_at: timestamp("When they were invited."),
+    version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
+  },
+  { title: "Member" },
+);
+
+export function memberShape(row: PersonRow): Static<typeof memberSchema> {
+  if (row.role === "staff") throw new Error("staff are no members");
+  return {
+    id: row.id,
+    email: row.email,
+    full_name: row.full_name,
+    role: row.role,
+    state: row.state,
+    phone_verified: row.phone_verified_at !== null,
+    created_at: row.created_at.toISOString(),
+    version: row.version,
+  };
+}
+
+const scopeNames = Object.keys(oauthScopes) as OauthScope[];
+
+export const scopesSchema = Type.Array(oneOf(scopeNames, "What it may do."), {
+  minItems: 1,
+  maxItems: scopeNames.length,
+  uniqueItems: true,
+  description: "Scopes.",
+});
+
+export const grantTypes = ["client_credentials", "authorization_code"] as const;
+
+/** The product's own ceiling on a restriction list. */
+export const maxClientVaults = 500;
+
+const redirectUri = Type.String({
+  format: "uri",
+  maxLength: 500,
+  pattern: "^(https://[^#]+|http://(127\\.0\\.0\\.1|\\[::1\\])(:[0-9]+)?/[^#]*)$",
+  description: "https, or http on a loopback address; compared as a whole.",
+});
+
+export const clientFields = {
+  name: text(200, { pattern: oneLinePattern, description: "What people call it." }),
+  scopes: scopesSchema,
+  vault_ids: nullable(
+    Type.Array(uuid("Id of a vault."), {
+      maxItems: maxClientVaults,
+      uniqueItems: true,
+      description: "The only vaults that it may touch; null for all.",
+    }),
+  ),
+  redirect_uris: Type.Array(redirectUri, { maxItems: 10, uniqueItems: true, description: "For `authorization_code`." }),
+  grant_types: Type.Array(oneOf(grantTypes, "How it gets tokens."), { minItems: 1, maxItems: 2, uniqueItems: true }),
+  auth_method: oneOf(["client_secret", "private_key_jwt", "none"], "How it shows that it is itself."),
+};
+
+export const publicKeySet = closed(
+  {
+    keys: Type.Array(
+      closed({
+        kty: oneOf(["EC"], "Elliptic curve."),
+        crv: oneOf(["P-256"], "For ES256."),
+        x: identifier("^[A-Za-z0-9_-]{43}$", "Coordinate."),
+        y: identifier("^[A-Za-z0-9_-]{43}$", "Coordinate."),
+        kid: Type.Optional(identifier("^[A-Za-z0-9_.-]+$", "Name of the key.")),
+        alg: Type.Optional(oneOf(["ES256"], "Algorithm.")),
+        use: Type.Optional(oneOf(["sig"], "Use.")),
+      }),
+      { minItems: 1, maxItems: 4 },
+    ),
+  },
+  { description: "Public keys of `private_key_jwt` (RFC 7517)." },
+);
+
+export const clientSchema = closed(
+  {
+    id: uuid("The `client_id`."),
+    ...clientFields,
+    jwks: nullable(publicKeySet),
+    created_at: timestamp("When it was made."),
+    last_used_at: nullable(timestamp("When it last got a token, to the minute.")),
+    version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
+  },
+  { title: "OauthClient" },
+);
+
+export function clientShape(row: ClientRow): Static<typeof clientSchema> {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: row.scopes as OauthScope[],
+    vault_ids: row.vault_ids === null ? null : [...row.vault_ids],
+    redirect_uris: [...row.redirect_uris],
+    grant_types: row.grant_types as (typeof grantTypes)[number][],
+    auth_method: row.auth_method,
+    jwks: row.jwks as Static<typeof publicKeySet> | null,
+    created_at: row.created_at.toISOString(),
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    version: row.version,
+  };
+}

@@ -1,0 +1,128 @@
+/** All SQL of accounts. Runs in the scope of the account, in scope `staff` for lists, in `platform` for nothing. */
+
+import { type Selectable, sql } from "kysely";
+import type { Position } from "../kernel/cursors.ts";
+import type { AccountsRow } from "../kernel/database/rows.generated.ts";
+import type { Tx } from "../kernel/tx.ts";
+
+export type AccountRow = Selectable<AccountsRow> & { readonly entitlements: readonly string[] };
+
+/** The account with what its package and its own settings entitle it to. */
+export async function findAccount(tx: Tx, accountId: string): Promise<AccountRow | undefined> {
+  return accounts(tx).where("accounts.id", "=", accountId).executeTakeFirst();
+}
+
+/** The same, held until the end of the transaction. */
+export async function lockAccount(tx: Tx, accountId: string): Promise<AccountRow | undefined> {
+  await tx.db.selectFrom("accounts").select("id").where("id", "=", accountId).forUpdate().execute();
+  return findAccount(tx, accountId);
+}
+
+export interface NewAccount {
+  readonly id: string;
+  readonly kind: AccountsRow["kind"];
+  readonly name: string;
+  readonly taxId: string;
+  readonly package: string;
+  readonly language: "tr" | "en";
+  readonly applicationId: string | null;
+}
+
+export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> {
+  await tx.db
+    .insertInto("accounts")
+    .values({
+      id: account.id,
+      kind: account.kind,
+      name: account.name,
+      tax_id: account.taxId,
+      package: account.package,
+      state: "active",
+      language: account.language,
+      application_id: account.applicationId,
+      state_changed_at: tx.now,
+      created_at: tx.now,
+      updated_at: tx.now,
+    })
+    .execute();
+}
+
+export interface AccountChange {
+  readonly name?: string;
+  readonly language?: "tr" | "en";
+  readonly sms_sign_in?: boolean;
+  readonly package?: string;
+  readonly early_access?: boolean;
+  readonly state?: "active" | "suspended" | "closed";
+}
+
+export async function updateAccount(tx: Tx, accountId: string, change: AccountChange): Promise<void> {
+  await tx.db
+    .updateTable("accounts")
+    .set({
+      ...change,
+      ...(change.state !== undefined && { state_changed_at: tx.now }),
+      updated_at: tx.now,
+      version: sql`version + 1`,
+    })
+    .where("id", "=", accountId)
+    .execute();
+}
+
+/** Switches an entitlement on or off for one account, or back to what its package says (`null`). */
+export async function setEntitlement(
+  tx: Tx,
+  accountId: string,
+  entitlement: string,
+  enabled: boolean | null,
+): Promise<void> {
+  await tx.db
+    .deleteFrom("account_entitlements")
+    .where("account_id", "=", accountId)
+    .where("entitlement", "=", entitlement)
+    .execute();
+  if (enabled === null) return;
+  await tx.db.insertInto("account_entitlements").values({ account_id: accountId, entitlement, enabled }).execute();
+}
+
+/** A page of all accounts, newest first; scope `staff`. */
+export async function listAccounts(
+  tx: Tx,
+  filter: { readonly state?: AccountsRow["state"] },
+  page: { readonly after: Position | null; readonly take: number },
+): Promise<AccountRow[]> {
+  let select = accounts(tx);
+  if (filter.state !== undefined) select = select.where("accounts.state", "=", filter.state);
+  if (page.after !== null) {
+    const { key, id } = page.after;
+    select = select.where(sql<boolean>`(accounts.created_at, accounts.id) < (${key}::timestamptz, ${id}::uuid)`);
+  }
+  return select.orderBy("accounts.created_at", "desc").orderBy("accounts.id", "desc").limit(page.take).execute();
+}
+
+export async function countAccountsByState(tx: Tx): Promise<Readonly<Record<string, number>>> {
+  const rows = await tx.db
+    .selectFrom("accounts")
+    .select(["state", (call) => call.fn.countAll<number>().as("count")])
+    .groupBy("state")
+    .execute();
+  return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]));
+}
+
+/** What the package includes, less what was switched off, plus what was switched on. */
+function accounts(tx: Tx) {
+  return tx.db
+    .selectFrom("accounts")
+    .selectAll("accounts")
+    .select(
+      sql<readonly string[]>`array(
+        select e from packages k, unnest(k.entitlements) e
+          where k.name = accounts.package and not exists (
+            select from account_entitlements o
+              where o.account_id = accounts.id and o.entitlement = e and not o.enabled)
+        union
+        select o.entitlement from account_entitlements o where o.account_id = accounts.id and o.enabled
+        order by 1
+      )`.as("entitlements"),
+    );
+}

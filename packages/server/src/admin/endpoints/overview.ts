@@ -1,0 +1,88 @@
+/** `GET /v1/admin/overview` and `GET /v1/admin/audit`: how things stand, and what was done. */
+
+import { type Selectable, sql } from "kysely";
+import { countAccountsByState } from "../../accounts/index.ts";
+import { countApplicationsByStatus } from "../../applications/index.ts";
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import type { AuditRecordsRow } from "../../kernel/database/rows.generated.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
+import { auditRecordSchema } from "../shapes.ts";
+
+const shared = { tag: "admin", method: "GET", access: { kind: "staff" } } as const;
+
+const counts = Type.Record(
+  Type.String({ maxLength: 32, pattern: "^[a-z_]+$" }),
+  Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  { maxProperties: 20 },
+);
+
+export const getOverview = endpoint(
+  {
+    ...shared,
+    id: "admin.overview",
+    path: "/v1/admin/overview",
+    summary: "Read the overview",
+    description: "Accounts and applications by state.",
+    replies: {
+      200: {
+        description: "How things stand.",
+        body: closed({ accounts: counts, applications: counts }, { title: "AdminOverview" }),
+      },
+    },
+  },
+  async (ctx) => {
+    const body = await ctx.tx({ kind: "staff" }, async (tx) => ({
+      accounts: { ...(await countAccountsByState(tx)) },
+      applications: { ...(await countApplicationsByStatus(tx)) },
+    }));
+    return { status: 200, body };
+  },
+);
+
+type AuditRow = Selectable<AuditRecordsRow>;
+
+export const listAudit = endpoint(
+  {
+    ...shared,
+    id: "admin.list_audit",
+    path: "/v1/admin/audit",
+    summary: "Read the audit trail",
+    description: "Of all accounts and of the platform, newest first.",
+    query: closed({
+      ...pageQuery,
+      account_id: Type.Optional(uuid("Only of this account.")),
+      action: Type.Optional(text(64, { pattern: "^[a-z_.]+$", description: "Only this act." })),
+    }),
+    replies: { 200: { description: "A page.", body: pageOf(auditRecordSchema, "AdminAuditPage") } },
+  },
+  async (ctx, { query }) => {
+    const filters = [query.account_id ?? null, query.action ?? null];
+    const binding = { operation: "admin.list_audit", filters };
+    const { after, take } = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => {
+      let select = tx.db.selectFrom("audit_records").selectAll();
+      if (query.account_id !== undefined) select = select.where("account_id", "=", query.account_id);
+      if (query.action !== undefined) select = select.where("action", "=", query.action);
+      if (after !== null)
+        select = select.where(sql<boolean>`(occurred_at, id) < (${after.key}::timestamptz, ${after.id}::uuid)`);
+      return select.orderBy("occurred_at", "desc").orderBy("id", "desc").limit(take).execute();
+    });
+    const position = (row: AuditRow) => ({ key: row.occurred_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: auditShape }) };
+  },
+);
+
+function auditShape(row: AuditRow): Static<typeof auditRecordSchema> {
+  return {
+    id: row.id,
+    chain: row.chain,
+    seq: row.seq,
+    occurred_at: row.occurred_at.toISOString(),
+    action: row.action,
+    actor: row.actor as Record<string, unknown>,
+    targets: row.targets as Record<string, unknown>[],
+    outcome: row.outcome,
+    metadata: row.metadata as Record<string, unknown>,
+  };
+}

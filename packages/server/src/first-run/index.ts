@@ -1,0 +1,168 @@
+/**
+ * The first start in the profiles `local` and `sandbox`: one staff member, one demo account with an owner and a machine
+ * client, so that a newcomer, or a test, can begin at once. Owns the table `first_run`, one row: their secrets, sealed,
+ * made in the transaction that makes the people. So there is no moment in which they exist and nobody knows how to sign
+ * in, and every process on the database writes the same file.
+ */
+
+import { insertAccount, insertClient, insertPerson, storeSecret } from "../accounts/index.ts";
+import { foldEmail } from "../identifiers/index.ts";
+import { hashPassword, newTotpSecret, sealTotp, setCredentials } from "../identity/index.ts";
+import type { Random } from "../kernel/clock.ts";
+import type { DataFolder } from "../kernel/data-folder.ts";
+import { replaceFile } from "../kernel/durable-file.ts";
+import { oauthScopes } from "../kernel/principal.ts";
+import type { Secrets } from "../kernel/secrets.ts";
+import type { OpenTx, Transactions, TxContext } from "../kernel/tx.ts";
+
+interface Login {
+  readonly email: string;
+  readonly password: string;
+  readonly totp_secret: string;
+}
+
+/** What the file says, but for the addresses. */
+export interface FirstRun {
+  readonly staff: Login;
+  readonly demo: Login & {
+    readonly account_id: string;
+    readonly package: "corporate";
+    readonly client_id: string;
+    readonly client_secret: string;
+  };
+}
+
+interface Sources {
+  readonly transactions: Transactions;
+  readonly secrets: Secrets;
+  readonly random: Random;
+}
+
+const sealContext = Buffer.from("first-run");
+
+/** The people of the first start; made by the first process that asks. */
+export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
+  const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
+  const known = await sources.transactions.run(context, { kind: "platform" }, ({ tx }) => read(sources, tx));
+  if (known !== undefined) return known;
+  const made = invent(sources.random);
+  // Hashing takes a while: not inside the transaction.
+  const [staffHash, demoHash] = await Promise.all([
+    hashPassword(made.staff.password, sources.random),
+    hashPassword(made.demo.password, sources.random),
+  ]);
+  return sources.transactions.run(context, { kind: "platform" }, async (open) => {
+    const sealed = sources.secrets.seal("first-run", Buffer.from(JSON.stringify(made)), sealContext);
+    const claimed = await open.tx.db
+      .insertInto("first_run")
+      .values({ id: 1, sealed, created_at: open.tx.now })
+      .onConflict((conflict) => conflict.column("id").doNothing())
+      .executeTakeFirst();
+    // Another process was faster; the insert has waited for its commit.
+    if (claimed.numInsertedOrUpdatedRows !== 1n) return (await read(sources, open.tx)) ?? made;
+    await makeStaff(sources, open, made.staff, staffHash);
+    await makeDemo(sources, open, made.demo, demoHash);
+    return made;
+  });
+}
+
+/** Writes `<data>/first-run.json`: whole, on disk, and for its owner's eyes alone. */
+export async function writeFirstRunFile(
+  folder: DataFolder,
+  content: { readonly baseUrl: string; readonly caFile: string | null; readonly firstRun: FirstRun },
+): Promise<void> {
+  const { baseUrl, caFile, firstRun } = content;
+  const text = JSON.stringify({ base_url: baseUrl, ca_file: caFile, ...firstRun }, null, 2);
+  await replaceFile(firstRunFile(folder), `${text}\n`, 0o600);
+}
+
+export function firstRunFile(folder: DataFolder): string {
+  return folder.path("first-run.json");
+}
+
+async function read({ secrets }: Sources, tx: OpenTx["tx"]): Promise<FirstRun | undefined> {
+  const row = await tx.db.selectFrom("first_run").select("sealed").where("id", "=", 1).executeTakeFirst();
+  return row && (JSON.parse(secrets.unseal("first-run", row.sealed, sealContext).toString()) as FirstRun);
+}
+
+function invent(random: Random): FirstRun {
+  // 144 bits: these accounts are as safe as any other, in case a sandbox is reached from elsewhere.
+  const password = () => random.bytes(18).toString("base64url");
+  const login = (email: string): Login => ({ email, password: password(), totp_secret: newTotpSecret(random) });
+  return {
+    staff: login("staff@emanet.example"),
+    demo: {
+      ...login("demo@emanet.example"),
+      account_id: random.uuid(),
+      package: "corporate",
+      client_id: random.uuid(),
+      client_secret: `ems_${random.bytes(32).toString("base64url")}`,
+    },
+  };
+}
+
+async function makeStaff({ random, secrets }: Sources, { tx }: OpenTx, staff: Login, hash: string): Promise<void> {
+  const id = random.uuid();
+  await insertPerson(tx, {
+    id,
+    accountId: null,
+    role: "staff",
+    state: "active",
+    email: staff.email,
+    emailKey: foldEmail(staff.email),
+    fullName: "Emanet Staff",
+    phone: null,
+    language: "tr",
+    invitedBy: null,
+  });
+  const sealedTotp = sealTotp(secrets, id, staff.totp_secret);
+  await setCredentials(tx, { id, accountId: null }, { passwordHash: hash, sealedTotp, totpStep: 0 });
+  tx.audit({ action: "staff.added", targets: [{ type: "person", id }] });
+}
+
+async function makeDemo(sources: Sources, open: OpenTx, demo: FirstRun["demo"], hash: string): Promise<void> {
+  const { random, secrets } = sources;
+  const accountId = demo.account_id;
+  await open.within({ kind: "account", accountId }, async (tx) => {
+    await insertAccount(tx, {
+      id: accountId,
+      kind: "accounting_office",
+      name: "Örnek Mali Müşavirlik",
+      taxId: "1234567808",
+      package: demo.package,
+      language: "tr",
+      applicationId: null,
+    });
+    const id = random.uuid();
+    await insertPerson(tx, {
+      id,
+      accountId,
+      role: "owner",
+      state: "active",
+      email: demo.email,
+      emailKey: foldEmail(demo.email),
+      fullName: "Ayşe Örnek",
+      phone: "+905320000000",
+      phoneVerified: true,
+      language: "tr",
+      invitedBy: null,
+    });
+    const sealedTotp = sealTotp(secrets, id, demo.totp_secret);
+    await setCredentials(tx, { id, accountId }, { passwordHash: hash, sealedTotp, totpStep: 0 });
+    await insertClient(tx, {
+      id: demo.client_id,
+      accountId,
+      kind: "api",
+      name: "Demo",
+      authMethod: "client_secret",
+      grantTypes: ["client_credentials"],
+      redirectUris: [],
+      scopes: Object.keys(oauthScopes),
+      vaultIds: null,
+      jwks: null,
+      createdBy: id,
+    });
+    await storeSecret(tx, sources, { id: demo.client_id, accountId }, demo.client_secret);
+    tx.audit({ action: "account.created", targets: [{ type: "account", id: accountId }] });
+  });
+}

@@ -1,0 +1,129 @@
+/**
+ * From a bearer token to a principal. The token is checked by itself (`tokens.ts`), then everything that it depends on
+ * is read in one statement: session, person, client, account, package. So the end of a session, the removal of a
+ * member, a new role or a suspension counts from the next request on, on every process.
+ */
+
+import type { Pool } from "pg";
+import type { Clock } from "../kernel/clock.ts";
+import { errorFields, type Log } from "../kernel/log.ts";
+import {
+  type AccessTokens,
+  type AccountFacts,
+  type Authenticator,
+  memberRoles,
+  type OauthScope,
+  oauthScopes,
+  type Principal,
+  type TokenClaims,
+  type TokenKind,
+} from "../kernel/principal.ts";
+
+/** The contract's time in which a closed account can still be read and restored. */
+const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
+
+export interface AuthenticatorSources {
+  readonly tokens: AccessTokens;
+  readonly app: Pool;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSources): Authenticator {
+  return {
+    async authenticate(token) {
+      try {
+        const checked = await tokens.check(token);
+        if (checked.kind !== "valid") {
+          return { kind: "refused", code: checked.kind === "expired" ? "token_expired" : "invalid_token" };
+        }
+        const { rows } = await app.query<SubjectRow>("select * from emanet.token_subject($1)", [
+          checked.claims.sessionId,
+        ]);
+        const [row] = rows;
+        const principal = row && principalOf(checked.claims, row, clock.now());
+        return principal ?? { kind: "refused", code: "invalid_token" };
+      } catch (error) {
+        log.error("authentication_failed", errorFields(error));
+        return { kind: "refused", code: "unavailable" };
+      }
+    },
+  };
+}
+
+/** A row of `emanet.token_subject`. */
+export interface SubjectRow {
+  readonly account_id: string | null;
+  readonly person_id: string | null;
+  readonly client_id: string | null;
+  readonly kind: TokenKind;
+  readonly scopes: readonly string[] | null;
+  readonly auth_time: Date;
+  readonly amr: readonly string[];
+  readonly session_ended: boolean;
+  readonly idle_expires_at: Date;
+  readonly expires_at: Date | null;
+  readonly person_role: string | null;
+  readonly person_state: string | null;
+  readonly client_scopes: readonly string[] | null;
+  readonly client_vaults: readonly string[] | null;
+  readonly client_revoked: boolean | null;
+  readonly account_state: AccountFacts["state"] | null;
+  readonly account_closed_at: Date | null;
+  readonly package: string | null;
+  readonly early_access: boolean | null;
+  readonly entitlements: readonly string[];
+  readonly api_package: string | null;
+}
+
+type Signed = Exclude<Principal, { kind: "anonymous" }>;
+
+/** Who the token stands for now; undefined when it stands for nobody any more. */
+export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
+  if (!isAlive(row, now)) return undefined;
+  const person = { sessionId: claims.sessionId, authTime: row.auth_time, amr: row.amr };
+  const clientId = row.client_id ?? claims.sessionId;
+  if (row.person_role === "staff") {
+    return row.person_id === null ? undefined : { kind: "staff", staffId: row.person_id, clientId, ...person };
+  }
+  if (row.account_id === null || row.account_id !== claims.accountId) return undefined;
+  const account = accountOf(row);
+  if (account === undefined) return undefined;
+  const shared = {
+    accountId: row.account_id,
+    clientId,
+    scopes: scopesOf(claims, row),
+    sessionId: claims.sessionId,
+    tokenKind: row.kind,
+    account,
+  };
+  if (row.person_id === null) return { kind: "client", vaultIds: row.client_vaults, ...shared };
+  const role = memberRoles.find((known) => known === row.person_role);
+  return role && { kind: "member", memberId: row.person_id, role, ...shared, ...person };
+}
+
+function isAlive(row: SubjectRow, now: Date): boolean {
+  if (row.session_ended || row.idle_expires_at <= now) return false;
+  if (row.expires_at !== null && row.expires_at <= now) return false;
+  if (row.client_revoked === true) return false;
+  if (row.person_id !== null && row.person_state !== "active") return false;
+  return row.account_closed_at === null || now.getTime() - row.account_closed_at.getTime() < closedReadableMs;
+}
+
+function accountOf(row: SubjectRow): AccountFacts | undefined {
+  if (row.account_state === null || row.package === null) return undefined;
+  return {
+    state: row.account_state,
+    package: row.package,
+    entitlements: new Set(row.entitlements),
+    apiPackage: row.api_package ?? row.package,
+    earlyAccess: row.early_access === true,
+  };
+}
+
+/** The token's own, held to what its session and its client may have now. */
+function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {
+  const limits = [row.scopes, row.client_scopes].filter((limit) => limit !== null);
+  const allowed = claims.scopes.filter((scope) => limits.every((limit) => limit.includes(scope)));
+  return new Set(allowed.filter((scope): scope is OauthScope => Object.hasOwn(oauthScopes, scope)));
+}

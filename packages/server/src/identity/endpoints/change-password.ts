@@ -1,0 +1,49 @@
+/** `POST /v1/me/password`: a new password for whoever knows the old one. */
+
+import { findPerson } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { mailMessage, sendMessage } from "../../messages/index.ts";
+import { setPasswordHash } from "../credentials.ts";
+import { hashPassword, requireGoodPassword } from "../passwords.ts";
+import { revokeSessionsOf } from "../sessions.ts";
+import { passwordSchema } from "../shapes.ts";
+import { checkPassword } from "../sign-in.ts";
+import { personOf } from "../who.ts";
+
+export const changePassword = endpoint(
+  {
+    id: "me.change_password",
+    method: "POST",
+    path: "/v1/me/password",
+    tag: "me",
+    summary: "Change your password",
+    description:
+      "Needs the current password and a fresh second factor. Ends all your other sessions. A new password has at least 12 characters and is not among those that are guessed first.",
+    access: { kind: "person", scope: "account:write" },
+    stepUp: true,
+    idempotency: "none",
+    body: closed({ current_password: passwordSchema, new_password: passwordSchema }, { title: "PasswordChange" }),
+    replies: { 204: { description: "Changed.", empty: true } },
+    errors: ["invalid_credentials", "too_many_attempts"],
+  },
+  async (ctx, { principal, body, language }) => {
+    const { personId, accountId, scope } = personOf(principal);
+    const person = await ctx.tx(scope, (tx) => findPerson(tx, accountId, personId));
+    if (person === undefined) throw new Problem("invalid_credentials");
+    requireGoodPassword(body.new_password, person.email, "/new_password", language);
+    const claim = { email: person.email, password: body.current_password, deviceToken: undefined, allowStaff: true };
+    if ((await checkPassword(ctx, claim)) === null) throw new Problem("invalid_credentials");
+    const hash = await hashPassword(body.new_password, ctx.random);
+    await ctx.tx(scope, async (tx) => {
+      await setPasswordHash(tx, personId, hash, true);
+      await revokeSessionsOf(tx, personId, "password_changed", principal.sessionId);
+      tx.audit({ action: "person.password_changed", targets: [{ type: "person", id: personId }] });
+      const values = { at: tx.now.toISOString() };
+      const mail = { id: ctx.random.uuid(), to: person.email, language: person.language };
+      await tx.job({ task: sendMessage, payload: mailMessage({ ...mail, template: "password_changed", values }) });
+    });
+    return { status: 204 };
+  },
+);

@@ -1,0 +1,49 @@
+/** `POST /v1/auth/login`: e-mail, password and second factor for an access token and a refresh cookie. */
+
+import { emailSchema } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
+import { openPersonSession } from "../open-session.ts";
+import { accessTokenReply, challengeId, cookies, factorCode, passwordSchema, setCookieHeader } from "../shapes.ts";
+import { signIn } from "../sign-in.ts";
+
+export const logIn = endpoint(
+  {
+    id: "auth.login",
+    method: "POST",
+    path: "/v1/auth/login",
+    aliases: ["/auth/login"],
+    tag: "auth",
+    summary: "Log in",
+    description:
+      "Checks e-mail, password and second factor. Answers with an access token, to be kept in memory, and sets the refresh cookie. Whatever is wrong, the answer is the same. At most 5 a minute per e-mail and address; a growing wait follows ten failures in a row.",
+    access: { kind: "public" },
+    limits: ["login_ip"],
+    cookies: ["__Host-device"],
+    idempotency: "none",
+    body: closed(
+      {
+        email: emailSchema,
+        password: passwordSchema,
+        totp_code: factorCode,
+        otp_challenge_id: Type.Optional(challengeId),
+        client: Type.Optional(oneOf(["api", "dashboard"], "What the session is for (`api`).")),
+      },
+      { title: "LoginRequest" },
+    ),
+    replies: { 200: { description: "Signed in.", body: accessTokenReply, headers: setCookieHeader } },
+    errors: ["invalid_credentials", "too_many_attempts"],
+  },
+  async (ctx, { body, cookies: sent }) => {
+    const signedIn = await signIn(ctx, {
+      email: body.email,
+      password: body.password,
+      code: body.totp_code,
+      challengeId: body.otp_challenge_id,
+      deviceToken: sent["__Host-device"],
+      allowStaff: true,
+    });
+    const { reply, cookie } = await openPersonSession(ctx, signedIn, body.client ?? "api");
+    return { status: 200, body: reply, headers: cookies(cookie, signedIn.deviceCookie) };
+  },
+);

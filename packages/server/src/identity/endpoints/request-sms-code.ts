@@ -1,0 +1,66 @@
+/** `POST /auth/sms-otp/request`: a code by SMS, in place of the authenticator or to step up. */
+
+import { emailSchema } from "../../accounts/index.ts";
+import { foldEmail } from "../../identifiers/index.ts";
+import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
+import { invalidField } from "../../kernel/http/validate.ts";
+import { type Language, Problem } from "../../kernel/problems.ts";
+import { challengeSeconds, insertChallenge, type NewChallenge } from "../challenges.ts";
+import { sendCode } from "../send-code.ts";
+import { challengeReply, passwordSchema } from "../shapes.ts";
+import { checkPassword, scopeOfPerson } from "../sign-in.ts";
+
+export const requestSmsCode = endpoint(
+  {
+    id: "auth.request_sms_code",
+    method: "POST",
+    path: "/auth/sms-otp/request",
+    aliases: ["/v1/auth/sms-otp/request"],
+    tag: "auth",
+    summary: "Request an SMS one-time code",
+    description:
+      "Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same; a message leaves only when e-mail and password are right, the phone is verified and the account allows it. With an access token, and then without e-mail and password, it makes a challenge for stepping up. Once a minute and five times an hour per e-mail and address.",
+    access: { kind: "public" },
+    cookies: ["__Host-device"],
+    idempotency: "none",
+    body: closed(
+      { email: Type.Optional(emailSchema), password: Type.Optional(passwordSchema) },
+      { title: "SmsCodeRequest" },
+    ),
+    replies: { 202: { description: "If everything is right, a message is on its way.", body: challengeReply } },
+    errors: ["too_many_attempts"],
+  },
+  async (ctx, { body, principal, cookies, language }) => {
+    const id = ctx.random.uuid();
+    if (principal.kind === "member") {
+      ctx.spend(["sms_minute", "sms_hour"], principal.memberId);
+      const { accountId, memberId: personId } = principal;
+      await challenge(ctx, { id, accountId, personId, purpose: "step_up" });
+    } else {
+      const { email, password } = required(body, language);
+      ctx.spend(["sms_minute", "sms_hour"], foldEmail(email));
+      const deviceToken = cookies["__Host-device"];
+      const person = await checkPassword(ctx, { email, password, deviceToken, allowStaff: false });
+      const accountId = person?.account_id ?? null;
+      await challenge(ctx, { id, accountId, personId: person?.id ?? null, purpose: "sign_in" });
+    }
+    return { status: 202, body: { challenge_id: id, expires_in: challengeSeconds } };
+  },
+);
+
+function required(body: { email?: string; password?: string }, language: Language) {
+  const { email, password } = body;
+  if (email !== undefined && password !== undefined) return { email, password };
+  const missing = (["email", "password"] as const).filter((name) => body[name] === undefined);
+  const errors = missing.map((name) => invalidField(`/${name}`, "required", language));
+  throw new Problem("validation_failed", { errors });
+}
+
+/** The same work whoever asks; whether a message leaves is decided by the job, where nobody waits for it. */
+async function challenge(ctx: Ctx, wanted: NewChallenge): Promise<void> {
+  await ctx.tx(scopeOfPerson({ account_id: wanted.accountId }), async (tx) => {
+    const code = await insertChallenge(tx, ctx, wanted);
+    await tx.job({ task: sendCode, payload: { challenge_id: wanted.id, code } });
+  });
+}

@@ -1,0 +1,53 @@
+/** `POST /v1/auth/step-up`: a fresh second factor for acts that cannot be undone. */
+
+import { findPerson } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { attemptsId, countAttempt, forgiveAttempt } from "../attempts.ts";
+import { findCredentials } from "../credentials.ts";
+import { tokenReply } from "../open-session.ts";
+import { spendFactor } from "../second-factor.ts";
+import { accessTokenOf, findLiveSession, refreshAuthTime } from "../sessions.ts";
+import { accessTokenReply, challengeId, factorCode } from "../shapes.ts";
+import { personOf } from "../who.ts";
+
+export const stepUp = endpoint(
+  {
+    id: "auth.step_up",
+    method: "POST",
+    path: "/v1/auth/step-up",
+    tag: "auth",
+    summary: "Confirm with a fresh code",
+    description:
+      "Checks a second factor again and answers with an access token whose `auth_time` is now. Acts that cannot be undone ask for one that is younger than ten minutes (403 `step_up_required`). Shares the lockout of logging in.",
+    access: { kind: "person", scope: "account:read" },
+    idempotency: "none",
+    body: closed({ totp_code: factorCode, otp_challenge_id: Type.Optional(challengeId) }, { title: "StepUpRequest" }),
+    replies: { 200: { description: "A new access token.", body: accessTokenReply } },
+    errors: ["invalid_credentials", "too_many_attempts"],
+  },
+  async (ctx, { principal, body }) => {
+    const { personId, accountId, scope } = personOf(principal);
+    const attempts = await ctx.tx(scope, async (tx) => {
+      const person = await findPerson(tx, accountId, personId);
+      if (person === undefined) throw new Problem("invalid_credentials");
+      const id = attemptsId(ctx.secrets, person.email_key, null);
+      await countAttempt(tx, id, ctx.settings.limitLockout);
+      return id;
+    });
+    const session = await ctx.tx(scope, async (tx) => {
+      const credentials = await findCredentials(tx, personId);
+      const claim = { code: body.totp_code, challengeId: body.otp_challenge_id, purpose: "step_up" } as const;
+      const sealed = credentials?.sealed_totp ?? null;
+      const method = await spendFactor(tx, ctx.secrets, personId, sealed, claim);
+      if (method === null) return null;
+      await forgiveAttempt(tx, attempts);
+      await refreshAuthTime(tx, principal.sessionId, ["pwd", method, "mfa"]);
+      tx.audit({ action: "person.stepped_up", targets: [{ type: "person", id: personId }], metadata: { method } });
+      return (await findLiveSession(tx, principal.sessionId)) ?? null;
+    });
+    if (session === null) throw new Problem("invalid_credentials");
+    return { status: 200, body: tokenReply(await accessTokenOf(ctx, session)) };
+  },
+);

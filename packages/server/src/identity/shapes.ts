@@ -1,0 +1,119 @@
+/** What sign-in looks like from outside: the shapes that its endpoints share. */
+
+import { emailSchema, languageSchema, oneLinePattern } from "../accounts/index.ts";
+import { cookieHeader, type NewCookie } from "../kernel/http/cookies.ts";
+import { closed, identifier, nullable, oneOf, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
+import { memberRoles } from "../kernel/principal.ts";
+import { maxPasswordLength } from "./passwords.ts";
+import { factorPattern } from "./second-factor.ts";
+
+export const passwordSchema = text(maxPasswordLength, { description: "Password." });
+
+export const factorCode = Type.String({
+  minLength: 6,
+  maxLength: 11,
+  pattern: factorPattern,
+  description: "Six digits of the authenticator or of an SMS, or a recovery code (`xxxxx-xxxxx`).",
+});
+
+export const sixDigits = Type.String({ minLength: 6, maxLength: 6, pattern: "^\\d{6}$", description: "Six digits." });
+
+export const challengeId = uuid("With a code by SMS: the `challenge_id` that it answers.");
+
+export const linkToken = Type.String({
+  minLength: 40,
+  maxLength: 60,
+  pattern: "^[a-z]{3}_[A-Za-z0-9_-]{43}$",
+  description: "What follows the hash sign in the link of the mail.",
+});
+
+/** The seed's answer, with its type beside it. */
+export const accessTokenReply = closed(
+  {
+    access_token: Type.String({
+      maxLength: 4096,
+      pattern: "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$",
+      description: "JWT. Keep it in memory.",
+    }),
+    token_type: oneOf(["Bearer"], "How to send it."),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
+  },
+  { title: "AccessToken" },
+);
+
+export const setCookieHeader = {
+  "Set-Cookie": Type.String({
+    maxLength: 1024,
+    pattern: "^__Host-(refresh|device)=",
+    description: "`__Host-refresh` and `__Host-device`: HttpOnly, Secure, SameSite=Strict, Path=/.",
+  }),
+};
+
+export function cookies(...set: readonly NewCookie[]): { "Set-Cookie": string[] } {
+  return { "Set-Cookie": set.map(cookieHeader) };
+}
+
+export const challengeReply = closed(
+  {
+    challenge_id: uuid("To be sent with the code."),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
+  },
+  { title: "CodeChallenge" },
+);
+
+export const sessionSchema = closed(
+  {
+    id: uuid("Id of the session."),
+    kind: oneOf(["api", "dashboard", "agent"], "What its tokens count as."),
+    client_id: nullable(uuid("The OAuth client that it was opened for.")),
+    current: Type.Boolean({ description: "Whether it is the one that asks." }),
+    created_at: timestamp("When it was opened."),
+    last_used_at: timestamp("When it was last refreshed."),
+    expires_at: timestamp("When it ends if it is not used again."),
+  },
+  { title: "Session" },
+);
+
+export const sessionList = closed({ data: Type.Array(sessionSchema, { maxItems: 100 }) }, { title: "SessionList" });
+
+export const meSchema = closed(
+  {
+    id: uuid("Your id."),
+    account_id: nullable(uuid("Your account; null for staff.")),
+    role: oneOf([...memberRoles, "staff"], "What you may do."),
+    email: emailSchema,
+    full_name: text(200, { pattern: oneLinePattern, description: "Your name." }),
+    language: languageSchema,
+    phone: nullable(identifier("^[+0-9*]+$", "Your phone, all but its last four digits masked.")),
+    phone_verified: Type.Boolean({ description: "Whether codes can be sent by SMS." }),
+    recovery_codes_left: Type.Integer({ format: "int32", minimum: 0, maximum: 100 }),
+    version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
+  },
+  { title: "Me" },
+);
+
+export const totpSetup = closed(
+  {
+    totp_secret: identifier("^[A-Z2-7]+$", "For typing it in by hand (base32)."),
+    otpauth_uri: Type.String({ format: "uri", maxLength: 600, description: "For authenticators." }),
+    qr_svg: Type.String({
+      maxLength: 200_000,
+      pattern: "^<svg",
+      description: "The same as a picture: an SVG image of a QR code.",
+    }),
+  },
+  { title: "TotpSetup" },
+);
+
+export const recoveryCodes = Type.Array(identifier("^[a-z0-9]{5}-[a-z0-9]{5}$", "Good once, in place of a code."), {
+  minItems: 10,
+  maxItems: 10,
+  description: "Shown this once. Print them and keep them apart from the phone.",
+});
+
+export const recoveryCodesReply = closed({ recovery_codes: recoveryCodes }, { title: "RecoveryCodes" });
+
+/** Masked but for the end: enough to recognise one's own. */
+export function maskedPhone(phone: string | null): string | null {
+  return phone === null ? null : `${phone.slice(0, 3)}${"*".repeat(phone.length - 7)}${phone.slice(-4)}`;
+}

@@ -1,0 +1,68 @@
+/**
+ * Who may call an endpoint: every check that its spec declares, in one order. Token first, then whose token it is, its
+ * scope, the role, the package, the account's state, and last how fresh the second factor is.
+ */
+
+import { type Principal, rolesByScope } from "../principal.ts";
+import { Problem } from "../problems.ts";
+import { type EndpointSpec, needsApiPackage, refusedWhileSuspended } from "./endpoint.ts";
+
+/** A second factor counts as fresh for this long: the contract's ten minutes. */
+export const stepUpFreshMs = 10 * 60 * 1000;
+
+/** Throws the problem that the principal meets first, if any. */
+export function checkAccess(spec: EndpointSpec, principal: Principal, now: Date): void {
+  const { access } = spec;
+  if (access.kind === "public") return;
+  if (principal.kind === "anonymous") throw new Problem("missing_token");
+  if (access.kind === "staff" && principal.kind !== "staff") throw new Problem("admin_required");
+  if (access.kind === "account") checkAccount(spec, access, principal);
+  if (access.kind === "person" && principal.kind !== "staff") {
+    // Machines have nothing of their own here, whatever their scopes are.
+    if (principal.kind === "client" || !principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
+  }
+  if (spec.stepUp === true) checkFreshness(principal, now);
+}
+
+function checkAccount(
+  spec: EndpointSpec,
+  access: Extract<EndpointSpec["access"], { kind: "account" }>,
+  principal: Exclude<Principal, { kind: "anonymous" }>,
+): void {
+  if (principal.kind === "staff") throw new Problem("member_required");
+  if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
+  if (principal.kind === "member") {
+    const allowed = access.roles ?? rolesByScope[access.scope];
+    if (!allowed.includes(principal.role)) throw new Problem("insufficient_role");
+  }
+  const { account, tokenKind } = principal;
+  if (needsApiPackage(spec) && tokenKind === "api" && !account.entitlements.has("api")) {
+    throw new Problem("package_required", { members: { required: account.apiPackage, current: account.package } });
+  }
+  if (refusedWhileSuspended(spec) && account.state !== "active") throw new Problem("account_suspended");
+}
+
+function checkFreshness(principal: Principal, now: Date): void {
+  if (!("authTime" in principal)) throw new Problem("insufficient_scope");
+  if (now.getTime() - principal.authTime.getTime() > stepUpFreshMs) throw new Problem("step_up_required");
+}
+
+/**
+ * Whether an address lies under `/v1/admin`, in any spelling that some hop between the client and a handler might read
+ * that way: percent-encoded (also more than once), with doubled or backward slashes, dots, or in capitals.
+ */
+export function isAdminPath(url: string): boolean {
+  let path = url.split(/[?#]/, 1)[0] ?? "";
+  for (let round = 0; round < maxDecodingRounds && path.includes("%"); round++) {
+    path = path.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+  const parts: string[] = [];
+  for (const part of path.toLowerCase().split(/[/\\]/)) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return parts[0] === "v1" && parts[1] === "admin";
+}
+
+/** Nobody honest encodes an address twice; what is still encoded after this many rounds leads nowhere. */
+const maxDecodingRounds = 5;

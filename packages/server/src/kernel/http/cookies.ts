@@ -1,0 +1,49 @@
+/**
+ * The cookies of the service. All have the prefix `__Host-`, so that a browser takes them from this host over TLS only
+ * and sends them to no other, and none can be read by a page's scripts. Requests with cookies from other origins are
+ * refused: a page elsewhere must not make a browser act with them.
+ */
+
+import type { IncomingHttpHeaders } from "node:http";
+import { Problem } from "../problems.ts";
+
+export const cookieNames = ["__Host-refresh", "__Host-device"] as const;
+export type CookieName = (typeof cookieNames)[number];
+
+export interface NewCookie {
+  readonly name: CookieName;
+  /** base64url; empty to remove it. */
+  readonly value: string;
+  readonly maxAgeSeconds: number;
+}
+
+/** Longer than any value of ours; what is longer was not set here. */
+const maxCookieLength = 512;
+
+/** The value of a `Set-Cookie` header. */
+export function cookieHeader({ name, value, maxAgeSeconds }: NewCookie): string {
+  return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; Secure; SameSite=Strict`;
+}
+
+/** The cookies of these names that a request carries; of two with one name the first, as browsers order them. */
+export function readCookies(
+  headers: IncomingHttpHeaders,
+  names: readonly CookieName[] = [],
+): Partial<Record<CookieName, string>> {
+  const found: Partial<Record<CookieName, string>> = {};
+  for (const pair of (headers.cookie ?? "").split(";")) {
+    const at = pair.indexOf("=");
+    const name = names.find((known) => known === pair.slice(0, at).trim());
+    const value = pair.slice(at + 1).trim();
+    if (name !== undefined && value.length <= maxCookieLength) found[name] ??= value;
+  }
+  return found;
+}
+
+/** Refuses what a browser says comes from a page of somebody else. Programs send neither header. */
+export function requireOwnOrigin(headers: IncomingHttpHeaders, ownOrigin: string): void {
+  const { origin, "sec-fetch-site": site } = headers;
+  const foreign =
+    (origin !== undefined && origin !== ownOrigin) || (site !== undefined && site !== "same-origin" && site !== "none");
+  if (foreign) throw new Problem("origin_not_allowed");
+}

@@ -1,0 +1,132 @@
+/**
+ * The root key and the master key that wraps it.
+ *
+ * A *wrap* is AES-256-GCM under a key derived from the master key: `nonce ‖ tag ‖ ciphertext`. Each wrap says which
+ * master key made it, by a name that tells nothing about the key, so that a wrong one is refused with a clear message.
+ *
+ * Changing a master key that lives in a file takes three steps, each of which a crash may follow: the new key is written
+ * beside the old (`master.key.next`), the root key is wrapped anew, the new file takes the old one's place. A start
+ * finds out by the name in the database which of the two files counts ({@link settleMasterKeyFile}).
+ */
+
+import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
+import { readFile, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import type { Pool } from "pg";
+import type { Clock, Random } from "../kernel/clock.ts";
+import { syncFolder } from "../kernel/durable-file.ts";
+import { StartError } from "../kernel/start-error.ts";
+
+/** AES-256, and the length of the root key itself. */
+const keyBytes = 32;
+/** What GCM is defined for. */
+const nonceBytes = 12;
+/** GCM's whole tag. */
+const tagBytes = 16;
+
+/** Wraps and unwraps the root key. A key service of a cloud can stand behind it as well as a file. */
+export interface MasterKey {
+  /** Tells master keys apart; no secret. */
+  readonly name: string;
+  wrap(plain: Uint8Array): Promise<Buffer>;
+  /** Throws when another key wrapped it or a byte has changed. */
+  unwrap(wrapped: Uint8Array): Promise<Buffer>;
+}
+
+/** A master key whose bytes this process holds. */
+export function localMasterKey(key: Uint8Array, random: Random): MasterKey {
+  const derive = (label: string) => Buffer.from(hkdfSync("sha256", key, "", `emanet/${label}/1`, keyBytes));
+  const wrappingKey = derive("root-key-wrap");
+  return {
+    name: derive("master-key-name").subarray(0, 12).toString("base64url"),
+    async wrap(plain) {
+      const nonce = random.bytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", wrappingKey, nonce);
+      const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+    },
+    async unwrap(wrapped) {
+      const nonce = wrapped.subarray(0, nonceBytes);
+      const tag = wrapped.subarray(nonceBytes, nonceBytes + tagBytes);
+      const decipher = createDecipheriv("aes-256-gcm", wrappingKey, nonce, { authTagLength: tagBytes }).setAuthTag(tag);
+      return Buffer.concat([decipher.update(wrapped.subarray(nonceBytes + tagBytes)), decipher.final()]);
+    },
+  };
+}
+
+interface RootKeySources {
+  /** Of the schema's owner: requests have no right on this table. */
+  readonly owner: Pool;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The root key of this database; made by the first process that asks. */
+export async function openRootKey(sources: RootKeySources, masterKey: MasterKey): Promise<Buffer> {
+  const { owner, clock, random } = sources;
+  const known = await readWrapped(owner);
+  if (known !== undefined) return unwrap(known, masterKey);
+  const wrapped = await masterKey.wrap(random.bytes(keyBytes));
+  // Another process may have been faster; then its key is the one.
+  await owner.query(
+    `insert into emanet.root_key (id, wrapped, wrapped_by, created_at, wrapped_at) values (1, $1, $2, $3, $3)
+     on conflict (id) do nothing`,
+    [wrapped, masterKey.name, clock.now()],
+  );
+  const kept = await readWrapped(owner);
+  if (kept === undefined) throw new Error("the root key vanished");
+  return unwrap(kept, masterKey);
+}
+
+/** Wraps the root key by another master key. Processes that run keep working: they hold the root key itself. */
+export async function rewrapRootKey(sources: RootKeySources, from: MasterKey, to: MasterKey): Promise<void> {
+  const rootKey = await openRootKey(sources, from);
+  const result = await sources.owner.query(
+    "update emanet.root_key set wrapped = $1, wrapped_by = $2, wrapped_at = $3 where id = 1 and wrapped_by = $4",
+    [await to.wrap(rootKey), to.name, sources.clock.now(), from.name],
+  );
+  if (result.rowCount !== 1) throw wrongMasterKey();
+}
+
+/** Where a new master key waits for the root key to be wrapped by it. */
+export function pendingMasterKeyFile(file: string): string {
+  return `${file}.next`;
+}
+
+/** Ends a change of the key file that a crash cut short: the file whose key wrapped the root key stays. */
+export async function settleMasterKeyFile(owner: Pool, file: string, random: Random): Promise<void> {
+  const pending = pendingMasterKeyFile(file);
+  const text = await readFile(pending, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (text === null) return;
+  const { name } = localMasterKey(Buffer.from(text.trim(), "base64"), random);
+  if ((await readWrapped(owner))?.wrapped_by === name) await rename(pending, file);
+  else await rm(pending);
+  await syncFolder(path.dirname(file));
+}
+
+interface WrappedRow {
+  readonly wrapped: Buffer;
+  readonly wrapped_by: string;
+}
+
+async function readWrapped(owner: Pool): Promise<WrappedRow | undefined> {
+  const { rows } = await owner.query<WrappedRow>("select wrapped, wrapped_by from emanet.root_key where id = 1");
+  return rows[0];
+}
+
+async function unwrap({ wrapped, wrapped_by: name }: WrappedRow, masterKey: MasterKey): Promise<Buffer> {
+  if (name !== masterKey.name) throw wrongMasterKey();
+  const rootKey = await masterKey.unwrap(wrapped);
+  if (rootKey.length !== keyBytes) throw new Error("the root key has the wrong length");
+  return rootKey;
+}
+
+function wrongMasterKey(): StartError {
+  return new StartError(
+    "master_key_wrong",
+    "This database was sealed with another master key. Set EMANET_MASTER_KEY (or restore <data>/master.key) to that key.",
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * What only the profile `sandbox` has: a clock that can be moved. Owns the table `sandbox_clock`, one row: how far the
+ * application's clock is ahead of the machine's, the same for every process on the database. What is due is decided by
+ * that clock, jobs included.
+ */
+
+import type { Pool } from "pg";
+import type { Clock } from "../kernel/clock.ts";
+import { errorFields, type Log } from "../kernel/log.ts";
+
+/** Workers look at their table once a second; a clock that is read twice as often is never the reason to wait. */
+const pollMs = 500;
+
+export interface SandboxClock {
+  readonly clock: Clock;
+  stop(): void;
+}
+
+/** A clock ahead of `base` by what the database says: read before every request, and twice a second for jobs. */
+export async function createSandboxClock(base: Clock, app: Pool, log: Log): Promise<SandboxClock> {
+  let offsetMs = 0;
+  const sync = async () => {
+    const { rows } = await app.query<{ offset_ms: number }>("select emanet.sandbox_offset() as offset_ms");
+    offsetMs = rows[0]?.offset_ms ?? 0;
+  };
+  await sync();
+  const timer = setInterval(() => {
+    sync().catch((error: unknown) => log.warn("sandbox_clock_unread", errorFields(error)));
+  }, pollMs);
+  timer.unref();
+  return {
+    clock: { now: () => new Date(base.now().getTime() + offsetMs), sync },
+    stop: () => clearInterval(timer),
+  };
+}

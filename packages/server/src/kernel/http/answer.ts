@@ -6,7 +6,7 @@
 import { catalogue, type Language, type Problem, type ProblemCode } from "../problems.ts";
 import { etagOf, noneMatch } from "./conditional.ts";
 import type { EndpointSpec, HeaderValues, Reply } from "./endpoint.ts";
-import { oauthErrorSchema } from "./oauth-wire.ts";
+import { oauthErrorOf, oauthErrorSchema } from "./oauth-error.ts";
 import { type Validator, validator } from "./validate.ts";
 
 /** A whole answer. */
@@ -50,6 +50,23 @@ export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
       ...(problem.extras.errors && { errors: problem.extras.errors }),
       ...problem.extras.members,
     },
+  };
+}
+
+/** A problem of the kernel's stages in the form of RFC 6749, for addresses that speak OAuth. */
+export function oauthErrorReply(problem: Problem, { language }: ProblemSetting): Reply {
+  const { status, detail } = catalogue[problem.code];
+  return {
+    status,
+    headers: {
+      "Content-Type": jsonMediaType,
+      "Content-Language": language,
+      "Cache-Control": "no-store",
+      Pragma: "no-cache",
+      ...problem.extras.headers,
+    },
+    // RFC 6749 allows ASCII only in a description.
+    body: { error: oauthErrorOf(problem.code), error_description: detail.en },
   };
 }
 

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import { Problem } from "../problems.ts";
-import { type EndpointSpec, maxJsonBodyBytes } from "./endpoint.ts";
+import { type EndpointSpec, maxJsonBodyBytes, type RawCall } from "./endpoint.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 /** Reads a JSON body. */
@@ -33,6 +33,22 @@ export async function readBytes(raw: IncomingMessage, limitBytes: number): Promi
     throw error instanceof Problem ? error : new Problem("malformed_request");
   }
   return Buffer.concat(chunks, size);
+}
+
+/** Largest form: a signed client assertion and a long state; forms of people are far smaller. */
+const maxFormBytes = 32 * 1024;
+
+/** Reads a request as it came; a body that is no form, or too large, is refused. */
+export async function readRawCall(raw: IncomingMessage): Promise<RawCall> {
+  const { method = "", url = "", headers } = raw;
+  const type = headers["content-type"];
+  const hasBody = method === "POST" || Number(headers["content-length"] ?? 0) > 0 || "transfer-encoding" in headers;
+  if (!hasBody) return { method, url, headers, form: "" };
+  const isForm = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type ?? "");
+  if (type !== undefined && !isForm) throw new Problem("unsupported_media_type");
+  const bytes = await readBytes(raw, maxFormBytes);
+  if (bytes.length > 0 && !isForm) throw new Problem("unsupported_media_type");
+  return { method, url, headers, form: bytes.toString() };
 }
 
 /** For operations without a body: what is sent all the same would be dropped without a word. */

@@ -4,6 +4,7 @@
  * never sees a request or reply object.
  */
 
+import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Config } from "../../config.ts";
 import type { Clock, Random } from "../clock.ts";
@@ -15,7 +16,6 @@ import type { Language, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
 import type { RunTx } from "../tx.ts";
 import type { CookieName } from "./cookies.ts";
-import type { RawCall } from "./oauth-wire.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -61,7 +61,7 @@ export interface EndpointSpec {
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly bodyLimitBytes?: number;
-  /** Speaks OAuth 2.0 instead of this API's own manners; see `oauth-wire.ts`. */
+  /** Speaks OAuth 2.0 instead of this API's own manners; see `oauth-error.ts`. */
   readonly wire?: "oauth";
   /** With `wire`: the fields of its form, for the document. The handler gets the form as it came. */
   readonly form?: TObject;
@@ -106,6 +106,16 @@ export interface Reply {
   readonly status: number;
   readonly headers?: HeaderValues;
   readonly body?: unknown;
+}
+
+/** A request as it came, for endpoints that speak another protocol than ours. */
+export interface RawCall {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The body, when it is a form; empty without one. */
+  readonly form: string;
 }
 
 export interface Call {

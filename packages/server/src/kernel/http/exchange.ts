@@ -12,7 +12,7 @@ import { isAdminPath } from "./access.ts";
 import { addressKey } from "./client-address.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
-import { speaksOauth } from "./oauth-wire.ts";
+import { speaksOauth } from "./oauth-error.ts";
 
 export interface Exchange {
   readonly requestId: string;

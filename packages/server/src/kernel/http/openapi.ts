@@ -17,7 +17,7 @@ import {
   refusedWhileSuspended,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { oauthErrorSchema } from "./oauth-wire.ts";
+import { oauthErrorSchema } from "./oauth-error.ts";
 import { closed, identifier, oneOf, Type, text } from "./schema.ts";
 
 export interface OpenapiTag {

@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { createNotesTable, noteEndpoints } from "../../testing/notes.ts";
 import { openRaw } from "../../testing/raw.ts";
 import { startTestService, type TestCall, testToken } from "../../testing/running.ts";
-import { type OauthScope, refuseEveryToken } from "../principal.ts";
+import type { Authenticator, OauthScope } from "../principal.ts";
 import { endpoint } from "./endpoint.ts";
 import { closed, Type } from "./schema.ts";
 
@@ -300,7 +300,8 @@ describe("an authenticator that fails", () => {
   });
 
   test("a service that issues no tokens refuses every one", async (t) => {
-    const early = await startTestService(t, { authenticator: refuseEveryToken });
+    const refusing: Authenticator = { authenticate: async () => ({ kind: "refused", code: "invalid_token" }) };
+    const early = await startTestService(t, { authenticator: refusing });
     const answer = await early.send("GET", "/health/live", { headers: writer });
     assert.deepEqual([answer.status, answer.json?.code], [401, "invalid_token"]);
   });

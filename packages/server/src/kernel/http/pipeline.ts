@@ -12,8 +12,8 @@ import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
-import { type Answer, answerer, encodeReply, problemReply } from "./answer.ts";
-import { acceptable, readJsonBody, refuseBody } from "./body.ts";
+import { type Answer, answerer, encodeReply, oauthErrorReply, problemReply } from "./answer.ts";
+import { acceptable, readJsonBody, readRawCall, refuseBody } from "./body.ts";
 import { requireMatch } from "./conditional.ts";
 import { readCookies, requireOwnOrigin } from "./cookies.ts";
 import {
@@ -28,7 +28,6 @@ import {
 } from "./endpoint.ts";
 import { type Exchange, single, spendByContent } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
-import { oauthErrorReply, readRawCall } from "./oauth-wire.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
 
 /** A request as the router hands it over. */

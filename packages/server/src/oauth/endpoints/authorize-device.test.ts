@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { startTestService } from "../../testing/running.ts";
+import { agentClientId } from "../index.ts";
+import {
+  askWho,
+  CookieJar,
+  demoOf,
+  fieldOf,
+  locationOf,
+  post,
+  roomyLimits,
+  signInAndAllow,
+  whoAmI,
+} from "../testing.ts";
+
+const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
+const demo = await demoOf(service);
+const start = () => post(service, "/oauth2/device_authorization", { client_id: agentClientId });
+const poll = (device_code: unknown) =>
+  post(service, "/oauth2/token", {
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    client_id: agentClientId,
+    device_code: String(device_code),
+  });
+
+/** Types the code, confirms it, signs in and decides. */
+async function decide(userCode: string, decision: "approve" | "deny") {
+  const jar = new CookieJar(service);
+  const form = await jar.get("/oauth2/device");
+  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code: userCode });
+  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code: userCode, confirm: "yes" };
+  const confirmed = await jar.post("/oauth2/device", confirm);
+  return jar.get(await signInAndAllow(service, jar, locationOf(confirmed), decision));
+}
+
+describe("the device flow", () => {
+  test("leads to tokens of the member, of kind agent, for what the agent may", async () => {
+    const codes = await start();
+    assert.equal(codes.status, 200);
+    assert.match(String(codes.json?.user_code), /^[A-Z]{4}-[A-Z]{4}$/);
+    assert.equal(codes.json?.verification_uri, `${service.url}/oauth2/device`);
+    assert.equal(codes.json?.expires_in, 600);
+    assert.equal((await poll(codes.json?.device_code)).json?.error, "authorization_pending");
+    const done = await decide(String(codes.json?.user_code).toLowerCase().replace("-", " "), "approve");
+    assert.equal(done.status, 200);
+    const tokens = await poll(codes.json?.device_code);
+    assert.equal(tokens.status, 200);
+    assert.ok(typeof tokens.json?.refresh_token === "string");
+    const who = await askWho(service, tokens.json?.access_token);
+    assert.equal(who.json?.kind, "member");
+    assert.equal(who.json?.token_kind, "agent");
+    assert.equal(who.json?.account_id, demo.account_id);
+    assert.equal(who.json?.client_id, agentClientId);
+    assert.equal((await poll(codes.json?.device_code)).json?.error, "invalid_grant");
+    assert.equal((await askWho(service, tokens.json?.access_token)).status, 401);
+  });
+
+  test("denied, the device hears access_denied", async () => {
+    const codes = await start();
+    await decide(String(codes.json?.user_code), "deny");
+    assert.equal((await poll(codes.json?.device_code)).json?.error, "access_denied");
+  });
+
+  test("a code lives ten minutes", async () => {
+    const codes = await start();
+    service.clock.advance(601_000);
+    assert.equal((await poll(codes.json?.device_code)).json?.error, "expired_token");
+    const jar = new CookieJar(service);
+    const form = await jar.get("/oauth2/device");
+    const fields = { xsrf: fieldOf(form, "xsrf"), user_code: String(codes.json?.user_code) };
+    assert.match((await jar.post("/oauth2/device", fields)).body.toString(), /expired/);
+  });
+
+  test("ten questions at once after the decision: one answer with tokens", async () => {
+    const codes = await start();
+    await decide(String(codes.json?.user_code), "approve");
+    const answers = await Promise.all(Array.from({ length: 10 }, () => poll(codes.json?.device_code)));
+    assert.equal(answers.filter((answer) => answer.status === 200).length, 1);
+  });
+
+  test("400 invalid_scope and 401 invalid_client at the start", async () => {
+    const wrong = { client_id: agentClientId, scope: "audit:read" };
+    assert.equal((await post(service, "/oauth2/device_authorization", wrong)).json?.error, "invalid_scope");
+    const unknown = { client_id: "00000000-0000-7000-8000-000000000000" };
+    assert.equal((await post(service, "/oauth2/device_authorization", unknown)).json?.error, "invalid_client");
+    const machine = { client_id: demo.client_id, client_secret: demo.client_secret };
+    assert.equal((await post(service, "/oauth2/device_authorization", machine)).status, 400);
+  });
+});

@@ -1,0 +1,39 @@
+/** `POST /oauth2/device_authorization` (RFC 8628): the device flow starts. */
+
+import type { Endpoint } from "../../kernel/http/endpoint.ts";
+import { rawOf, replyOf, visitLibrary } from "../library.ts";
+import { claimedClient, withScopes } from "../requests.ts";
+import { deviceAnswer, deviceForm } from "../shapes.ts";
+
+/** What RFC 8628 assumes where nothing is said. */
+const pollIntervalSeconds = 5;
+
+export const authorizeDevice: Endpoint = {
+  spec: {
+    id: "oauth.authorize_device",
+    method: "POST",
+    path: "/oauth2/device_authorization",
+    tag: "oauth",
+    summary: "Start the device flow",
+    description:
+      "RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and allows it; meanwhile the program asks at the token endpoint with the device code. Codes live ten minutes.",
+    access: { kind: "public" },
+    idempotency: "none",
+    wire: "oauth",
+    form: deviceForm,
+    replies: { 200: { description: "The codes.", body: deviceAnswer } },
+  },
+  handle: async (ctx, call) => {
+    const { form, headers } = rawOf(call);
+    const parameters = new URLSearchParams(form);
+    const clientId = claimedClient(parameters, headers.authorization);
+    ctx.spend(["token"], clientId ?? "");
+    return visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
+      const client = clientId === undefined ? undefined : await visit.ports.clients.find(clientId);
+      const changed = client === undefined ? parameters : withScopes(parameters, client.scopes);
+      const reply = replyOf(await send({ form: changed.toString() }));
+      if (reply.status !== 200) return reply;
+      return { ...reply, body: { ...(reply.body as object), interval: pollIntervalSeconds } };
+    });
+  },
+};

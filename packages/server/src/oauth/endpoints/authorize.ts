@@ -1,0 +1,79 @@
+/**
+ * `GET /oauth2/authorize`: a browser arrives with a request of an application, and is sent on to sign in and decide;
+ * `GET /oauth2/authorize/{uid}`: it comes back from there and is sent to the application, with a code or an error.
+ *
+ * Each request starts afresh: no earlier sign-in or consent counts, so nothing can be allowed behind a person's back.
+ */
+
+import type { Endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { noticeHtml, stylePath, styleSheet } from "../html.ts";
+import { cookieOf, rawOf, visitLibrary } from "../library.ts";
+import { failedPageSpec, pageOf, pageReply, pageSpec, redirectSpec } from "../pages.ts";
+import { cookieNames, routes } from "../provider.ts";
+import { withQueryMode, withScopes } from "../requests.ts";
+import { authorizeQuery, interactionId } from "../shapes.ts";
+
+const common = { method: "GET", tag: "oauth", access: { kind: "public" }, wire: "oauth" } as const;
+
+const authorize: Endpoint = {
+  spec: {
+    ...common,
+    id: "oauth.authorize",
+    path: "/oauth2/authorize",
+    summary: "Ask a person for access",
+    description:
+      "Authorization code flow (RFC 6749) with PKCE (S256 only), for a browser. The person signs in, sees who asks for what, and decides; then the browser returns to `redirect_uri`, which must be exactly one that is registered. Codes live a minute and are good once.",
+    query: authorizeQuery,
+    replies: { 200: pageSpec, 303: redirectSpec, 400: failedPageSpec },
+  },
+  handle: async (ctx, call) => {
+    const [, query = ""] = rawOf(call).url.split(/\?(.*)/s);
+    // A person who came by hand; an application always asks for something.
+    if (query === "") return pageReply(200, noticeHtml(call.language, "emptyTitle", "emptyLead"));
+    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send, visit }) => {
+      const asked = withQueryMode(new URLSearchParams(query));
+      const client = await visit.ports.clients.find(asked.get("client_id") ?? "");
+      const parameters = client === undefined ? asked : withScopes(asked, client.scopes);
+      return pageOf(await send({ target: `${routes.authorization}?${parameters}`, cookie: undefined }));
+    });
+  },
+};
+
+const resume: Endpoint = {
+  spec: {
+    ...common,
+    id: "oauth.resume",
+    path: "/oauth2/authorize/{uid}",
+    summary: "Return to the application",
+    description: "Where the browser comes after the decision; it is sent on to the application at once.",
+    params: closed({ uid: interactionId }),
+    replies: { 200: pageSpec, 303: redirectSpec, 400: failedPageSpec },
+  },
+  handle: async (ctx, call) => {
+    const { uid } = call.params as { uid: string };
+    // Somebody who went back in their browser, or never began here.
+    if (cookieOf(rawOf(call), cookieNames.resume) !== uid) {
+      return pageReply(200, noticeHtml(call.language, "emptyTitle", "overLead"));
+    }
+    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send()));
+  },
+};
+
+const style: Endpoint = {
+  spec: {
+    ...common,
+    id: "oauth.style",
+    path: stylePath,
+    summary: "Style sheet of the pages",
+    description: "The only thing that the pages load.",
+    replies: { 200: { description: "The style sheet.", content: ["text/css"] } },
+  },
+  handle: async () => ({
+    status: 200,
+    headers: { "content-type": "text/css; charset=utf-8", "cache-control": "public, max-age=3600" },
+    body: styleSheet,
+  }),
+};
+
+export const authorizeEndpoints: readonly Endpoint[] = [authorize, resume, style];

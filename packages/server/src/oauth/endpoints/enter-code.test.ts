@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { startTestService } from "../../testing/running.ts";
+import { agentClientId } from "../index.ts";
+import { CookieJar, fieldOf, locationOf, post, roomyLimits } from "../testing.ts";
+
+const service = await startTestService({ after }, { settings: roomyLimits });
+const newCode = async () => {
+  const { json } = await post(service, "/oauth2/device_authorization", { client_id: agentClientId });
+  return String(json?.user_code);
+};
+const opened = async () => {
+  const jar = new CookieJar(service);
+  const form = await jar.get("/oauth2/device");
+  return { jar, xsrf: fieldOf(form, "xsrf") };
+};
+
+describe("the page for user codes", () => {
+  test("shows whose code it is, from where and for what, before anything happens", async () => {
+    const code = await newCode();
+    const { jar, xsrf } = await opened();
+    const page = (await jar.post("/oauth2/device", { xsrf, user_code: code })).body.toString();
+    for (const shown of [code, "Emanet Agent", "127.0.0.1", "Make and delete backups"]) assert.ok(page.includes(shown));
+  });
+
+  test("a code in the address is filled in and not sent", async () => {
+    const code = await newCode();
+    const page = await new CookieJar(service).get(`/oauth2/device?user_code=${code}`);
+    assert.match(page.body.toString(), new RegExp(`name="user_code"[^>]* value="${code}"`));
+    const strange = await new CookieJar(service).get(`/oauth2/device?user_code=${encodeURIComponent('"><script>')}`);
+    assert.ok(!strange.body.toString().includes("script>"));
+  });
+
+  test("400: without the page's own token, or with that of another browser", async () => {
+    const code = await newCode();
+    const { jar } = await opened();
+    const { xsrf } = await opened();
+    for (const forged of ["", "x", xsrf]) {
+      const answer = await jar.post("/oauth2/device", { xsrf: forged, user_code: code, confirm: "yes" });
+      assert.equal(answer.status, 400);
+      assert.equal(locationOf(answer), "");
+    }
+  });
+
+  test("a code that was refused is over", async () => {
+    const code = await newCode();
+    const { jar, xsrf } = await opened();
+    const shown = await jar.post("/oauth2/device", { xsrf, user_code: code });
+    const refused = await jar.post("/oauth2/device", { xsrf: fieldOf(shown, "xsrf"), user_code: code, abort: "yes" });
+    assert.match(refused.body.toString(), /denied/);
+    const again = await opened();
+    const second = await again.jar.post("/oauth2/device", { xsrf: again.xsrf, user_code: code });
+    assert.match(second.body.toString(), /already used/);
+  });
+});
+
+test("guessing: five wrong codes in ten minutes from an address, in parallel too, then none is looked at", async () => {
+  service.clock.advance(601_000);
+  const code = await newCode();
+  const browsers = await Promise.all(Array.from({ length: 20 }, () => opened()));
+  const answers = await Promise.all(
+    browsers.map(({ jar, xsrf }) => jar.post("/oauth2/device", { xsrf, user_code: "BBBB-BBBB" })),
+  );
+  assert.equal(answers.filter(({ status }) => status !== 429).length, 5);
+  const { jar, xsrf } = await opened();
+  const refused = await jar.post("/oauth2/device", { xsrf, user_code: code });
+  assert.equal(refused.status, 429);
+  assert.equal(refused.headers["retry-after"], "600");
+  service.clock.advance(601_000);
+  const fresh = await newCode();
+  const later = await opened();
+  const right = await later.jar.post("/oauth2/device", { xsrf: later.xsrf, user_code: fresh });
+  assert.ok(right.body.toString().includes("Emanet Agent"));
+});

@@ -1,0 +1,232 @@
+/** `GET` and `POST /oauth2/interaction/{uid}`: the pages where a person signs in and decides. */
+
+import { cookieHeader } from "../../kernel/http/cookies.ts";
+import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { consentHtml, noticeHtml, signInHtml } from "../html.ts";
+import {
+  approve,
+  deny,
+  findInteraction,
+  formToken,
+  type Interaction,
+  isFormToken,
+  mayAllow,
+  rememberSignIn,
+} from "../interaction.ts";
+import { cookieOf, type Library, rawOf, visitLibrary } from "../library.ts";
+import {
+  failedPageSpec,
+  formTargetOf,
+  limitedPageSpec,
+  type PageReply,
+  pageReply,
+  pageSpec,
+  redirectReply,
+  redirectSpec,
+} from "../pages.ts";
+import type { Credentials, SignedIn } from "../ports.ts";
+import { cookieNames } from "../provider.ts";
+import { interactionForm, interactionId } from "../shapes.ts";
+import { signInPerson } from "../wiring.ts";
+import type { Word } from "../words.ts";
+
+const common = {
+  tag: "oauth",
+  path: "/oauth2/interaction/{uid}",
+  access: { kind: "public" },
+  wire: "oauth",
+  params: closed({ uid: interactionId }),
+} as const;
+const failures = { 400: failedPageSpec, 401: failedPageSpec, 429: limitedPageSpec };
+
+const show: Endpoint = {
+  spec: {
+    ...common,
+    id: "oauth.show_interaction",
+    method: "GET",
+    summary: "Page to sign in and decide",
+    description: "Shows who asks for what. For the browser that began it, for fifteen minutes.",
+    replies: { 200: pageSpec, 303: redirectSpec, ...failures },
+  },
+  handle: (ctx, call) =>
+    visit(ctx, call, async (interaction, library) =>
+      interaction.isDecided
+        ? redirectReply(interaction.returnTo)
+        : interaction.signedIn === null
+          ? signInPage(ctx, call, interaction)
+          : consentPage(ctx, call, interaction, interaction.signedIn, library),
+    ),
+};
+
+const act: Endpoint = {
+  spec: {
+    ...common,
+    id: "oauth.act_on_interaction",
+    method: "POST",
+    summary: "Sign in, allow or deny",
+    description:
+      "The buttons of that page. Signing in is the operation `auth.login`: same limits, lockout and second factor.",
+    idempotency: "none",
+    form: interactionForm,
+    limits: ["login_ip"],
+    cookies: ["__Host-device"],
+    replies: { 200: pageSpec, 303: redirectSpec, ...failures },
+  },
+  handle: async (ctx, call) => {
+    const form = new URLSearchParams(rawOf(call).form);
+    const uid = uidOf(call);
+    if (!isFormToken(ctx, uid, form.get("csrf") ?? "")) return overPage(call);
+    switch (form.get("act")) {
+      case "sign_in":
+        return signIn(ctx, call, form);
+      case "approve":
+        return visit(ctx, call, allow);
+      case "deny":
+        return visit(ctx, call, async (interaction) => {
+          if (!interaction.isDecided) await deny(interaction);
+          return redirectReply(interaction.returnTo);
+        });
+      default:
+        return overPage(call);
+    }
+  },
+};
+
+export const interactionEndpoints: readonly Endpoint[] = [show, act];
+
+/** Runs work on the interaction of the request, or says that it is over. */
+function visit(
+  ctx: Ctx,
+  call: Call,
+  work: (interaction: Interaction, library: Library) => Promise<PageReply>,
+): Promise<PageReply> {
+  const cookie = cookieOf(rawOf(call), cookieNames.interaction);
+  return visitLibrary(ctx, call, { accept: "text/html" }, async (library) => {
+    const interaction = await findInteraction(library.provider, library.visit, uidOf(call), cookie);
+    return interaction === undefined ? overPage(call) : work(interaction, library);
+  });
+}
+
+/** The check of the credentials is slow on purpose, so it stands between two transactions. */
+async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<PageReply> {
+  const early = await visit(ctx, call, async (interaction) =>
+    interaction.signedIn === null ? { status: 200, headers: {} } : redirectReply(pathOf(interaction)),
+  );
+  if (early.status !== 200) return early;
+  const credentials = credentialsIn(form);
+  let signedIn: Awaited<ReturnType<typeof signInPerson>>;
+  try {
+    if (credentials === null) throw new Problem("invalid_credentials");
+    signedIn = await signInPerson(ctx, call, credentials);
+  } catch (error) {
+    const failure = error instanceof Problem ? failureOf(error) : undefined;
+    if (failure === undefined || !(error instanceof Problem)) throw error;
+    const { status, word } = failure;
+    const retry = error.extras.headers?.["Retry-After"];
+    const headers = retry === undefined ? {} : { "retry-after": retry };
+    return visit(ctx, call, async (interaction) =>
+      signInPage(ctx, call, interaction, { status, word, headers, email: form.get("email") ?? "" }),
+    );
+  }
+  return visit(ctx, call, async (interaction) => {
+    const cookies = [cookieHeader(signedIn.deviceCookie)];
+    if (!mayAllow(interaction.client, signedIn.accountId)) {
+      return signInPage(ctx, call, interaction, { status: 200, word: "otherAccount", headers: {}, email: "" });
+    }
+    await rememberSignIn(interaction, signedIn);
+    return redirectReply(pathOf(interaction), cookies);
+  });
+}
+
+async function allow(interaction: Interaction, { provider, visit: open }: Library): Promise<PageReply> {
+  const { signedIn, isDecided, returnTo } = interaction;
+  if (signedIn === null) return redirectReply(pathOf(interaction));
+  // The button was pressed twice: one grant is enough.
+  if (!isDecided) await approve(provider, open, interaction, signedIn);
+  return redirectReply(returnTo);
+}
+
+interface Retry {
+  readonly status: number;
+  readonly word: Word;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly email: string;
+}
+
+function signInPage(ctx: Ctx, call: Call, interaction: Interaction, retry?: Retry): PageReply {
+  const { uid, client, redirectUri } = interaction;
+  const html = signInHtml(call.language, {
+    action: pathOf(interaction),
+    csrf: formToken(ctx, uid),
+    clientName: client.name,
+    failure: retry?.word ?? null,
+    email: retry?.email ?? "",
+  });
+  // Cancelling leads back to the application.
+  const options = { headers: retry?.headers ?? {}, formTarget: formTargetOf(redirectUri) };
+  return pageReply(retry?.status ?? 200, html, options);
+}
+
+async function consentPage(
+  ctx: Ctx,
+  call: Call,
+  interaction: Interaction,
+  signedIn: SignedIn,
+  { visit: open }: Library,
+): Promise<PageReply> {
+  const { uid, client, place, scopes, redirectUri } = interaction;
+  const account = await open.ports.people.describe(signedIn.accountId);
+  const html = consentHtml(call.language, {
+    action: pathOf(interaction),
+    csrf: formToken(ctx, uid),
+    clientName: client.name,
+    isOwnClient: client.accountId === null,
+    accountName: account?.accountName ?? "",
+    place,
+    scopes,
+  });
+  return pageReply(200, html, { formTarget: formTargetOf(redirectUri) });
+}
+
+function overPage(call: Call): PageReply {
+  return pageReply(400, noticeHtml(call.language, "failedTitle", "failedLead"));
+}
+
+/** What a person is told of a failed sign-in; other problems are not theirs. */
+function failureOf({ code }: Problem): { status: number; word: Word } | undefined {
+  switch (code) {
+    case "invalid_credentials":
+      return { status: 401, word: "wrongCredentials" };
+    case "rate_limited":
+    case "too_many_attempts":
+      return { status: 429, word: "tooManyAttempts" };
+    default:
+      return undefined;
+  }
+}
+
+/** Null when a field has a form that no account has; the answer is that of a wrong password. */
+function credentialsIn(form: URLSearchParams): Credentials | null {
+  const email = (form.get("email") ?? "").trim();
+  const password = form.get("password") ?? "";
+  const code = (form.get("totp_code") ?? "").trim().toLowerCase();
+  const isCode = /^(\d{6}|[a-z0-9]{5}-[a-z0-9]{5})$/.test(code);
+  const storable = [email, password].every((text) => text.isWellFormed() && !text.includes("\0") && text !== "");
+  const short = email.length <= maxEmailLength && password.length <= maxPasswordLength;
+  return isCode && storable && short ? { email, password, code, challengeId: undefined } : null;
+}
+
+/** RFC 5321. */
+const maxEmailLength = 254;
+/** As the form allows; a longer one would only be hashed for nothing. */
+const maxPasswordLength = 1024;
+
+function uidOf(call: Call): string {
+  return (call.params as { uid: string }).uid;
+}
+
+function pathOf({ uid }: Interaction): string {
+  return `/oauth2/interaction/${uid}`;
+}

@@ -1,0 +1,81 @@
+/**
+ * `POST /oauth2/token`: the library checks the client and the grant; the access token is ours. The library's own, which
+ * it makes on the way, is kept nowhere and shown to nobody.
+ */
+
+import type { Ctx, Endpoint, Reply } from "../../kernel/http/endpoint.ts";
+import type { AccessTokenContent } from "../../kernel/principal.ts";
+import { rawOf, replyOf, visitLibrary } from "../library.ts";
+import { knownScopes } from "../library-pages.ts";
+import { claimedClient, withKnownScopes, withScopes } from "../requests.ts";
+import { tokenAnswer, tokenForm } from "../shapes.ts";
+import type { Visit } from "../visit.ts";
+
+export const issueToken: Endpoint = {
+  spec: {
+    id: "oauth.token",
+    method: "POST",
+    path: "/oauth2/token",
+    tag: "oauth",
+    summary: "Obtain an access token",
+    description:
+      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. A refresh token is good once: using an old one ends the grant and every token of it. 60 requests a minute per client and address.",
+    access: { kind: "public" },
+    idempotency: "none",
+    wire: "oauth",
+    form: tokenForm,
+    replies: { 200: { description: "The token.", body: tokenAnswer } },
+  },
+  handle: async (ctx, call) => {
+    const { form, headers } = rawOf(call);
+    const parameters = new URLSearchParams(form);
+    const clientId = claimedClient(parameters, headers.authorization);
+    ctx.spend(["token"], clientId ?? "");
+    // Before anything is spent: without keys there is no token.
+    await ctx.tokens.publicKeys();
+    const outcome = await visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
+      const changed = await prepared(visit, parameters, clientId);
+      const reply = replyOf(await send({ form: changed.toString() }));
+      return { reply, content: reply.status === 200 ? await contentOf(visit, reply) : null };
+    });
+    return outcome.content === null ? outcome.reply : withOurToken(ctx, outcome.reply, outcome.content);
+  },
+};
+
+async function prepared(visit: Visit, parameters: URLSearchParams, clientId: string | undefined) {
+  switch (parameters.get("grant_type")) {
+    case "client_credentials": {
+      const client = clientId === undefined ? undefined : await visit.ports.clients.find(clientId);
+      return client === undefined ? parameters : withScopes(parameters, client.scopes);
+    }
+    case "refresh_token":
+      return withKnownScopes(parameters);
+    default:
+      return parameters;
+  }
+}
+
+async function contentOf({ found, ports }: Visit, reply: Reply): Promise<AccessTokenContent> {
+  const scopes = knownScopes((reply.body as { scope?: string }).scope);
+  if (found.client === undefined) throw new Error("the OAuth library answered with a token and looked up no client");
+  return found.grant === undefined
+    ? ports.tokens.forClient(found.client, scopes)
+    : ports.tokens.forGrant(found.grant, scopes);
+}
+
+async function withOurToken(ctx: Ctx, reply: Reply, content: AccessTokenContent): Promise<Reply> {
+  const { token, expiresInSeconds } = await ctx.tokens.issue(content);
+  const { refresh_token } = reply.body as { refresh_token?: string };
+  return {
+    ...reply,
+    // RFC 6749, section 5.1.
+    headers: { ...reply.headers, pragma: "no-cache" },
+    body: {
+      access_token: token,
+      token_type: "Bearer",
+      expires_in: expiresInSeconds,
+      scope: content.scopes.join(" "),
+      ...(refresh_token !== undefined && { refresh_token }),
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** `POST /oauth2/revoke` (RFC 7009), for refresh tokens and for our JWTs. */
+
+import type { Endpoint } from "../../kernel/http/endpoint.ts";
+import { presentedClaims, rawOf, replyOf, visitLibrary } from "../library.ts";
+import { withTokenHandle } from "../requests.ts";
+import { tokenOnlyForm } from "../shapes.ts";
+
+export const revokeToken: Endpoint = {
+  spec: {
+    id: "oauth.revoke",
+    method: "POST",
+    path: "/oauth2/revoke",
+    tag: "oauth",
+    summary: "Revoke a token",
+    description:
+      "RFC 7009. Ends the grant that the token belongs to: every access and refresh token of it stops working, everywhere within a second. An unknown token is answered like a known one.",
+    access: { kind: "public" },
+    idempotency: "none",
+    wire: "oauth",
+    form: tokenOnlyForm,
+    replies: { 200: { description: "The token is good no longer.", empty: true } },
+  },
+  handle: async (ctx, call) => {
+    const { form, jwt } = withTokenHandle(new URLSearchParams(rawOf(call).form));
+    const presented = await presentedClaims(ctx, jwt);
+    return visitLibrary(ctx, call, { accept: "application/json", endReason: "revoked", presented }, async ({ send }) =>
+      replyOf(await send({ form: form.toString() })),
+    );
+  },
+};

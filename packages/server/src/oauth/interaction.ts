@@ -1,0 +1,130 @@
+/**
+ * Signing in and deciding, between the library's two halves of a request. States of an *interaction*, which the library
+ * keeps and a cookie names:
+ *
+ *   waiting for sign-in → (right e-mail, password and code of a member who may allow it) → waiting for a decision
+ *   → approved (a grant, which is a session, exists) | denied
+ *
+ * From either of the first two a person can go to denied. Approved and denied lead back to the library, which spends
+ * the interaction. Forms carry a token made from the interaction's id; the id alone, which stands in the address, is
+ * worth nothing without its cookie.
+ */
+
+import { timingSafeEqual } from "node:crypto";
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import { type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import type { Provider } from "./oidc-provider.ts";
+import type { OauthClient, SignedIn } from "./ports.ts";
+import type { Visit } from "./visit.ts";
+
+type LibraryInteraction = InstanceType<Provider["Interaction"]>;
+
+/** What a page needs to know of an interaction. */
+export interface Interaction {
+  readonly uid: string;
+  readonly client: OauthClient;
+  readonly scopes: readonly OauthScope[];
+  readonly place: { readonly kind: "device" | "return"; readonly text: string };
+  readonly redirectUri: unknown;
+  /** Where the library waits. */
+  readonly returnTo: string;
+  readonly signedIn: SignedIn | null;
+  readonly isDecided: boolean;
+  readonly stored: LibraryInteraction;
+}
+
+/** The interaction that address and cookie agree on; undefined when it is over. */
+export async function findInteraction(
+  provider: Provider,
+  visit: Visit,
+  uid: string,
+  cookie: string | undefined,
+): Promise<Interaction | undefined> {
+  if (cookie !== uid) return undefined;
+  const stored = await provider.Interaction.find(uid);
+  const client = stored && (await visit.ports.clients.find(String(stored.params.client_id)));
+  if (stored === undefined || client === undefined) return undefined;
+  const { scope, redirect_uri: redirectUri } = stored.params;
+  const asked = typeof scope === "string" ? scope.split(" ") : [];
+  return {
+    uid,
+    client,
+    scopes: asked.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word)),
+    place: await placeOf(provider, stored, redirectUri),
+    redirectUri,
+    returnTo: stored.returnTo,
+    signedIn: signedInOf(stored),
+    isDecided: stored.result?.consent !== undefined || stored.result?.error !== undefined,
+    stored,
+  };
+}
+
+async function placeOf(
+  provider: Provider,
+  stored: LibraryInteraction,
+  redirectUri: unknown,
+): Promise<Interaction["place"]> {
+  if (stored.deviceCode !== undefined) {
+    const code = await provider.DeviceCode.find(stored.deviceCode, { ignoreExpiration: true });
+    const { address = "" } = (code?.deviceInfo ?? {}) as { address?: string };
+    return { kind: "device", text: address };
+  }
+  const uri = String(redirectUri);
+  const { host, protocol } = URL.canParse(uri) ? new URL(uri) : { host: "", protocol: "" };
+  return { kind: "return", text: host === "" ? protocol : host };
+}
+
+function signedInOf({ result }: LibraryInteraction): SignedIn | null {
+  const kept = result?.person as { memberId: string; accountId: string; amr: string[]; authTime: string } | undefined;
+  return kept === undefined ? null : { ...kept, authTime: new Date(kept.authTime) };
+}
+
+/** Whether members of this account may allow anything to the client: it is the service's own, or theirs. */
+export function mayAllow(client: OauthClient, accountId: string): boolean {
+  return client.accountId === null || client.accountId === accountId;
+}
+
+export async function rememberSignIn({ stored }: Interaction, signedIn: SignedIn): Promise<void> {
+  const { memberId, accountId, amr, authTime } = signedIn;
+  stored.result = {
+    login: { accountId: `${accountId}:${memberId}`, amr: [...amr], remember: false },
+    person: { memberId, accountId, amr, authTime: authTime.toISOString() },
+  };
+  await stored.persist();
+}
+
+/** Opens the grant and its session, with one id. */
+export async function approve(
+  provider: Provider,
+  visit: Visit,
+  { stored, client, scopes }: Interaction,
+  signedIn: SignedIn,
+): Promise<void> {
+  const id = visit.ctx.random.uuid();
+  await visit.ports.grants.open({ ...signedIn, id, clientId: client.id, kind: client.kind, scopes });
+  const grant = new provider.Grant({
+    clientId: client.id,
+    accountId: `${signedIn.accountId}:${signedIn.memberId}`,
+  });
+  grant.jti = id;
+  grant.addOIDCScope(scopes.join(" "));
+  await grant.save();
+  stored.result = { ...stored.result, consent: { grantId: id } };
+  await stored.persist();
+}
+
+export async function deny({ stored }: Interaction): Promise<void> {
+  stored.result = { error: "access_denied", error_description: "the person did not allow it" };
+  await stored.persist();
+}
+
+/** What the forms of an interaction must carry. */
+export function formToken(ctx: Pick<Ctx, "secrets">, uid: string): string {
+  return ctx.secrets.digest("oauth-form", uid).toString("base64url");
+}
+
+export function isFormToken(ctx: Pick<Ctx, "secrets">, uid: string, given: string): boolean {
+  const expected = Buffer.from(formToken(ctx, uid));
+  const actual = Buffer.from(given);
+  return actual.length === expected.length && timingSafeEqual(actual, expected);
+}

@@ -1,0 +1,32 @@
+/** Housekeeping: what has expired is kept a while, so that a late program is told so, and then deleted. */
+
+import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
+import type { Transactions } from "../kernel/tx.ts";
+import { purgeArtifacts, purgeFailures } from "./store.ts";
+import { triesWindowMs } from "./user-codes.ts";
+
+/** A device that slept through its code's ten minutes still hears that it has expired. */
+const expiredKeptMs = 24 * 60 * 60 * 1000;
+
+/** Rows deleted by one statement: short locks, and a long night's rest is caught up in a few of them. */
+const purgeBatch = 1_000;
+
+export const purgeOauth = task<Readonly<Record<string, never>>, { readonly transactions: Transactions }>(
+  "oauth.purge",
+  {
+    parse: noPayload,
+    retry: retryAfter(60_000),
+    run: async (_payload, { ports, clock, log, signal }) => {
+      const now = clock.now().getTime();
+      const context = { actor: { kind: "system" }, context: {}, signal } as const;
+      const platform = { kind: "platform" } as const;
+      const before = new Date(now - expiredKeptMs);
+      let total = 0;
+      for (let purged = purgeBatch; purged === purgeBatch; total += purged) {
+        purged = await ports.transactions.run(context, platform, ({ tx }) => purgeArtifacts(tx, before, purgeBatch));
+      }
+      await ports.transactions.run(context, platform, ({ tx }) => purgeFailures(tx, new Date(now - triesWindowMs)));
+      if (total > 0) log.info("oauth_purged", { count: total });
+    },
+  },
+);

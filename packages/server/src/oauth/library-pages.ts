@@ -1,0 +1,72 @@
+/** The pages that the library asks for in the middle of its own work: the user code, its confirmation, what failed. */
+
+import { type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import { codeEntryHtml, deviceConfirmHtml, noticeHtml } from "./html.ts";
+import type { KoaContextWithOIDC } from "./oidc-provider.ts";
+import { currentVisit } from "./visit.ts";
+import type { Word } from "./words.ts";
+
+/** An error of the library: its code in the protocol, and its class. */
+export interface ErrorView {
+  readonly code: string;
+  readonly name: string;
+}
+
+/** What is wrong with a user code, by the library's class of error. */
+const codeFailures: Readonly<Record<string, Word>> = {
+  NotFoundError: "codeWrong",
+  NoCodeError: "codeWrong",
+  ExpiredError: "codeExpired",
+  AlreadyUsedError: "codeUsed",
+};
+
+export function renderCodeEntry(ctx: KoaContextWithOIDC, error: ErrorView | null): string {
+  const { language, prefilledCode } = currentVisit();
+  if (error?.name === "AbortedError") return noticeHtml(language, "failedTitle", "aborted");
+  const failure = error === null ? null : codeFailures[error.name];
+  if (failure === undefined) return renderFailure(error);
+  return codeEntryHtml(language, { csrf: csrfOf(ctx), failure, code: prefilledCode ?? "" });
+}
+
+export function renderDeviceConfirm(
+  ctx: KoaContextWithOIDC,
+  client: { readonly clientName?: string | undefined; readonly clientId: string },
+  device: unknown,
+  code: string,
+): string {
+  const { address = "" } = device as { address?: string };
+  const scope = ctx.oidc.entities.DeviceCode?.params?.scope;
+  return deviceConfirmHtml(currentVisit().language, {
+    csrf: csrfOf(ctx),
+    code,
+    clientName: client.clientName ?? client.clientId,
+    address,
+    scopes: knownScopes(scope),
+  });
+}
+
+export function renderDeviceSuccess(_ctx: KoaContextWithOIDC): string {
+  return noticeHtml(currentVisit().language, "doneTitle", "doneLead");
+}
+
+/** What cannot be told to the client, because it is not sure who or where it is. */
+export function renderFailure(error: ErrorView | null): string {
+  const { language } = currentVisit();
+  const leads: Readonly<Record<string, Word>> = {
+    invalid_redirect_uri: "failedRedirect",
+    invalid_client: "failedClient",
+  };
+  return noticeHtml(language, "failedTitle", leads[error?.code ?? ""] ?? "failedLead", error?.code);
+}
+
+/** The scopes among the words of a `scope` parameter. */
+export function knownScopes(scope: unknown): OauthScope[] {
+  const asked = typeof scope === "string" ? scope.split(" ") : [];
+  return asked.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word));
+}
+
+/** Made by the library for each page and kept in its session. */
+function csrfOf(ctx: KoaContextWithOIDC): string {
+  const { secret } = (ctx.oidc.session?.state ?? {}) as { secret?: string };
+  return secret ?? "";
+}

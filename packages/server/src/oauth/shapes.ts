@@ -1,0 +1,217 @@
+/** What OAuth looks like outside: forms and answers, in the words of the RFCs. */
+
+import { closed, oneOf, Type, text, uuid } from "../kernel/http/schema.ts";
+
+/** A signed assertion with a handful of claims. */
+const maxAssertionLength = 8192;
+/** Codes and tokens of the library have 43 characters, access tokens below 2048. */
+const maxTokenLength = 8192;
+/** All scopes together have fewer than 250. */
+const maxScopeLength = 1000;
+const maxUriLength = 2000;
+const maxStateLength = 4096;
+
+const scope = (description: string) =>
+  Type.String({ maxLength: maxScopeLength, pattern: "^[!#-\\[\\]-~ ]*$", description });
+
+const opaque = (description: string) => text(maxTokenLength, { description });
+
+/** How a client proves who it is, unless it does so by HTTP Basic. */
+export const clientFields = {
+  client_id: Type.Optional(text(64, { description: "The client; not needed with HTTP Basic." })),
+  client_secret: Type.Optional(text(512, { description: "`client_secret_post`: its secret." })),
+  client_assertion_type: Type.Optional(
+    oneOf(["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"], "`private_key_jwt` (RFC 7523)."),
+  ),
+  client_assertion: Type.Optional(
+    text(maxAssertionLength, { description: "`private_key_jwt`: a JWT signed by the client, good once." }),
+  ),
+};
+
+export const grantTypes = [
+  "authorization_code",
+  "client_credentials",
+  "refresh_token",
+  "urn:ietf:params:oauth:grant-type:device_code",
+] as const;
+
+export const tokenForm = closed(
+  {
+    grant_type: oneOf(grantTypes, "How the token is obtained."),
+    scope: Type.Optional(
+      scope("Scopes, separated by spaces. None: all of the client's, or of the grant that is refreshed."),
+    ),
+    code: Type.Optional(opaque("`authorization_code`: the code.")),
+    redirect_uri: Type.Optional(
+      Type.String({ format: "uri", maxLength: maxUriLength, description: "`authorization_code`: as in the request." }),
+    ),
+    code_verifier: Type.Optional(
+      Type.String({ minLength: 43, maxLength: 128, pattern: "^[\\w.~-]+$", description: "PKCE (RFC 7636)." }),
+    ),
+    device_code: Type.Optional(opaque("Device flow: the device code.")),
+    refresh_token: Type.Optional(opaque("`refresh_token`: the newest one; an older one ends the grant.")),
+    ...clientFields,
+  },
+  { title: "TokenRequest" },
+);
+
+export const tokenAnswer = closed(
+  {
+    access_token: opaque("JWT (RFC 9068), for `Authorization: Bearer`."),
+    token_type: Type.Literal("Bearer", { type: "string" }),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 86_400, description: "Seconds." }),
+    scope: scope("What the token may do."),
+    refresh_token: Type.Optional(opaque("For the next token; good once.")),
+  },
+  { title: "TokenAnswer" },
+);
+
+export const tokenOnlyForm = closed(
+  {
+    token: opaque("An access or refresh token."),
+    token_type_hint: Type.Optional(text(64, { description: "`access_token` or `refresh_token`; need not be right." })),
+    ...clientFields,
+  },
+  { title: "TokenReference" },
+);
+
+const seconds = (description: string) =>
+  Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+
+export const introspection = closed(
+  {
+    active: Type.Boolean({ description: "Whether the token is good now. Everything else only if it is." }),
+    scope: Type.Optional(scope("What it may do.")),
+    client_id: Type.Optional(text(64, { description: "The client that it was issued to." })),
+    token_type: Type.Optional(Type.Literal("Bearer", { type: "string" })),
+    exp: Type.Optional(seconds("Expiry, Unix seconds.")),
+    iat: Type.Optional(seconds("Issue, Unix seconds.")),
+    sub: Type.Optional(text(64, { description: "The member, or the client itself." })),
+    aud: Type.Optional(Type.String({ format: "uri", maxLength: 255 })),
+    iss: Type.Optional(Type.String({ format: "uri", maxLength: 255 })),
+    jti: Type.Optional(text(64)),
+    sid: Type.Optional(uuid("The session that it answers to.")),
+    acct: Type.Optional(uuid("The account.")),
+  },
+  { title: "Introspection" },
+);
+
+export const deviceForm = closed(
+  { scope: Type.Optional(scope("Scopes, separated by spaces. None: all of the client's.")), ...clientFields },
+  { title: "DeviceRequest" },
+);
+
+export const deviceAnswer = closed(
+  {
+    device_code: opaque("For the device, which asks with it at the token endpoint."),
+    user_code: Type.String({ maxLength: 9, pattern: "^[A-Z]{4}-[A-Z]{4}$", description: "For the person." }),
+    verification_uri: Type.String({
+      format: "uri",
+      maxLength: maxUriLength,
+      description: "Where the person types it.",
+    }),
+    verification_uri_complete: Type.String({ format: "uri", maxLength: maxUriLength }),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
+    interval: Type.Integer({ format: "int32", minimum: 1, maximum: 60, description: "Seconds between two questions." }),
+  },
+  { title: "DeviceAnswer" },
+);
+
+export const authorizeQuery = closed({
+  response_type: Type.Optional(oneOf(["code"], "Always `code`.")),
+  client_id: Type.Optional(text(64, { description: "The client." })),
+  redirect_uri: Type.Optional(
+    Type.String({ format: "uri", maxLength: maxUriLength, description: "Exactly one that is registered." }),
+  ),
+  scope: Type.Optional(scope("Scopes, separated by spaces. None: all of the client's.")),
+  state: Type.Optional(text(maxStateLength, { description: "Comes back unchanged." })),
+  code_challenge: Type.Optional(
+    Type.String({ minLength: 43, maxLength: 128, pattern: "^[\\w.~-]+$", description: "PKCE; required." }),
+  ),
+  code_challenge_method: Type.Optional(oneOf(["S256"], "PKCE; required.")),
+});
+
+/** Names one walk through the pages; worth nothing without its cookie. */
+export const interactionId = Type.String({
+  minLength: 10,
+  maxLength: 64,
+  pattern: "^[\\w-]+$",
+  description: "The walk through the pages.",
+});
+
+export const codeForm = closed(
+  {
+    xsrf: text(100, { description: "From the page." }),
+    user_code: text(20, { description: "What the device shows." }),
+    confirm: Type.Optional(oneOf(["yes"], "The person says that it is their device.")),
+    abort: Type.Optional(oneOf(["yes"], "The person says that it is not.")),
+  },
+  { title: "UserCodeForm" },
+);
+
+export const interactionForm = closed(
+  {
+    csrf: text(100, { description: "From the page." }),
+    act: oneOf(["sign_in", "approve", "deny"], "Which button was pressed."),
+    email: Type.Optional(text(254, { description: "To sign in." })),
+    password: Type.Optional(text(1024, { description: "To sign in." })),
+    totp_code: Type.Optional(text(11, { description: "To sign in: six digits, or a recovery code." })),
+  },
+  { title: "InteractionForm" },
+);
+
+const uri = (description: string) => Type.String({ format: "uri", maxLength: maxUriLength, description });
+const list = (description: string) =>
+  Type.Array(Type.String({ maxLength: 100, pattern: "^[\\w:.-]+$" }), { maxItems: 50, description });
+
+export const deviceQuery = closed({
+  user_code: Type.Optional(text(20, { description: "Filled into the form, for the person to compare." })),
+});
+
+export const metadata = closed(
+  {
+    issuer: uri("The issuer of every token."),
+    authorization_endpoint: uri("Where a browser is sent."),
+    token_endpoint: uri("Where tokens come from."),
+    device_authorization_endpoint: uri("Where the device flow starts (RFC 8628)."),
+    revocation_endpoint: uri("RFC 7009."),
+    introspection_endpoint: uri("RFC 7662."),
+    jwks_uri: uri("The keys that sign access tokens."),
+    service_documentation: uri("The documentation."),
+    scopes_supported: list("Every scope."),
+    response_types_supported: list("Always `code`."),
+    response_modes_supported: list("Always `query`."),
+    grant_types_supported: list("See the token operation."),
+    code_challenge_methods_supported: list("Always `S256`."),
+    token_endpoint_auth_methods_supported: list("How clients prove who they are."),
+    token_endpoint_auth_signing_alg_values_supported: list("For `private_key_jwt`."),
+    revocation_endpoint_auth_methods_supported: list("As for the token endpoint."),
+    revocation_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint."),
+    introspection_endpoint_auth_methods_supported: list("As for the token endpoint, but not without a proof."),
+    introspection_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint."),
+    ui_locales_supported: list("Languages of the pages."),
+    authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),
+  },
+  { title: "AuthorizationServerMetadata" },
+);
+
+export const jwks = closed(
+  {
+    keys: Type.Array(
+      closed(
+        {
+          kty: Type.Literal("EC", { type: "string" }),
+          crv: Type.Literal("P-256", { type: "string" }),
+          x: Type.String({ maxLength: 64, pattern: "^[\\w-]+$" }),
+          y: Type.String({ maxLength: 64, pattern: "^[\\w-]+$" }),
+          kid: Type.String({ maxLength: 64, pattern: "^[\\w-]+$" }),
+          alg: Type.Literal("ES256", { type: "string" }),
+          use: Type.Literal("sig", { type: "string" }),
+        },
+        { title: "PublicKey" },
+      ),
+      { maxItems: 10 },
+    ),
+  },
+  { title: "PublicKeys" },
+);

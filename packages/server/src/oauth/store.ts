@@ -1,0 +1,159 @@
+/** All SQL of OAuth. Runs in scope `platform`: what the library keeps belongs to no account. */
+
+import { sql } from "kysely";
+import type { Tx } from "../kernel/tx.ts";
+
+/** A row as it is kept; the payload is sealed by the caller. */
+export interface Artifact {
+  readonly kind: string;
+  readonly idHash: Buffer;
+  readonly grantId: string | null;
+  readonly userCodeHash: Buffer | null;
+  readonly uidHash: Buffer | null;
+  readonly sealedPayload: Buffer;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  readonly consumedAt: Date | null;
+}
+
+/** By which of its names a row is looked for. */
+export type ArtifactKey = "id_hash" | "user_code_hash" | "uid_hash";
+
+export async function findArtifact(
+  tx: Tx,
+  kind: string,
+  key: ArtifactKey,
+  hash: Buffer,
+): Promise<Artifact | undefined> {
+  const row = await tx.db
+    .selectFrom("oauth_artifacts")
+    .selectAll()
+    .where("kind", "=", kind)
+    .where(key, "=", hash)
+    .executeTakeFirst();
+  return (
+    row && {
+      kind: row.kind,
+      idHash: row.id_hash,
+      grantId: row.grant_id,
+      userCodeHash: row.user_code_hash,
+      uidHash: row.uid_hash,
+      sealedPayload: row.sealed_payload,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      consumedAt: row.consumed_at,
+    }
+  );
+}
+
+/** Writes a row, new or changed. What was consumed stays so: a late write must not make a code good again. */
+export async function saveArtifact(tx: Tx, artifact: Omit<Artifact, "createdAt" | "consumedAt">): Promise<void> {
+  const changing = {
+    grant_id: artifact.grantId,
+    user_code_hash: artifact.userCodeHash,
+    uid_hash: artifact.uidHash,
+    sealed_payload: artifact.sealedPayload,
+    expires_at: artifact.expiresAt,
+  };
+  await tx.db
+    .insertInto("oauth_artifacts")
+    .values({ kind: artifact.kind, id_hash: artifact.idHash, created_at: tx.now, consumed_at: null, ...changing })
+    .onConflict((conflict) => conflict.columns(["kind", "id_hash"]).doUpdateSet(changing))
+    .execute();
+}
+
+/** Writes a row unless it exists and has not expired; whether it was written. Of parallel ones exactly one is. */
+export async function saveNewArtifact(
+  tx: Tx,
+  artifact: Pick<Artifact, "kind" | "idHash" | "sealedPayload" | "expiresAt">,
+): Promise<boolean> {
+  const written = await tx.db
+    .insertInto("oauth_artifacts")
+    .values({
+      kind: artifact.kind,
+      id_hash: artifact.idHash,
+      sealed_payload: artifact.sealedPayload,
+      created_at: tx.now,
+      expires_at: artifact.expiresAt,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["kind", "id_hash"])
+        .doUpdateSet({ expires_at: artifact.expiresAt, created_at: tx.now })
+        .where("oauth_artifacts.expires_at", "<=", tx.now),
+    )
+    .returning("kind")
+    .execute();
+  return written.length === 1;
+}
+
+/**
+ * Until the end of the transaction nobody else redeems or deletes anything of this grant. Taken before the rows
+ * themselves: parallel ones would otherwise wait for each other's rows in a circle.
+ */
+export async function lockGrant(tx: Tx, grantId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`oauth_grant ${grantId}`}, 0))`.execute(tx.db);
+}
+
+/** Redeems a row; false when it is gone or was redeemed before. Of parallel ones exactly one gets true. Under {@link lockGrant}. */
+export async function consumeArtifact(tx: Tx, kind: string, idHash: Buffer): Promise<boolean> {
+  const changed = await tx.db
+    .updateTable("oauth_artifacts")
+    .set({ consumed_at: tx.now })
+    .where("kind", "=", kind)
+    .where("id_hash", "=", idHash)
+    .where("consumed_at", "is", null)
+    .returning("kind")
+    .execute();
+  return changed.length === 1;
+}
+
+export async function deleteArtifact(tx: Tx, kind: string, idHash: Buffer): Promise<void> {
+  await tx.db.deleteFrom("oauth_artifacts").where("kind", "=", kind).where("id_hash", "=", idHash).execute();
+}
+
+/** Deletes all that came of a grant, the grant included. Under {@link lockGrant}. */
+export async function deleteByGrant(tx: Tx, grantId: string): Promise<void> {
+  await tx.db.deleteFrom("oauth_artifacts").where("grant_id", "=", grantId).execute();
+}
+
+/** A grant lives as long as the newest refresh token that came of it. */
+export async function prolongGrant(tx: Tx, grantId: string, expiresAt: Date): Promise<void> {
+  await tx.db
+    .updateTable("oauth_artifacts")
+    .set({ expires_at: expiresAt })
+    .where("kind", "=", "Grant")
+    .where("grant_id", "=", grantId)
+    .where("expires_at", "<", expiresAt)
+    .execute();
+}
+
+/** Deletes at most so many rows that expired before a moment; how many it were. */
+export async function purgeArtifacts(tx: Tx, before: Date, limit: number): Promise<number> {
+  const purged = await sql`
+    delete from emanet.oauth_artifacts where ctid = any (array(
+      select ctid from emanet.oauth_artifacts where expires_at < ${before} limit ${limit} for update skip locked
+    ))`.execute(tx.db);
+  return Number(purged.numAffectedRows ?? 0);
+}
+
+/** Counts one more wrong code; a count that began before the moment starts anew. Returns the count. */
+export async function addFailure(tx: Tx, id: Buffer, since: Date): Promise<number> {
+  const { rows } = await sql<{ failures: number }>`
+    insert into emanet.oauth_user_code_tries as t (id, failures, started_at) values (${id}, 1, ${tx.now})
+    on conflict (id) do update set
+      failures = case when t.started_at > ${since} then t.failures + 1 else 1 end,
+      started_at = case when t.started_at > ${since} then t.started_at else excluded.started_at end
+    returning failures`.execute(tx.db);
+  return rows[0]?.failures ?? 0;
+}
+
+/** Takes one back. */
+export async function forgiveFailure(tx: Tx, id: Buffer): Promise<void> {
+  await tx.db.deleteFrom("oauth_user_code_tries").where("id", "=", id).where("failures", "<=", 1).execute();
+  await tx.db.updateTable("oauth_user_code_tries").set({ failures: sql`failures - 1` }).where("id", "=", id).execute();
+}
+
+export async function purgeFailures(tx: Tx, before: Date): Promise<void> {
+  await tx.db.deleteFrom("oauth_user_code_tries").where("started_at", "<", before).execute();
+}

@@ -1,0 +1,180 @@
+/** The ports of `ports.ts`, fulfilled by the domains below. */
+
+import { sql } from "kysely";
+import { type ClientRow, findAccount, findClientById, touchClient, verifyClientSecret } from "../accounts/index.ts";
+import {
+  insertSession,
+  principalOf,
+  prolongSession,
+  revokeSession,
+  type SubjectRow,
+  signIn,
+} from "../identity/index.ts";
+import type { NewCookie } from "../kernel/http/cookies.ts";
+import type { Call, Ctx } from "../kernel/http/endpoint.ts";
+import { type OauthScope, oauthScopes, type PublicKey, type TokenClaims } from "../kernel/principal.ts";
+import type { RunTx, Tx } from "../kernel/tx.ts";
+import type {
+  AccessTokens,
+  ClientGrant,
+  Credentials,
+  GrantSessions,
+  NewGrant,
+  OauthClient,
+  OauthPorts,
+  SignedIn,
+} from "./ports.ts";
+
+/** The ports inside an open transaction of scope `system`. */
+export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
+  // What the domains below do joins the transaction that is open.
+  const inside: RunTx = (_scope, work) => work(tx);
+  const joined = { ...ctx, tx: inside };
+  return {
+    clients: {
+      find: async (id) => {
+        const row = await findClientById(joined, id);
+        return row && clientOf(row);
+      },
+      verifySecret: (id, secret) => verifyClientSecret(joined, id, secret),
+    },
+    people: {
+      describe: async (accountId) => {
+        const account = await findAccount(tx, accountId);
+        return account && { accountName: account.name };
+      },
+    },
+    grants: grantSessions(ctx, tx),
+    tokens: accessTokens(ctx, tx),
+  };
+}
+
+/** Signs a person in by the rules of every sign-in; the cookie makes the device known. */
+export async function signInPerson(
+  ctx: Ctx,
+  call: Call,
+  credentials: Credentials,
+): Promise<SignedIn & { readonly deviceCookie: NewCookie }> {
+  const claim = { ...credentials, deviceToken: call.cookies["__Host-device"], allowStaff: false };
+  const { personId, accountId, amr, authTime, deviceCookie } = await signIn(ctx, claim);
+  if (accountId === null) throw new Error("a member without an account signed in");
+  return { memberId: personId, accountId, amr, authTime, deviceCookie };
+}
+
+export async function publicKeys(ctx: Ctx): Promise<{ keys: PublicKey[] }> {
+  return { keys: [...(await ctx.tokens.publicKeys())] };
+}
+
+function clientOf(row: ClientRow): OauthClient {
+  const authentication = { client_secret: "secret", private_key_jwt: "key", none: "none" } as const;
+  const method = row.auth_method as keyof typeof authentication;
+  const { keys = [] } = (row.jwks ?? {}) as { keys?: Readonly<Record<string, unknown>>[] };
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    kind: row.kind === "agent" ? "agent" : "api",
+    name: row.name,
+    grants: row.grant_types.map(grantOf).filter((grant) => grant !== undefined),
+    authentication: authentication[method],
+    keys,
+    redirectUris: row.redirect_uris,
+    scopes: scopesIn(row.scopes),
+  };
+}
+
+function grantOf(name: string): ClientGrant | undefined {
+  const known: Readonly<Record<string, ClientGrant>> = {
+    client_credentials: "client_credentials",
+    authorization_code: "authorization_code",
+    device_code: "device_code",
+    "urn:ietf:params:oauth:grant-type:device_code": "device_code",
+  };
+  return known[name];
+}
+
+function scopesIn(words: readonly string[]): OauthScope[] {
+  return words.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word));
+}
+
+function grantSessions(ctx: Ctx, tx: Tx): GrantSessions {
+  return {
+    open: (grant) =>
+      insertSession(tx, ctx.secrets, {
+        id: grant.id,
+        accountId: grant.accountId,
+        personId: grant.memberId,
+        clientId: grant.clientId,
+        kind: grant.kind,
+        scopes: grant.scopes,
+        amr: grant.amr,
+        authTime: grant.authTime,
+        life: "agent",
+      }),
+    find: async (id) => {
+      const row = await subjectOf(tx, id);
+      return row && grantFrom(id, row, tx.now);
+    },
+    end: async (id, reason) => {
+      const row = await subjectOf(tx, id);
+      if (row === undefined || !(await revokeSession(tx, id, reason))) return;
+      tx.audit({
+        action: `oauth.grant_${reason}`,
+        targets: [{ type: "session", id }],
+        outcome: reason === "reused" ? "failure" : "success",
+      });
+    },
+  };
+}
+
+function grantFrom(id: string, row: SubjectRow, now: Date): NewGrant | undefined {
+  const { account_id: accountId, person_id: memberId, client_id: clientId } = row;
+  if (accountId === null || memberId === null || clientId === null) return undefined;
+  const scopes = scopesIn(row.scopes ?? []);
+  // Asked by a claim that its session would make now.
+  const claims: TokenClaims = {
+    jti: id,
+    sub: memberId,
+    clientId,
+    accountId,
+    sessionId: id,
+    scopes,
+    issuedAt: now,
+    expiresAt: now,
+  };
+  const principal = principalOf(claims, row, now);
+  if (principal?.kind !== "member") return undefined;
+  const kind = row.kind === "agent" ? "agent" : "api";
+  return { id, kind, memberId, accountId, clientId, scopes, amr: row.amr, authTime: row.auth_time };
+}
+
+function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
+  return {
+    forGrant: async (grant, scopes) => {
+      await prolongSession(tx, grant.id, "agent");
+      await touchClient(tx, grant.clientId);
+      const { id: sessionId, clientId, accountId, amr, authTime } = grant;
+      return { subject: grant.memberId, sessionId, clientId, accountId, scopes, amr, authTime };
+    },
+    forClient: async (client, scopes) => {
+      if (client.accountId === null) throw new Error("a client without an account has nothing to be credited with");
+      const sessionId = ctx.random.uuid();
+      const shared = { accountId: client.accountId, clientId: client.id, scopes, amr: [], authTime: tx.now };
+      const machine = { ...shared, id: sessionId, personId: null, kind: client.kind, life: "machine" } as const;
+      await insertSession(tx, ctx.secrets, machine);
+      await touchClient(tx, client.id);
+      return { ...shared, subject: client.id, sessionId };
+    },
+    find: async (claims) => {
+      const row = await subjectOf(tx, claims.sessionId);
+      const principal = row && principalOf(claims, row, tx.now);
+      if (principal === undefined || principal.kind === "staff") return undefined;
+      const { accountId, kind, scopes } = principal;
+      return { claims, accountId, isMachine: kind === "client", scopes: [...scopes] };
+    },
+  };
+}
+
+async function subjectOf(tx: Tx, sessionId: string): Promise<SubjectRow | undefined> {
+  const { rows } = await sql<SubjectRow>`select * from emanet.token_subject(${sessionId})`.execute(tx.db);
+  return rows[0];
+}

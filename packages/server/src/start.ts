@@ -22,7 +22,7 @@ import { countJobs, migrateJobs, startWorker } from "./kernel/jobs/index.ts";
 import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
 import { startEmbeddedPostgres } from "./kernel/postgres/embedded.ts";
-import type { Authenticator } from "./kernel/principal.ts";
+import type { AccessTokens, Authenticator } from "./kernel/principal.ts";
 import { createSecrets, masterKeyFromFile } from "./kernel/secrets.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { createTransactions } from "./kernel/tx.ts";
@@ -57,6 +57,8 @@ export interface Running {
   readonly metricsUrl: string;
   /** Where the first people's secrets are; null in profile `production`. */
   readonly firstRunFile: string | null;
+  /** Issues access tokens like the service itself; for tests and tools in this process. */
+  readonly tokens: AccessTokens;
   /** Reads the certificate again. */
   reload(): Promise<void>;
   /** Settles when something that the service cannot do without has ended by itself. */
@@ -92,6 +94,7 @@ export async function start(options: StartOptions): Promise<Running> {
       caFile: face?.caFile ?? null,
       metricsUrl,
       firstRunFile: face !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
+      tokens: foundation.tokens,
       reload: async () => face?.reload(),
       lost: lost.promise,
       stop: () => stack.disposeAsync(),

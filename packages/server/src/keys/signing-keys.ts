@@ -66,9 +66,11 @@ export function createSigningKeys(sources: SigningKeySources): SigningKeys {
   };
   return {
     async signer() {
+      const keys = await current();
       const now = clock.now();
-      const key = (await current()).find(({ activeAt }) => activeAt <= now);
-      if (key === undefined) throw new Error("no signing key is active");
+      // Of a database that another process has just begun, the only key may be a moment ahead of this clock.
+      const key = keys.find(({ activeAt }) => activeAt <= now) ?? keys.at(-1);
+      if (key === undefined) throw new Error("there is no signing key");
       return key;
     },
     async verifier(kid) {
@@ -107,7 +109,7 @@ async function readKeys(sources: SigningKeySources): Promise<readonly OpenKey[]>
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
   const rows = await sources.transactions.run(context, { kind: "platform" }, async ({ tx }) => {
     const found = await liveKeys(tx);
-    if (found.some((key) => key.active_at <= tx.now)) return found;
+    if (planRotation(found, tx.now).kind === "keep") return found;
     await rotate(tx, sources);
     return liveKeys(tx);
   });

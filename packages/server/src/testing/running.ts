@@ -10,7 +10,7 @@ import { readConfig } from "../config.ts";
 import { endpoints, events, tags } from "../endpoints.ts";
 import type { Endpoint } from "../kernel/http/endpoint.ts";
 import { openapiDocument } from "../kernel/http/openapi.ts";
-import type { Authenticator, OauthScope, Principal } from "../kernel/principal.ts";
+import type { AccessTokens, Authenticator, OauthScope, Principal } from "../kernel/principal.ts";
 import { type Running, start } from "../start.ts";
 import { inReverse } from "./cleanup.ts";
 import { type TestClock, testClock } from "./clock.ts";
@@ -47,6 +47,8 @@ export interface TestService {
   readonly database: TestDatabase;
   readonly clock: TestClock;
   readonly running: Running;
+  /** The service's own, for tokens of people who never signed in. */
+  readonly tokens: AccessTokens;
   /** Every line that was logged. */
   readonly logLines: readonly string[];
   send(method: string, path: string, call?: TestCall): Promise<Sent>;
@@ -88,6 +90,7 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     database,
     clock,
     running,
+    tokens: running.tokens,
     logLines,
     async send(method, target, { json, http2, ...call } = {}) {
       const jsonCall = json === undefined ? {} : { body: JSON.stringify(json) };

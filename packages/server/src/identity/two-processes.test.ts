@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import type { TestAnswer } from "../testing/https.ts";
+import { startTwoServices } from "../testing/two-services.ts";
+import { codeAt } from "./totp.ts";
+
+const { peers, firstRun } = await startTwoServices({ after });
+const [one, other] = peers;
+const { demo, staff } = firstRun;
+
+/** How far the sandbox's clock is ahead of this machine's. */
+let aheadMs = 0;
+
+function now(): Date {
+  return new Date(Date.now() + aheadMs);
+}
+
+function bodyOf(answer: TestAnswer): Record<string, unknown> {
+  return JSON.parse(answer.body.toString()) as Record<string, unknown>;
+}
+
+function loginOf(login: typeof staff, code = codeAt(login.totp_secret, now())) {
+  return { json: { email: login.email, password: login.password, totp_code: code, client: "dashboard" } };
+}
+
+function refreshOf(answer: TestAnswer): string {
+  const found = /__Host-refresh=([^;]+)/.exec(answer.headers["set-cookie"] ?? "")?.[1];
+  assert.ok(found, answer.body.toString());
+  return found;
+}
+
+function cookie(value: string) {
+  return { headers: { cookie: `__Host-refresh=${value}` } };
+}
+
+const staffLogin = await one.post("/v1/auth/login", loginOf(staff));
+assert.equal(staffLogin.status, 200, staffLogin.body.toString());
+const staffAuth = { authorization: `Bearer ${bodyOf(staffLogin).access_token}` };
+
+async function advance(seconds: number): Promise<void> {
+  const answer = await one.post("/v1/sandbox/clock", { json: { advance_s: seconds }, headers: staffAuth });
+  assert.equal(answer.status, 200, answer.body.toString());
+  aheadMs += seconds * 1000;
+}
+
+async function signedIn(): Promise<TestAnswer> {
+  await advance(60);
+  const answer = await one.post("/v1/auth/login", loginOf(demo));
+  assert.equal(answer.status, 200, answer.body.toString());
+  return answer;
+}
+
+describe("two processes on one database", () => {
+  test("both write the same first-run secrets, and a token of one is good at the other", async () => {
+    const me = await other.get("/v1/me", { headers: staffAuth });
+    assert.equal(me.status, 200, me.body.toString());
+    assert.equal(bodyOf(me).email, staff.email);
+  });
+
+  test("the same code shown to both at once signs in exactly once", async () => {
+    for (let round = 0; round < 5; round++) {
+      await advance(60);
+      const login = loginOf(demo);
+      const answers = await Promise.all([one, other, one, other].map((peer) => peer.post("/v1/auth/login", login)));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401, 401, 401]);
+    }
+  });
+
+  test("100 refreshes at once with one cookie, over both: 100 × 200, one new generation, nobody logged out", async () => {
+    const first = refreshOf(await signedIn());
+    const calls = Array.from({ length: 100 }, (_, at) =>
+      (at % 2 === 0 ? one : other).post("/v1/auth/refresh", cookie(first)),
+    );
+    const answers = await Promise.all(calls);
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const successors = new Set(answers.map(refreshOf));
+    assert.equal(successors.size, 1);
+    const [second = ""] = successors;
+    const next = await other.post("/v1/auth/refresh", cookie(second));
+    assert.equal(next.status, 200);
+    const auth = { authorization: `Bearer ${bodyOf(next).access_token}` };
+    assert.equal((await one.get("/v1/me", { headers: auth })).status, 200);
+
+    const reused = await one.post("/v1/auth/refresh", cookie(first));
+    assert.equal(bodyOf(reused).code, "refresh_token_reused");
+    for (const peer of peers) {
+      const refused = await peer.get("/v1/me", { headers: auth });
+      assert.equal(refused.status, 401, "a revoked session's token is refused at once, also by the other process");
+    }
+    assert.equal(bodyOf(await other.post("/v1/auth/refresh", cookie(refreshOf(next)))).code, "refresh_token_invalid");
+  });
+
+  test("the predecessor gets its successor for 30 seconds, and after that ends the family", async () => {
+    const first = refreshOf(await signedIn());
+    const second = refreshOf(await one.post("/v1/auth/refresh", cookie(first)));
+    await advance(20);
+    assert.equal(refreshOf(await other.post("/v1/auth/refresh", cookie(first))), second);
+    await advance(20);
+    assert.equal(bodyOf(await other.post("/v1/auth/refresh", cookie(first))).code, "refresh_token_reused");
+    assert.equal(bodyOf(await one.post("/v1/auth/refresh", cookie(second))).code, "refresh_token_invalid");
+  });
+
+  test("the clock that staff move is the clock of both", async () => {
+    await advance(3600);
+    const later = await other.post("/v1/auth/login", loginOf(demo));
+    assert.equal(later.status, 200, later.body.toString());
+  });
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { systemRandom } from "../kernel/clock.ts";
+import { createSecrets } from "../kernel/secrets.ts";
+import { createTransactions, type TxContext } from "../kernel/tx.ts";
+import { testClock } from "../testing/clock.ts";
+import { silentLog, testDatabase } from "../testing/database.ts";
+import { storedRows } from "../testing/rows.ts";
+import { temporaryFolder } from "../testing/temporary-folder.ts";
+import { localMasterKey, openRootKey, pendingMasterKeyFile, rewrapRootKey, settleMasterKeyFile } from "./index.ts";
+import { planRotation } from "./rules.ts";
+import { createSigningKeys, rotate } from "./signing-keys.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const database = await testDatabase({ after });
+const clock = testClock();
+const key = (fill: number) => localMasterKey(Buffer.alloc(32, fill), systemRandom);
+const sources = { owner: database.owner, clock, random: systemRandom };
+
+describe("the root key", () => {
+  test("many processes that start at once agree on one", async () => {
+    const found = await Promise.all(Array.from({ length: 8 }, () => openRootKey(sources, key(1))));
+    assert.equal(new Set(found.map((bytes) => bytes.toString("hex"))).size, 1);
+    const { rows } = await database.owner.query("select wrapped from emanet.root_key");
+    assert.ok(!rows[0].wrapped.includes(found[0]), "it is not kept in clear");
+  });
+
+  test("another master key is refused by name, before anything is opened", async () => {
+    await assert.rejects(openRootKey(sources, key(2)), { code: "master_key_wrong" });
+  });
+
+  test("a new master key wraps the same root key, and the old one opens nothing any more", async () => {
+    const before = await openRootKey(sources, key(1));
+    await rewrapRootKey(sources, key(1), key(2));
+    assert.deepEqual(await openRootKey(sources, key(2)), before);
+    await assert.rejects(openRootKey(sources, key(1)), { code: "master_key_wrong" });
+    await assert.rejects(rewrapRootKey(sources, key(1), key(3)), { code: "master_key_wrong" });
+  });
+
+  test("a change of the key file that a crash cut short is ended by the next start, either way", async (t) => {
+    const file = path.join(await temporaryFolder(t), "master.key");
+    const write = (name: string, fill: number) => writeFile(name, Buffer.alloc(32, fill).toString("base64"));
+    await write(file, 9);
+    await write(pendingMasterKeyFile(file), 2);
+    await settleMasterKeyFile(database.owner, file, systemRandom);
+    assert.equal(await readFile(file, "utf8"), Buffer.alloc(32, 2).toString("base64"), "wrapped already: the new one");
+    await write(pendingMasterKeyFile(file), 5);
+    await settleMasterKeyFile(database.owner, file, systemRandom);
+    assert.equal(await readFile(file, "utf8"), Buffer.alloc(32, 2).toString("base64"), "not wrapped yet: the old one");
+    await assert.rejects(readFile(pendingMasterKeyFile(file)));
+  });
+});
+
+describe("signing keys", () => {
+  const secrets = createSecrets(Buffer.alloc(32, 7), systemRandom);
+  const transactions = createTransactions(database.app, clock, systemRandom, silentLog);
+  const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
+  const make = () => createSigningKeys({ transactions, secrets, clock, random: systemRandom });
+  const turn = () =>
+    transactions.run(context, { kind: "platform" }, ({ tx }) => rotate(tx, { secrets, random: systemRandom }));
+
+  test("many processes that start at once make one key", async () => {
+    const signers = await Promise.all(Array.from({ length: 6 }, () => make().signer()));
+    assert.equal(new Set(signers.map(({ kid }) => kid)).size, 1);
+  });
+
+  test("a rotation is announced before it signs, and what the old key signed stays verifiable for an hour", async () => {
+    const keys = make();
+    const first = (await keys.signer()).kid;
+    clock.advance(90 * dayMs);
+    await turn();
+    await turn();
+    const published = (await make().jwks()).keys.map(({ kid }) => kid);
+    assert.equal(published.length, 2, "rotating twice makes one key");
+    assert.equal((await keys.signer()).kid, first, "announced, not yet signing");
+    clock.advance(3600 * 1000);
+    const second = (await keys.signer()).kid;
+    assert.notEqual(second, first);
+    assert.ok(await keys.verifier(first));
+    clock.advance(3601 * 1000);
+    assert.equal(await keys.verifier(first), undefined);
+    assert.deepEqual(
+      (await keys.jwks()).keys.map(({ kid }) => kid),
+      [second],
+    );
+  });
+
+  test("what is published has no private part, and what is stored is sealed", async () => {
+    const [jwk] = (await make().jwks()).keys;
+    assert.deepEqual(Object.keys(jwk ?? {}).sort(), ["alg", "crv", "kid", "kty", "use", "x", "y"]);
+    const rows = await storedRows<{ sealed_private: Buffer }>(
+      database,
+      "select sealed_private from emanet.signing_keys",
+    );
+    assert.equal(rows.length, 2);
+    for (const row of rows) assert.doesNotMatch(row.sealed_private.toString("latin1"), /"d"|PRIVATE/);
+  });
+
+  test("a key of another process, a moment ahead of this clock, is used and not doubled", () => {
+    const now = clock.now();
+    const ahead = new Date(now.getTime() + 500);
+    assert.equal(planRotation([{ created_at: ahead, active_at: ahead }], now).kind, "keep");
+    assert.equal(planRotation([], now).kind, "make");
+  });
+});

@@ -1,0 +1,96 @@
+/** Accounts and people of every kind for tests, put straight into the database: what they may do is what is tested. */
+
+import { randomUUID } from "node:crypto";
+import { storedRows } from "./rows.ts";
+import type { TestService } from "./running.ts";
+
+/** How a token's bearer differs from an owner of an active corporate account, with every scope. */
+export interface Bearer {
+  readonly accountId?: string;
+  readonly role?: string;
+  readonly package?: string;
+  readonly state?: "active" | "suspended" | "closed";
+  readonly scopes?: readonly string[] | null;
+  readonly kind?: "api" | "dashboard" | "agent";
+  /** `client` for a machine's token. */
+  readonly as?: "member" | "client" | "staff";
+  /** How long ago the second factor was shown. */
+  readonly factorAgeMs?: number;
+}
+
+export interface MadeBearer {
+  readonly accountId: string | null;
+  readonly personId: string | null;
+  readonly sessionId: string;
+}
+
+/** Makes account, person or client, and an open session, and says what an access token needs to name. */
+export async function makeBearer(service: TestService, wanted: Bearer = {}): Promise<MadeBearer> {
+  const { as = "member", role = "owner", kind = "dashboard", scopes = null, factorAgeMs = 0 } = wanted;
+  const now = service.clock.now();
+  const sessionId = randomUUID();
+  const accountId = as === "staff" ? null : (wanted.accountId ?? (await makeAccount(service, wanted)));
+  const personId = as === "client" ? null : randomUUID();
+  const clientId = as === "client" ? randomUUID() : null;
+  const run = (text: string, values: readonly unknown[]) => storedRows(service.database, text, values);
+  if (personId !== null) {
+    await run(
+      `insert into emanet.people (id, account_id, role, state, email, email_key, full_name, language, created_at, updated_at)
+       values ($1, $2, $3, 'active', $4, $4, 'Test Person', 'tr', $5, $5)`,
+      [personId, accountId, as === "staff" ? "staff" : role, `${personId}@test.example`, now],
+    );
+  }
+  if (clientId !== null) {
+    await run(
+      `insert into emanet.oauth_clients
+         (id, account_id, kind, name, auth_method, grant_types, scopes, created_at, updated_at)
+       values ($1, $2, 'api', 'Test', 'client_secret', '{client_credentials}', $3, $4, $4)`,
+      [clientId, accountId, scopes ?? allScopes, now],
+    );
+  }
+  await run(
+    `insert into emanet.sessions
+       (id, account_id, person_id, client_id, kind, scopes, amr, auth_time, created_at, last_used_at, idle_expires_at)
+     values ($1, $2, $3, $4, $5, $6, '{pwd,otp}', $7, $8, $8, $9)`,
+    [
+      ...[sessionId, accountId, personId, clientId, as === "client" ? "api" : kind, scopes],
+      ...[new Date(now.getTime() - factorAgeMs), now, new Date(now.getTime() + 365 * 24 * 3600 * 1000)],
+    ],
+  );
+  return { accountId, personId: personId ?? clientId, sessionId };
+}
+
+async function makeAccount(service: TestService, wanted: Bearer): Promise<string> {
+  const id = randomUUID();
+  await storedRows(
+    service.database,
+    `insert into emanet.accounts
+       (id, kind, name, tax_id, package, state, language, state_changed_at, created_at, updated_at)
+     values ($1, 'company', 'Test', '1234567808', $2, $3, 'tr', $4, $4, $4)`,
+    [id, wanted.package ?? "corporate", wanted.state ?? "active", service.clock.now()],
+  );
+  return id;
+}
+
+const allScopes = [
+  ...["snapshots:read", "snapshots:write", "restores:read", "restores:write", "restores:agent", "audit:read"],
+  ...["webhooks:read", "webhooks:write", "account:read", "account:write", "taxpayers:read", "taxpayers:write"],
+];
+
+/** The access token of a bearer, signed by the service's own key. */
+export async function tokenFor(
+  service: TestService,
+  wanted: Bearer = {},
+): Promise<MadeBearer & { auth: { authorization: string } }> {
+  const made = await makeBearer(service, wanted);
+  const { token } = await service.tokens.issue({
+    subject: made.personId ?? made.sessionId,
+    sessionId: made.sessionId,
+    clientId: "test",
+    accountId: made.accountId,
+    scopes: wanted.scopes ?? (made.accountId === null ? [] : allScopes),
+    amr: ["pwd", "otp"],
+    authTime: service.clock.now(),
+  });
+  return { ...made, auth: { authorization: `Bearer ${token}` } };
+}

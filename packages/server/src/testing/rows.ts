@@ -1,0 +1,21 @@
+/** Rows as they are stored, whoever they belong to: row-level security binds the owner of the tables too. */
+
+import type { TestDatabase } from "./database.ts";
+
+/** Runs one statement in scope `system`. */
+export async function storedRows<Row extends object>(
+  database: TestDatabase,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const client = await database.owner.connect();
+  try {
+    await client.query("begin");
+    await client.query("select set_config('emanet.scope', 'system', true)");
+    const { rows } = await client.query<Row>(text, [...values]);
+    await client.query("commit");
+    return rows;
+  } finally {
+    client.release();
+  }
+}

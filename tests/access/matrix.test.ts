@@ -1,0 +1,156 @@
+/**
+ * Every operation of the OpenAPI document × every kind of caller who must not get through. The table of operations is
+ * the document itself, so a new endpoint is in it by itself, and one that does not say who may call it fails.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { startTestService } from "../../packages/server/src/testing/running.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly "x-access"?: "public" | "account" | "person" | "staff";
+  readonly "x-scope"?: string;
+  readonly "x-roles"?: readonly string[];
+  readonly "x-entitlement"?: string;
+  readonly "x-refused-while-suspended"?: boolean;
+  readonly "x-step-up"?: boolean;
+}
+
+interface Row extends Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+const service = await startTestService({ after }, { settings: noSignInLimits });
+const root = path.resolve(import.meta.dirname, "../..");
+const document = JSON.parse(await readFile(path.join(root, "openapi.json"), "utf8")) as {
+  paths: Record<string, Record<string, Operation>>;
+};
+const operations: readonly Row[] = Object.entries(document.paths).flatMap(([place, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: place })),
+);
+const roles = ["owner", "manager", "operator", "viewer", "auditor"];
+const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+
+/** What a caller of this kind gets: status and code. The body is never read before access is decided. */
+async function call(row: Row, bearer: Bearer | null): Promise<string> {
+  const auth = bearer === null ? {} : (await tokenFor(service, bearer)).auth;
+  const target = row.path.replaceAll(/\{\w+\}/g, nobodysId);
+  const answer = await service.send(row.method, target, { headers: auth });
+  return `${answer.status} ${answer.json?.code ?? ""}`;
+}
+
+function of(...kinds: readonly (string | undefined)[]): readonly Row[] {
+  return operations.filter((row) => kinds.includes(row["x-access"]));
+}
+
+describe("every operation of the document", () => {
+  test("says who may call it, and with which scope", () => {
+    assert.ok(operations.length > 40, String(operations.length));
+    for (const row of operations) {
+      assert.ok(row["x-access"], `${row.operationId} does not say who may call it`);
+      const scoped = row["x-access"] === "account" || row["x-access"] === "person";
+      assert.equal(row["x-scope"] !== undefined, scoped, `${row.operationId}: scope`);
+      assert.equal(row["x-roles"] !== undefined, row["x-access"] === "account", `${row.operationId}: roles`);
+      if (row.path.startsWith("/v1/admin/")) assert.equal(row["x-access"], "staff", row.operationId);
+    }
+  });
+
+  test("is public only where the contract's list of public addresses has it", () => {
+    const open =
+      /^\/(v1\/auth\/(login|refresh|logout|password-reset)|auth\/sms-otp|applications|v1\/applications\/withdraw|v1\/enrolment|docs|oauth2|\.well-known|health)(\/|$)/;
+    for (const row of of("public")) assert.match(row.path, open, row.operationId);
+  });
+
+  test("401: without a token nothing but the public ones is answered", async () => {
+    for (const row of of("account", "person", "staff"))
+      assert.equal(await call(row, null), "401 missing_token", row.operationId);
+  });
+
+  test("403: a token without the scope", async () => {
+    for (const row of of("account", "person")) {
+      const other = row["x-scope"] === "audit:read" ? "snapshots:read" : "audit:read";
+      assert.equal(await call(row, { scopes: [other] }), "403 insufficient_scope", row.operationId);
+    }
+  });
+
+  test("403: each role that the operation does not name, and none that it names", async () => {
+    for (const row of of("account")) {
+      for (const role of roles) {
+        const answer = await call(row, { role });
+        const refused = answer === "403 insufficient_role";
+        assert.equal(refused, !row["x-roles"]?.includes(role), `${row.operationId} ${role}: ${answer}`);
+      }
+    }
+  });
+
+  test("403: a package without the API, for tokens of kind api; the dashboard and the agent are not gated", async () => {
+    for (const row of of("account")) {
+      const gated = row["x-entitlement"] === "api";
+      for (const kind of ["api", "dashboard", "agent"] as const) {
+        const answer = await call(row, { package: "starter", kind });
+        assert.equal(
+          answer === "403 package_required",
+          gated && kind === "api",
+          `${row.operationId} ${kind}: ${answer}`,
+        );
+      }
+    }
+  });
+
+  test("403: a suspended or closed account reads, and writes only what is said to be possible", async () => {
+    for (const row of of("account")) {
+      for (const state of ["suspended", "closed"] as const) {
+        const answer = await call(row, { state });
+        const refused = answer === "403 account_suspended";
+        assert.equal(refused, row["x-refused-while-suspended"] === true, `${row.operationId} ${state}: ${answer}`);
+        if (row.method === "GET") assert.equal(refused, false, row.operationId);
+      }
+    }
+  });
+
+  test("403: staff are no members, members are no staff, machines are nobody's person", async () => {
+    for (const row of of("account"))
+      assert.equal(await call(row, { as: "staff" }), "403 member_required", row.operationId);
+    for (const row of of("staff")) {
+      for (const as of ["member", "client"] as const)
+        assert.equal(await call(row, { as }), "403 admin_required", row.operationId);
+    }
+    for (const row of of("person"))
+      assert.equal(await call(row, { as: "client" }), "403 insufficient_scope", row.operationId);
+  });
+
+  test("403: what asks for a fresh second factor gets neither an old one nor a machine", async () => {
+    const asking = operations.filter((row) => row["x-step-up"]);
+    assert.ok(asking.length >= 8);
+    for (const row of asking) {
+      const as = row["x-access"] === "staff" ? "staff" : "member";
+      assert.equal(await call(row, { as, factorAgeMs: 601_000 }), "403 step_up_required", row.operationId);
+      if (as === "member") assert.equal(await call(row, { as: "client" }), "403 insufficient_scope", row.operationId);
+    }
+  });
+
+  test("404: an object of another account is indistinguishable from one that does not exist", async () => {
+    const foreign = await tokenFor(service);
+    const own = await tokenFor(service);
+    const places = [
+      { path: "/v1/members/{id}", id: foreign.personId },
+      { path: "/v1/sessions/{id}", id: foreign.sessionId },
+    ];
+    for (const { path: place, id } of places) {
+      for (const row of operations.filter((one) => one.path === place && one.method !== "PATCH")) {
+        const ask = (target: unknown) =>
+          service.send(row.method, place.replace("{id}", String(target)), { headers: own.auth });
+        const [theirs, nobodys] = [await ask(id), await ask(nobodysId)];
+        assert.equal(theirs.status, 404, row.operationId);
+        const bare = ({ json }: typeof theirs) => ({ ...json, instance: "", request_id: "" });
+        assert.deepEqual(bare(theirs), bare(nobodys));
+      }
+    }
+  });
+});

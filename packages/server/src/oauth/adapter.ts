@@ -69,7 +69,7 @@ function stored(kind: string): Adapter {
       return payload;
     },
     consume: (id) => consume(kind, id),
-    destroy: (id) => deleteArtifact(currentVisit().tx, kind, hashOf(currentVisit(), kind, id)),
+    destroy: (id) => destroy(kind, id),
     // The library asks each model in turn and the grant last; ending that deletes everything.
     revokeByGrantId: async () => undefined,
   };
@@ -98,10 +98,14 @@ async function find(kind: string, key: ArtifactKey, value: string): Promise<Adap
   const visit = currentVisit();
   const names = { id_hash: kind, user_code_hash: "user_code", uid_hash: "uid" } as const;
   const row = await findArtifact(visit.tx, kind, key, hashOf(visit, names[key], value));
-  return row && payloadOf(visit, row);
+  if (row === undefined || (row.expiresAt <= visit.tx.now && !toldOfExpiry.has(kind))) return undefined;
+  return payloadOf(visit, row);
 }
 
-/** The payload with its times as the library's clock would have them. Expired ones too: the library says so itself. */
+/** Who comes with one of these too late is told so, by the library; everything else is gone when its time is over. */
+const toldOfExpiry: ReadonlySet<string> = new Set(["AuthorizationCode", "DeviceCode", "RefreshToken"]);
+
+/** The payload with its times as the library's clock would have them. */
 function payloadOf(visit: Visit, row: Artifact): AdapterPayload {
   const bytes = visit.ctx.secrets.unseal("oauth", row.sealedPayload, contextOf(row.kind, row.idHash));
   const payload = JSON.parse(bytes.toString()) as AdapterPayload;
@@ -127,6 +131,14 @@ async function consume(kind: string, id: string): Promise<void> {
   // Somebody was faster by a moment: the same secret in two hands.
   if (row?.grantId) await endGrant(row.grantId);
   throw new errors.InvalidGrant("already redeemed");
+}
+
+async function destroy(kind: string, id: string): Promise<void> {
+  const visit = currentVisit();
+  const idHash = hashOf(visit, kind, id);
+  const row = await findArtifact(visit.tx, kind, "id_hash", idHash);
+  if (row?.grantId) await lockGrant(visit.tx, row.grantId);
+  await deleteArtifact(visit.tx, kind, idHash);
 }
 
 async function findGrant(id: string): Promise<AdapterPayload | undefined> {

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startTestService } from "../testing/running.ts";
-import { basic, demoOf, post } from "./testing.ts";
+import { basic, demoOf, post, siteOf } from "./testing.ts";
 
 const service = await startTestService({ after });
+const site = siteOf(service);
 const demo = await demoOf(service);
 
 test("429 temporarily_unavailable with Retry-After: the 61st request of a client in a minute; others go on", async () => {
   const send = (id: string) =>
-    post(service, "/oauth2/token", { grant_type: "client_credentials" }, basic(id, demo.client_secret));
+    post(site, "/oauth2/token", { grant_type: "client_credentials" }, basic(id, demo.client_secret));
   for (let count = 0; count < 60; count++) assert.equal((await send(demo.client_id)).status, 200);
   const refused = await send(demo.client_id);
   assert.equal(refused.status, 429);

@@ -15,7 +15,7 @@ import {
   renderDeviceSuccess,
   renderFailure,
 } from "./library-pages.ts";
-import { type Configuration, type KoaContextWithOIDC, Provider } from "./oidc-provider.ts";
+import { type Configuration, errors, type KoaContextWithOIDC, Provider } from "./oidc-provider.ts";
 import { unknownScope } from "./requests.ts";
 import { currentVisit } from "./visit.ts";
 
@@ -145,7 +145,7 @@ function features(): NonNullable<Configuration["features"]> {
       successSource: async (ctx) => show(ctx, renderDeviceSuccess(ctx)),
     },
     introspection: { enabled: true, allowedPolicy: async (_ctx, client, token) => mayIntrospect(client, token) },
-    revocation: { enabled: true },
+    revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => mayRevoke(client, token) },
     devInteractions: off,
     userinfo: off,
     rpInitiatedLogout: off,
@@ -168,6 +168,16 @@ function mayIntrospect(
   if (token.clientId === client.clientId) return true;
   const owner = found.token?.accountId ?? found.grant?.accountId;
   return owner !== undefined && owner === found.client?.accountId;
+}
+
+/** Only its own. One that proves nothing is not even told that somebody else's token exists. */
+function mayRevoke(
+  client: { readonly clientId: string; readonly tokenEndpointAuthMethod?: string | undefined },
+  token: { readonly clientId?: string | undefined },
+): boolean {
+  if (token.clientId === client.clientId) return true;
+  if (client.tokenEndpointAuthMethod === "none") return false;
+  throw new errors.InvalidRequest("the token was issued to another client");
 }
 
 function viewOf(out: unknown, error: unknown): ErrorView | null {

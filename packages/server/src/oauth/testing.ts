@@ -1,12 +1,12 @@
 /** What the tests of OAuth share: clients of every kind, a person who signs in, and the forms of the pages. */
 
-import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { codeAt } from "../identity/totp.ts";
 import { endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../kernel/http/schema.ts";
 import type { OauthScope } from "../kernel/principal.ts";
-import type { Sent, TestService } from "../testing/running.ts";
+import { type FirstRunFile, type Login, noSignInLimits, readFirstRun } from "../testing/people.ts";
+import type { Sent, TestCall, TestService } from "../testing/running.ts";
 
 /** An operation that says who is asking; what a token is worth. */
 export const whoAmI = endpoint(
@@ -44,44 +44,39 @@ export const whoAmI = endpoint(
 );
 
 /** Enough for a test that asks for many tokens. */
-export const roomyLimits = { EMANET_LIMIT_TOKEN: "100000/60", EMANET_LIMIT_LOGIN: "1000/60" };
+export const roomyLimits = { EMANET_LIMIT_TOKEN: "100000/60", ...noSignInLimits };
 
 /** Calls {@link whoAmI} with a token. */
-export function askWho(service: TestService, token: unknown): Promise<Sent> {
+export function askWho(service: Site, token: unknown): Promise<Sent> {
   return service.send("GET", "/v1/who-am-i", { headers: { authorization: `Bearer ${token}` } });
 }
 
-export interface Demo {
-  readonly account_id: string;
-  readonly email: string;
-  readonly password: string;
-  readonly totp_secret: string;
-  readonly client_id: string;
-  readonly client_secret: string;
-}
+export type Demo = FirstRunFile["demo"];
 
 /** The demo account of a service's first start. */
 export async function demoOf(service: Pick<TestService, "dataDir">): Promise<Demo> {
-  const { demo } = JSON.parse(await readFile(path.join(service.dataDir, "first-run.json"), "utf8")) as { demo: Demo };
-  return demo;
+  return (await readFirstRun(service.dataDir)).demo;
 }
 
-/** The code that the person's app shows. Each is good once, so the clock moves to the next step first. */
-export function nextCode(service: Pick<TestService, "clock">, secret: string): string {
-  service.clock.advance(30_000);
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(service.clock.now().getTime() / 30_000)));
-  const mac = createHmac("sha1", base32(secret)).update(counter).digest();
-  const offset = (mac.at(-1) ?? 0) & 0xf;
-  return String((mac.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, "0");
+/** The part of a service that pages and tokens are tried out on. */
+export interface Site {
+  /** Its public address. */
+  readonly url: string;
+  send(method: string, path: string, call?: TestCall): Promise<Sent>;
+  /** The next code of a person's app; each is good once. */
+  nextCode(secret: string): string;
 }
 
-function base32(text: string): Buffer {
-  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-  const bits = [...text.replaceAll("=", "")]
-    .map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0"))
-    .join("");
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+/** A test service as a site: its clock moves on for each code. */
+export function siteOf(service: TestService): Site {
+  return {
+    url: service.url,
+    send: service.send,
+    nextCode: (secret) => {
+      service.clock.advance(30_000);
+      return codeAt(secret, service.clock.now());
+    },
+  };
 }
 
 export interface TestClient {
@@ -128,7 +123,7 @@ export async function asSystem(
 export type Fields = Readonly<Record<string, string>>;
 
 /** Sends a form. */
-export function post(service: TestService, target: string, fields: Fields, headers: Fields = {}): Promise<Sent> {
+export function post(service: Site, target: string, fields: Fields, headers: Fields = {}): Promise<Sent> {
   return service.send("POST", target, {
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams(fields).toString(),
@@ -142,10 +137,10 @@ export function basic(id: string, secret: string): Fields {
 
 /** A browser without eyes: keeps cookies, follows nothing by itself. */
 export class CookieJar {
-  readonly #service: TestService;
+  readonly #service: Site;
   readonly #cookies = new Map<string, string>();
 
-  constructor(service: TestService) {
+  constructor(service: Site) {
     this.#service = service;
   }
 
@@ -189,15 +184,14 @@ export function locationOf(answer: Sent): string {
 
 /** Signs in and allows, from the first page on; where the browser is sent afterwards. */
 export async function signInAndAllow(
-  service: TestService,
+  site: Site,
+  { email, password, totp_secret }: Login,
   jar: CookieJar,
   interaction: string,
   decision: "approve" | "deny" = "approve",
 ): Promise<string> {
-  const demo = await demoOf(service);
   const signIn = await jar.get(interaction);
-  const { email, password, totp_secret } = demo;
-  const credentials = { email, password, totp_code: nextCode(service, totp_secret) };
+  const credentials = { email, password, totp_code: site.nextCode(totp_secret) };
   await jar.post(interaction, { csrf: fieldOf(signIn, "csrf"), act: "sign_in", ...credentials });
   const consent = await jar.get(interaction);
   const decided = await jar.post(interaction, { csrf: fieldOf(consent, "csrf"), act: decision });
@@ -227,16 +221,16 @@ export function authorizePath(clientId: string, challenge: string, more: Fields 
 }
 
 /** A whole authorization: a code, and the verifier that belongs to it. */
-export async function obtainCode(service: TestService, clientId: string, more: Fields = {}) {
+export async function obtainCode(site: Site, login: Login, clientId: string, more: Fields = {}) {
   const { verifier, challenge } = pkce();
-  const jar = new CookieJar(service);
+  const jar = new CookieJar(site);
   const start = await jar.get(authorizePath(clientId, challenge, more));
-  const returnTo = await signInAndAllow(service, jar, locationOf(start));
+  const returnTo = await signInAndAllow(site, login, jar, locationOf(start));
   const back = new URL(locationOf(await jar.get(returnTo)));
   return { code: back.searchParams.get("code") ?? "", verifier, back };
 }
 
-export function redeem(service: TestService, clientId: string, code: string, verifier: string, more: Fields = {}) {
+export function redeem(service: Site, clientId: string, code: string, verifier: string, more: Fields = {}) {
   return post(service, "/oauth2/token", {
     grant_type: "authorization_code",
     client_id: clientId,
@@ -247,7 +241,7 @@ export function redeem(service: TestService, clientId: string, code: string, ver
   });
 }
 
-export function refresh(service: TestService, clientId: string, token: unknown, more: Fields = {}) {
+export function refresh(service: Site, clientId: string, token: unknown, more: Fields = {}) {
   return post(service, "/oauth2/token", {
     grant_type: "refresh_token",
     client_id: clientId,

@@ -11,14 +11,16 @@ import {
   post,
   roomyLimits,
   signInAndAllow,
+  siteOf,
   whoAmI,
 } from "../testing.ts";
 
 const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
+const site = siteOf(service);
 const demo = await demoOf(service);
-const start = () => post(service, "/oauth2/device_authorization", { client_id: agentClientId });
+const start = () => post(site, "/oauth2/device_authorization", { client_id: agentClientId });
 const poll = (device_code: unknown) =>
-  post(service, "/oauth2/token", {
+  post(site, "/oauth2/token", {
     grant_type: "urn:ietf:params:oauth:grant-type:device_code",
     client_id: agentClientId,
     device_code: String(device_code),
@@ -26,12 +28,12 @@ const poll = (device_code: unknown) =>
 
 /** Types the code, confirms it, signs in and decides. */
 async function decide(userCode: string, decision: "approve" | "deny") {
-  const jar = new CookieJar(service);
+  const jar = new CookieJar(site);
   const form = await jar.get("/oauth2/device");
   const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code: userCode });
   const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code: userCode, confirm: "yes" };
   const confirmed = await jar.post("/oauth2/device", confirm);
-  return jar.get(await signInAndAllow(service, jar, locationOf(confirmed), decision));
+  return jar.get(await signInAndAllow(site, demo, jar, locationOf(confirmed), decision));
 }
 
 describe("the device flow", () => {
@@ -47,13 +49,13 @@ describe("the device flow", () => {
     const tokens = await poll(codes.json?.device_code);
     assert.equal(tokens.status, 200);
     assert.ok(typeof tokens.json?.refresh_token === "string");
-    const who = await askWho(service, tokens.json?.access_token);
+    const who = await askWho(site, tokens.json?.access_token);
     assert.equal(who.json?.kind, "member");
     assert.equal(who.json?.token_kind, "agent");
     assert.equal(who.json?.account_id, demo.account_id);
     assert.equal(who.json?.client_id, agentClientId);
     assert.equal((await poll(codes.json?.device_code)).json?.error, "invalid_grant");
-    assert.equal((await askWho(service, tokens.json?.access_token)).status, 401);
+    assert.equal((await askWho(site, tokens.json?.access_token)).status, 401);
   });
 
   test("denied, the device hears access_denied", async () => {
@@ -66,7 +68,7 @@ describe("the device flow", () => {
     const codes = await start();
     service.clock.advance(601_000);
     assert.equal((await poll(codes.json?.device_code)).json?.error, "expired_token");
-    const jar = new CookieJar(service);
+    const jar = new CookieJar(site);
     const form = await jar.get("/oauth2/device");
     const fields = { xsrf: fieldOf(form, "xsrf"), user_code: String(codes.json?.user_code) };
     assert.match((await jar.post("/oauth2/device", fields)).body.toString(), /expired/);
@@ -81,10 +83,10 @@ describe("the device flow", () => {
 
   test("400 invalid_scope and 401 invalid_client at the start", async () => {
     const wrong = { client_id: agentClientId, scope: "audit:read" };
-    assert.equal((await post(service, "/oauth2/device_authorization", wrong)).json?.error, "invalid_scope");
+    assert.equal((await post(site, "/oauth2/device_authorization", wrong)).json?.error, "invalid_scope");
     const unknown = { client_id: "00000000-0000-7000-8000-000000000000" };
-    assert.equal((await post(service, "/oauth2/device_authorization", unknown)).json?.error, "invalid_client");
+    assert.equal((await post(site, "/oauth2/device_authorization", unknown)).json?.error, "invalid_client");
     const machine = { client_id: demo.client_id, client_secret: demo.client_secret };
-    assert.equal((await post(service, "/oauth2/device_authorization", machine)).status, 400);
+    assert.equal((await post(site, "/oauth2/device_authorization", machine)).status, 400);
   });
 });

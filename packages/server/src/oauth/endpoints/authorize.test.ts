@@ -16,10 +16,12 @@ import {
   refresh,
   roomyLimits,
   signInAndAllow,
+  siteOf,
   whoAmI,
 } from "../testing.ts";
 
 const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
+const site = siteOf(service);
 const demo = await demoOf(service);
 const client = await addClient(service, {
   accountId: demo.account_id,
@@ -30,14 +32,14 @@ const client = await addClient(service, {
 
 describe("an authorization", () => {
   test("leads through sign-in and consent to a code, and the code to a token of the member", async () => {
-    const { code, verifier, back } = await obtainCode(service, client);
+    const { code, verifier, back } = await obtainCode(site, demo, client);
     assert.equal(`${back.origin}${back.pathname}`, callback);
     assert.equal(back.searchParams.get("state"), "s-1");
     assert.equal(back.searchParams.get("iss"), `${service.url}/oauth2`);
-    const answer = await redeem(service, client, code, verifier);
+    const answer = await redeem(site, client, code, verifier);
     assert.equal(answer.status, 200);
     assert.equal(answer.json?.scope, "account:read snapshots:read");
-    const who = await askWho(service, answer.json?.access_token);
+    const who = await askWho(site, answer.json?.access_token);
     assert.equal(who.status, 200);
     assert.equal(who.json?.kind, "member");
     assert.equal(who.json?.account_id, demo.account_id);
@@ -46,16 +48,16 @@ describe("an authorization", () => {
   });
 
   test("grants exactly the scopes that were asked for", async () => {
-    const { code, verifier } = await obtainCode(service, client, { scope: "snapshots:read" });
-    const answer = await redeem(service, client, code, verifier);
+    const { code, verifier } = await obtainCode(site, demo, client, { scope: "snapshots:read" });
+    const answer = await redeem(site, client, code, verifier);
     assert.equal(answer.json?.scope, "snapshots:read");
-    assert.equal((await askWho(service, answer.json?.access_token)).status, 403);
+    assert.equal((await askWho(site, answer.json?.access_token)).status, 403);
   });
 
   test("denied by the person, it returns access_denied and no code", async () => {
-    const jar = new CookieJar(service);
+    const jar = new CookieJar(site);
     const start = await jar.get(authorizePath(client, pkce().challenge));
-    const returnTo = await signInAndAllow(service, jar, locationOf(start), "deny");
+    const returnTo = await signInAndAllow(site, demo, jar, locationOf(start), "deny");
     const back = new URL(locationOf(await jar.get(returnTo)));
     assert.equal(back.searchParams.get("error"), "access_denied");
     assert.equal(back.searchParams.get("state"), "s-1");
@@ -63,25 +65,25 @@ describe("an authorization", () => {
   });
 
   test("asks for a fresh sign-in every time, whatever the browser did before", async () => {
-    const jar = new CookieJar(service);
+    const jar = new CookieJar(site);
     for (const _ of [1, 2]) {
       const start = await jar.get(authorizePath(client, pkce().challenge));
       const page = await jar.get(locationOf(start));
       assert.match(page.body.toString(), /name="password"/);
-      await signInAndAllow(service, jar, locationOf(start)).then((returnTo) => jar.get(returnTo));
+      await signInAndAllow(site, demo, jar, locationOf(start)).then((returnTo) => jar.get(returnTo));
     }
   });
 
   test("returns invalid_scope for a scope that the client lacks or that does not exist", async () => {
     for (const scope of ["webhooks:write", "openid", "nonsense", "account:read nonsense"]) {
-      const answer = await new CookieJar(service).get(authorizePath(client, pkce().challenge, { scope }));
+      const answer = await new CookieJar(site).get(authorizePath(client, pkce().challenge, { scope }));
       assert.equal(new URL(locationOf(answer)).searchParams.get("error"), "invalid_scope", scope);
     }
   });
 
   test("needs PKCE with S256", async () => {
     for (const more of [{ code_challenge: "" }, { code_challenge_method: "plain" }, { code_challenge_method: "" }]) {
-      const answer = await new CookieJar(service).get(authorizePath(client, pkce().challenge, more));
+      const answer = await new CookieJar(site).get(authorizePath(client, pkce().challenge, more));
       const to = new URL(locationOf(answer));
       assert.equal(to.searchParams.get("error"), "invalid_request");
       assert.ok(!to.searchParams.has("code"));
@@ -100,7 +102,7 @@ describe("an authorization", () => {
       { prompt: "none" },
     ];
     for (const more of attempts) {
-      const answer = await new CookieJar(service).get(authorizePath(client, pkce().challenge, more));
+      const answer = await new CookieJar(site).get(authorizePath(client, pkce().challenge, more));
       const location = locationOf(answer);
       const isPage = location.startsWith("/oauth2/interaction/");
       const error = isPage || location === "" ? null : new URL(location).searchParams.get("error");
@@ -131,7 +133,7 @@ describe("the browser is sent to registered addresses only", () => {
   ];
   for (const uri of tricks) {
     test(`400, no redirect: ${uri === "" ? "none at all" : uri}`, async () => {
-      const answer = await new CookieJar(service).get(
+      const answer = await new CookieJar(site).get(
         authorizePath(client, pkce().challenge, { redirect_uri: uri, scope: "nonsense" }),
       );
       assert.equal(answer.status, 400);
@@ -142,7 +144,7 @@ describe("the browser is sent to registered addresses only", () => {
 
   test("400: a repeated redirect_uri", async () => {
     const target = `${authorizePath(client, pkce().challenge)}&redirect_uri=https%3A%2F%2Fevil.example`;
-    const answer = await new CookieJar(service).get(target);
+    const answer = await new CookieJar(site).get(target);
     assert.equal(answer.status, 400);
     assert.equal(locationOf(answer), "");
   });
@@ -150,7 +152,7 @@ describe("the browser is sent to registered addresses only", () => {
   test("400: an unknown client, and one that may not use codes", async () => {
     const machine = await addClient(service, { accountId: demo.account_id, grants: ["client_credentials"] });
     for (const id of ["00000000-0000-7000-8000-000000000000", "not-an-id", "", machine]) {
-      const answer = await new CookieJar(service).get(authorizePath(id, pkce().challenge));
+      const answer = await new CookieJar(site).get(authorizePath(id, pkce().challenge));
       assert.equal(answer.status, 400, id);
       assert.equal(locationOf(answer), "", id);
     }
@@ -159,14 +161,14 @@ describe("the browser is sent to registered addresses only", () => {
 
 describe("a code", () => {
   test("used twice ends the grant: its tokens stop and cannot be refreshed", async () => {
-    const { code, verifier } = await obtainCode(service, client);
-    const first = await redeem(service, client, code, verifier);
-    assert.equal((await askWho(service, first.json?.access_token)).status, 200);
-    const second = await redeem(service, client, code, verifier);
+    const { code, verifier } = await obtainCode(site, demo, client);
+    const first = await redeem(site, client, code, verifier);
+    assert.equal((await askWho(site, first.json?.access_token)).status, 200);
+    const second = await redeem(site, client, code, verifier);
     assert.equal(second.status, 400);
     assert.equal(second.json?.error, "invalid_grant");
-    assert.equal((await askWho(service, first.json?.access_token)).status, 401);
-    assert.equal((await refresh(service, client, first.json?.refresh_token)).json?.error, "invalid_grant");
+    assert.equal((await askWho(site, first.json?.access_token)).status, 401);
+    assert.equal((await refresh(site, client, first.json?.refresh_token)).json?.error, "invalid_grant");
   });
 
   test("is refused without its verifier, redirect_uri or client, and stays good for who has them", async () => {
@@ -175,37 +177,37 @@ describe("a code", () => {
       grants: ["authorization_code"],
       redirectUris: [callback],
     });
-    const { code, verifier } = await obtainCode(service, client);
+    const { code, verifier } = await obtainCode(site, demo, client);
     const attempts = [
-      redeem(service, client, code, pkce().verifier),
-      redeem(service, client, code, ""),
-      redeem(service, client, code, verifier, { redirect_uri: "https://evil.example/" }),
-      redeem(service, other, code, verifier),
-      redeem(service, client, `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}`, verifier),
-      redeem(service, client, "", verifier),
+      redeem(site, client, code, pkce().verifier),
+      redeem(site, client, code, ""),
+      redeem(site, client, code, verifier, { redirect_uri: "https://evil.example/" }),
+      redeem(site, other, code, verifier),
+      redeem(site, client, `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}`, verifier),
+      redeem(site, client, "", verifier),
     ];
     for (const answer of await Promise.all(attempts)) {
       assert.equal(answer.status, 400);
       assert.match(String(answer.json?.error), /^invalid_(grant|request)$/);
     }
-    assert.equal((await redeem(service, client, code, verifier)).status, 200);
+    assert.equal((await redeem(site, client, code, verifier)).status, 200);
   });
 
   test("is good for a minute", async () => {
-    const { code, verifier } = await obtainCode(service, client);
+    const { code, verifier } = await obtainCode(site, demo, client);
     service.clock.advance(61_000);
-    assert.equal((await redeem(service, client, code, verifier)).json?.error, "invalid_grant");
+    assert.equal((await redeem(site, client, code, verifier)).json?.error, "invalid_grant");
   });
 
   test("redeemed twenty times at once gives one token", async () => {
-    const { code, verifier } = await obtainCode(service, client);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(service, client, code, verifier)));
+    const { code, verifier } = await obtainCode(site, demo, client);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(site, client, code, verifier)));
     assert.equal(answers.filter((answer) => answer.status === 200).length, 1);
     for (const answer of answers) assert.ok(answer.status === 200 || answer.json?.error === "invalid_grant");
   });
 
   test("is kept as a hash, and what it stands for sealed", async () => {
-    const { code } = await obtainCode(service, client);
+    const { code } = await obtainCode(site, demo, client);
     const rows = await asSystem(service, ["select t::text as text from emanet.oauth_artifacts t", []]);
     const text = rows.map((row) => String(row.text)).join("\n");
     assert.ok(rows.length > 0);
@@ -230,9 +232,9 @@ describe("consent", () => {
       grants: ["authorization_code"],
       redirectUris: [callback],
     });
-    const jar = new CookieJar(service);
+    const jar = new CookieJar(site);
     const start = await jar.get(authorizePath(foreign, pkce().challenge));
-    await signInAndAllow(service, jar, locationOf(start));
+    await signInAndAllow(site, demo, jar, locationOf(start));
     const page = await jar.get(locationOf(start));
     assert.match(page.body.toString(), /name="password"/);
   });

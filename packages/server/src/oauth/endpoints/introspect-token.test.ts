@@ -13,9 +13,11 @@ import {
   redeem,
   refresh,
   roomyLimits,
+  siteOf,
 } from "../testing.ts";
 
 const service = await startTestService({ after }, { settings: roomyLimits });
+const site = siteOf(service);
 const demo = await demoOf(service);
 const proof = basic(demo.client_id, demo.client_secret);
 const client = await addClient(service, {
@@ -24,16 +26,16 @@ const client = await addClient(service, {
   redirectUris: [callback],
 });
 const ask = (token: unknown, more = {}, headers: Readonly<Record<string, string>> = proof) =>
-  post(service, "/oauth2/introspect", { token: String(token), ...more }, headers);
+  post(site, "/oauth2/introspect", { token: String(token), ...more }, headers);
 const grant = async () => {
-  const { code, verifier } = await obtainCode(service, client);
-  return (await redeem(service, client, code, verifier)).json;
+  const { code, verifier } = await obtainCode(site, demo, client);
+  return (await redeem(site, client, code, verifier)).json;
 };
 
 describe("introspection", () => {
   test("says of an access token what the token says", async () => {
     const { json } = await post(
-      service,
+      site,
       "/oauth2/token",
       { grant_type: "client_credentials", scope: "audit:read" },
       proof,
@@ -55,14 +57,14 @@ describe("introspection", () => {
     assert.equal(fresh?.sub, access?.sub);
     const ninetyDays = 90 * 24 * 60 * 60;
     assert.ok(Math.abs(Number(fresh?.exp) - service.clock.now().getTime() / 1000 - ninetyDays) <= 2);
-    await refresh(service, client, tokens?.refresh_token);
+    await refresh(site, client, tokens?.refresh_token);
     assert.deepEqual((await ask(tokens?.refresh_token)).json, { active: false });
   });
 
   test("says only active: false of what is expired, ended, forged or no token", async () => {
     const inactive = { active: false };
     const ended = await grant();
-    await post(service, "/oauth2/revoke", { token: String(ended?.refresh_token), client_id: client });
+    await post(site, "/oauth2/revoke", { token: String(ended?.refresh_token), client_id: client });
     const expired = await grant();
     service.clock.advance(901_000);
     const forged = `${String(expired?.access_token).slice(0, -4)}AAAA`;

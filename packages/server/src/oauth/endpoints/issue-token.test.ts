@@ -17,14 +17,16 @@ import {
   redeem,
   refresh,
   roomyLimits,
+  siteOf,
   whoAmI,
 } from "../testing.ts";
 
 const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
+const site = siteOf(service);
 const demo = await demoOf(service);
 const proof = basic(demo.client_id, demo.client_secret);
 const credentials = (more: Fields = {}, headers: Fields = proof) =>
-  post(service, "/oauth2/token", { grant_type: "client_credentials", ...more }, headers);
+  post(site, "/oauth2/token", { grant_type: "client_credentials", ...more }, headers);
 
 describe("client credentials", () => {
   test("a client gets a token of its own for exactly what it asks for", async () => {
@@ -36,7 +38,7 @@ describe("client credentials", () => {
     assert.equal(answer.json?.expires_in, 900);
     assert.equal(answer.json?.scope, "account:read audit:read");
     assert.equal(answer.json?.refresh_token, undefined);
-    const who = await askWho(service, answer.json?.access_token);
+    const who = await askWho(site, answer.json?.access_token);
     assert.equal(who.json?.kind, "client");
     assert.equal(who.json?.account_id, demo.account_id);
     assert.equal(who.json?.client_id, demo.client_id);
@@ -110,8 +112,7 @@ describe("client credentials", () => {
   });
 
   test("400: other grants, and grants that the client may not use", async () => {
-    const send = (grant_type: string, more: Fields = {}) =>
-      post(service, "/oauth2/token", { grant_type, ...more }, proof);
+    const send = (grant_type: string, more: Fields = {}) => post(site, "/oauth2/token", { grant_type, ...more }, proof);
     assert.equal((await send("password", { username: "x", password: "y" })).json?.error, "unsupported_grant_type");
     assert.equal((await send("implicit")).json?.error, "unsupported_grant_type");
     assert.equal((await send("authorization_code", { code: "x" })).status, 400);
@@ -186,35 +187,35 @@ describe("refresh", async () => {
     redirectUris: [callback],
   });
   const grant = async () => {
-    const { code, verifier } = await obtainCode(service, client);
-    return (await redeem(service, client, code, verifier)).json;
+    const { code, verifier } = await obtainCode(site, demo, client);
+    return (await redeem(site, client, code, verifier)).json;
   };
 
   test("gives the next pair, and the scopes can only become fewer", async () => {
     const first = await grant();
-    const second = await refresh(service, client, first?.refresh_token, { scope: "snapshots:read" });
+    const second = await refresh(site, client, first?.refresh_token, { scope: "snapshots:read" });
     assert.equal(second.json?.scope, "snapshots:read");
     assert.notEqual(second.json?.refresh_token, first?.refresh_token);
-    const third = await refresh(service, client, second.json?.refresh_token);
+    const third = await refresh(site, client, second.json?.refresh_token);
     assert.equal(third.json?.scope, "account:read snapshots:read");
     for (const scope of ["webhooks:read", "nonsense"]) {
-      const answer = await refresh(service, client, third.json?.refresh_token, { scope });
+      const answer = await refresh(site, client, third.json?.refresh_token, { scope });
       assert.equal(answer.json?.error, "invalid_scope");
     }
   });
 
   test("with an old token ends the whole family", async () => {
     const first = await grant();
-    const second = await refresh(service, client, first?.refresh_token);
-    assert.equal((await askWho(service, second.json?.access_token)).status, 200);
-    assert.equal((await refresh(service, client, first?.refresh_token)).json?.error, "invalid_grant");
-    assert.equal((await refresh(service, client, second.json?.refresh_token)).json?.error, "invalid_grant");
-    assert.equal((await askWho(service, second.json?.access_token)).status, 401);
+    const second = await refresh(site, client, first?.refresh_token);
+    assert.equal((await askWho(site, second.json?.access_token)).status, 200);
+    assert.equal((await refresh(site, client, first?.refresh_token)).json?.error, "invalid_grant");
+    assert.equal((await refresh(site, client, second.json?.refresh_token)).json?.error, "invalid_grant");
+    assert.equal((await askWho(site, second.json?.access_token)).status, 401);
   });
 
   test("twenty at once with one token: one pair", async () => {
     const first = await grant();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(service, client, first?.refresh_token)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(site, client, first?.refresh_token)));
     assert.equal(answers.filter((answer) => answer.status === 200).length, 1);
     for (const answer of answers) assert.ok(answer.status === 200 || answer.json?.error === "invalid_grant");
   });
@@ -224,12 +225,12 @@ describe("refresh", async () => {
     let token = (await grant())?.refresh_token;
     for (const _ of [1, 2, 3]) {
       service.clock.advance(89 * day);
-      const next = await refresh(service, client, token);
+      const next = await refresh(site, client, token);
       assert.equal(next.status, 200);
       token = next.json?.refresh_token;
     }
     service.clock.advance(91 * day);
-    assert.equal((await refresh(service, client, token)).json?.error, "invalid_grant");
+    assert.equal((await refresh(site, client, token)).json?.error, "invalid_grant");
   });
 
   test("is refused to another client, and once the session, the client or the member is gone", async () => {
@@ -239,14 +240,14 @@ describe("refresh", async () => {
       redirectUris: [callback],
     });
     const first = await grant();
-    assert.equal((await refresh(service, other, first?.refresh_token)).json?.error, "invalid_grant");
+    assert.equal((await refresh(site, other, first?.refresh_token)).json?.error, "invalid_grant");
     const { sid } = decodeJwt(String(first?.access_token));
     await asSystem(service, ["update emanet.sessions set revoked_at = now() where id = $1", [sid]]);
-    assert.equal((await refresh(service, client, first?.refresh_token)).json?.error, "invalid_grant");
+    assert.equal((await refresh(site, client, first?.refresh_token)).json?.error, "invalid_grant");
     const second = await grant();
     await asSystem(service, ["update emanet.oauth_clients set revoked_at = now() where id = $1", [client]]);
-    assert.equal((await refresh(service, client, second?.refresh_token)).json?.error, "invalid_client");
-    assert.equal((await askWho(service, second?.access_token)).status, 401);
+    assert.equal((await refresh(site, client, second?.refresh_token)).json?.error, "invalid_client");
+    assert.equal((await askWho(site, second?.access_token)).status, 401);
   });
 });
 

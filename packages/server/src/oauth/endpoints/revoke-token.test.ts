@@ -12,10 +12,12 @@ import {
   redeem,
   refresh,
   roomyLimits,
+  siteOf,
   whoAmI,
 } from "../testing.ts";
 
 const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
+const site = siteOf(service);
 const demo = await demoOf(service);
 const proof = basic(demo.client_id, demo.client_secret);
 const client = await addClient(service, {
@@ -24,11 +26,11 @@ const client = await addClient(service, {
   redirectUris: [callback],
 });
 const grant = async () => {
-  const { code, verifier } = await obtainCode(service, client);
-  return (await redeem(service, client, code, verifier)).json;
+  const { code, verifier } = await obtainCode(site, demo, client);
+  return (await redeem(site, client, code, verifier)).json;
 };
 const revoke = (token: unknown, more: Readonly<Record<string, string>> = { client_id: client }, headers = {}) =>
-  post(service, "/oauth2/revoke", { token: String(token), ...more }, headers);
+  post(site, "/oauth2/revoke", { token: String(token), ...more }, headers);
 
 describe("revoking", () => {
   for (const which of ["access_token", "refresh_token"] as const) {
@@ -37,34 +39,34 @@ describe("revoking", () => {
       const answer = await revoke(tokens?.[which]);
       assert.equal(answer.status, 200);
       assert.equal(answer.body.length, 0);
-      assert.equal((await askWho(service, tokens?.access_token)).status, 401);
-      assert.equal((await refresh(service, client, tokens?.refresh_token)).json?.error, "invalid_grant");
+      assert.equal((await askWho(site, tokens?.access_token)).status, 401);
+      assert.equal((await refresh(site, client, tokens?.refresh_token)).json?.error, "invalid_grant");
       assert.equal((await revoke(tokens?.[which])).status, 200);
     });
   }
 
   test("a client's own token ends that token and no other", async () => {
     const issue = async () =>
-      (await post(service, "/oauth2/token", { grant_type: "client_credentials" }, proof)).json?.access_token;
+      (await post(site, "/oauth2/token", { grant_type: "client_credentials" }, proof)).json?.access_token;
     const [one, two] = [await issue(), await issue()];
     assert.equal((await revoke(one, { token_type_hint: "access_token" }, proof)).status, 200);
-    assert.equal((await askWho(service, one)).status, 401);
-    assert.equal((await askWho(service, two)).status, 200);
+    assert.equal((await askWho(site, one)).status, 401);
+    assert.equal((await askWho(site, two)).status, 200);
   });
 
   test("200 for what is no token at all", async () => {
     for (const token of ["nothing", "a.b.c", "e30.e30.e30", "presented~token", "x".repeat(5000)]) {
       assert.equal((await revoke(token)).status, 200, token);
     }
-    assert.equal((await post(service, "/oauth2/revoke", { client_id: client })).status, 400);
+    assert.equal((await post(site, "/oauth2/revoke", { client_id: client })).status, 400);
   });
 
   test("of another client's token changes nothing", async () => {
     const tokens = await grant();
     await revoke(tokens?.access_token, {}, proof);
     await revoke(tokens?.refresh_token, {}, proof);
-    assert.equal((await askWho(service, tokens?.access_token)).status, 200);
-    assert.equal((await refresh(service, client, tokens?.refresh_token)).status, 200);
+    assert.equal((await askWho(site, tokens?.access_token)).status, 200);
+    assert.equal((await refresh(site, client, tokens?.refresh_token)).status, 200);
   });
 
   test("401: a client that does not prove itself", async () => {

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { startTestService } from "../../testing/running.ts";
+import {
+  addClient,
+  authorizePath,
+  CookieJar,
+  callback,
+  demoOf,
+  type Fields,
+  fieldOf,
+  locationOf,
+  pkce,
+  signInAndAllow,
+  siteOf,
+} from "../testing.ts";
+
+const service = await startTestService({ after });
+const site = siteOf(service);
+const demo = await demoOf(service);
+const client = await addClient(service, {
+  accountId: demo.account_id,
+  grants: ["authorization_code"],
+  redirectUris: [callback],
+  name: `<script>alert("x")</script> & 'Defter'`,
+});
+
+async function begin() {
+  const jar = new CookieJar(site);
+  const path = locationOf(await jar.get(authorizePath(client, pkce().challenge)));
+  return { jar, path, csrf: fieldOf(await jar.get(path), "csrf") };
+}
+
+const wrong = { email: demo.email, password: "not the password", totp_code: "000000" };
+
+describe("the pages", () => {
+  test("may load our style sheet and nothing else, in nobody's frame, and are never stored", async () => {
+    const { jar, path } = await begin();
+    const { headers, body } = await jar.get(path);
+    const policy = headers["content-security-policy"] ?? "";
+    for (const part of ["default-src 'none'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]) {
+      assert.ok(policy.includes(part), part);
+    }
+    assert.ok(!/unsafe|script-src/.test(policy));
+    assert.match(policy, /form-action 'self' https:\/\/defter\.example(;|$)/);
+    assert.equal(headers["cache-control"], "no-store");
+    assert.equal(headers["referrer-policy"], "same-origin");
+    assert.equal(headers["x-frame-options"], "DENY");
+    assert.ok(!/<script|style=|onclick|javascript:/.test(body.toString()));
+  });
+
+  test("show what others chose (a client's name) as text", async () => {
+    const { jar, path } = await begin();
+    const page = (await jar.get(path)).body.toString();
+    assert.ok(page.includes("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt; &amp; &#39;Defter&#39;"));
+  });
+
+  test("speak Turkish to who prefers it", async () => {
+    const { jar, path } = await begin();
+    const headers = { cookie: jar.header, "accept-language": "tr-TR,tr;q=0.9,en;q=0.5" };
+    const page = await service.send("GET", path, { headers });
+    assert.match(page.body.toString(), /<html lang="tr">[\s\S]*Oturum aç/);
+  });
+
+  test("keep their cookies for this host, TLS and no script", async () => {
+    const start = await service.send("GET", authorizePath(client, pkce().challenge));
+    const cookies = (start.headers["set-cookie"] ?? "").split(/, (?=__Host-)/);
+    assert.ok(cookies.length >= 2);
+    for (const cookie of cookies) {
+      assert.match(cookie, /^__Host-oauth-/);
+      for (const part of [/; path=\/(;|$)/i, /; secure/i, /; httponly/i, /; samesite=lax/i]) assert.match(cookie, part);
+      assert.ok(!/domain=/i.test(cookie));
+    }
+  });
+
+  test("consent shows client, account, place and scopes", async () => {
+    const { jar, path, csrf } = await begin();
+    const { email, password, totp_secret } = demo;
+    await jar.post(path, { csrf, act: "sign_in", email, password, totp_code: site.nextCode(totp_secret) });
+    const page = (await jar.get(path)).body.toString();
+    for (const shown of ["Örnek Mali Müşavirlik", "defter.example", "account:read", "snapshots:read"]) {
+      assert.ok(page.includes(shown), shown);
+    }
+    assert.match(page, /value="approve"[\s\S]*value="deny"/);
+  });
+});
+
+describe("an interaction belongs to the browser that began it", () => {
+  test("400: without its cookie, with another's, or without the form's token", async () => {
+    const mine = await begin();
+    const theirs = await begin();
+    const stranger = new CookieJar(site);
+    assert.equal((await stranger.get(mine.path)).status, 400);
+    assert.equal((await theirs.jar.get(mine.path)).status, 400);
+    for (const csrf of ["", "x", theirs.csrf]) {
+      assert.equal((await mine.jar.post(mine.path, { csrf, act: "deny" })).status, 400, csrf);
+    }
+    assert.equal((await theirs.jar.post(mine.path, { csrf: mine.csrf, act: "deny" })).status, 400);
+  });
+
+  test("approving before signing in leads back to the sign-in", async () => {
+    const { jar, path, csrf } = await begin();
+    const answer = await jar.post(path, { csrf, act: "approve" });
+    assert.equal(locationOf(answer), path);
+    assert.match((await jar.get(path)).body.toString(), /name="password"/);
+  });
+
+  test("it ends after fifteen minutes", async () => {
+    const { jar, path } = await begin();
+    service.clock.advance(15 * 60_000 + 1_000);
+    assert.equal((await jar.get(path)).status, 400);
+  });
+
+  test("it is spent with the decision", async () => {
+    service.clock.advance(60_000);
+    const { jar, path } = await begin();
+    const returnTo = await signInAndAllow(site, demo, jar, path);
+    const back = await jar.get(returnTo);
+    assert.ok(new URL(locationOf(back)).searchParams.has("code"));
+    assert.equal((await jar.get(path)).status, 400);
+    assert.equal((await jar.get(returnTo)).status, 200);
+  });
+
+  test("403: a form that another site sends", async () => {
+    const { jar, path, csrf } = await begin();
+    for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }]) {
+      const answer = await service.send("POST", path, {
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          cookie: jar.header,
+          ...(headers as unknown as Fields),
+        },
+        body: new URLSearchParams({ csrf, act: "deny" }).toString(),
+      });
+      assert.equal(answer.status, 403);
+    }
+  });
+});
+
+describe("signing in on the page", () => {
+  test("401, and one answer whatever is wrong; the password is never shown again", async () => {
+    service.clock.advance(60_000);
+    const { jar, path, csrf } = await begin();
+    const attempts = [wrong, { ...wrong, email: "nobody@emanet.example" }, { ...wrong, totp_code: "no code" }];
+    const pages = new Set<string>();
+    for (const credentials of attempts) {
+      const answer = await jar.post(path, { csrf, act: "sign_in", ...credentials });
+      assert.equal(answer.status, 401);
+      assert.ok(!answer.body.toString().includes(wrong.password));
+      pages.add(answer.body.toString().replaceAll(credentials.email, "E-MAIL"));
+    }
+    assert.equal(pages.size, 1);
+  });
+
+  test("429: it spends the same limit as POST /v1/auth/login", async () => {
+    service.clock.advance(60_000);
+    const { jar, path, csrf } = await begin();
+    const login = { email: "limit@emanet.example", password: "x", totp_code: "000000" };
+    for (let count = 0; count < 3; count++) {
+      assert.equal((await service.send("POST", "/v1/auth/login", { json: login })).status, 401);
+    }
+    for (let count = 0; count < 2; count++) {
+      assert.equal((await jar.post(path, { csrf, act: "sign_in", ...login })).status, 401);
+    }
+    const refused = await jar.post(path, { csrf, act: "sign_in", ...login });
+    assert.equal(refused.status, 429);
+    assert.ok(Number(refused.headers["retry-after"]) > 0);
+  });
+});

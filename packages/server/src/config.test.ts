@@ -71,6 +71,14 @@ const bad: Readonly<Record<string, readonly string[]>> = {
   EMANET_LOG_LEVEL: ["trace", "INFO"],
   EMANET_DRAIN_SECONDS: ["-1", "601", "2.5", "1e2", "ten"],
   EMANET_LIMIT_APPLICATIONS: ["5", "0/60", "5/0", "5 / 60", "-5/60", "1e3/60"],
+  EMANET_NEW_MASTER_KEY: ["secret", Buffer.alloc(31).toString("base64")],
+  EMANET_LIMIT_LOGIN: ["5"],
+  EMANET_LIMIT_LOGIN_IP: ["0/60"],
+  EMANET_LIMIT_SMS_MINUTE: ["1/0"],
+  EMANET_LIMIT_SMS_HOUR: ["five/3600"],
+  EMANET_LIMIT_ADMIN: ["60 per minute"],
+  EMANET_LIMIT_TOKEN: ["60"],
+  EMANET_LIMIT_LOCKOUT: ["10"],
   EMANET_LIMIT_ANONYMOUS: ["many", "600/"],
 };
 

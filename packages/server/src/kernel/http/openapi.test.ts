@@ -5,6 +5,7 @@ import { apiDocument, endpoints, events, tags } from "../../endpoints.ts";
 import { noteCreated, noteEndpoints } from "../../testing/notes.ts";
 import { catalogue, problemCodes } from "../problems.ts";
 import { declaredProblems, type Endpoint, endpoint } from "./endpoint.ts";
+import { speaksOauth } from "./oauth-error.ts";
 import { openapiDocument } from "./openapi.ts";
 import { closed, Type, text } from "./schema.ts";
 
@@ -100,7 +101,9 @@ describe("the document", () => {
       return "no range";
     if (schema.type === "array" && !("maxItems" in schema)) return "no maxItems";
     const inner = !("additionalProperties" in schema) && JSON.stringify(schema).includes('"enum"');
-    if (schema.type === "object" && schema.additionalProperties !== false && !inner && !("properties" in schema)) {
+    const boundedMap = "maxProperties" in schema && ("patternProperties" in schema || "additionalProperties" in schema);
+    const open = schema.additionalProperties !== false && !inner && !boundedMap && !("properties" in schema);
+    if (schema.type === "object" && open) {
       return "not closed";
     }
     return undefined;
@@ -121,7 +124,7 @@ describe("operations", () => {
     for (const { operation } of operations) {
       assert.ok(operation.summary.length > 3 && operation.description.length > 3, operation.operationId);
       assert.ok(operation.tags.length === 1 && known.has(operation.tags[0] ?? ""), operation.operationId);
-      assert.equal(operation.security.length, 1);
+      assert.ok(operation.security.length >= 1, operation.operationId);
       for (const parameter of operation.parameters ?? []) assert.ok(parameter.description, operation.operationId);
     }
   });
@@ -137,7 +140,8 @@ describe("operations", () => {
   test("every code that an endpoint may answer has its status, its example and the headers that belong to it", () => {
     for (const { spec } of everything) {
       const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
-      for (const code of declaredProblems(spec)) {
+      // OAuth's own endpoints answer in the form of that protocol.
+      for (const code of spec.wire === "oauth" || speaksOauth(spec.path) ? [] : declaredProblems(spec)) {
         const response = responses[String(catalogue[code].status)];
         const examples = response?.content?.["application/problem+json"]?.examples ?? {};
         assert.ok(code in examples, `${spec.id} ${code}`);
@@ -198,7 +202,7 @@ describe("mistakes of ours", () => {
 });
 
 test("events are described in the webhooks section", () => {
-  assert.deepEqual(Object.keys(document.webhooks), ["note.created"]);
+  assert.deepEqual(Object.keys(document.webhooks), [...events.map(({ name }) => name), "note.created"]);
 });
 
 test("every code of the catalogue has a title and a sentence in both languages, and a form that fits in an address", () => {

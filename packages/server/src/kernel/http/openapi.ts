@@ -17,7 +17,7 @@ import {
   refusedWhileSuspended,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { oauthErrorSchema } from "./oauth-error.ts";
+import { oauthErrorSchema, speaksOauth } from "./oauth-error.ts";
 import { closed, identifier, oneOf, Type, text } from "./schema.ts";
 
 export interface OpenapiTag {
@@ -262,7 +262,7 @@ function responses(spec: EndpointSpec, components: Components): JsonObject {
   if (spec.method === "GET" && spec.replies[200] !== undefined) {
     all["304"] = { description: "You already have this version.", headers: responseHeaders(components, ["ETag"]) };
   }
-  if (spec.wire === "oauth") return { ...oauthErrors(spec, components), ...all };
+  if (spec.wire === "oauth" || speaksOauth(spec.path)) return { ...oauthErrors(spec, components), ...all };
   const byStatus = Map.groupBy(declaredProblems(spec), (code) => catalogue[code].status);
   for (const [status, codes] of byStatus) all[String(status)] = problemResponse(spec, status, codes.sort(), components);
   return all;
@@ -315,9 +315,9 @@ function problemResponse(spec: EndpointSpec, status: number, codes: ProblemCode[
 
 /** Errors in the form of RFC 6749: what the kernel's stages may answer, and what the protocol itself may. */
 function oauthErrors(spec: EndpointSpec, components: Components): Record<string, JsonObject> {
-  const ofProtocol = [400, 401, 429, 500, 503];
-  const ofStages = spec.method === "POST" ? [413, 415] : [];
-  const statuses = [...ofProtocol, ...ofStages, 403, 414].sort((a, b) => a - b);
+  const ofProtocol = [400, 401, 403, 429, 500, 503];
+  const ofStages = [...declaredProblems(spec)].map((code) => catalogue[code].status);
+  const statuses = [...new Set([...ofProtocol, ...ofStages])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, oauthErrorResponse(status, components)]));
 }
 
@@ -336,10 +336,14 @@ const oauthErrorTitles: Readonly<Record<number, string>> = {
   400: "The request is wrong; `error` says how",
   401: "`invalid_client`: the client is unknown or did not prove that it is itself",
   403: "`access_denied`",
+  404: "`invalid_request`: there is nothing at this address",
+  406: "`invalid_request`: the answer cannot be given in a media type that is accepted",
   413: "`invalid_request`: the body is too large",
   414: "`invalid_request`: the address is too long",
   415: "`invalid_request`: the body must be `application/x-www-form-urlencoded`",
+  422: "`invalid_request`: the request breaks a rule",
   429: "`temporarily_unavailable`: a limit is exceeded",
+  431: "`invalid_request`: the headers are too large",
   500: "`server_error`",
   503: "`temporarily_unavailable`",
 };

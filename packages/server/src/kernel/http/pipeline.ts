@@ -103,6 +103,8 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
   return async ({ principal, language, address, addressKey }, { raw, query, params }) => {
     const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
     if (spec.wire === "oauth") {
+      const fits = validators.every(({ part, check }) => part !== "params" || check(params, language).length === 0);
+      if (!fits) throw new Problem("not_found");
       const nothing = { params, query: undefined, body: undefined, idempotencyKey: undefined };
       return { ...who, ...nothing, raw: await readRawCall(raw), requireMatch: () => undefined };
     }

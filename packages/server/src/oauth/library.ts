@@ -102,6 +102,8 @@ export function replyOf(answer: LibraryAnswer): {
   return {
     status: answer.status,
     headers: {
+      // RFC 9110: every 401 says how to do better, also to who sent no credentials at all.
+      ...(answer.status === 401 && { "www-authenticate": `Basic realm="emanet"` }),
       ...headers,
       ...(answer.body !== "" && { "content-type": type }),
       ...(answer.cookies.length > 0 && { "set-cookie": [...answer.cookies] }),

@@ -83,6 +83,15 @@ export const failedPageSpec: ReplySpec = {
   headers: pageHeaders,
 };
 
+export const unauthorizedPageSpec: ReplySpec = {
+  ...failedPageSpec,
+  description: "The page again: e-mail, password or code is wrong.",
+  headers: {
+    ...pageHeaders,
+    "WWW-Authenticate": Type.String({ maxLength: 100, pattern: "^(Bearer|Basic) " }),
+  },
+};
+
 export const limitedPageSpec: ReplySpec = {
   ...failedPageSpec,
   description: "Too many tries; `Retry-After` says when the next may be made.",

@@ -96,19 +96,15 @@ function scopesIn(words: readonly string[]): OauthScope[] {
   return words.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word));
 }
 
+/** What happens to a grant stands in the audit of the account that it gives access to. */
 function grantSessions(ctx: Ctx, tx: Tx): GrantSessions {
   return {
     open: (grant) =>
-      insertSession(tx, ctx.secrets, {
-        id: grant.id,
-        accountId: grant.accountId,
-        personId: grant.memberId,
-        clientId: grant.clientId,
-        kind: grant.kind,
-        scopes: grant.scopes,
-        amr: grant.amr,
-        authTime: grant.authTime,
-        life: "agent",
+      tx.within({ kind: "account", accountId: grant.accountId }, async (inner) => {
+        const { id, accountId, memberId: personId, clientId, kind, scopes, amr, authTime } = grant;
+        const session = { id, accountId, personId, clientId, kind, scopes, amr, authTime, life: "agent" } as const;
+        await insertSession(inner, ctx.secrets, session);
+        inner.audit({ action: "oauth.grant_opened", targets: targetsOf(id, personId, clientId) });
       }),
     find: async (id) => {
       const row = await subjectOf(tx, id);
@@ -116,14 +112,24 @@ function grantSessions(ctx: Ctx, tx: Tx): GrantSessions {
     },
     end: async (id, reason) => {
       const row = await subjectOf(tx, id);
-      if (row === undefined || !(await revokeSession(tx, id, reason))) return;
-      tx.audit({
-        action: `oauth.grant_${reason}`,
-        targets: [{ type: "session", id }],
-        outcome: reason === "reused" ? "failure" : "success",
+      const accountId = row?.account_id ?? null;
+      if (row === undefined || accountId === null) return;
+      await tx.within({ kind: "account", accountId }, async (inner) => {
+        if (!(await revokeSession(inner, id, reason))) return;
+        const outcome = reason === "reused" ? "failure" : "success";
+        inner.audit({ action: `oauth.grant_${reason}`, targets: targetsOf(id, row.person_id, row.client_id), outcome });
       });
     },
   };
+}
+
+function targetsOf(sessionId: string, personId: string | null, clientId: string | null) {
+  const all = [
+    { type: "session", id: sessionId },
+    { type: "person", id: personId },
+    { type: "client", id: clientId },
+  ];
+  return all.flatMap(({ type, id }) => (id === null ? [] : [{ type, id }]));
 }
 
 function grantFrom(id: string, row: SubjectRow, now: Date): NewGrant | undefined {

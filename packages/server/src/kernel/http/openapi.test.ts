@@ -49,6 +49,12 @@ function* objects(value: unknown, way = "#"): Generator<{ way: string; object: R
   for (const [key, child] of Object.entries(value)) yield* objects(child, `${way}/${key.replaceAll("/", "~1")}`);
 }
 
+/** A token by whichever way, or one that has the operation's scope by OAuth. */
+function isScoped(security: readonly object[]): boolean {
+  const [bearer, oauth2, ...more] = security as { oauth2?: string[] }[];
+  return bearer !== undefined && "bearer" in bearer && oauth2?.oauth2?.length === 1 && more.length === 0;
+}
+
 function resolve(reference: string): unknown {
   const keys = reference.slice(2).split("/");
   return keys.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
@@ -124,7 +130,7 @@ describe("operations", () => {
     for (const { operation } of operations) {
       assert.ok(operation.summary.length > 3 && operation.description.length > 3, operation.operationId);
       assert.ok(operation.tags.length === 1 && known.has(operation.tags[0] ?? ""), operation.operationId);
-      assert.ok(operation.security.length >= 1, operation.operationId);
+      assert.ok(operation.security.length === 1 || isScoped(operation.security), operation.operationId);
       for (const parameter of operation.parameters ?? []) assert.ok(parameter.description, operation.operationId);
     }
   });
@@ -140,8 +146,8 @@ describe("operations", () => {
   test("every code that an endpoint may answer has its status, its example and the headers that belong to it", () => {
     for (const { spec } of everything) {
       const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
-      // OAuth's own endpoints answer in the form of that protocol.
-      for (const code of spec.wire === "oauth" || speaksOauth(spec.path) ? [] : declaredProblems(spec)) {
+      const codes = spec.wire === "oauth" || speaksOauth(spec.path) ? [] : declaredProblems(spec);
+      for (const code of codes) {
         const response = responses[String(catalogue[code].status)];
         const examples = response?.content?.["application/problem+json"]?.examples ?? {};
         assert.ok(code in examples, `${spec.id} ${code}`);
@@ -150,8 +156,21 @@ describe("operations", () => {
         const headers = response.headers ?? {};
         assert.ok("X-Request-Id" in headers && "X-RateLimit-Limit" in headers, `${spec.id} ${status}`);
         if (status === "429" || status === "503") assert.ok("Retry-After" in headers, `${spec.id} ${status}`);
-        if (status === "401") assert.ok("WWW-Authenticate" in headers, spec.id);
+        const insufficient = JSON.stringify(response).includes("insufficient_scope");
+        assert.equal("WWW-Authenticate" in headers, status === "401" || insufficient, `${spec.id} ${status}`);
       }
+    }
+  });
+
+  test("what speaks OAuth declares the errors of that protocol, and those of our stages in its form", () => {
+    const speaking = everything.filter(({ spec }) => spec.wire === "oauth");
+    assert.ok(speaking.length > 10);
+    for (const { spec } of speaking) {
+      const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
+      for (const status of ["400", "401", "429", "500", "503"]) {
+        assert.ok("application/json" in (responses[status]?.content ?? {}), `${spec.id} ${status}`);
+      }
+      assert.ok(!JSON.stringify(responses).includes("problem+json"), spec.id);
     }
   });
 

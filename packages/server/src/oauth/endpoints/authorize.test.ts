@@ -12,6 +12,7 @@ import {
   locationOf,
   obtainCode,
   pkce,
+  post,
   redeem,
   refresh,
   roomyLimits,
@@ -214,6 +215,31 @@ describe("a code", () => {
     for (const secret of [code, Buffer.from(code).toString("hex"), client, demo.account_id]) {
       assert.ok(!text.includes(secret));
     }
+  });
+});
+
+describe("the audit of the account", () => {
+  test("names every grant: opened, and ended by its client or by a second use", async () => {
+    const { code, verifier } = await obtainCode(site, demo, client);
+    await redeem(site, client, code, verifier);
+    await redeem(site, client, code, verifier);
+    const other = await obtainCode(site, demo, client);
+    const tokens = await redeem(site, client, other.code, other.verifier);
+    await post(site, "/oauth2/revoke", { token: String(tokens.json?.refresh_token), client_id: client });
+    const rows = await asSystem(service, [
+      "select action, outcome, targets from emanet.audit_records where account_id = $1 and action like 'oauth.%' order by seq desc limit 4",
+      [demo.account_id],
+    ]);
+    assert.deepEqual(
+      rows.map(({ action, outcome }) => [action, outcome]),
+      [
+        ["oauth.grant_revoked", "success"],
+        ["oauth.grant_opened", "success"],
+        ["oauth.grant_reused", "failure"],
+        ["oauth.grant_opened", "success"],
+      ],
+    );
+    for (const { targets } of rows) assert.ok(JSON.stringify(targets).includes(client));
   });
 });
 

@@ -25,6 +25,7 @@ import {
   pageSpec,
   redirectReply,
   redirectSpec,
+  unauthorizedPageSpec,
 } from "../pages.ts";
 import type { Credentials, SignedIn } from "../ports.ts";
 import { cookieNames } from "../provider.ts";
@@ -39,7 +40,7 @@ const common = {
   wire: "oauth",
   params: closed({ uid: interactionId }),
 } as const;
-const failures = { 400: failedPageSpec, 401: failedPageSpec, 429: limitedPageSpec };
+const failures = { 400: failedPageSpec, 401: unauthorizedPageSpec, 429: limitedPageSpec };
 
 const show: Endpoint = {
   spec: {
@@ -125,7 +126,10 @@ async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Page
     if (failure === undefined || !(error instanceof Problem)) throw error;
     const { status, word } = failure;
     const retry = error.extras.headers?.["Retry-After"];
-    const headers = retry === undefined ? {} : { "retry-after": retry };
+    const headers = {
+      ...(status === 401 && { "www-authenticate": 'Bearer realm="emanet"' }),
+      ...(retry !== undefined && { "retry-after": retry }),
+    };
     return visit(ctx, call, async (interaction) =>
       signInPage(ctx, call, interaction, { status, word, headers, email: form.get("email") ?? "" }),
     );

@@ -12,6 +12,7 @@ const common = { method: "GET", tag: "oauth", access: { kind: "public" }, crossO
 export const readKeys = endpoint(
   {
     ...common,
+    wire: "oauth",
     id: "oauth.keys",
     path: "/oauth2/jwks",
     summary: "Public keys",
@@ -29,6 +30,8 @@ function metadataEndpoint(id: string, path: string, description: string): Endpoi
   return endpoint(
     {
       ...common,
+      // Outside that prefix the errors are those of the API.
+      ...(path.startsWith(mountPath) && ({ wire: "oauth" } as const)),
       id,
       path,
       summary: "Metadata of the authorization server",

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import path from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
+import { SignJWT } from "jose";
+import { startTestService } from "../testing/running.ts";
+import { addClient, authorizePath, CookieJar, callback, demoOf, pkce, post, roomyLimits, siteOf } from "./testing.ts";
+
+test("the library says nothing past the log, neither when it is loaded nor when it is made", async () => {
+  const provider = path.join(import.meta.dirname, "provider.ts");
+  const script = `(await import(${JSON.stringify(provider)})).createProvider("https://emanet.example")`;
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script]);
+  assert.equal(stdout + stderr, "");
+});
+
+test("nothing that a request names is ever fetched", async (t) => {
+  let connections = 0;
+  const trap = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => trap.listen(0, "127.0.0.1", resolve));
+  t.after(() => trap.close());
+  const bait = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/x`;
+  const service = await startTestService({ after }, { settings: roomyLimits });
+  const site = siteOf(service);
+  const demo = await demoOf(service);
+  const client = await addClient(service, {
+    accountId: demo.account_id,
+    grants: ["authorization_code"],
+    redirectUris: [callback],
+  });
+  const assertion = await new SignJWT({})
+    .setProtectedHeader({ alg: "HS256", jku: bait, x5u: bait })
+    .setIssuer(bait)
+    .setSubject(bait)
+    .sign(Buffer.alloc(32));
+  const jar = new CookieJar(site);
+  for (const more of [{ request_uri: bait }, { client_id: bait }, { redirect_uri: bait }, { resource: bait }]) {
+    assert.ok((await jar.get(authorizePath(client, pkce().challenge, more))).status < 500);
+  }
+  const fields = { client_assertion: assertion, token: assertion, client_id: bait, jwks_uri: bait };
+  const type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+  for (const target of ["token", "introspect", "revoke", "device_authorization"]) {
+    const form = { grant_type: "client_credentials", client_assertion_type: type, ...fields };
+    const { status } = await post(site, `/oauth2/${target}`, form);
+    assert.ok(status === 400 || status === 401, target);
+  }
+  assert.equal(connections, 0);
+});

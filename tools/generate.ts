@@ -8,11 +8,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { settingReference } from "../packages/server/src/config.ts";
-import { apiDocument } from "../packages/server/src/endpoints.ts";
+import { apiDocument, endpoints } from "../packages/server/src/endpoints.ts";
 import { openPools } from "../packages/server/src/kernel/database/pool.ts";
 import { rowTypes } from "../packages/server/src/kernel/database/rows.ts";
 import { readSchema, type Schema, schemaText } from "../packages/server/src/kernel/database/schema.ts";
 import { silentLog } from "../packages/server/src/testing/database.ts";
+import { rolesPage } from "./roles-page.ts";
 import { startTestServer } from "./test-server.ts";
 
 interface Generator {
@@ -34,6 +35,7 @@ const generators: readonly Generator[] = [
   },
   { file: "openapi.json", make: async () => `${JSON.stringify(apiDocument(), null, 2)}\n` },
   { file: "docs/SETTINGS.md", make: async () => settingsPage() },
+  { file: "docs/ROLES.md", make: async () => rolesPage(endpoints.map(({ spec }) => spec)) },
 ];
 
 process.exitCode = await main(process.argv.slice(2));

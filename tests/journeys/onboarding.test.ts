@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
-import path from "node:path";
 import { after, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
 
@@ -14,34 +12,7 @@ const service = await startTestService(
 const { staff } = await readFirstRun(service.dataDir);
 const password = "kırmızı tren 41 kapı";
 
-interface Message {
-  readonly kind: "mail" | "sms";
-  readonly to: string;
-  readonly template: string;
-  readonly text: string;
-}
-
-/** Everything that was sent so far, oldest first. */
-async function outbox(): Promise<Message[]> {
-  const folder = path.join(service.dataDir, "outbox");
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
-  const texts = await Promise.all(names.sort().map((name) => readFile(path.join(folder, name), "utf8")));
-  return texts.map((text) => JSON.parse(text) as Message);
-}
-
-/** The newest message of a kind to somebody; messages leave by jobs, so it may take a moment. */
-async function message(to: string, template: string): Promise<Message> {
-  for (let waited = 0; waited < 30_000; waited += 50) {
-    const found = (await outbox()).findLast((one) => one.to === to && one.template === template);
-    if (found) return found;
-    await delay(50);
-  }
-  throw new Error(`no ${template} to ${to}`);
-}
-
-function tokenIn(text: string): string {
-  return /#([a-z]{3}_[\w-]{43})/.exec(text)?.[1] ?? assert.fail(`no link in ${text}`);
-}
+const message = (to: string, template: string) => messageTo(service.dataDir, to, template);
 
 async function apply(email: string): Promise<string> {
   const json = {
@@ -69,14 +40,14 @@ describe("onboarding", () => {
     assert.equal(approved.status, 200, approved.body.toString());
     assert.equal((await post(`/v1/admin/applications/${id}/approve`, reason, auth)).status, 409);
 
-    const token = tokenIn((await message(email, "enrolment")).text);
+    const token = tokenIn(await message(email, "enrolment"));
     const begun = await post("/v1/enrolment", { token });
     assert.equal(begun.status, 200, begun.body.toString());
     const totp = begun.json?.totp as { totp_secret: string; otpauth_uri: string; qr_svg: string };
     assert.match(totp.otpauth_uri, /^otpauth:\/\/totp\/Emanet:ayse%40buro\.example\?secret=/);
     assert.match(totp.qr_svg, /^<svg/);
     const challenge = await post("/v1/enrolment/phone", { token });
-    const code = /\d{6}/.exec((await message("+905321112233", "otp_code")).text)?.[0];
+    const code = codeIn(await message("+905321112233", "otp_code"));
     const now = () => codeAt(totp.totp_secret, service.clock.now());
     const complete = (more: object) => post("/v1/enrolment/complete", { token, password, totp_code: now(), ...more });
     assert.equal((await complete({})).status, 422, "an owner's phone has to be verified");
@@ -123,7 +94,7 @@ describe("onboarding", () => {
   test("an applicant withdraws with the link of the first mail, once", async () => {
     const email = "vazgec@buro.example";
     const id = await apply(email);
-    const token = tokenIn((await message(email, "application_received")).text);
+    const token = tokenIn(await message(email, "application_received"));
     const answer = await post("/v1/applications/withdraw", { token });
     assert.deepEqual(answer.json, { id, status: "withdrawn" });
     assert.equal((await post("/v1/applications/withdraw", { token })).status, 404);
@@ -136,7 +107,7 @@ describe("onboarding", () => {
     const id = await apply(email);
     const { auth } = await signInAs(service, staff);
     await post(`/v1/admin/applications/${id}/approve`, { reason: "tamam" }, auth);
-    const token = tokenIn((await message(email, "enrolment")).text);
+    const token = tokenIn(await message(email, "enrolment"));
     assert.equal((await post("/v1/enrolment", { token })).status, 200);
     service.clock.advance(7 * 24 * 3600 * 1000);
     assert.equal((await post("/v1/enrolment", { token })).status, 404);

@@ -23,7 +23,7 @@ import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
 import { startEmbeddedPostgres } from "./kernel/postgres/embedded.ts";
 import type { AccessTokens, Authenticator } from "./kernel/principal.ts";
-import { createSecrets, masterKeyFromFile } from "./kernel/secrets.ts";
+import { createSecrets, masterKeyFromFile, type Secrets } from "./kernel/secrets.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { createTransactions } from "./kernel/tx.ts";
 import { createSigningKeys, localMasterKey, openRootKey, settleMasterKeyFile } from "./keys/index.ts";
@@ -57,8 +57,9 @@ export interface Running {
   readonly metricsUrl: string;
   /** Where the first people's secrets are; null in profile `production`. */
   readonly firstRunFile: string | null;
-  /** Issues access tokens like the service itself; for tests and tools in this process. */
+  /** The service's own, for tests and tools in this process. */
   readonly tokens: AccessTokens;
+  readonly secrets: Secrets;
   /** Reads the certificate again. */
   reload(): Promise<void>;
   /** Settles when something that the service cannot do without has ended by itself. */
@@ -95,6 +96,7 @@ export async function start(options: StartOptions): Promise<Running> {
       metricsUrl,
       firstRunFile: face !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
       tokens: foundation.tokens,
+      secrets: foundation.secrets,
       reload: async () => face?.reload(),
       lost: lost.promise,
       stop: () => stack.disposeAsync(),

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
+import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
+import { startTestService } from "../../testing/running.ts";
+
+const service = await startTestService({ after }, { settings: noSignInLimits });
+const { demo, staff } = await readFirstRun(service.dataDir);
+const phone = "+905320000000";
+
+async function ask(email: string, password: string) {
+  return service.send("POST", "/auth/sms-otp/request", { json: { email, password } });
+}
+
+describe("POST /auth/sms-otp/request", () => {
+  test("the code signs in, once, with its own challenge only", async () => {
+    const asked = await ask(demo.email, demo.password);
+    assert.equal(asked.status, 202);
+    assert.equal(asked.json?.expires_in, 300);
+    const code = codeIn(await messageTo(service.dataDir, phone, "otp_code"));
+    const other = await ask(demo.email, "wrong password!");
+    const login = (otp_challenge_id: unknown) =>
+      service.send("POST", "/v1/auth/login", {
+        json: { email: demo.email, password: demo.password, totp_code: code, otp_challenge_id },
+      });
+    assert.equal((await login(other.json?.challenge_id)).status, 401);
+    assert.equal((await login(asked.json?.challenge_id)).status, 200);
+    assert.equal((await login(asked.json?.challenge_id)).status, 401);
+  });
+
+  test("202 whatever is true: a wrong password, an unknown address and staff get the same answer and no message", async () => {
+    const before = (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const answers = [
+      await ask(demo.email, "wrong password!"),
+      await ask("nobody@unknown.example", demo.password),
+      await ask(staff.email, staff.password),
+    ];
+    for (const answer of answers) {
+      assert.equal(answer.status, 202);
+      assert.deepEqual(Object.keys(answer.json ?? {}).sort(), ["challenge_id", "expires_in"]);
+    }
+    await ask(demo.email, demo.password);
+    await messageTo(service.dataDir, phone, "otp_code", before + 1);
+    assert.equal((await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 1);
+  });
+
+  test("a phone gets at most five an hour; nobody is told", async () => {
+    service.clock.advance(2 * 3600 * 1000);
+    const before = (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    for (let at = 0; at < 7; at++) assert.equal((await ask(demo.email, demo.password)).status, 202);
+    await messageTo(service.dataDir, phone, "otp_code", before + 5);
+    service.clock.advance(3600 * 1000);
+    await ask(demo.email, demo.password);
+    await messageTo(service.dataDir, phone, "otp_code", before + 6);
+    assert.equal((await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 6);
+  });
+
+  test("with an access token it makes a challenge that steps up, and does not sign in", async () => {
+    service.clock.advance(2 * 3600 * 1000);
+    const { auth } = await signInAs(service, demo);
+    const count = (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const asked = await service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth });
+    const code = codeIn(await messageTo(service.dataDir, phone, "otp_code", count + 1));
+    const challenge = { totp_code: code, otp_challenge_id: asked.json?.challenge_id };
+    const login = { email: demo.email, password: demo.password, ...challenge };
+    assert.equal((await service.send("POST", "/v1/auth/login", { json: login })).status, 401);
+    assert.equal((await service.send("POST", "/v1/auth/step-up", { json: challenge, headers: auth })).status, 200);
+  });
+
+  test("429: once a minute per e-mail and address", async (t) => {
+    const limited = await startTestService(t);
+    const json = { email: "a@b.example", password: "some password" };
+    assert.equal((await limited.send("POST", "/auth/sms-otp/request", { json })).status, 202);
+    const again = await limited.send("POST", "/v1/auth/sms-otp/request", { json });
+    assert.deepEqual([again.status, again.json?.policy, again.headers["retry-after"]], [429, "sms_minute", "60"]);
+    const other = { ...json, email: "c@d.example" };
+    assert.equal((await limited.send("POST", "/auth/sms-otp/request", { json: other })).status, 202);
+  });
+});

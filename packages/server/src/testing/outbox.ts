@@ -1,0 +1,46 @@
+/** Mails and SMS that a service under test has sent: files in its outbox. Messages leave by jobs, so they take a moment. */
+
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+export interface SentMessage {
+  readonly kind: "mail" | "sms";
+  readonly to: string;
+  readonly template: string;
+  readonly text: string;
+}
+
+/** Far beyond what a job takes on a busy machine. */
+const patienceMs = 60_000;
+const pollMs = 50;
+
+/** Everything that was sent so far, oldest first. */
+export async function outboxOf(dataDir: string): Promise<SentMessage[]> {
+  const folder = path.join(dataDir, "outbox");
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
+  const texts = await Promise.all(names.sort().map((name) => readFile(path.join(folder, name), "utf8")));
+  return texts.map((text) => JSON.parse(text) as SentMessage);
+}
+
+/** The newest message of a template to somebody, once `count` of them have been sent. */
+export async function messageTo(dataDir: string, to: string, template: string, count = 1): Promise<SentMessage> {
+  for (let waited = 0; waited < patienceMs; waited += pollMs) {
+    const found = (await outboxOf(dataDir)).filter((one) => one.to === to && one.template === template);
+    const newest = found.at(-1);
+    if (newest !== undefined && found.length >= count) return newest;
+    await delay(pollMs);
+  }
+  throw new Error(`no ${template} to ${to}`);
+}
+
+/** The secret of the link in a mail. */
+export function tokenIn({ text }: SentMessage): string {
+  return /#([a-z]{3}_[\w-]{43})/.exec(text)?.[1] ?? assert.fail(`no link in ${text}`);
+}
+
+/** The six digits of an SMS. */
+export function codeIn({ text }: SentMessage): string {
+  return /\d{6}/.exec(text)?.[0] ?? assert.fail(`no code in ${text}`);
+}

@@ -1,0 +1,69 @@
+/** `docs/ROLES.md`: what each role may do, made from the table and the endpoints that the service itself reads. */
+
+import {
+  type EndpointSpec,
+  needsApiPackage,
+  refusedWhileSuspended,
+} from "../packages/server/src/kernel/http/endpoint.ts";
+import {
+  type MemberRole,
+  memberRoles,
+  type OauthScope,
+  oauthScopes,
+  rolesByScope,
+} from "../packages/server/src/kernel/principal.ts";
+
+const inWords: Readonly<Record<MemberRole, string>> = {
+  owner: "everything, owners and the account's own settings included; the last one cannot be removed",
+  manager: "everything but what concerns owners and the account's own settings",
+  operator: "backs up and restores",
+  viewer: "looks",
+  auditor: "reads the audit log",
+};
+
+export function rolesPage(specs: readonly EndpointSpec[]): string {
+  const scopes = Object.keys(oauthScopes) as OauthScope[];
+  return [
+    "# Roles",
+    "",
+    "What members may do. This page is made from `packages/server/src/kernel/principal.ts` and the endpoints by",
+    "`npm run generate`; the service checks every request against the same table. Machine clients have scopes and no role.",
+    "Staff of the platform are no members: they use `/v1/admin` and nothing of an account.",
+    "",
+    ...memberRoles.map((role) => `- **${role}**: ${inWords[role]}`),
+    "",
+    "## By scope",
+    "",
+    `| scope | for | ${memberRoles.join(" | ")} |`,
+    `|---|---|${memberRoles.map(() => "---|").join("")}`,
+    ...scopes.map((scope) => `| \`${scope}\` | ${oauthScopes[scope]} | ${marks(rolesByScope[scope])} |`),
+    "",
+    "## By operation",
+    "",
+    "*code*: asks for a second factor shown within the last ten minutes. *API*: tokens of kind `api` need a package that",
+    "includes the API. *stopped*: refused while the account is suspended or closed. Operations about oneself are open to",
+    "every role, and to staff.",
+    "",
+    `| operation | scope | ${memberRoles.join(" | ")} | also |`,
+    `|---|---|${memberRoles.map(() => "---|").join("")}---|`,
+    ...specs.flatMap(operationRow).sort(),
+    "",
+  ].join("\n");
+}
+
+function operationRow(spec: EndpointSpec): readonly string[] {
+  const { access } = spec;
+  if (access.kind !== "account" && access.kind !== "person") return [];
+  const allowed = access.kind === "person" ? memberRoles : (access.roles ?? rolesByScope[access.scope]);
+  const also = [
+    spec.stepUp === true && "code",
+    needsApiPackage(spec) && "API",
+    refusedWhileSuspended(spec) && "stopped",
+    access.kind === "person" && "oneself",
+  ].filter((word) => word !== false);
+  return [`| \`${spec.id}\` | \`${access.scope}\` | ${marks(allowed)} | ${also.join(", ")} |`];
+}
+
+function marks(allowed: readonly MemberRole[]): string {
+  return memberRoles.map((role) => (allowed.includes(role) ? "✓" : "")).join(" | ");
+}

@@ -10,17 +10,7 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,6 +34,8 @@ const installLimitMs = 15 * 60_000;
 /** Soon enough to go unnoticed, rare enough to cost nothing. */
 const lockPollMs = 250;
 const parentPollMs = 250;
+/** Between making the lock and writing the holder's id into it. */
+const lockWriteMs = 2_000;
 
 await install();
 await handOver(process.argv.slice(2));
@@ -52,7 +44,10 @@ async function install() {
   const wanted = fingerprint();
   if (installed(wanted)) return;
   mkdirSync(path.dirname(lockFile), { recursive: true });
+  let told = false;
   while (!takeLock()) {
+    if (!told) console.error("emanet: another process is installing dependencies; waiting for it…");
+    told = true;
     await new Promise((resolve) => setTimeout(resolve, lockPollMs));
   }
   try {
@@ -76,13 +71,23 @@ function installed(wanted) {
 
 function takeLock() {
   try {
-    closeSync(openSync(lockFile, "wx"));
+    writeFileSync(lockFile, String(process.pid), { flag: "wx" });
     return true;
   } catch (error) {
     if (error.code !== "EEXIST") throw error;
     const age = Date.now() - (statSync(lockFile, { throwIfNoEntry: false })?.mtimeMs ?? 0);
-    if (age > installLimitMs) rmSync(lockFile, { force: true });
+    if (age > installLimitMs || (age > lockWriteMs && !lockHolderLives())) rmSync(lockFile, { force: true });
     return false;
+  }
+}
+
+/** A killed installation leaves its lock behind, with the id of a process that is gone. */
+function lockHolderLives() {
+  try {
+    process.kill(Number(readFileSync(lockFile, "utf8")), 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
   }
 }
 

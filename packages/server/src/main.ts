@@ -41,9 +41,10 @@ async function run(words: readonly string[]): Promise<void> {
   const [role = "all", ...rest] = words;
   if (!isRole(role) || rest.length > 0) return end(exitUsage, `unknown role; one of ${roles.join(", ")}\n\n${help}`);
   try {
-    const config = readConfig();
+    // First: a misspelt name is the likeliest reason for a setting that is missing.
     for (const name of unknownSettings())
       complain(`warning: ${name} is not a setting of the service; see docs/SETTINGS.md`);
+    const config = readConfig();
     const running = await start({ config, role });
     if (role === "migrate") {
       await running.stop();
@@ -77,7 +78,7 @@ function isRole(word: string): word is Role {
 function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {
   if (firstRunFile !== null) say(`first run ${firstRunFile}\n`);
   if (caFile !== null) say(`certificate authority ${caFile}\n`);
-  say(`metrics ${metricsUrl}\n`);
+  if (metricsUrl !== null) say(`metrics ${metricsUrl}\n`);
   say(url === null ? "ready\n" : `ready ${url}\n`);
 }
 

@@ -54,7 +54,8 @@ export interface Running {
   readonly url: string | null;
   /** The file that clients of the local certificate authority trust. */
   readonly caFile: string | null;
-  readonly metricsUrl: string;
+  /** Null in role `migrate`, which ends before anybody could ask. */
+  readonly metricsUrl: string | null;
   /** Where the first people's secrets are; null in profile `production`. */
   readonly firstRunFile: string | null;
   /** The service's own, for tests and tools in this process. */
@@ -74,17 +75,11 @@ export async function start(options: StartOptions): Promise<Running> {
   const lost = Promise.withResolvers<Error>();
   try {
     const foundation = await layFoundation(options, stack, lost.resolve);
-    const { config, log, place } = foundation;
+    const { config, place } = foundation;
     const isPlayground = config.profile !== "production" && options.role !== "migrate";
     const firstRun = isPlayground ? await prepareFirstRun(foundation) : null;
     if (options.role === "all" || options.role === "worker") await runJobs(foundation);
-    const metrics = await startMetricsListener({
-      listen: config.metricsListen,
-      registry: foundation.metrics.registry,
-      log,
-    });
-    stack.defer(() => metrics.close());
-    const metricsUrl = `${originOf("http", metrics.address.host, metrics.address.port)}/metrics`;
+    const metricsUrl = options.role === "migrate" ? null : await serveMetrics(foundation);
     const face = options.role === "all" || options.role === "api" ? await listen(foundation) : null;
     if (face !== null && firstRun !== null) {
       await writeFirstRunFile(foundation.folder, { baseUrl: place.boundUrl, caFile: face.caFile, firstRun });
@@ -115,6 +110,12 @@ export async function withFoundation<T>(options: StartOptions, work: (parts: Fou
   } finally {
     await stack.disposeAsync();
   }
+}
+
+async function serveMetrics({ config, metrics, log, onStop }: Foundation): Promise<string> {
+  const listener = await startMetricsListener({ listen: config.metricsListen, registry: metrics.registry, log });
+  onStop(() => listener.close());
+  return `${originOf("http", listener.address.host, listener.address.port)}/metrics`;
 }
 
 async function layFoundation(

@@ -6,8 +6,8 @@ import { closed, oneOf, type Static, Type, text, uuid } from "../kernel/http/sch
 export const applicationKinds = ["accounting_office", "company"] as const;
 export const applicationStates = ["submitted", "under_review", "approved", "rejected", "withdrawn"] as const;
 
-/** No control characters: names go into mails and lists. */
-const oneLine = "^[^\\u0000-\\u001f\\u007f]+$";
+/** Something to read, and no control characters or line breaks: names go into mails and lists. */
+const oneLine = "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+$";
 
 /** Line breaks and tabs are part of a note. */
 const manyLines = "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]+$";

@@ -13,6 +13,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { errorFields, type Log } from "./log.ts";
+import { StartError } from "./start-error.ts";
 
 export interface MetricsOptions {
   readonly version: string;
@@ -108,6 +109,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
+function bindError(error: NodeJS.ErrnoException, { host, port }: MetricsListenerOptions["listen"]): StartError {
+  return new StartError(
+    "address_unusable",
+    `The metrics cannot be served on ${host}:${port} (${error.code}). Set EMANET_METRICS_LISTEN to a free address of this machine.`,
+    { cause: error },
+  );
+}
+
 export interface MetricsListenerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly registry: Registry;
@@ -136,7 +145,7 @@ export async function startMetricsListener(options: MetricsListenerOptions): Pro
   server.maxConnections = connectionsMax;
   server.setTimeout(requestTimeoutMs);
   const bound = Promise.withResolvers<void>();
-  server.once("error", bound.reject);
+  server.once("error", (error: NodeJS.ErrnoException) => bound.reject(bindError(error, options.listen)));
   server.listen(options.listen.port, options.listen.host, bound.resolve);
   await bound.promise;
   const { address, port } = server.address() as AddressInfo;

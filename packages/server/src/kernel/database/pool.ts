@@ -90,6 +90,7 @@ export async function openPools(options: PoolOptions): Promise<Pools> {
   const close = once(() => closePools([app, owner], log));
   try {
     await checkVersion(owner);
+    await checkEncoding(owner);
   } catch (error) {
     await close();
     throw error;
@@ -175,6 +176,17 @@ async function checkVersion(owner: pg.Pool): Promise<void> {
       `EMANET_DATABASE_URL is a PostgreSQL ${major}; ${leastMajor} or newer is needed. Upgrade that server or use another.`,
     );
   }
+}
+
+/** Other encodings cannot hold every name that customers have. */
+async function checkEncoding(owner: pg.Pool): Promise<void> {
+  const { rows } = await owner.query<{ server_encoding: string }>("show server_encoding");
+  const encoding = rows[0]?.server_encoding;
+  if (encoding === "UTF8") return;
+  throw new StartError(
+    "database_version",
+    `The database of EMANET_DATABASE_URL has the encoding ${encoding}; UTF8 is needed. Make it anew with encoding 'UTF8'.`,
+  );
 }
 
 async function serverMajor(owner: pg.Pool): Promise<number> {

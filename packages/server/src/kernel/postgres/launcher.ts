@@ -5,6 +5,7 @@
  * | service runs as | launcher |
  * |---|---|
  * | a user, Linux | `setpriv --pdeathsig INT`: the kernel stops the server when the service dies, even by kill -9 |
+ * | a user without a name (containers) | the same in a user namespace in which it has one |
  * | a user, elsewhere | none; a server that outlives its service is ended by the next start (see orphan.ts) |
  * | root, Linux | a user namespace in which root is seen as an ordinary user; files keep belonging to root |
  * | root, where namespaces are forbidden or do not reach the folder | another user, with the right to read root's folders |
@@ -31,8 +32,11 @@ const nobody = { uid: 65_534, gid: 65_534 } as const;
 /** SIGINT is PostgreSQL's fast shutdown: it ends sessions, writes a checkpoint and leaves nothing to recover. */
 const dieWithParent = ["setpriv", "--pdeathsig", "INT"] as const;
 
-/** The inner id is arbitrary, only not 0: outside it is still root's. */
-const seenAsUser = ["unshare", "--user", "--map-user=1000", "--map-group=1000"] as const;
+/**
+ * The inner id is not 0, and has a name in every passwd: initdb asks for the name of whoever runs it. Outside it is still
+ * whoever runs the service.
+ */
+const seenAsUser = ["unshare", "--user", `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`] as const;
 
 export interface Launcher {
   readonly words: readonly string[];
@@ -71,7 +75,7 @@ export async function chooseLauncher(options: LauncherOptions): Promise<Launcher
 function candidates({ clusterOwner, tied }: LauncherOptions): readonly Launcher[] {
   if (process.platform !== "linux") return [];
   const tie = tied ? dieWithParent : ["setpriv"];
-  if (process.getuid?.() !== 0) return [{ words: tie }];
+  if (process.getuid?.() !== 0) return [{ words: tie }, { words: [...seenAsUser, ...tie] }];
   const owner = clusterOwner === null || clusterOwner.uid === 0 ? nobody : clusterOwner;
   const asOwner = {
     words: [...tie, `--reuid=${owner.uid}`, `--regid=${owner.gid}`, "--clear-groups", ...reachRootsFolders],
@@ -84,9 +88,12 @@ function candidates({ clusterOwner, tied }: LauncherOptions): readonly Launcher[
 /** The data folder and the folders above it may be closed to everybody but root. */
 const reachRootsFolders = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"] as const;
 
+/** Writes into the folder, has a name, and runs the program. */
+const probeScript = 'mkdir "$1" && id -un >/dev/null && exec "$2" --version';
+
 async function works(launcher: Launcher, { folder, postgres }: LauncherOptions): Promise<boolean> {
   const probe = path.join(folder, "postgres.probe");
-  const [command = "", ...words] = [...launcher.words, "sh", "-c", 'mkdir "$1" && exec "$2" --version', "sh"];
+  const [command = "", ...words] = [...launcher.words, "sh", "-c", probeScript, "sh"];
   try {
     await run(command, [...words, probe, postgres], { env: programEnvironment, timeout: probeTimeoutMs });
     return true;

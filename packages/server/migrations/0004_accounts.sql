@@ -121,6 +121,11 @@ create table emanet.oauth_client_secrets (
 
 create index oauth_client_secrets_client on emanet.oauth_client_secrets (client_id);
 
+-- The price list is nobody's and everybody reads it; it changes by a migration.
+alter table emanet.packages enable row level security;
+alter table emanet.packages force row level security;
+create policy price_list on emanet.packages for select using (true);
+
 alter table emanet.accounts enable row level security;
 alter table emanet.accounts force row level security;
 create policy tenancy on emanet.accounts using (emanet.in_scope(id));

@@ -61,5 +61,6 @@ describe("commands", () => {
     assert.equal((await service.send("POST", "/v1/enrolment/complete", { json })).status, 200);
     const { auth } = await signInAs(service, { email, password, totp_secret: secret });
     assert.equal((await service.send("GET", "/v1/admin/overview", { headers: auth })).status, 200);
+    await service.running.stop();
   });
 });

@@ -69,7 +69,18 @@ export const adminMemberSchema = closed(
   { title: "AdminMember" },
 );
 
-const json = Type.Record(Type.String({ maxLength: 64, pattern: "^[a-z_]+$" }), Type.Unknown(), { maxProperties: 50 });
+const facts = Type.Record(Type.String({ maxLength: 64, pattern: "^[a-z_]+$" }), Type.Unknown(), {
+  maxProperties: 50,
+  additionalProperties: false,
+  description: "Facts about the act, without personal data.",
+});
+
+const actor = closed({
+  kind: oneOf(["anonymous", "system", "member", "client", "staff"], "Who acted."),
+  id: Type.Optional(uuid("Which one.")),
+});
+
+const target = closed({ type: identifier("^[a-z_]+$", "What it is."), id: identifier("^[A-Za-z0-9_-]+$", "Its id.") });
 
 export const auditRecordSchema = closed(
   {
@@ -78,10 +89,10 @@ export const auditRecordSchema = closed(
     seq: Type.Integer({ format: "int64", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     occurred_at: timestamp("When."),
     action: identifier("^[a-z_.]+$", "What."),
-    actor: json,
-    targets: Type.Array(json, { maxItems: 100 }),
+    actor,
+    targets: Type.Array(target, { maxItems: 100 }),
     outcome: oneOf(["success", "failure"], "How it went."),
-    metadata: json,
+    metadata: facts,
   },
   { title: "AdminAuditRecord" },
 );

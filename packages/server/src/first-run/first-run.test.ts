@@ -27,6 +27,7 @@ describe("the first start", () => {
     assert.deepEqual(rest, before);
     assert.equal(renewed, again.url);
     for (const login of [file.staff, file.demo]) await signInAs(again, login);
+    await again.running.stop();
   });
 
   test("the demo account has the API and enforced limits, and its client every scope", async (t) => {

@@ -14,7 +14,7 @@ const shared = { tag: "admin", method: "GET", access: { kind: "staff" } } as con
 const counts = Type.Record(
   Type.String({ maxLength: 32, pattern: "^[a-z_]+$" }),
   Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  { maxProperties: 20 },
+  { maxProperties: 20, additionalProperties: false },
 );
 
 export const getOverview = endpoint(
@@ -80,8 +80,8 @@ function auditShape(row: AuditRow): Static<typeof auditRecordSchema> {
     seq: row.seq,
     occurred_at: row.occurred_at.toISOString(),
     action: row.action,
-    actor: row.actor as Record<string, unknown>,
-    targets: row.targets as Record<string, unknown>[],
+    actor: row.actor as Static<typeof auditRecordSchema>["actor"],
+    targets: row.targets as Static<typeof auditRecordSchema>["targets"],
     outcome: row.outcome,
     metadata: row.metadata as Record<string, unknown>,
   };

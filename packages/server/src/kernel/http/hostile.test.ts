@@ -48,7 +48,7 @@ async function assertUnharmed(): Promise<void> {
 }
 
 async function inFlight(): Promise<number> {
-  const text = await (await fetch(service.running.metricsUrl)).text();
+  const text = await (await fetch(service.running.metricsUrl ?? "")).text();
   return Number(/^emanet_http_requests_in_flight (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 

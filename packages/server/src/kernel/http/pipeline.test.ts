@@ -63,7 +63,7 @@ async function eventually(condition: () => Promise<boolean> | boolean, what: str
 }
 
 async function inFlight({ running } = service): Promise<number> {
-  const text = await (await fetch(running.metricsUrl)).text();
+  const text = await (await fetch(running.metricsUrl ?? "")).text();
   return Number(/^emanet_http_requests_in_flight (\d+)/m.exec(text)?.[1] ?? Number.NaN);
 }
 

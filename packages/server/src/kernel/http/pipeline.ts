@@ -27,6 +27,7 @@ import {
   takesIdempotencyKey,
 } from "./endpoint.ts";
 import { type Exchange, single, spendByContent } from "./exchange.ts";
+import { failAt, wantedFault } from "./faults.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
 
@@ -66,7 +67,10 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       checkAccess(spec, exchange.principal, kernel.clock.now());
       if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
       const call = await parse(exchange, request);
+      const fault = wantedFault(kernel, exchange, request.raw.headers);
+      failAt("before", fault);
       const reply = await serve({ kernel, endpoint, declared }, exchange, call, request);
+      failAt("after", fault);
       return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
     } catch (error) {
       return failed(kernel, exchange, error instanceof Problem ? declared(error) : error);

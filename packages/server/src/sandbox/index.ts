@@ -4,6 +4,7 @@
  * that clock, jobs included.
  */
 
+import { setTimeout } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { Clock } from "../kernel/clock.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
@@ -16,6 +17,9 @@ export interface SandboxClock {
   stop(): void;
 }
 
+/** Longer than any answer of a database that is well. */
+const syncPatienceMs = 500;
+
 /** A clock ahead of `base` by what the database says: read before every request, and twice a second for jobs. */
 export async function createSandboxClock(base: Clock, app: Pool, log: Log): Promise<SandboxClock> {
   let offsetMs = 0;
@@ -24,12 +28,15 @@ export async function createSandboxClock(base: Clock, app: Pool, log: Log): Prom
     offsetMs = rows[0]?.offset_ms ?? 0;
   };
   await sync();
-  const timer = setInterval(() => {
-    sync().catch((error: unknown) => log.warn("sandbox_clock_unread", errorFields(error)));
-  }, pollMs);
+  // A database that is gone or slow must not take along what works without it; the clock then stays as it was.
+  const trySync = async () => {
+    const read = sync().catch((error: unknown) => log.warn("sandbox_clock_unread", errorFields(error)));
+    await Promise.race([read, setTimeout(syncPatienceMs, undefined, { ref: false })]);
+  };
+  const timer = setInterval(() => void trySync(), pollMs);
   timer.unref();
   return {
-    clock: { now: () => new Date(base.now().getTime() + offsetMs), sync },
+    clock: { now: () => new Date(base.now().getTime() + offsetMs), sync: trySync },
     stop: () => clearInterval(timer),
   };
 }

@@ -42,7 +42,7 @@ test("in a browser /docs renders without an error or a foreign request, and try-
   const { page, misdeeds } = await openPage(browser, service.url);
   await page.goto(`${service.url}/docs`);
   await page.getByRole("heading", { name: "Emanet API" }).waitFor();
-  await page.locator(".opblock-summary-control", { hasText: "/applications" }).click();
+  await page.getByRole("button", { name: /^POST \/applications / }).click();
   await page.getByRole("button", { name: "Try it out" }).click();
   await page.getByRole("button", { name: "Execute" }).click();
   await page.locator(".live-responses-table .response-col_status", { hasText: "202" }).waitFor();

@@ -116,10 +116,11 @@ describe("the metrics listener", async () => {
     await other.close();
   });
 
-  test("a port in use rejects", async () => {
+  test("a port in use rejects, and the message says which setting to change", async () => {
     const taken = { host: "127.0.0.1", port: listener.address.port };
     await assert.rejects(startMetricsListener({ listen: taken, registry: metrics.registry, log: silentLog }), {
-      code: "EADDRINUSE",
+      code: "address_unusable",
+      message: /EMANET_METRICS_LISTEN/,
     });
   });
 

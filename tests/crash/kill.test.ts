@@ -118,7 +118,7 @@ async function inspect(folder: string, acknowledged: readonly Acknowledged[]) {
       missing: acknowledged.filter(({ id }) => !ids.has(id)),
       repeated: stored.length - new Set(stored.map((row) => row.email_key)).size,
       firstBad: firstBadRecord(chain),
-      unaudited: stored.length - chain.length,
+      unaudited: stored.length - chain.filter(({ action }) => action === "application.submitted").length,
     };
   } finally {
     await pools.close();

@@ -79,6 +79,8 @@ export function sandboxSettings(dataDir: string): Record<string, string> {
     EMANET_LISTEN: "127.0.0.1:0",
     EMANET_LIMIT_APPLICATIONS: "1000000/60",
     EMANET_LIMIT_ANONYMOUS: "1000000/60",
+    // Processes that share a database share its master key.
+    EMANET_MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
   };
 }
 

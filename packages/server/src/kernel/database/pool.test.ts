@@ -102,7 +102,8 @@ test("connections lost while idle or inside a transaction cost their query and n
 
 test("a query on a connection that is cut off fails, and the next one gets a new connection", async (t) => {
   const { app } = await opened(t, database.target);
-  const running = app.query("select pg_sleep(60)");
+  // Waited for from the start: it may fail before the server has said that it cut the connection.
+  const cutOff = assert.rejects(app.query("select pg_sleep(60)"), { code: "57P01" });
   const find = "select pid from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'";
   let found: pg.QueryResult<{ pid: number }> = await database.owner.query(find);
   while (found.rows.length === 0) {
@@ -110,7 +111,7 @@ test("a query on a connection that is cut off fails, and the next one gets a new
     found = await database.owner.query(find);
   }
   await database.owner.query("select pg_terminate_backend($1)", [found.rows[0]?.pid]);
-  await assert.rejects(running, { code: "57P01" });
+  await cutOff;
   assert.deepEqual((await app.query("select 1 as one")).rows, [{ one: 1 }]);
 });
 

@@ -26,6 +26,9 @@
  * 8. **Buffers.** Bytes that `get` returns belong to the caller. A `Uint8Array` body must not change until `put`
  *    settles; a chunk of a streamed body may be reused as soon as the next chunk is asked for.
  *
+ * What callers owe: a name is never also the folder of another (`a` and `a/b`). Servers that keep objects as plain files
+ * refuse the second one.
+ *
  * What no implementation promises: that a replaced object is read consistently by two calls. A reader that takes two
  * ranges of a name while it is replaced may get one of each. Names that are read in ranges are written once.
  */

@@ -1,0 +1,130 @@
+/**
+ * Opening a file store's folder: make it or recognise it, prove that it can keep the port's promises, sweep up.
+ *
+ * A folder is a store when it holds the layout mark. A folder with anything else in it is refused: `file:/home` is a
+ * typing mistake, not a store.
+ */
+
+import { link, lstat, mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
+import path from "node:path";
+import { ObjectStoreError } from "@emanet/engine/object-store";
+import { isMissing, systemCode } from "./file-errors.ts";
+import type { Folders } from "./file-folders.ts";
+import { layoutFile, layoutMark, temporaryFolder } from "./file-layout.ts";
+
+export interface RootOptions {
+  readonly root: string;
+  readonly create: boolean;
+  readonly folders: Folders;
+  readonly now: () => number;
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+/** A put copies from a spooled file in seconds; a temporary file untouched for a day has no writer any more. */
+const leftoverAgeMs = 24 * 60 * 60 * 1000;
+
+const temporaryName = /^[0-9a-f]{32}\.part$/;
+
+/** What a file system puts into its own root. */
+const notStrangers: ReadonlySet<string> = new Set([temporaryFolder, layoutFile, "lost+found"]);
+
+/** Throws `unsupported` when the folder is no store and may not become one, or when its file system has no links. */
+export async function prepareRoot(options: RootOptions): Promise<void> {
+  const mark = await readMark(options.root);
+  if (mark === null) await makeStore(options);
+  else if (mark !== layoutMark) throw refused(options.root, "has a layout that this version does not know");
+  await options.folders.ensure([temporaryFolder]);
+  await probeLinks(options);
+  await removeLeftovers(options);
+}
+
+/** A fresh path in the temporary folder. */
+export function temporaryPath(root: string, randomBytes: (count: number) => Uint8Array): string {
+  return path.join(root, temporaryFolder, `${Buffer.from(randomBytes(16)).toString("hex")}.part`);
+}
+
+async function readMark(root: string): Promise<string | null> {
+  try {
+    return await readFile(path.join(root, layoutFile), "utf8");
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+async function makeStore(options: RootOptions): Promise<void> {
+  const { root, folders } = options;
+  if (!options.create) throw refused(root, "is not a store; if it should be, is its disk mounted?");
+  const made = await mkdir(root, { recursive: true, mode: 0o700 });
+  if (made !== undefined) await syncMade(options, made);
+  const strangers = (await readdir(root)).filter((entry) => !notStrangers.has(entry));
+  if (strangers.length > 0) throw refused(root, "is not empty and not a store");
+  await folders.ensure([temporaryFolder]);
+  const file = temporaryPath(root, options.randomBytes);
+  await writeMark(file);
+  try {
+    // Two processes may open a new store at once; either's mark will do.
+    await link(file, path.join(root, layoutFile)).catch(ignore("EEXIST"));
+  } catch (cause) {
+    throw noLinks(root, cause);
+  } finally {
+    await unlink(file);
+  }
+  await folders.sync("");
+}
+
+/** Syncs the parents of all folders that `mkdir` has just made. */
+async function syncMade({ root, folders }: RootOptions, first: string): Promise<void> {
+  for (let folder = root; ; folder = path.dirname(folder)) {
+    await folders.sync(path.relative(root, path.dirname(folder)));
+    if (folder === first || folder === path.dirname(folder)) return;
+  }
+}
+
+async function writeMark(file: string): Promise<void> {
+  const handle = await open(file, "wx", 0o600);
+  try {
+    await handle.writeFile(layoutMark);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `ifAbsent` rests on hard links; FAT and some network file systems have none. Better to know now. */
+async function probeLinks({ root, randomBytes }: RootOptions): Promise<void> {
+  const probe = temporaryPath(root, randomBytes);
+  try {
+    await link(path.join(root, layoutFile), probe);
+  } catch (cause) {
+    throw systemCode(cause) === "EPERM" || systemCode(cause) === "ENOTSUP" ? noLinks(root, cause) : cause;
+  }
+  // The link has the mark's age, so another process that opens the store now may take it for a leftover.
+  await unlink(probe).catch(ignore("ENOENT"));
+}
+
+/** Removes what killed processes left: only files named like ours, only where nobody can still be writing. */
+async function removeLeftovers({ root, now }: RootOptions): Promise<void> {
+  const folder = path.join(root, temporaryFolder);
+  for (const entry of await readdir(folder)) {
+    if (!temporaryName.test(entry)) continue;
+    const file = path.join(folder, entry);
+    const stat = await lstat(file).catch(ignore("ENOENT"));
+    if (stat?.isFile() && now() - stat.mtimeMs > leftoverAgeMs) await unlink(file).catch(ignore("ENOENT"));
+  }
+}
+
+function ignore(code: string): (error: unknown) => undefined {
+  return (error) => {
+    if (systemCode(error) !== code) throw error;
+    return undefined;
+  };
+}
+
+function refused(root: string, why: string): ObjectStoreError {
+  return new ObjectStoreError("unsupported", `${root} ${why}`);
+}
+
+function noLinks(root: string, cause: unknown): ObjectStoreError {
+  return new ObjectStoreError("unsupported", `the file system of ${root} has no hard links`, { cause });
+}

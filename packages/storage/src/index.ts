@@ -1,0 +1,8 @@
+/**
+ * Implementations of the engine's object store port. `docs/STORAGE.md` says what each of them guarantees.
+ * Doubles and the conformance suite are behind `@emanet/storage/testing`, so that nothing in service loads them.
+ */
+
+export { FileStore, type FileStoreOptions, openFileStore } from "./file.ts";
+export type { SyncPolicy } from "./file-folders.ts";
+export { MemoryStore } from "./memory.ts";

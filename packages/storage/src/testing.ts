@@ -1,0 +1,4 @@
+/** For tests of object stores and of what uses them. */
+
+export { type ConformanceOptions, conformance, type Place } from "./conformance.ts";
+export { patternStream, rejectsWith, seededBytes } from "./conformance-bodies.ts";

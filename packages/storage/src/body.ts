@@ -10,9 +10,9 @@ import { maxObjectBytes, type ObjectBody, ObjectStoreError, type PutOptions } fr
  * announced size, `too_large`, or `aborted`. Whoever stores the chunks must not let anything be seen before this ends.
  */
 export async function* readBody(body: ObjectBody, options: PutOptions = {}): AsyncGenerator<Uint8Array, void> {
-  const { size, signal } = options;
-  const announced = body instanceof Uint8Array ? body.byteLength : size;
-  if (announced !== undefined) assertSize(announced, size);
+  const { signal } = options;
+  assertBody(body, options);
+  const announced = body instanceof Uint8Array ? body.byteLength : options.size;
   let seen = 0;
   for await (const chunk of body instanceof Uint8Array ? [body] : readStream(body, signal)) {
     seen += chunk.byteLength;
@@ -22,6 +22,17 @@ export async function* readBody(body: ObjectBody, options: PutOptions = {}): Asy
   }
   if (announced !== undefined && seen < announced) throw wrongSize(announced, "fewer");
   throwIfAborted(signal);
+}
+
+/** What can be said before a byte is read: throws `bad_body` or `too_large` for an impossible size. */
+export function assertBody(body: ObjectBody, { size }: PutOptions): void {
+  if (size !== undefined && (!Number.isSafeInteger(size) || size < 0)) {
+    throw new ObjectStoreError("bad_body", "the announced size is not a non-negative integer");
+  }
+  const announced = body instanceof Uint8Array ? body.byteLength : size;
+  if (announced === undefined) return;
+  if (size !== undefined && size !== announced) throw wrongSize(size, announced > size ? "more" : "fewer");
+  if (announced > maxObjectBytes) throw tooLarge();
 }
 
 /** The whole body in one fresh buffer that no caller holds. Only for objects that fit in memory. */
@@ -93,14 +104,6 @@ function whenAborted(signal: AbortSignal | undefined): { promise: Promise<never>
   const onAbort = () => signal !== undefined && reject(abortedError(signal));
   signal?.addEventListener("abort", onAbort, { once: true });
   return { promise, stop: () => signal?.removeEventListener("abort", onAbort) };
-}
-
-function assertSize(announced: number, size: number | undefined): void {
-  if (!Number.isSafeInteger(announced) || announced < 0) {
-    throw new ObjectStoreError("bad_body", "the announced size is not a non-negative integer");
-  }
-  if (size !== undefined && size !== announced) throw wrongSize(size, announced > size ? "more" : "fewer");
-  if (announced > maxObjectBytes) throw tooLarge();
 }
 
 function wrongSize(announced: number, than: "more" | "fewer"): ObjectStoreError {

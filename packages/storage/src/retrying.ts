@@ -1,0 +1,143 @@
+/**
+ * Repeats calls that failed for a reason that may pass, a bounded number of times, waiting longer each time.
+ *
+ * What makes this more than a loop: a failed call may have been done, its answer lost.
+ * - `get`, `stat`, `delete` and a replacing `put` are the same when done twice.
+ * - `list` goes on behind the last name it gave, so nobody sees a name twice.
+ * - an `ifAbsent` put that is told "exists" *after* an attempt of its own got lost compares what is there with what it
+ *   sent: the same bytes mean that it won. Two writers of the same bytes under the same name cannot be told apart this
+ *   way, so who uses `ifAbsent` to elect one of several writers puts something of its own into the object.
+ * - a body that can be read only once is tried only once.
+ */
+
+import { createHash } from "node:crypto";
+import {
+  type CallOptions,
+  type GetOptions,
+  isObjectStoreError,
+  type ListOptions,
+  type ObjectBody,
+  type ObjectEntry,
+  type ObjectStat,
+  type ObjectStore,
+  type PutOptions,
+} from "@emanet/engine/object-store";
+import { isReplayable, readBody, throwIfAborted } from "./body.ts";
+
+export interface RetryOptions {
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** Waits; may reject early when the signal fires. */
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
+  /** All attempts of one call, the first included (default 7). */
+  readonly attempts?: number | undefined;
+}
+
+/** With the delays below about ten seconds, half a minute at most: a server's restart, not its outage. */
+const defaultAttempts = 7;
+
+/** Where the waits start: a lost connection or a "slow down" is often over by then. */
+const firstDelayMs = 250;
+
+/** Beyond this a caller rather hears of it; it has longer-lived ways to try again. */
+const longestDelayMs = 10_000;
+
+/** How much of a stored object is held in memory while it is compared. */
+const compareStepBytes = 8 * 1024 * 1024;
+
+/** An object store over another one that fails now and then. */
+export class RetryingStore implements ObjectStore {
+  readonly #inner: ObjectStore;
+  readonly #options: RetryOptions;
+  readonly #attempts: number;
+
+  constructor(inner: ObjectStore, options: RetryOptions) {
+    this.#inner = inner;
+    this.#options = options;
+    this.#attempts = options.attempts ?? defaultAttempts;
+  }
+
+  async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {
+    if (!isReplayable(body)) return this.#inner.put(name, body, options);
+    let mayHaveHappened = false;
+    await this.#repeat(options.signal, async () => {
+      try {
+        await this.#inner.put(name, body, options);
+      } catch (error) {
+        const ours = mayHaveHappened && isObjectStoreError(error, "exists") && (await this.#holds(name, body, options));
+        mayHaveHappened ||= isObjectStoreError(error, "unavailable");
+        if (!ours) throw error;
+      }
+    });
+  }
+
+  async get(name: string, options: GetOptions = {}): Promise<Uint8Array> {
+    return this.#repeat(options.signal, () => this.#inner.get(name, options));
+  }
+
+  async stat(name: string, options: CallOptions = {}): Promise<ObjectStat | null> {
+    return this.#repeat(options.signal, () => this.#inner.stat(name, options));
+  }
+
+  async *list(prefix: string, options: ListOptions = {}): AsyncGenerator<ObjectEntry, void> {
+    let after = options.after;
+    for (let failures = 0; ; ) {
+      try {
+        for await (const entry of this.#inner.list(prefix, { ...options, after })) {
+          failures = 0;
+          after = entry.name;
+          yield entry;
+        }
+        return;
+      } catch (error) {
+        failures += 1;
+        await this.#waitOrThrow(error, failures, options.signal);
+      }
+    }
+  }
+
+  async delete(name: string, options: CallOptions = {}): Promise<void> {
+    return this.#repeat(options.signal, () => this.#inner.delete(name, options));
+  }
+
+  async #repeat<T>(signal: AbortSignal | undefined, attempt: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; ) {
+      try {
+        return await attempt();
+      } catch (error) {
+        failures += 1;
+        await this.#waitOrThrow(error, failures, signal);
+      }
+    }
+  }
+
+  async #waitOrThrow(error: unknown, failures: number, signal: AbortSignal | undefined): Promise<void> {
+    if (!isObjectStoreError(error) || !error.retryable || failures >= this.#attempts) throw error;
+    const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1));
+    // Half of it at random: clients that failed together must not come back together.
+    const delay = longest / 2 + (longest / 2) * this.#options.random();
+    try {
+      await this.#options.sleep(delay, signal);
+    } finally {
+      throwIfAborted(signal);
+    }
+  }
+
+  /** Whether the store holds exactly these bytes under this name. */
+  async #holds(name: string, body: ObjectBody, options: PutOptions): Promise<boolean> {
+    const sent = createHash("sha256");
+    let size = 0;
+    for await (const chunk of readBody(body, options)) {
+      sent.update(chunk);
+      size += chunk.byteLength;
+    }
+    const found = await this.stat(name, options);
+    if (found?.size !== size) return false;
+    const stored = createHash("sha256");
+    for (let offset = 0; offset < size; offset += compareStepBytes) {
+      const range = { offset, length: Math.min(compareStepBytes, size - offset) };
+      stored.update(await this.get(name, { range, signal: options.signal }));
+    }
+    return sent.digest().equals(stored.digest());
+  }
+}

@@ -1,0 +1,64 @@
+/** One line of settings, one store. A new backend is a file, a three-line conformance test, and a line here. */
+
+import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store";
+import { openFileStore } from "./file.ts";
+import type { SyncPolicy } from "./file-folders.ts";
+import { MemoryStore } from "./memory.ts";
+import { RetryingStore } from "./retrying.ts";
+import { openS3Store, type S3Credentials } from "./s3.ts";
+import { parseS3Url } from "./s3-url.ts";
+
+/** What stores need from outside: time, chance, and settings that do not belong into an address. */
+export interface StoreContext {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A number from 0 to below 1, for spreading retries. */
+  readonly random: () => number;
+  readonly randomBytes: (count: number) => Uint8Array;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
+  readonly s3Credentials?: S3Credentials | undefined;
+  /** Default `full`. */
+  readonly fileSync?: SyncPolicy | undefined;
+  /** Whether a folder that is no store yet may become one (default true). */
+  readonly create?: boolean | undefined;
+}
+
+export interface OpenedStore {
+  readonly store: ObjectStore;
+  /** Lets go of connections. The store is not used afterwards. */
+  close(): Promise<void>;
+}
+
+/** By the scheme of the address. */
+const backends: Readonly<Record<string, (address: string, context: StoreContext) => Promise<OpenedStore>>> = {
+  file: openFile,
+  s3: openS3,
+  memory: async () => ({ store: new MemoryStore(), close: async () => undefined }),
+};
+
+/**
+ * Opens the store that an address names: `file:/var/lib/emanet/objects`, `s3://bucket/prefix?endpoint=…&region=…`
+ * or `memory:`.
+ */
+export async function openStore(address: string, context: StoreContext): Promise<OpenedStore> {
+  const scheme = /^([a-z0-9]+):/.exec(address)?.[1] ?? "";
+  const open = Object.hasOwn(backends, scheme) ? backends[scheme] : undefined;
+  if (open === undefined) {
+    throw new ObjectStoreError("bad_name", `an address starts with one of ${Object.keys(backends).join(": ")}:`);
+  }
+  return open(address, context);
+}
+
+async function openFile(address: string, context: StoreContext): Promise<OpenedStore> {
+  // `file:///x` and `file:/x` are the same; a relative path is taken as it is, from the working folder.
+  const root = address.slice("file:".length).replace(/^\/\/(?=\/)/, "");
+  if (root === "" || root.includes("\0")) throw new ObjectStoreError("bad_name", "file: needs a path");
+  const { now, randomBytes, fileSync: sync, create } = context;
+  return { store: await openFileStore({ root, now, randomBytes, sync, create }), close: async () => undefined };
+}
+
+async function openS3(address: string, context: StoreContext): Promise<OpenedStore> {
+  const { now, s3Credentials: credentials } = context;
+  const store = await openS3Store({ location: parseS3Url(address), credentials, now });
+  return { store: new RetryingStore(store, context), close: () => store.close() };
+}

@@ -33,7 +33,7 @@ export interface RetryOptions {
   readonly attempts?: number | undefined;
 }
 
-/** With the delays below about ten seconds, half a minute at most: a server's restart, not its outage. */
+/** With the delays below 8 to 16 seconds of waiting in all: a server's restart, not its outage. */
 const defaultAttempts = 7;
 
 /** Where the waits start: a lost connection or a "slow down" is often over by then. */

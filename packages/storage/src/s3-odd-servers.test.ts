@@ -141,6 +141,17 @@ for (const [status, code, expected] of [
   });
 }
 
+test("a call is one request: a repeated conditional put would be told that its own object is in the way", async (t) => {
+  let requests = 0;
+  const store = await openOn(t, (request) => {
+    if (request.method !== "PUT" || request.url?.includes(".emanet-probe")) return undefined;
+    requests += 1;
+    return { status: 503 };
+  });
+  await rejectsWith("unavailable", store.put("a", Uint8Array.of(1), { ifAbsent: true }));
+  assert.equal(requests, 1);
+});
+
 async function firstNames(store: S3Store): Promise<void> {
   for await (const _ of store.list(""));
 }

@@ -1,0 +1,131 @@
+/**
+ * A backup from end to end: walks a source, reuses what the cache knows, has the rest cut and stored, builds the tree in
+ * walk order and completes the snapshot.
+ *
+ * The walk runs ahead of the workers by a bounded queue; the tree is built from the queue's head. Because directories
+ * are left before their parents go on, one stack of open directories is all the tree ever holds.
+ */
+
+import { Bitmap } from "../bitmap.ts";
+import { hex } from "../bytes.ts";
+import type { EngineContext } from "../context.ts";
+import type { Retention, SnapshotRow, UploadStart } from "../index/port.ts";
+import { IndexError } from "../index/port.ts";
+import type { OpenSession } from "../keys/session.ts";
+import { startSession } from "../keys/session.ts";
+import type { Signer } from "../keys/signing.ts";
+import type { WriterKeys } from "../keys/vault-keys.ts";
+import type { BackupWarning } from "../manifest.ts";
+import { draftManifest, noRetention } from "../manifest.ts";
+import type { FileCache } from "./cache.ts";
+import type { CutPool } from "./cut-pool.ts";
+import { FileLine } from "./file-line.ts";
+import type { BackupSource } from "./source.ts";
+import type { UploadTarget } from "./target.ts";
+import { TreeLine } from "./tree-line.ts";
+import type { UploadSettings } from "./upload.ts";
+import { defaultUploadSettings, Upload } from "./upload.ts";
+
+export interface BackupProgress {
+  readonly files: number;
+  readonly bytes: number;
+  readonly storedBytes: number;
+}
+
+export interface BackupOptions {
+  readonly ctx: EngineContext;
+  readonly keys: WriterKeys;
+  readonly signer: Signer;
+  readonly target: UploadTarget;
+  readonly pool: CutPool;
+  readonly source: BackupSource;
+  /** The source's name: gives snapshots their lineage. */
+  readonly sourceName: string;
+  readonly owner: string;
+  readonly cache?: FileCache | undefined;
+  readonly retention?: Retention | undefined;
+  readonly settings?: Partial<UploadSettings> | undefined;
+  readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
+}
+
+export interface BackupResult {
+  readonly snapshot: SnapshotRow;
+  readonly warnings: readonly BackupWarning[];
+  /** Files whose content came from the cache. */
+  readonly unchanged: number;
+}
+
+/** Makes a snapshot of the source. Rejects without one when anything but a single file fails. */
+export async function runBackup(options: BackupOptions): Promise<BackupResult> {
+  const { ctx, target, cache } = options;
+  const startedAt = ctx.now();
+  const { start, usable } = await begin(target, cache ?? null);
+  const session = startSession(ctx, options.keys, options.signer, start.session);
+  const upload = new Upload({ ...options, session, settings: { ...defaultUploadSettings, ...options.settings } });
+  try {
+    const result = await store(options, session, upload, start, usable, startedAt);
+    cache?.commit(result.snapshot.id, start.generation);
+    return result;
+  } catch (error) {
+    cache?.rollback();
+    await target.abandon().catch(() => {
+      // The first error is the one to report; an upload that cannot be ended ends with its lease.
+    });
+    throw error;
+  } finally {
+    upload.close();
+  }
+}
+
+async function begin(target: UploadTarget, cache: FileCache | null): Promise<{ start: UploadStart; usable: boolean }> {
+  const base = cache?.base ?? null;
+  try {
+    const start = await target.begin(base);
+    return { start, usable: cache?.begin(base, start.generation) ?? false };
+  } catch (error) {
+    if (base === null || !(error instanceof IndexError) || error.code !== "unknown_snapshot") throw error;
+    const start = await target.begin(null);
+    return { start, usable: cache?.begin(null, start.generation) ?? false };
+  }
+}
+
+async function store(
+  options: BackupOptions,
+  session: OpenSession,
+  upload: Upload,
+  start: UploadStart,
+  usable: boolean,
+  startedAt: number,
+): Promise<BackupResult> {
+  const { ctx, signer, source, sourceName, target } = options;
+  const reach = new Bitmap();
+  const tree = new TreeLine(upload, reach, options.cache ?? null, ctx);
+  const files = new FileLine(upload, tree, usable ? new Set(start.damaged) : null);
+  const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
+  for await (const event of source.walk()) {
+    await files.take(event);
+    report();
+  }
+  const root = await files.finish();
+  await upload.finish();
+  report();
+  const row: SnapshotRow = {
+    id: hex(ctx.random(16)),
+    source: sourceName,
+    session: session.header.session,
+    startedAt,
+    completedAt: ctx.now(),
+    rootOrdinal: root.ordinal,
+    rootId: root.id,
+    size: tree.bytes,
+    files: tree.files,
+    warnings: tree.warnings.length + tree.moreWarnings,
+    storedBytes: upload.storedBytes,
+    status: "completed",
+    retention: options.retention ?? noRetention,
+    reach: reach.encode(),
+  };
+  const manifest = draftManifest(session, signer, row, tree.warnings);
+  await target.complete({ manifest, row });
+  return { snapshot: row, warnings: tree.warnings, unchanged: files.unchanged };
+}

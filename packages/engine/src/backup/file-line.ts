@@ -1,0 +1,179 @@
+/**
+ * The front of the pipeline: takes the walk's events, asks the cache, bundles and stripes what must be read, and puts
+ * everything into the tree line in walk order.
+ */
+
+import { closeSync, openSync, readSync } from "node:fs";
+import { asBuffer } from "../bytes.ts";
+import type { PageShape } from "../cutter/page-files.ts";
+import { probeBytes, recognisePages } from "../cutter/page-files.ts";
+import { fileHash } from "../hash.ts";
+import type { FileContent, Reference, SegmentReference } from "../trees/entry.ts";
+import type { CachedFile } from "./cache.ts";
+import { isUnchanged } from "./cache.ts";
+import type { CutResult } from "./job-board.ts";
+import { bundledBelow, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./planner.ts";
+import type { SourceEvent } from "./source.ts";
+import type { StoredContent, TreeLine } from "./tree-line.ts";
+import type { Upload } from "./upload.ts";
+
+type FileEvent = SourceEvent & { readonly type: "file" };
+
+interface BundledFile {
+  readonly event: FileEvent;
+  readonly hint: number;
+  readonly resolve: (content: StoredContent) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class FileLine {
+  readonly #upload: Upload;
+  readonly #tree: TreeLine;
+  /** Ordinals whose cached knowledge is void; null when nothing cached may be used. */
+  readonly #damaged: ReadonlySet<number> | null;
+  readonly #probe = Buffer.allocUnsafe(probeBytes);
+  #bundle: BundledFile[] = [];
+  #bundleBytes = 0;
+  unchanged = 0;
+
+  constructor(upload: Upload, tree: TreeLine, damaged: ReadonlySet<number> | null) {
+    this.#upload = upload;
+    this.#tree = tree;
+    this.#damaged = damaged;
+  }
+
+  async take(event: SourceEvent): Promise<void> {
+    // A full queue waits for its head, which may wait for a bundle that is still being collected.
+    if (this.#tree.isFull) {
+      await this.#sendBundle();
+      await this.#tree.room();
+    }
+    if (event.type !== "file") return this.#tree.add(event);
+    const remembered = this.#tree.remembered(event);
+    if (remembered !== null && this.#usable(remembered, event)) {
+      this.unchanged++;
+      const { content, hash, size } = remembered.entry;
+      return this.#tree.addFile(
+        event,
+        Promise.resolve({ content, hash, size, ordinals: remembered.ordinals, error: null, changed: false }),
+      );
+    }
+    if (event.size === 0) return this.#tree.addFile(event, Promise.resolve(emptyContent));
+    if (event.size < bundledBelow) return this.#bundleUp(event, remembered);
+    const { content } = await this.#stripes(event, remembered);
+    return this.#tree.addFile(event, content);
+  }
+
+  async finish(): Promise<Reference> {
+    await this.#sendBundle();
+    return this.#tree.finish();
+  }
+
+  #usable(remembered: CachedFile, event: FileEvent): boolean {
+    const damaged = this.#damaged;
+    if (damaged === null || !isUnchanged(remembered, event.size, event.facts, event.marks)) return false;
+    return !remembered.ordinals.some((ordinal) => damaged.has(ordinal));
+  }
+
+  async #bundleUp(event: FileEvent, remembered: CachedFile | null): Promise<void> {
+    if (bundleIsFull(this.#bundleBytes, this.#bundle.length, event.size)) await this.#sendBundle();
+    const content = new Promise<StoredContent>((resolve, reject) => {
+      const old = remembered?.entry.content;
+      this.#bundle.push({ event, hint: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
+    });
+    content.catch(() => {});
+    this.#bundleBytes += event.size;
+    await this.#tree.addFile(event, content);
+    if (bundleEndsAfter(this.#bundleBytes, event.facts.name, event.size)) await this.#sendBundle();
+  }
+
+  async #sendBundle(): Promise<void> {
+    const bundle = this.#bundle;
+    if (bundle.length === 0) return;
+    this.#bundle = [];
+    this.#bundleBytes = 0;
+    const hints = [...new Set(bundle.map(({ hint }) => hint).filter((hint) => hint !== 0))];
+    const files = bundle.map(({ event }) => ({ ...event.content, length: event.size }));
+    const { done } = await this.#upload.cut({ kind: "bundle", files, hintsAt: () => hints });
+    done.then(
+      (result) => settleBundle(bundle, result),
+      (error: unknown) => {
+        for (const { reject } of bundle) reject(error);
+      },
+    );
+  }
+
+  /** Starts a large file's stripes; gives the promise of its content once all of them are with workers. */
+  async #stripes(
+    event: FileEvent,
+    remembered: CachedFile | null,
+  ): Promise<{ readonly content: Promise<StoredContent> }> {
+    const old = remembered?.entry.content;
+    const before = old?.kind === "segments" ? old.segments : [];
+    const shape = this.#shapeOf(event);
+    const cuts: Promise<CutResult>[] = [];
+    for (const { offset, length } of stripesOf(event.size)) {
+      const file = { path: event.content.path, offset: event.content.offset + offset, length };
+      const hintsAt = (at: number, bytes: number) => overlapping(before, offset + at, bytes);
+      const { done } = await this.#upload.cut({ kind: "stripe", file, shape, hintsAt });
+      cuts.push(done);
+    }
+    return { content: Promise.all(cuts).then((results) => this.#joinStripes(results)) };
+  }
+
+  async #joinStripes(results: readonly CutResult[]): Promise<StoredContent> {
+    const failed = results.find(({ outcome }) => outcome?.error !== null);
+    if (failed !== undefined) return { ...emptyContent, error: failed.outcome?.error ?? "unreadable" };
+    const segments: SegmentReference[] = results.flatMap((result) => result.segments);
+    const size = segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    const hash = fileHash(
+      size,
+      segments.map(({ id }) => id),
+    );
+    const { content, nodes } = await this.#tree.listOf(segments);
+    const changed = results.some(({ outcome }) => outcome?.changed === true);
+    const ordinals = [...new Set(segments.map(({ ordinal }) => ordinal)), ...nodes];
+    return { content, hash, size, ordinals, error: null, changed };
+  }
+
+  #shapeOf(event: FileEvent): PageShape | null {
+    try {
+      const fd = openSync(asBuffer(event.content.path), "r");
+      try {
+        const count = readSync(fd, this.#probe, 0, Math.min(probeBytes, event.size), event.content.offset);
+        return recognisePages(this.#probe.subarray(0, count), event.size);
+      } finally {
+        closeSync(fd);
+      }
+    } catch {
+      // Unreadable: the worker will meet the same error and report it with the file.
+      return null;
+    }
+  }
+}
+
+const emptyContent: StoredContent = {
+  content: { kind: "empty" },
+  hash: fileHash(0, []),
+  size: 0,
+  ordinals: [],
+  error: null,
+  changed: false,
+};
+
+function settleBundle(bundle: readonly BundledFile[], result: CutResult): void {
+  const [segment] = result.segments;
+  for (const [i, { resolve, reject }] of bundle.entries()) {
+    const part = result.parts[i];
+    if (part === undefined) {
+      reject(new Error("a bundle came back with fewer files"));
+      continue;
+    }
+    const { first, blocks, hash, bytes, error, changed } = part;
+    const none = blocks === 0 || segment === undefined;
+    const content: FileContent = none
+      ? { kind: "empty" }
+      : { kind: "part", segment: { ordinal: segment.ordinal, id: segment.id }, first, count: blocks };
+    resolve({ content, hash, size: bytes, ordinals: none ? [] : [segment.ordinal], error, changed });
+  }
+}

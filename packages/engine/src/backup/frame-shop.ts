@@ -1,0 +1,92 @@
+/**
+ * Builds data frames in a worker: appends blocks in slot order and seals full frames. A frame's plain bytes are its
+ * blocks back to back, then the directory, then the directory's length (u32): a block's place is the sum of the lengths
+ * before it.
+ */
+
+import { ByteWriter } from "../bytes.ts";
+import type { FrameDirectory } from "../frames/directory.ts";
+import { writeDirectory } from "../frames/directory.ts";
+import { frameNumber, looksCompressible, sealFrame } from "../frames/frame.ts";
+import { blockIdLength } from "../hash.ts";
+import type { FrameClass, TakeOp, WorkerSession } from "./protocol.ts";
+
+/** A portion's bytes, as its worker keeps them until they are taken. */
+export interface HeldBlocks {
+  readonly bytes: Uint8Array;
+  readonly starts: Uint32Array;
+  readonly lengths: Uint32Array;
+  readonly ids: Uint8Array;
+}
+
+interface OpenFrame {
+  readonly n: number;
+  readonly plain: ByteWriter;
+  readonly lengths: number[];
+  readonly ids: ByteWriter;
+}
+
+export class FrameShop {
+  readonly #session: WorkerSession;
+  readonly #sealed: (n: number, bytes: Uint8Array) => void;
+  readonly #open = new Map<FrameClass, OpenFrame>();
+  readonly #spare: ByteWriter[] = [];
+  #counter = 0;
+
+  constructor(session: WorkerSession, sealed: (n: number, bytes: Uint8Array) => void) {
+    this.#session = session;
+    this.#sealed = sealed;
+  }
+
+  take(op: TakeOp, held: HeldBlocks): void {
+    const frame = this.#frame(op.frameClass, op.n);
+    for (const block of op.blocks) {
+      const start = held.starts[block] ?? 0;
+      const length = held.lengths[block] ?? 0;
+      frame.plain.raw(held.bytes.subarray(start, start + length));
+      frame.ids.raw(held.ids.subarray(block * blockIdLength, (block + 1) * blockIdLength));
+      frame.lengths.push(length);
+    }
+    if (op.seal) this.#seal(op.frameClass, frame);
+  }
+
+  #frame(frameClass: FrameClass, n: number): OpenFrame {
+    const known = this.#open.get(frameClass);
+    if (known !== undefined) {
+      if (known.n !== n) throw new Error("frames of one class are filled one after the other");
+      return known;
+    }
+    const frame = { n, plain: this.#spare.pop() ?? new ByteWriter(256 * 1024), lengths: [], ids: new ByteWriter(4096) };
+    this.#open.set(frameClass, frame);
+    return frame;
+  }
+
+  #seal(frameClass: FrameClass, frame: OpenFrame): void {
+    this.#open.delete(frameClass);
+    const plain = frame.plain;
+    const dense = frameClass === "dense" || !looksCompressible(plain.view());
+    appendDirectory(plain, { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) });
+    const { session, worker, key, binding } = this.#session;
+    const seal = {
+      kind: "data",
+      frame: frameNumber(session, frame.n),
+      generation: 0,
+      session,
+      worker,
+      counter: this.#counter++,
+      key,
+      binding,
+    } as const;
+    const bytes = sealFrame(seal, plain.view(), dense);
+    plain.reset();
+    this.#spare.push(plain);
+    this.#sealed(frame.n, bytes);
+  }
+}
+
+/** Ends a data frame's plain bytes with the directory of the blocks that they start with. */
+export function appendDirectory(plain: ByteWriter, directory: FrameDirectory): void {
+  const before = plain.length;
+  writeDirectory(plain, directory);
+  plain.u32(plain.length - before);
+}

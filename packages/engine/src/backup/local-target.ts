@@ -1,0 +1,95 @@
+/**
+ * The target of a backup in the same process as the index and the object store: local repositories, tools, and the
+ * service's own pipeline. Renews the upload's lease while it is used.
+ */
+
+import type { UploadStart, UploadUnit } from "../index/port.ts";
+import type { Signer } from "../keys/signing.ts";
+import type { SnapshotDraft } from "../manifest.ts";
+import { countersign } from "../manifest.ts";
+import type { VaultAccess } from "../vault.ts";
+import { Matcher } from "./matcher.ts";
+import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
+
+/** How long an upload may be silent. A crashed backup's pins go after this. */
+export const uploadLeaseMs = 60 * 60_000;
+
+export interface LocalTargetOptions {
+  readonly access: VaultAccess;
+  readonly upload: string;
+  readonly owner: string;
+  /** Whoever countersigns manifests. */
+  readonly authority: Signer;
+}
+
+export class LocalTarget implements UploadTarget {
+  readonly #options: LocalTargetOptions;
+  readonly #matcher: Matcher;
+  #leaseUntil = 0;
+
+  constructor(options: LocalTargetOptions) {
+    this.#options = options;
+    this.#matcher = new Matcher({ index: options.access.index, upload: options.upload, owner: options.owner });
+  }
+
+  async begin(base: string | null): Promise<UploadStart> {
+    const { access, upload, owner } = this.#options;
+    await access.index.expireUploads(access.ctx.now());
+    this.#leaseUntil = access.ctx.now() + uploadLeaseMs;
+    return access.index.beginUpload({ upload, owner, leaseUntil: this.#leaseUntil, base });
+  }
+
+  reserveOrdinals(count: number): Promise<number> {
+    return this.#options.access.index.reserveOrdinals(count);
+  }
+
+  async acquire(ids: readonly Uint8Array[]): Promise<readonly (number | null)[]> {
+    const { access, upload } = this.#options;
+    await this.#renew();
+    const items = await access.index.acquire(upload, ids);
+    return items.map((item) => item?.ordinal ?? null);
+  }
+
+  async match(queries: readonly SegmentQuery[]): Promise<readonly SegmentMatch[]> {
+    const matches: SegmentMatch[] = [];
+    for (const query of queries) matches.push(await this.#matcher.match(query));
+    return matches;
+  }
+
+  remember(ordinal: number, relative: number): void {
+    this.#matcher.remember(ordinal, relative);
+  }
+
+  async putPack(name: string, chunks: readonly Uint8Array[], size: number): Promise<void> {
+    const { store, names } = this.#options.access;
+    await store.put(names.pack(name), () => piecesOf(chunks), { size });
+  }
+
+  async register(unit: UploadUnit): Promise<void> {
+    const { access, upload } = this.#options;
+    await this.#renew();
+    await access.index.addUnit(upload, access.ctx.now(), unit);
+  }
+
+  async complete({ manifest, row }: SnapshotDraft): Promise<void> {
+    const { access, upload, authority } = this.#options;
+    await access.store.put(access.names.manifest(row.id), countersign(authority, manifest));
+    await access.index.commit(upload, access.ctx.now(), row);
+  }
+
+  async abandon(): Promise<void> {
+    await this.#options.access.index.endUpload(this.#options.upload);
+  }
+
+  async #renew(): Promise<void> {
+    const { access, upload } = this.#options;
+    const now = access.ctx.now();
+    if (this.#leaseUntil - now > uploadLeaseMs / 2) return;
+    this.#leaseUntil = now + uploadLeaseMs;
+    await access.index.renewUpload(upload, now, this.#leaseUntil);
+  }
+}
+
+async function* piecesOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}

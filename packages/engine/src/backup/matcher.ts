@@ -1,0 +1,136 @@
+/**
+ * Finds stored blocks for new segments without an index of blocks (sparse indexing, Lillibridge et al., FAST 2009).
+ *
+ * A segment's *relatives* are looked for, in this order: what stood at its place in the previous version, what shares
+ * one of its hooks (its smallest block ids), and what follows the relative of the segment before it. The directories of
+ * a relative's frames go into the block table; every block is then looked up there. A frame's whole directory goes in,
+ * not only the relative's own slots, so neighbours are found as well.
+ */
+
+import { decodeDirectory } from "../frames/directory.ts";
+import { blockIdLength } from "../hash.ts";
+import type { Item, VaultIndex } from "../index/port.ts";
+import { decodeRecipe, framesOf } from "../recipes.ts";
+import { BlockTable } from "./block-table.ts";
+import type { SegmentMatch, SegmentQuery } from "./target.ts";
+
+/** Frames of one relative whose directories are loaded: a segment spread wider is due for relaying. */
+const maxFramesPerRelative = 24;
+
+/** Relatives tried per segment; more find next to nothing. */
+const maxRelatives = 6;
+
+/** Remembered relatives and pinned frames; beyond this they are simply asked for again. */
+const maxRemembered = 1 << 16;
+
+export interface MatcherScope {
+  readonly index: VaultIndex;
+  readonly upload: string;
+  readonly owner: string;
+}
+
+export class Matcher {
+  readonly #scope: MatcherScope;
+  readonly #table: BlockTable;
+  readonly #relativeOf = new Map<number, number>();
+  #loaded = new Set<number>();
+  #loadedBefore = new Set<number>();
+  #pinned = new Set<number>();
+  #refused = new Set<number>();
+
+  constructor(scope: MatcherScope, tableCapacity?: number) {
+    this.#scope = scope;
+    this.#table = new BlockTable(tableCapacity, () => {
+      this.#loadedBefore = this.#loaded;
+      this.#loaded = new Set();
+    });
+  }
+
+  async match(query: SegmentQuery): Promise<SegmentMatch> {
+    const relatives = await this.#relatives(query);
+    for (const relative of relatives) await this.#load(relative);
+    const count = query.ids.length / blockIdLength;
+    const frames = new Float64Array(count);
+    const slots = new Uint32Array(count);
+    const place = { frame: 0, slot: 0 };
+    const used = new Set<number>();
+    for (let i = 0; i < count; i++) {
+      if (!this.#table.find(query.ids, i, place) || this.#refused.has(place.frame)) continue;
+      frames[i] = place.frame;
+      slots[i] = place.slot;
+      used.add(place.frame);
+    }
+    await this.#pin(used);
+    for (let i = 0; i < count; i++) if (this.#refused.has(frames[i] ?? 0)) frames[i] = 0;
+    return { frames, slots, relative: relatives[0]?.ordinal ?? 0 };
+  }
+
+  /** Remembers a new segment's relative: the segment after it will look at what follows there. */
+  remember(ordinal: number, relative: number): void {
+    if (relative === 0) return;
+    if (this.#relativeOf.size >= maxRemembered) this.#relativeOf.clear();
+    this.#relativeOf.set(ordinal, relative);
+  }
+
+  async #relatives(query: SegmentQuery): Promise<Item[]> {
+    const { index, owner } = this.#scope;
+    const wanted = new Set<number>(query.hints);
+    for (const ordinal of await index.findHooks(query.hooks)) if (ordinal !== null) wanted.add(ordinal);
+    const before = this.#relativeOf.get(query.previous) ?? query.previous;
+    if (before !== 0) {
+      const [item] = await index.itemsByOrdinal([before]);
+      if (item !== null && item !== undefined && item.next !== 0) wanted.add(item.next);
+    }
+    const items = await index.itemsByOrdinal([...wanted].slice(0, maxRelatives));
+    return items.filter(
+      (item): item is Item => item !== null && item.kind === "segment" && (item.verified || item.owner === owner),
+    );
+  }
+
+  async #load(relative: Item): Promise<void> {
+    const missing = framesOf(decodeRecipe(relative.recipe))
+      .filter((frame) => !this.#loaded.has(frame) && !this.#loadedBefore.has(frame))
+      .slice(0, maxFramesPerRelative);
+    if (missing.length === 0) return;
+    for (const row of await this.#scope.index.frames(missing)) {
+      if (row === null || row.kind !== "data") continue;
+      this.#loaded.add(row.frame);
+      if (row.damaged) continue;
+      const directory = decodeDirectory(row.directory);
+      for (const [slot, length] of directory.lengths.entries()) {
+        if (length > 0) this.#table.set(directory.ids, slot, row.frame, slot);
+      }
+    }
+  }
+
+  async #pin(frames: ReadonlySet<number>): Promise<void> {
+    const asked = [...frames].filter((frame) => !this.#pinned.has(frame));
+    if (asked.length === 0) return;
+    if (this.#pinned.size > maxRemembered) this.#pinned = new Set();
+    const answers = await this.#scope.index.acquireFrames(this.#scope.upload, asked);
+    for (const [i, frame] of asked.entries()) (answers[i] === true ? this.#pinned : this.#refused).add(frame);
+  }
+}
+
+/** The two smallest ids of a list of blocks, as hooks. Zero blocks are everywhere and say nothing. */
+export function hooksOf(ids: Uint8Array, zeros: Uint8Array, first: number, count: number): bigint[] {
+  const view = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
+  let least = -1;
+  let second = -1;
+  let leastKey = Number.POSITIVE_INFINITY;
+  let secondKey = Number.POSITIVE_INFINITY;
+  for (let i = first; i < first + count; i++) {
+    if (zeros[i] === 1) continue;
+    const key = view.readUIntBE(i * blockIdLength, 6);
+    if (key < leastKey) {
+      second = least;
+      secondKey = leastKey;
+      least = i;
+      leastKey = key;
+    } else if (key < secondKey && key !== leastKey) {
+      second = i;
+      secondKey = key;
+    }
+  }
+  return [least, second].filter((i) => i >= 0).map((i) => view.readBigInt64LE(i * blockIdLength));
+}

@@ -1,0 +1,84 @@
+/**
+ * Collects metadata items into metadata frames and seals them. Nodes and records are kept apart: browsing reads nodes
+ * only, rebuild reads everything. Sealed in the pipeline's own thread, as worker 0: metadata is a thousandth of the data.
+ */
+
+import { ByteWriter } from "../bytes.ts";
+import { frameNumber, sealFrame } from "../frames/frame.ts";
+import type { OpenSession } from "../keys/session.ts";
+import { sessionBinding, workerKey } from "../keys/session.ts";
+import type { MetaItem } from "../packs/meta-items.ts";
+import { writeMetaItem } from "../packs/meta-items.ts";
+
+/** Plain bytes of a metadata frame: a few nodes, so that opening one folder reads little; records are read in bulk. */
+const metaFrameBytes = { nodes: 256 * 1024, records: 1024 * 1024 } as const;
+
+export type MetaShelf = keyof typeof metaFrameBytes;
+
+export interface MetaPlace {
+  readonly frame: number;
+  readonly slot: number;
+}
+
+interface OpenShelf {
+  readonly frame: number;
+  readonly writer: ByteWriter;
+  items: number;
+}
+
+export class MetaWriter {
+  readonly #session: OpenSession;
+  readonly #key: Uint8Array;
+  readonly #binding: Uint8Array;
+  readonly #nextN: () => number;
+  readonly #sealed: (frame: number, bytes: Uint8Array) => void;
+  readonly #open = new Map<MetaShelf, OpenShelf>();
+  #counter = 0;
+
+  constructor(session: OpenSession, nextN: () => number, sealed: (frame: number, bytes: Uint8Array) => void) {
+    this.#session = session;
+    this.#key = workerKey(session.contentKey, 0);
+    this.#binding = sessionBinding(session.header);
+    this.#nextN = nextN;
+    this.#sealed = sealed;
+  }
+
+  add(shelf: MetaShelf, item: MetaItem): MetaPlace {
+    let open = this.#open.get(shelf);
+    if (open === undefined) {
+      open = {
+        frame: frameNumber(this.#session.header.session, this.#nextN()),
+        writer: new ByteWriter(64 * 1024),
+        items: 0,
+      };
+      this.#open.set(shelf, open);
+    }
+    writeMetaItem(open.writer, item);
+    const place = { frame: open.frame, slot: open.items++ };
+    if (open.writer.length >= metaFrameBytes[shelf]) this.flush(shelf);
+    return place;
+  }
+
+  flush(shelf: MetaShelf): void {
+    const open = this.#open.get(shelf);
+    if (open === undefined) return;
+    this.#open.delete(shelf);
+    this.#sealed(open.frame, this.seal(open.frame, 0, open.writer.view(), "meta"));
+  }
+
+  /** Seals any frame in this thread: relaying rewrites frames with this. */
+  seal(frame: number, generation: number, plain: Uint8Array, kind: "meta" | "data", dense = false): Uint8Array {
+    const { session } = this.#session.header;
+    const seal = {
+      kind,
+      frame,
+      generation,
+      session,
+      worker: 0,
+      counter: this.#counter++,
+      key: this.#key,
+      binding: this.#binding,
+    };
+    return sealFrame(seal, plain, dense);
+  }
+}

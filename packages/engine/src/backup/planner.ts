@@ -1,0 +1,52 @@
+/**
+ * Plans what is cut together: small files become bundles, large ones stripes. Pure decisions.
+ *
+ * - A *bundle* ends after a file with a chance in proportion to the file's size, decided by a hash of its name: on
+ *   average a megabyte, and the same files make the same bundles wherever they stand in the walk.
+ * - A *stripe* is 64 MiB of a large file. Stripes are cut independently, so one large file keeps every core busy; the
+ *   price is one broken segment per stripe after an insertion.
+ */
+
+import { maxSegmentBytes, minSegmentBytes } from "../cutter/cutter.ts";
+import { spread32 } from "../hash.ts";
+import type { SegmentReference } from "../trees/entry.ts";
+
+/** Files below this size are bundled. */
+export const bundledBelow = 256 * 1024;
+
+export const stripeBytes = 64 * 1024 * 1024;
+
+const meanBundleBytes = 1024 * 1024;
+
+/** Files of a bundle: a job of tiny files must not be endless. */
+const maxBundleFiles = 4096;
+
+/** Whether a bundle ends before taking this file in. */
+export function bundleIsFull(bundleBytes: number, bundleFiles: number, size: number): boolean {
+  return bundleBytes + size > maxSegmentBytes || bundleFiles >= maxBundleFiles;
+}
+
+/** Whether a bundle ends after this file. */
+export function bundleEndsAfter(bundleBytes: number, name: Uint8Array, size: number): boolean {
+  return bundleBytes >= minSegmentBytes && spread32(name) < (size / meanBundleBytes) * 0x1_0000_0000;
+}
+
+/** The stripes of a large file. */
+export function stripesOf(size: number): { readonly offset: number; readonly length: number }[] {
+  const stripes: { offset: number; length: number }[] = [];
+  for (let offset = 0; offset < size; offset += stripeBytes) {
+    stripes.push({ offset, length: Math.min(stripeBytes, size - offset) });
+  }
+  return stripes;
+}
+
+/** The previous version's segments that overlap a range of the file. */
+export function overlapping(segments: readonly SegmentReference[], offset: number, bytes: number): number[] {
+  const found: number[] = [];
+  let at = 0;
+  for (const segment of segments) {
+    if (at < offset + bytes && at + segment.bytes > offset) found.push(segment.ordinal);
+    at += segment.bytes;
+  }
+  return found;
+}

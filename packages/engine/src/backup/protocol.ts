@@ -1,0 +1,88 @@
+/**
+ * What the pipeline and its cutting workers say to each other. A *job* is a bundle of small files or a stripe of a large
+ * one. A worker reads and cuts it, portion by portion (a portion is one filled buffer), and keeps the portion's bytes
+ * until the pipeline has said which blocks to take. The pipeline alone knows the index and gives out frame numbers and
+ * slots; a worker knows bytes and keys, and nothing of the index.
+ *
+ *   pipeline → worker   open (session) · cut (job) · take (portion: blocks to append, frames to seal) · close
+ *   worker → pipeline   portion · sealed (frame) · failed (job)
+ *
+ * Backpressure: a worker has a fixed number of buffers and cuts no further while all of them await `take`.
+ */
+
+import type { PageShape } from "../cutter/page-files.ts";
+
+/** Stored bytes of three kinds go to frames of their own: pages, what compresses, and what does not. */
+export type FrameClass = "page" | "text" | "dense";
+
+export const frameClasses: readonly FrameClass[] = ["page", "text", "dense"];
+
+/** Plain block bytes in a frame. Pages change scattered, so their frames are small: restores read little besides. */
+export const frameBytes = { page: 1024 * 1024, text: 4 * 1024 * 1024, dense: 4 * 1024 * 1024 } as const;
+
+export interface WorkerSession {
+  /** Names the session between a pool and its workers: session numbers of two vaults may be equal. */
+  readonly route: number;
+  readonly session: number;
+  readonly worker: number;
+  readonly key: Uint8Array;
+  readonly binding: Uint8Array;
+  readonly blockIdKey: Uint8Array;
+  readonly cutterKey: Uint8Array;
+}
+
+/** Bytes of a file: where they are and how many to read. `probe` asks whether it is a page file. */
+export interface FileRange {
+  readonly path: Uint8Array;
+  readonly offset: number;
+  readonly length: number;
+}
+
+export type Job =
+  | { readonly kind: "bundle"; readonly job: number; readonly files: readonly FileRange[] }
+  | { readonly kind: "stripe"; readonly job: number; readonly file: FileRange; readonly shape: PageShape | null };
+
+/** Blocks to append to a frame, and whether it is full then. */
+export interface TakeOp {
+  readonly frameClass: FrameClass;
+  readonly n: number;
+  readonly blocks: Uint32Array;
+  readonly seal: boolean;
+}
+
+export type ToWorker =
+  | { readonly type: "open"; readonly session: WorkerSession }
+  | { readonly type: "cut"; readonly route: number; readonly job: Job }
+  | { readonly type: "take"; readonly route: number; readonly portion: number; readonly ops: readonly TakeOp[] }
+  | { readonly type: "close"; readonly route: number };
+
+/** How reading one file of a job ended. `changed`: its size or times moved while it was read. */
+export interface FileOutcome {
+  readonly blocks: number;
+  readonly bytes: number;
+  readonly error: string | null;
+  readonly changed: boolean;
+}
+
+export interface Portion {
+  readonly job: number;
+  readonly portion: number;
+  /** 16 bytes per block. */
+  readonly ids: Uint8Array;
+  readonly lengths: Uint32Array;
+  readonly zeros: Uint8Array;
+  /** Blocks per segment; a bundle is one segment. */
+  readonly segments: Uint32Array;
+  /** 32 bytes per segment. */
+  readonly segmentIds: Uint8Array;
+  /** Index into `frameClasses` per block. */
+  readonly classes: Uint8Array;
+  /** Of a bundle, one per file; of a stripe, one on its last portion. */
+  readonly outcomes: readonly FileOutcome[];
+  readonly last: boolean;
+}
+
+export type FromWorker =
+  | { readonly type: "portion"; readonly route: number; readonly portion: Portion }
+  | { readonly type: "sealed"; readonly route: number; readonly n: number; readonly bytes: Uint8Array }
+  | { readonly type: "failed"; readonly route: number; readonly job: number; readonly message: string };

@@ -1,0 +1,384 @@
+/**
+ * An upload: the part of a backup between cut portions and durable, registered content. It decides for every segment
+ * whether it is known, finds places for its blocks, hands out frames, fills packs and registers *units*.
+ *
+ * Order within a unit: data packs are durable → the metadata pack with their recipes and directories is durable → the
+ * index knows them. A crash leaves orphans, never promises. A unit is what an interrupted backup repeats at most.
+ *
+ * Decisions are made one portion after the other, so a segment or block is stored once even when two workers meet it at
+ * the same moment. Memory: the portions that workers hold, two packs on their way, one unit of pending records.
+ */
+
+import { hex } from "../bytes.ts";
+import type { EngineContext } from "../context.ts";
+import { frameNumber } from "../frames/frame.ts";
+import { blockIdLength, idLength } from "../hash.ts";
+import type { FrameRow, Item, PackRow } from "../index/port.ts";
+import type { OpenSession } from "../keys/session.ts";
+import { sessionBinding, workerKey } from "../keys/session.ts";
+import type { Signer } from "../keys/signing.ts";
+import type { WriterKeys } from "../keys/vault-keys.ts";
+import { cutterKeyOf, nodeKeyOf } from "../keys/vault-keys.ts";
+import { encodeRecipe, framesOf, RecipeBuilder } from "../recipes.ts";
+import type { NodeSink } from "../trees/builder.ts";
+import { BlockTable } from "./block-table.ts";
+import type { CutPool } from "./cut-pool.ts";
+import type { PortionOrder } from "./frame-ledger.ts";
+import { FrameLedger } from "./frame-ledger.ts";
+import type { CutResult, JobPlan } from "./job-board.ts";
+import { JobBoard } from "./job-board.ts";
+import { hooksOf } from "./matcher.ts";
+import { MetaWriter } from "./meta-writer.ts";
+import type { DurablePack } from "./pack-line.ts";
+import { PackLine } from "./pack-line.ts";
+import type { FromWorker, Portion } from "./protocol.ts";
+import { frameClasses } from "./protocol.ts";
+import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
+
+export interface UploadSettings {
+  /** Size at which a pack is sent. */
+  readonly packBytes: number;
+  /** Packs on their way at a time. */
+  readonly uploads: number;
+  /** Stored bytes after which what is durable is registered: what an interrupted backup repeats at most. */
+  readonly unitBytes: number;
+}
+
+export const defaultUploadSettings: UploadSettings = {
+  packBytes: 16 * 1024 * 1024,
+  uploads: 2,
+  unitBytes: 64 * 1024 * 1024,
+};
+
+/** Ordinals reserved at a time: few enough that an aborted upload leaves no large hole in the bitmaps. */
+const ordinalBatch = 256;
+
+/** New segments waiting to be registered; a bound for backups that compress extremely well. */
+const maxPendingSegments = 4096;
+
+/** Hooks of one bundle at most: two per file of some size, deduplicated by the index. */
+const maxHooksPerSegment = 48;
+
+/** Files of fewer blocks share hooks with their bundle. */
+const minBlocksForOwnHooks = 4;
+
+export interface UploadOptions {
+  readonly ctx: EngineContext;
+  readonly keys: WriterKeys;
+  readonly signer: Signer;
+  readonly owner: string;
+  readonly session: OpenSession;
+  readonly target: UploadTarget;
+  readonly pool: CutPool;
+  readonly settings: UploadSettings;
+}
+
+interface PendingSegment {
+  readonly item: Item;
+  readonly frames: readonly number[];
+  readonly hooks: readonly bigint[];
+  readonly previous: number;
+}
+
+export class Upload implements NodeSink {
+  readonly #options: UploadOptions;
+  readonly #board: JobBoard;
+  readonly #ledger: FrameLedger;
+  readonly #meta: MetaWriter;
+  readonly #data: PackLine;
+  readonly #metaLine: PackLine;
+  readonly #own = new BlockTable();
+  readonly #pending = new Map<string, PendingSegment>();
+  readonly #nodes = new Map<string, number>();
+  readonly #nodeItems: Item[] = [];
+  /** Frames of this session that are not yet in a durable pack. */
+  readonly #undurable = new Set<number>();
+  readonly #unregistered: DurablePack[] = [];
+  readonly nodeKey: Uint8Array;
+  #nextN = 1;
+  #ordinal = 0;
+  #ordinalEnd = 0;
+  #registeredBytes = 0;
+  #smallSession = false;
+  #decisions: Promise<void> = Promise.resolve();
+
+  constructor(options: UploadOptions) {
+    this.#options = options;
+    const { session, signer, target, keys, ctx, settings, pool } = options;
+    const line = {
+      header: session.header,
+      signer,
+      packBytes: settings.packBytes,
+      uploads: settings.uploads,
+      random: (length: number) => ctx.random(length),
+      put: (name: string, chunks: readonly Uint8Array[], size: number) => target.putPack(name, chunks, size),
+    };
+    this.nodeKey = nodeKeyOf(keys);
+    this.#data = new PackLine(line);
+    this.#metaLine = new PackLine(line);
+    const nextN = () => this.#nextN++;
+    this.#ledger = new FrameLedger(nextN);
+    this.#meta = new MetaWriter(session, nextN, (frame, bytes) => {
+      (this.#smallSession ? this.#data : this.#metaLine).add("meta", frame, 0, bytes);
+    });
+    this.#board = new JobBoard(pool, (lane, message) => this.#heard(lane, message));
+    const binding = sessionBinding(session.header);
+    const common = {
+      session: session.header.session,
+      binding,
+      blockIdKey: keys.blockIdKey,
+      cutterKey: cutterKeyOf(keys),
+    };
+    this.#board.open((lane) => ({ ...common, worker: lane + 1, key: workerKey(session.contentKey, lane + 1) }));
+  }
+
+  /** Bytes in packs sent so far. */
+  get storedBytes(): number {
+    return this.#data.sentBytes + this.#metaLine.sentBytes;
+  }
+
+  /** Waits for a free place in the queue, then gives the job to a worker. The result comes when it is cut and placed. */
+  async cut(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
+    return this.#board.submit(plan);
+  }
+
+  async putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
+    const key = hex(id);
+    const known = this.#nodes.get(key);
+    if (known !== undefined) return known;
+    const [stored] = await this.#options.target.acquire([id]);
+    const ordinal = stored ?? (await this.#newOrdinal());
+    this.#nodes.set(key, ordinal);
+    if (stored !== null && stored !== undefined) return ordinal;
+    const place = this.#meta.add("nodes", { kind: "node", ordinal, id, bytes });
+    const recipe = encodeRecipe([
+      { kind: "stored", frame: place.frame, slot: place.slot, count: 1, bytes: bytes.length },
+    ]);
+    this.#nodeItems.push(this.#item(ordinal, "node", id, recipe, place.frame));
+    return ordinal;
+  }
+
+  /** Seals, sends and registers everything. After this the upload can be completed. */
+  async finish(): Promise<void> {
+    await this.#decisions;
+    await this.#board.idle();
+    await this.#board.flush((lane) => this.#ledger.sealAll(lane));
+    this.#smallSession =
+      this.storedBytes === 0 && this.#data.openBytes + this.#metaLine.openBytes < this.#options.settings.packBytes / 2;
+    await this.#registerUnit(true);
+  }
+
+  /** Releases the workers; called in any case. */
+  close(): void {
+    this.#board.close();
+  }
+
+  #heard(lane: number, message: FromWorker): void {
+    if (message.type === "sealed") {
+      this.#data.add("data", frameNumber(this.#options.session.header.session, message.n), 0, message.bytes);
+    } else if (message.type === "portion") {
+      this.#decisions = this.#decisions
+        .then(() => this.#decide(lane, message.portion))
+        .catch((error: unknown) => this.#board.fail(error));
+    }
+  }
+
+  async #decide(lane: number, portion: Portion): Promise<void> {
+    const job = this.#board.job(portion.job);
+    const ordinals = await this.#knownSegments(portion);
+    const queries = this.#queries(portion, ordinals, job.plan, job.bytes, job.previous);
+    const matches = queries.length === 0 ? [] : await this.#options.target.match(queries.map(({ query }) => query));
+    const order = this.#ledger.order(lane);
+    for (const [i, { segment, query }] of queries.entries()) {
+      const match = matches[i];
+      if (match === undefined) throw new Error("the target answered fewer segments than asked");
+      ordinals[segment] = await this.#store(portion, segment, query, match, order, ordinals, job.previous);
+    }
+    await this.#data.room();
+    this.#board.take(lane, portion, order.ops(), ordinals);
+    const { unitBytes } = this.#options.settings;
+    const full = this.storedBytes - this.#registeredBytes >= unitBytes || this.#pending.size >= maxPendingSegments;
+    if (full) await this.#registerUnit(false);
+  }
+
+  async #knownSegments(portion: Portion): Promise<number[]> {
+    const count = portion.segments.length;
+    const ids = Array.from({ length: count }, (_, i) => segmentIdAt(portion, i));
+    const ordinals = ids.map((id) => this.#pending.get(hex(id))?.item.ordinal ?? 0);
+    const asked = [...ids.keys()].filter((i) => ordinals[i] === 0);
+    if (asked.length === 0) return ordinals;
+    const answers = await this.#options.target.acquire(asked.map((i) => ids[i] ?? new Uint8Array(0)));
+    for (const [k, i] of asked.entries()) ordinals[i] = answers[k] ?? 0;
+    return ordinals;
+  }
+
+  #queries(portion: Portion, ordinals: readonly number[], plan: JobPlan, bytesBefore: number, previous: number) {
+    const queries: { segment: number; query: SegmentQuery }[] = [];
+    let block = 0;
+    let at = bytesBefore;
+    for (const [segment, count] of portion.segments.entries()) {
+      const bytes = sumOf(portion.lengths, block, count);
+      if (ordinals[segment] === 0) {
+        const ids = portion.ids.subarray(block * blockIdLength, (block + count) * blockIdLength);
+        const hooks = this.#hooks(portion, block, count, plan.kind === "bundle");
+        const before = segment === 0 ? previous : (ordinals[segment - 1] ?? 0);
+        queries.push({ segment, query: { ids, hooks, previous: before, hints: plan.hintsAt(at, bytes) } });
+      }
+      block += count;
+      at += bytes;
+    }
+    return queries;
+  }
+
+  #hooks(portion: Portion, first: number, count: number, bundle: boolean): bigint[] {
+    const hooks = new Set(hooksOf(portion.ids, portion.zeros, first, count));
+    if (bundle) {
+      let block = first;
+      for (const { blocks } of portion.outcomes) {
+        if (hooks.size >= maxHooksPerSegment) break;
+        if (blocks >= minBlocksForOwnHooks)
+          for (const hook of hooksOf(portion.ids, portion.zeros, block, blocks)) hooks.add(hook);
+        block += blocks;
+      }
+    }
+    return [...hooks];
+  }
+
+  /** Finds or makes a place for every block of a new segment. Returns the segment's ordinal. */
+  async #store(
+    portion: Portion,
+    segment: number,
+    query: SegmentQuery,
+    match: SegmentMatch,
+    order: PortionOrder,
+    ordinals: readonly number[],
+    jobPrevious: number,
+  ): Promise<number> {
+    const id = segmentIdAt(portion, segment);
+    const twin = this.#pending.get(hex(id));
+    if (twin !== undefined) return twin.item.ordinal;
+    const first = sumOf(portion.segments, 0, segment);
+    const recipe = new RecipeBuilder();
+    const place = { frame: 0, slot: 0 };
+    const session = this.#options.session.header.session;
+    for (let i = 0; i < match.frames.length; i++) {
+      const block = first + i;
+      const length = portion.lengths[block] ?? 0;
+      const stored = match.frames[i] ?? 0;
+      if (portion.zeros[block] === 1) recipe.zeros(length);
+      else if (this.#own.find(portion.ids, block, place)) recipe.stored(place.frame, place.slot, length);
+      else if (stored !== 0) recipe.stored(stored, match.slots[i] ?? 0, length);
+      else {
+        const frameClass = frameClasses[portion.classes[block] ?? 1] ?? "text";
+        const placed = order.take(frameClass, portion.ids, block, length);
+        const frame = frameNumber(session, placed.n);
+        this.#undurable.add(frame);
+        this.#own.set(portion.ids, block, frame, placed.slot);
+        recipe.stored(frame, placed.slot, length);
+      }
+    }
+    const ordinal = await this.#newOrdinal();
+    const runs = recipe.take();
+    const item = this.#item(ordinal, "segment", id, encodeRecipe(runs), 0);
+    const previous = segment === 0 ? jobPrevious : (ordinals[segment - 1] ?? 0);
+    this.#pending.set(hex(id), { item, frames: framesOf(runs), hooks: query.hooks, previous });
+    this.#options.target.remember(ordinal, match.relative);
+    return ordinal;
+  }
+
+  /** Registers what is durable. `everything`: nothing is left open, so all of it is made durable first. */
+  async #registerUnit(everything: boolean): Promise<void> {
+    this.#noteDurable(this.#data.takeDurable());
+    const ready = [...this.#pending].filter(
+      ([, { frames }]) => everything || !frames.some((frame) => this.#undurable.has(frame)),
+    );
+    const items: Item[] = [];
+    for (const [key, { item, hooks }] of ready) {
+      const { ordinal, id, recipe } = item;
+      const place = this.#meta.add("records", { kind: "segment", ordinal, id, recipe, hooks });
+      items.push({ ...item, record: place.frame });
+      this.#pending.delete(key);
+    }
+    const session = this.#options.session.header.session;
+    const records = new Map<number, { record: number; directory: Uint8Array }>();
+    for (const [n, directory] of this.#ledger.directories) {
+      const frame = frameNumber(session, n);
+      if (!everything && this.#undurable.has(frame)) continue;
+      const place = this.#meta.add("records", { kind: "directory", frame, directory });
+      records.set(frame, { record: place.frame, directory });
+      this.#ledger.directories.delete(n);
+    }
+    this.#meta.flush("records");
+    this.#meta.flush("nodes");
+    if (everything) await this.#data.drain();
+    await this.#metaLine.drain();
+    this.#noteDurable([...this.#data.takeDurable(), ...this.#metaLine.takeDurable()]);
+    const follows = ready
+      .filter(([, { previous }]) => previous !== 0)
+      .map(([, { previous, item }]) => [previous, item.ordinal] as const);
+    const hooks = ready.flatMap(([, { item, hooks: own }]) => own.map((hook) => [hook, item.ordinal] as const));
+    await this.#register(items, records, hooks, follows);
+  }
+
+  async #register(
+    items: Item[],
+    records: ReadonlyMap<number, { record: number; directory: Uint8Array }>,
+    hooks: (readonly [bigint, number])[],
+    follows: (readonly [number, number])[],
+  ): Promise<void> {
+    const session = this.#options.session.header.session;
+    // A data pack may have become durable after its turn for a directory record was over: it waits for the next unit.
+    const waiting = this.#unregistered.filter(({ frames }) =>
+      frames.some(({ kind, frame }) => kind === "data" && !records.has(frame)),
+    );
+    const ready = this.#unregistered.filter((pack) => !waiting.includes(pack));
+    const packs: PackRow[] = ready.map(({ pack, size }) => ({ pack, session, size, state: "live" }));
+    const frames: FrameRow[] = ready.flatMap(({ pack, frames: places }) =>
+      places.map(({ frame, generation, kind, offset, length, frameId }) => {
+        const { record, directory } = records.get(frame) ?? { record: 0, directory: new Uint8Array(0) };
+        return { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged: false };
+      }),
+    );
+    this.#unregistered.splice(0, this.#unregistered.length, ...waiting);
+    const nodes = this.#nodeItems.splice(0);
+    if (packs.length === 0 && items.length === 0 && nodes.length === 0) return;
+    await this.#options.target.register({
+      packs,
+      header: this.#options.session.header.bytes,
+      frames,
+      items: [...items, ...nodes],
+      hooks,
+      follows,
+    });
+    this.#registeredBytes = this.storedBytes;
+  }
+
+  #noteDurable(packs: readonly DurablePack[]): void {
+    for (const pack of packs) {
+      this.#unregistered.push(pack);
+      for (const { frame } of pack.frames) this.#undurable.delete(frame);
+    }
+  }
+
+  #item(ordinal: number, kind: Item["kind"], id: Uint8Array, recipe: Uint8Array, record: number): Item {
+    return { ordinal, kind, id: Buffer.from(id), recipe, record, next: 0, owner: this.#options.owner, verified: false };
+  }
+
+  async #newOrdinal(): Promise<number> {
+    if (this.#ordinal === this.#ordinalEnd) {
+      this.#ordinal = await this.#options.target.reserveOrdinals(ordinalBatch);
+      this.#ordinalEnd = this.#ordinal + ordinalBatch;
+    }
+    return this.#ordinal++;
+  }
+}
+
+function segmentIdAt(portion: Portion, segment: number): Uint8Array {
+  return portion.segmentIds.subarray(segment * idLength, (segment + 1) * idLength);
+}
+
+function sumOf(values: Uint32Array, first: number, count: number): number {
+  let sum = 0;
+  for (let i = first; i < first + count; i++) sum += values[i] ?? 0;
+  return sum;
+}

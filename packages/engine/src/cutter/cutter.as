@@ -1,0 +1,64 @@
+/**
+ * The content-defined cutter, in AssemblyScript. Built to `cutter.wasm` by `build.ts`; `build.test.ts` rebuilds it and
+ * compares the bytes. The memory is imported: the host reads files straight into it, so no byte is copied to be cut.
+ *
+ * Memory: [0, 2048) the keyed gear table, 256 × u64. Everything above belongs to the host.
+ *
+ * A block ends after the first byte where the gear hash, h = (h << 1) + table[byte], has its top bits zero: 15 bits
+ * while the block is shorter than the normal size, 11 bits from there on (FastCDC's normalised chunking), so that
+ * lengths crowd around the normal size. The hash looks back 64 bytes at most; it starts at the minimum, not before.
+ */
+
+const minBlock: u32 = 2048;
+const normalBlock: u32 = 8192;
+const maxBlock: u32 = 65536;
+const hardShift: u64 = 64 - 15;
+const easyShift: u64 = 64 - 11;
+
+/**
+ * Cuts the bytes [start, end) into blocks and writes each block's end address to `out`. Unless `final` is set it stops
+ * where fewer than `maxBlock` bytes are left, because the next block's end is not yet decided. Returns the count.
+ */
+export function cut(start: u32, end: u32, final: u32, out: u32): u32 {
+  let count: u32 = 0;
+  let at = start;
+  while (at < end && (final != 0 || end - at >= maxBlock)) {
+    at = nextEnd(at, end);
+    store<u32>(out + (count << 2), at);
+    count++;
+  }
+  return count;
+}
+
+/** Whether all bytes of [start, end) are zero. */
+export function isZero(start: u32, end: u32): u32 {
+  let at = start;
+  while (at + 8 <= end) {
+    if (load<u64>(at) != 0) return 0;
+    at += 8;
+  }
+  while (at < end) {
+    if (load<u8>(at) != 0) return 0;
+    at++;
+  }
+  return 1;
+}
+
+function nextEnd(at: u32, end: u32): u32 {
+  const limit = min<u32>(end, at + maxBlock);
+  const normal = min<u32>(limit, at + normalBlock);
+  let i = at + minBlock;
+  if (i >= limit) return limit;
+  let h: u64 = 0;
+  while (i < normal) {
+    h = (h << 1) + load<u64>(<u32>load<u8>(i) << 3);
+    i++;
+    if (h >> hardShift == 0) return i;
+  }
+  while (i < limit) {
+    h = (h << 1) + load<u64>(<u32>load<u8>(i) << 3);
+    i++;
+    if (h >> easyShift == 0) return i;
+  }
+  return limit;
+}

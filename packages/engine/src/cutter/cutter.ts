@@ -1,0 +1,148 @@
+/**
+ * The cutter: two levels of cutting over one memory. Files are read straight into the WebAssembly memory, cut into
+ * blocks there (or into aligned pages), hashed, and the blocks joined to segments.
+ *
+ * - A *block* ends where the keyed gear hash says so (2–64 KiB, mostly around 8 KiB), or at the page size.
+ * - A *segment* ends after a block whose id is 0 modulo 128, at least 256 KiB and at most 4 MiB after its start. Using
+ *   the id makes both kinds of blocks follow one rule, and needs no second hash.
+ */
+
+import { readFileSync } from "node:fs";
+import { blockIdLength, deriveKey, digestBlock } from "../hash.ts";
+
+export const maxBlockBytes = 64 * 1024;
+export const minSegmentBytes = 256 * 1024;
+export const maxSegmentBytes = 4 * 1024 * 1024;
+
+/** A segment ends on average every 128 blocks of about 8 KiB. */
+const segmentMask = 0x7f;
+
+const gearBytes = 2048;
+const pageBytes = 64 * 1024;
+
+/** Block ends of one buffer: 16 MiB of the smallest blocks. */
+const maxCuts = (16 * 1024 * 1024) / 2048;
+
+interface Exports {
+  cut(start: number, end: number, final: number, out: number): number;
+  isZero(start: number, end: number): number;
+}
+
+const wasm = new WebAssembly.Module(readFileSync(new URL("cutter.wasm", import.meta.url)));
+
+/** One memory with `buffers` areas of `bufferBytes`, and the compiled cutter over it. */
+export class Cutter {
+  readonly #exports: Exports;
+  readonly #memory: Uint8Array;
+  readonly #cuts: Uint32Array;
+  readonly #firstBuffer: number;
+  readonly bufferBytes: number;
+
+  constructor(cutterKey: Uint8Array, bufferBytes: number, buffers: number) {
+    const cutsBytes = maxCuts * 4;
+    this.#firstBuffer = gearBytes + cutsBytes;
+    this.bufferBytes = bufferBytes;
+    const pages = Math.ceil((this.#firstBuffer + bufferBytes * buffers) / pageBytes);
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const instance = new WebAssembly.Instance(wasm, { env: { memory } });
+    this.#exports = instance.exports as unknown as Exports;
+    this.#memory = new Uint8Array(memory.buffer);
+    this.#cuts = new Uint32Array(memory.buffer, gearBytes, maxCuts);
+    this.rekey(cutterKey);
+  }
+
+  /** Loads another vault's gear table. */
+  rekey(cutterKey: Uint8Array): void {
+    for (let i = 0; i < gearBytes / 32; i++) this.#memory.set(deriveKey(cutterKey, `gear ${i}`), i * 32);
+  }
+
+  /** A view of one buffer. Files are read into it. */
+  buffer(index: number): Uint8Array {
+    const start = this.#firstBuffer + index * this.bufferBytes;
+    return this.#memory.subarray(start, start + this.bufferBytes);
+  }
+
+  /** The ends of the blocks in [from, to) of a buffer, relative to the buffer. Valid until the next call. */
+  cut(index: number, from: number, to: number, final: boolean): Uint32Array {
+    const base = this.#firstBuffer + index * this.bufferBytes;
+    const count = this.#exports.cut(base + from, base + to, final ? 1 : 0, gearBytes);
+    const cuts = this.#cuts.subarray(0, count);
+    for (let i = 0; i < count; i++) cuts[i] = (cuts[i] ?? 0) - base;
+    return cuts;
+  }
+
+  /** Whether [from, to) of a buffer holds zeros only. */
+  isZero(index: number, from: number, to: number): boolean {
+    const base = this.#firstBuffer + index * this.bufferBytes;
+    return this.#exports.isZero(base + from, base + to) === 1;
+  }
+}
+
+/** A growing list of blocks: their digests or ids, lengths and whether they are all zeros. */
+export class BlockList {
+  digests: Buffer;
+  lengths: Uint32Array;
+  zeros: Uint8Array;
+  count = 0;
+
+  constructor(capacity: number) {
+    this.digests = Buffer.allocUnsafe(capacity * blockIdLength);
+    this.lengths = new Uint32Array(capacity);
+    this.zeros = new Uint8Array(capacity);
+  }
+
+  push(block: Uint8Array, zero: boolean): void {
+    if (this.count === this.lengths.length) this.#grow();
+    digestBlock(block, this.digests, this.count * blockIdLength);
+    this.lengths[this.count] = block.length;
+    this.zeros[this.count] = zero ? 1 : 0;
+    this.count++;
+  }
+
+  /** Forgets the first `count` blocks. */
+  drop(count: number): void {
+    this.digests.copyWithin(0, count * blockIdLength, this.count * blockIdLength);
+    this.lengths.copyWithin(0, count, this.count);
+    this.zeros.copyWithin(0, count, this.count);
+    this.count -= count;
+  }
+
+  #grow(): void {
+    const capacity = this.lengths.length * 2;
+    const digests = Buffer.allocUnsafe(capacity * blockIdLength);
+    digests.set(this.digests);
+    const lengths = new Uint32Array(capacity);
+    lengths.set(this.lengths);
+    const zeros = new Uint8Array(capacity);
+    zeros.set(this.zeros);
+    this.digests = digests;
+    this.lengths = lengths;
+    this.zeros = zeros;
+  }
+}
+
+/**
+ * Where segments end: the number of blocks in each whole segment. Unless `final`, blocks after the last end are left
+ * over for the next buffer.
+ */
+export function cutSegments(ids: Uint8Array, lengths: Uint32Array, count: number, final: boolean): Uint32Array {
+  const ends: number[] = [];
+  let bytes = 0;
+  let first = 0;
+  for (let i = 0; i < count; i++) {
+    const length = lengths[i] ?? 0;
+    if (bytes + length > maxSegmentBytes) {
+      ends.push(i - first);
+      first = i;
+      bytes = 0;
+    }
+    bytes += length;
+    if (bytes >= minSegmentBytes && ((ids[i * blockIdLength] ?? 0) & segmentMask) === 0) {
+      ends.push(i + 1 - first);
+      first = i + 1;
+      bytes = 0;
+    }
+  }
+  if (final && first < count) ends.push(count - first);
+  return Uint32Array.from(ends);
+}

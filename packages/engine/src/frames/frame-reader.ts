@@ -1,0 +1,175 @@
+/**
+ * Reads frames of a vault: finds them in the index, fetches them, proves them against their id, opens them. A failure
+ * names the pack and the frame. Opened metadata frames and a bounded number of data frames are kept.
+ *
+ * A frame may move to another pack while it is read (relaying): a missing pack is looked up once more before it counts
+ * as missing.
+ */
+
+import { FormatError, hex, sameBytes } from "../bytes.ts";
+import { nodeId } from "../hash.ts";
+import type { FrameRow, VaultIndex } from "../index/port.ts";
+import { openContentKey, parseSessionHeader, sessionBinding, workerKey } from "../keys/session.ts";
+import { nodeKeyOf } from "../keys/vault-keys.ts";
+import { isObjectStoreError } from "../object-store.ts";
+import type { MetaItem } from "../packs/meta-items.ts";
+import { readMetaItems } from "../packs/meta-items.ts";
+import { decodeRecipe } from "../recipes.ts";
+import type { Reference } from "../trees/entry.ts";
+import type { NodeSource } from "../trees/reader.ts";
+import type { Vault } from "../vault.ts";
+import type { DataFrame } from "./data-frame.ts";
+import { parseDataFrame } from "./data-frame.ts";
+import { frameIdOf, openFrame, readFrameHeader } from "./frame.ts";
+
+/** Stored content that is missing or wrong, and where. */
+export class DamageError extends Error {
+  override readonly name = "DamageError";
+  readonly pack: string | null;
+  readonly frame: number;
+
+  constructor(pack: string | null, frame: number, reason: string, options?: { cause?: unknown }) {
+    super(`${pack === null ? "no pack" : `pack ${pack}`}, frame ${frame}: ${reason}`, options);
+    this.pack = pack;
+    this.frame = frame;
+  }
+}
+
+/** Opened frames kept at a time. At 1–4 MiB each this is the reader's memory. */
+const maxDataFrames = 8;
+const maxMetaFrames = 32;
+
+/** Session keys kept: 32 bytes each. */
+const maxSessionKeys = 4096;
+
+/** How a frame is opened: the sealing worker's key and its session's binding. */
+export interface FrameKey {
+  readonly key: Uint8Array;
+  readonly binding: Uint8Array;
+}
+
+export class FrameReader implements NodeSource {
+  readonly #vault: Vault;
+  readonly #index: VaultIndex;
+  readonly #nodeKey: Uint8Array;
+  readonly #sessions = new Map<number, { contentKey: Uint8Array; binding: Uint8Array }>();
+  readonly #data = new Map<number, DataFrame>();
+  readonly #meta = new Map<number, readonly MetaItem[]>();
+
+  constructor(vault: Vault) {
+    this.#vault = vault;
+    this.#index = vault.index;
+    this.#nodeKey = nodeKeyOf(vault.keys);
+  }
+
+  async node({ ordinal, id }: Reference): Promise<Uint8Array> {
+    const [item] = await this.#index.itemsByOrdinal([ordinal]);
+    if (item === null || item === undefined || !sameBytes(item.id, id))
+      throw new DamageError(null, 0, `node ${hex(id)} is not stored`);
+    const [run] = decodeRecipe(item.recipe);
+    if (run?.kind !== "stored") throw new DamageError(null, 0, `node ${hex(id)} has no place`);
+    const found = (await this.metaItems(run.frame))[run.slot];
+    if (found?.kind !== "node" || !sameBytes(nodeId(this.#nodeKey, found.bytes), id)) {
+      throw new DamageError(null, run.frame, `node ${hex(id)} is not what its id says`);
+    }
+    return found.bytes;
+  }
+
+  /** The items of a metadata frame. */
+  async metaItems(frame: number): Promise<readonly MetaItem[]> {
+    const known = this.#meta.get(frame);
+    if (known !== undefined) return known;
+    const { plain, row } = await this.#open(frame);
+    const items = inPack(row, () => readMetaItems(plain));
+    keep(this.#meta, frame, items, maxMetaFrames);
+    return items;
+  }
+
+  /** An opened data frame. */
+  async dataFrame(frame: number): Promise<DataFrame> {
+    const known = this.#data.get(frame);
+    if (known !== undefined) return known;
+    const { plain, row } = await this.#open(frame);
+    const parsed = inPack(row, () => parseDataFrame(plain));
+    keep(this.#data, frame, parsed, maxDataFrames);
+    return parsed;
+  }
+
+  /** A frame's sealed bytes, proved against its id, and its place. */
+  async sealed(frame: number): Promise<{ row: FrameRow; bytes: Uint8Array }> {
+    const row = await this.#row(frame);
+    const bytes = await this.#fetch(row);
+    if (bytes !== null) return { row, bytes };
+    const again = await this.#row(frame);
+    const moved = again.pack === row.pack ? null : await this.#fetch(again);
+    if (moved === null) throw new DamageError(again.pack, frame, "the pack is missing");
+    return { row: again, bytes: moved };
+  }
+
+  /** The key that opens a sealed frame. */
+  async keyFor(row: FrameRow, sealed: Uint8Array): Promise<FrameKey> {
+    const header = inPack(row, () => readFrameHeader(sealed));
+    if (header.frame !== row.frame || header.generation !== row.generation || header.session !== row.session) {
+      throw new DamageError(row.pack, row.frame, "another frame than the index says");
+    }
+    const session = await this.#session(row);
+    return { key: workerKey(session.contentKey, header.worker), binding: session.binding };
+  }
+
+  async #open(frame: number): Promise<{ plain: Buffer; row: FrameRow }> {
+    const { row, bytes } = await this.sealed(frame);
+    const { key, binding } = await this.keyFor(row, bytes);
+    return { plain: inPack(row, () => openFrame(bytes, key, binding)), row };
+  }
+
+  async #row(frame: number): Promise<FrameRow> {
+    const [row] = await this.#index.frames([frame]);
+    if (row === null || row === undefined) throw new DamageError(null, frame, "the index does not know it");
+    return row;
+  }
+
+  async #fetch(row: FrameRow): Promise<Uint8Array | null> {
+    const { store, names } = this.#vault;
+    try {
+      const bytes = await store.get(names.pack(row.pack), { range: { offset: row.offset, length: row.length } });
+      if (!sameBytes(frameIdOf(bytes), row.frameId)) throw new DamageError(row.pack, row.frame, "the bytes changed");
+      return bytes;
+    } catch (error) {
+      if (isObjectStoreError(error, "not_found")) return null;
+      if (isObjectStoreError(error, "range"))
+        throw new DamageError(row.pack, row.frame, "the pack is too short", { cause: error });
+      throw error;
+    }
+  }
+
+  async #session(row: FrameRow): Promise<{ contentKey: Uint8Array; binding: Uint8Array }> {
+    const known = this.#sessions.get(row.session);
+    if (known !== undefined) return known;
+    const stored = await this.#index.session(row.session);
+    if (stored === null) throw new DamageError(row.pack, row.frame, "its session is unknown");
+    const opened = inPack(row, () => {
+      const header = parseSessionHeader(stored.header);
+      return { contentKey: openContentKey(this.#vault.keys.privateSeed, header), binding: sessionBinding(header) };
+    });
+    keep(this.#sessions, row.session, opened, maxSessionKeys);
+    return opened;
+  }
+}
+
+/** Runs a reading step; what is wrong with the bytes is told with the pack that holds them. */
+function inPack<T>(row: FrameRow, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new DamageError(row.pack, row.frame, error.message, { cause: error });
+  }
+}
+
+function keep<K, V>(map: Map<K, V>, key: K, value: V, most: number): void {
+  if (map.size >= most) {
+    const [oldest] = map.keys();
+    if (oldest !== undefined) map.delete(oldest);
+  }
+  map.set(key, value);
+}

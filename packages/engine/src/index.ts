@@ -1,0 +1,33 @@
+/**
+ * The engine's face. Everything that others may use is exported here; the rooms behind it are private.
+ *
+ * The engine cuts, hashes, seals, packs, indexes and restores. It knows no HTTP, no SQL dialect but its own SQLite, no
+ * clock and no randomness: those come in through `EngineContext`, `ObjectStore` and `VaultIndex`.
+ */
+
+export type { BackupOptions, BackupProgress, BackupResult } from "./backup/backup.ts";
+export { runBackup } from "./backup/backup.ts";
+export { FileCache } from "./backup/cache.ts";
+export { CutPool } from "./backup/cut-pool.ts";
+export { folderSource, pathsSource } from "./backup/folder-source.ts";
+export { LocalTarget, uploadLeaseMs } from "./backup/local-target.ts";
+export type { BackupSource, SourceEvent } from "./backup/source.ts";
+export type { SegmentMatch, SegmentQuery, UploadTarget } from "./backup/target.ts";
+export { Bitmap } from "./bitmap.ts";
+export { FormatError } from "./bytes.ts";
+export type { EngineContext } from "./context.ts";
+export { DamageError, FrameReader } from "./frames/frame-reader.ts";
+export * from "./index/port.ts";
+export { openSqliteIndex, SqliteIndex } from "./index/sqlite.ts";
+export type { Signer } from "./keys/signing.ts";
+export { signerFromSeed } from "./keys/signing.ts";
+export type { VaultKeys, WriterKeys } from "./keys/vault-keys.ts";
+export { writerKeys } from "./keys/vault-keys.ts";
+export { vaultNames } from "./names.ts";
+export * from "./object-store.ts";
+export type { RestoreFailure, RestoreOptions, RestoreResult } from "./restore/restore.ts";
+export { restoreSnapshot, rootEntry } from "./restore/restore.ts";
+export { WritePool } from "./restore/write-pool.ts";
+export * from "./trees/entry.ts";
+export { entriesOf, findEntry, segmentsOf } from "./trees/reader.ts";
+export * from "./vault.ts";

@@ -1,0 +1,219 @@
+/**
+ * The index port: everything that must be found fast. The object store is complete without it (see rebuild); losing it
+ * loses nothing but time. One `VaultIndex` serves one vault. Each method is one atomic step; no method waits for another
+ * upload.
+ *
+ * Nouns
+ * - *item*: a segment or a node, addressed by its id and by its *ordinal* (small, unique in the vault, never reused).
+ * - *upload*: a session in progress, with a lease. It holds *pins* on packs.
+ * - *pack state*: `live` → `condemned` → `deleting`. `condemned → live` when somebody needs it; `deleting` is final.
+ *
+ * Rules every implementation keeps (`conformance.ts` tests them)
+ * 1. An answer "known" (`acquire`, `acquireFrames`) first pins every pack it rests on, in the same step. A condemned pack
+ *    comes back to `live` by that; an item with a frame in a deleting pack, or with a damaged frame, is not known.
+ * 2. `condemn` succeeds only for a live pack without pins, and only if no snapshot or upload base was added since the
+ *    generation that the caller's marking saw.
+ * 3. `beginDelete` succeeds only for a condemned pack without pins. Its frames and the given dead items leave with it.
+ * 4. `commit` succeeds only while the lease runs and only if every item of the snapshot is in the base or rests on packs
+ *    that this upload has pinned. It ends the upload and its pins in the same step.
+ * 5. What another owner added is known only once it is verified.
+ */
+
+import type { EngineContext } from "../context.ts";
+
+export type ItemKind = "segment" | "node";
+
+/** A segment or node. */
+export interface Item {
+  readonly ordinal: number;
+  readonly kind: ItemKind;
+  readonly id: Uint8Array;
+  readonly recipe: Uint8Array;
+  /** The metadata frame that holds its record: for a node the same frame as in its recipe. */
+  readonly record: number;
+  /** The segment that followed it when it was last stored, or 0. */
+  readonly next: number;
+  readonly owner: string;
+  readonly verified: boolean;
+}
+
+/** Where a frame is. */
+export interface FrameRow {
+  readonly frame: number;
+  readonly generation: number;
+  readonly kind: "data" | "meta";
+  readonly pack: string;
+  readonly offset: number;
+  readonly length: number;
+  readonly frameId: Uint8Array;
+  /** The sealing session. */
+  readonly session: number;
+  /** Encoded frame directory; empty for metadata frames. */
+  readonly directory: Uint8Array;
+  /** The metadata frame that holds a copy of the directory; 0 for metadata frames. */
+  readonly record: number;
+  readonly damaged: boolean;
+}
+
+export type PackState = "live" | "condemned" | "deleting";
+
+export interface PackRow {
+  readonly pack: string;
+  readonly session: number;
+  readonly size: number;
+  readonly state: PackState;
+}
+
+export interface SessionRow {
+  readonly session: number;
+  /** The signed header; empty until the first pack is registered. */
+  readonly header: Uint8Array;
+}
+
+export interface Retention {
+  readonly expiresAt: number | null;
+  readonly lockedUntil: number | null;
+  readonly hold: boolean;
+}
+
+/** `recovered`: found by rebuild as a manifest without a row; true, but nobody confirmed it. */
+export type SnapshotStatus = "completed" | "recovered";
+
+export interface SnapshotRow {
+  readonly id: string;
+  readonly source: string;
+  readonly session: number;
+  readonly startedAt: number;
+  readonly completedAt: number;
+  readonly rootOrdinal: number;
+  readonly rootId: Uint8Array;
+  readonly size: number;
+  readonly files: number;
+  readonly warnings: number;
+  readonly storedBytes: number;
+  readonly status: SnapshotStatus;
+  readonly retention: Retention;
+  /** Encoded `Bitmap` of reachable ordinals. */
+  readonly reach: Uint8Array;
+}
+
+export interface NewUpload {
+  readonly upload: string;
+  readonly owner: string;
+  readonly leaseUntil: number;
+  /** A snapshot whose content counts as pinned, or null. */
+  readonly base: string | null;
+}
+
+export interface UploadStart {
+  readonly session: number;
+  /** Drawn anew when the index is made or rebuilt: what a cache says about another incarnation is void. */
+  readonly generation: number;
+  /** Ordinals of items that rest on damaged frames: what a cache says about them is void. */
+  readonly damaged: readonly number[];
+}
+
+/** What becomes known together once its packs are durable. */
+export interface UploadUnit {
+  readonly packs: readonly PackRow[];
+  readonly header: Uint8Array;
+  readonly frames: readonly FrameRow[];
+  readonly items: readonly Item[];
+  /** (hook, ordinal): the first eight bytes of a small block id, and the newest segment that has it. */
+  readonly hooks: readonly (readonly [bigint, number])[];
+  /** (earlier, later): segments that stood next to each other. */
+  readonly follows: readonly (readonly [number, number])[];
+}
+
+/** A frame moved by relaying or healing: where it was, where it is now. */
+export interface FrameMove {
+  readonly from: { readonly pack: string; readonly generation: number } | null;
+  readonly to: FrameRow;
+}
+
+export interface CondemnAnswer {
+  readonly condemned: readonly string[];
+  /** True when something was committed since the marking: mark again. */
+  readonly stale: boolean;
+}
+
+export type IndexErrorCode =
+  | "lease_expired"
+  | "unknown_upload"
+  | "not_closed"
+  | "unknown_snapshot"
+  | "retained"
+  | "conflict";
+
+export class IndexError extends Error {
+  override readonly name = "IndexError";
+  readonly code: IndexErrorCode;
+
+  constructor(code: IndexErrorCode, message: string) {
+    super(`${code}: ${message}`);
+    this.code = code;
+  }
+}
+
+/** The index of one vault. */
+export interface VaultIndex {
+  beginUpload(upload: NewUpload): Promise<UploadStart>;
+  /** Prolongs the lease; rejects with `lease_expired` once it is over. */
+  renewUpload(upload: string, now: number, leaseUntil: number): Promise<void>;
+  /** Ends an upload without a snapshot. Its pins go; what it registered stays until collected. */
+  endUpload(upload: string): Promise<void>;
+  /** Ends every upload whose lease is over, and says which. */
+  expireUploads(now: number): Promise<readonly string[]>;
+  /** Reserves `count` ordinals and returns the first. */
+  reserveOrdinals(count: number): Promise<number>;
+  acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
+  /** Like `acquire`, for frames that single blocks are taken from. */
+  acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]>;
+  /** Registers durable packs and what they hold; the packs are pinned by the upload. */
+  addUnit(upload: string, now: number, unit: UploadUnit): Promise<void>;
+  commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void>;
+
+  findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]>;
+  itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]>;
+  itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
+  frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]>;
+  session(session: number): Promise<SessionRow | null>;
+
+  snapshots(): Promise<readonly SnapshotRow[]>;
+  changeRetention(id: string, retention: Retention): Promise<void>;
+  /** Removes a snapshot. Rejects with `retained` where a hold or a lock protects it at `now`. */
+  deleteSnapshot(id: string, now: number): Promise<void>;
+
+  /** The generation and the bitmaps that marking starts from: snapshots and the bases of live uploads. */
+  roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }>;
+  allItems(): AsyncIterable<Item>;
+  allFrames(): AsyncIterable<FrameRow>;
+  packs(): Promise<readonly PackRow[]>;
+  /** Sessions of uploads that have not ended: their packs may be in the store before the index knows them. */
+  liveSessions(): Promise<readonly number[]>;
+  condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer>;
+  beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean>;
+  forgetPack(pack: string): Promise<void>;
+  /**
+   * Puts rewritten frames in place of the old ones, all or none: refused (false) when a frame is no longer where
+   * `from` says, or when a pack it leaves is not condemned (somebody came to need it meanwhile). The packs left become
+   * `deleting`.
+   */
+  moveFrames(upload: string, now: number, unit: UploadUnit, moves: readonly FrameMove[]): Promise<boolean>;
+
+  setDamaged(frames: readonly number[], damaged: boolean): Promise<void>;
+  setVerified(ordinals: readonly number[]): Promise<void>;
+  /** Removes everything; used by rebuild, which then registers what it found. */
+  clear(ctx: EngineContext): Promise<void>;
+  /** Registers what rebuild found, without an upload. */
+  restore(found: RestoredIndex): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A part of what rebuild found; called once per part, and once with `next` numbers at the end. */
+export interface RestoredIndex {
+  readonly unit?: UploadUnit | undefined;
+  readonly snapshots?: readonly SnapshotRow[] | undefined;
+  readonly nextOrdinal?: number | undefined;
+  readonly nextSession?: number | undefined;
+}

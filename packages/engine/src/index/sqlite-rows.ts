@@ -1,0 +1,135 @@
+/** The tables of the SQLite index, and the way from a row to the port's nouns. */
+
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { FrameRow, Item, PackRow, PackState, SnapshotRow } from "./port.ts";
+
+export type Row = Record<string, SQLOutputValue>;
+
+/** Bump with any change; an index of another version is thrown away and rebuilt from the object store. */
+export const schemaVersion = 1;
+
+export const schema = `
+create table numbers (name text primary key, value integer not null) without rowid;
+create table sessions (session integer primary key, header blob not null);
+create table packs (pack text primary key, session integer not null, size integer not null, state text not null) without rowid;
+create table pins (pack text not null, upload text not null, primary key (pack, upload)) without rowid;
+create index pins_by_upload on pins (upload);
+create table frames (
+  frame integer primary key, generation integer not null, kind text not null, pack text not null,
+  offset integer not null, length integer not null, frame_id blob not null, session integer not null,
+  directory blob not null, record integer not null, damaged integer not null default 0);
+create index frames_by_pack on frames (pack);
+create index frames_damaged on frames (frame) where damaged = 1;
+create table items (
+  ordinal integer primary key, kind text not null, id blob not null, recipe blob not null, record integer not null,
+  next integer not null, owner text not null, verified integer not null);
+create index items_by_id on items (id);
+create table hooks (hook integer primary key, ordinal integer not null) without rowid;
+create table uploads (upload text primary key, owner text not null, lease integer not null, session integer not null, reach blob not null) without rowid;
+create table snapshots (
+  id text primary key, source text not null, session integer not null, started integer not null,
+  completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
+  files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
+  locked integer, hold integer not null, reach blob not null) without rowid;
+insert into numbers values ('generation', 1), ('ordinal', 1), ('session', 1);
+`;
+
+export const tables = ["sessions", "packs", "pins", "frames", "items", "hooks", "uploads", "snapshots"] as const;
+
+/** Prepares each statement once. */
+export function statements(database: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    prepared.set(sql, statement);
+    return statement;
+  };
+}
+
+export function integer(row: Row, name: string): number {
+  const value = row[name];
+  if (typeof value !== "number") throw new TypeError(`column ${name} is not a number`);
+  return value;
+}
+
+export function text(row: Row, name: string): string {
+  const value = row[name];
+  if (typeof value !== "string") throw new TypeError(`column ${name} is not text`);
+  return value;
+}
+
+export function blob(row: Row, name: string): Uint8Array {
+  const value = row[name];
+  if (!(value instanceof Uint8Array)) throw new TypeError(`column ${name} is not a blob`);
+  return value;
+}
+
+export function itemOf(row: Row): Item {
+  return {
+    ordinal: integer(row, "ordinal"),
+    kind: text(row, "kind") === "node" ? "node" : "segment",
+    id: blob(row, "id"),
+    recipe: blob(row, "recipe"),
+    record: integer(row, "record"),
+    next: integer(row, "next"),
+    owner: text(row, "owner"),
+    verified: integer(row, "verified") === 1,
+  };
+}
+
+export function frameOf(row: Row): FrameRow {
+  return {
+    frame: integer(row, "frame"),
+    generation: integer(row, "generation"),
+    kind: text(row, "kind") === "meta" ? "meta" : "data",
+    pack: text(row, "pack"),
+    offset: integer(row, "offset"),
+    length: integer(row, "length"),
+    frameId: blob(row, "frame_id"),
+    session: integer(row, "session"),
+    directory: blob(row, "directory"),
+    record: integer(row, "record"),
+    damaged: integer(row, "damaged") === 1,
+  };
+}
+
+export function packOf(row: Row): PackRow {
+  return {
+    pack: text(row, "pack"),
+    session: integer(row, "session"),
+    size: integer(row, "size"),
+    state: stateOf(text(row, "state")),
+  };
+}
+
+export function stateOf(value: string): PackState {
+  if (value === "live" || value === "condemned" || value === "deleting") return value;
+  throw new TypeError(`unknown pack state ${value}`);
+}
+
+export function snapshotOf(row: Row): SnapshotRow {
+  const expires = row.expires;
+  const locked = row.locked;
+  return {
+    id: text(row, "id"),
+    source: text(row, "source"),
+    session: integer(row, "session"),
+    startedAt: integer(row, "started"),
+    completedAt: integer(row, "completed"),
+    rootOrdinal: integer(row, "root_ordinal"),
+    rootId: blob(row, "root_id"),
+    size: integer(row, "size"),
+    files: integer(row, "files"),
+    warnings: integer(row, "warnings"),
+    storedBytes: integer(row, "stored"),
+    status: text(row, "status") === "recovered" ? "recovered" : "completed",
+    retention: {
+      expiresAt: typeof expires === "number" ? expires : null,
+      lockedUntil: typeof locked === "number" ? locked : null,
+      hold: integer(row, "hold") === 1,
+    },
+    reach: blob(row, "reach"),
+  };
+}

@@ -1,0 +1,501 @@
+/**
+ * The index in one SQLite file: for the command-line tools and local repositories. See `port.ts` for the rules; each
+ * method here is one transaction. Calls are synchronous inside, so nothing can come between two statements of one
+ * method; several processes are kept apart by SQLite's own write lock.
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import { Bitmap } from "../bitmap.ts";
+import type { EngineContext } from "../context.ts";
+import { decodeRecipe, framesOf } from "../recipes.ts";
+import type {
+  CondemnAnswer,
+  FrameMove,
+  FrameRow,
+  Item,
+  NewUpload,
+  PackRow,
+  PackState,
+  RestoredIndex,
+  Retention,
+  SessionRow,
+  SnapshotRow,
+  UploadStart,
+  UploadUnit,
+  VaultIndex,
+} from "./port.ts";
+import { IndexError } from "./port.ts";
+import {
+  blob,
+  frameOf,
+  integer,
+  itemOf,
+  packOf,
+  schema,
+  schemaVersion,
+  snapshotOf,
+  statements,
+  stateOf,
+  tables,
+  text,
+} from "./sqlite-rows.ts";
+
+/** How long a statement waits for another process's transaction. */
+const busyTimeoutMs = 10_000;
+
+/** Page cache: small, because a backup's whole memory is bounded and the file is in the system's cache anyway. */
+const cacheKib = 8 * 1024;
+
+/** Rows fetched at a time when everything is scanned. */
+const scanPage = 1000;
+
+/** Opens (and where needed makes) the index in a file; ":memory:" keeps it in memory. */
+export function openSqliteIndex(path: string, ctx: EngineContext): SqliteIndex {
+  return new SqliteIndex(path, ctx);
+}
+
+export class SqliteIndex implements VaultIndex {
+  readonly #database: DatabaseSync;
+  readonly #sql: ReturnType<typeof statements>;
+
+  constructor(path: string, ctx: EngineContext) {
+    this.#database = new DatabaseSync(path);
+    this.#database.exec(
+      `pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = ${busyTimeoutMs};` +
+        `pragma cache_size = -${cacheKib}; pragma temp_store = memory`,
+    );
+    this.#sql = statements(this.#database);
+    const version = integer(this.#sql("pragma user_version").get() ?? {}, "user_version");
+    if (version === 0) {
+      this.#write(() => {
+        this.#database.exec(`${schema}; pragma user_version = ${schemaVersion}`);
+        this.#newIncarnation(ctx);
+      });
+    }
+    if (version !== 0 && version !== schemaVersion)
+      throw new IndexError("conflict", `index version ${version}; rebuild it`);
+  }
+
+  async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
+    return this.#write(() => {
+      const reach = base === null ? Buffer.alloc(0) : this.#snapshot(base).reach;
+      const session = this.#take("session", 1);
+      this.#sql("insert into uploads values (?, ?, ?, ?, ?)").run(upload, owner, leaseUntil, session, reach);
+      return { session, generation: this.#number("incarnation"), damaged: this.#damagedItems() };
+    });
+  }
+
+  async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
+    this.#write(() => {
+      this.#live(upload, now);
+      this.#sql("update uploads set lease = ? where upload = ?").run(leaseUntil, upload);
+    });
+  }
+
+  async endUpload(upload: string): Promise<void> {
+    this.#write(() => this.#end(upload));
+  }
+
+  async expireUploads(now: number): Promise<readonly string[]> {
+    return this.#write(() => {
+      const ended = this.#sql("select upload from uploads where lease <= ?")
+        .all(now)
+        .map((row) => text(row, "upload"));
+      for (const upload of ended) this.#end(upload);
+      return ended;
+    });
+  }
+
+  async reserveOrdinals(count: number): Promise<number> {
+    return this.#write(() => this.#take("ordinal", count));
+  }
+
+  async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
+    return this.#write(() => {
+      const owner = text(this.#upload(upload), "owner");
+      return ids.map((id) => {
+        for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
+          const item = itemOf(row);
+          const visible = item.verified || item.owner === owner;
+          if (visible && this.#pinFrames(upload, itemFrames(item))) return item;
+        }
+        return null;
+      });
+    });
+  }
+
+  async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
+    return this.#write(() => frames.map((frame) => this.#pinFrames(upload, [frame])));
+  }
+
+  async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
+    this.#write(() => {
+      this.#live(upload, now);
+      this.#register(unit);
+      for (const { pack } of unit.packs) this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
+    });
+  }
+
+  async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
+    // The row is the commit: it must be on disk when this returns, unlike pins, which die with the process anyway.
+    this.#database.exec("pragma synchronous = full");
+    try {
+      this.#write(() => {
+        const row = this.#live(upload, now);
+        const gap = this.#gap(upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
+        if (gap !== null) throw new IndexError("not_closed", `item ${gap} is neither in the base nor pinned`);
+        this.#insertSnapshot(snapshot);
+        this.#end(upload);
+        this.#take("generation", 1);
+      });
+    } finally {
+      this.#database.exec("pragma synchronous = normal");
+    }
+  }
+
+  async findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
+    const find = this.#sql("select ordinal from hooks where hook = ?");
+    return hooks.map((hook) => {
+      const row = find.get(hook);
+      return row === undefined ? null : integer(row, "ordinal");
+    });
+  }
+
+  async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
+    return ordinals.map((ordinal) => this.#item(ordinal));
+  }
+
+  async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
+    const find = this.#sql("select * from items where id = ? order by ordinal desc limit 1");
+    return ids.map((id) => {
+      const row = find.get(id);
+      return row === undefined ? null : itemOf(row);
+    });
+  }
+
+  async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
+    return frames.map((frame) => this.#frame(frame));
+  }
+
+  async session(session: number): Promise<SessionRow | null> {
+    const row = this.#sql("select header from sessions where session = ?").get(session);
+    return row === undefined ? null : { session, header: blob(row, "header") };
+  }
+
+  async snapshots(): Promise<readonly SnapshotRow[]> {
+    return this.#sql("select * from snapshots order by completed, id").all().map(snapshotOf);
+  }
+
+  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention): Promise<void> {
+    this.#write(() => {
+      const sql = "update snapshots set expires = ?, locked = ?, hold = ? where id = ?";
+      const { changes } = this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, id);
+      if (changes === 0) throw new IndexError("unknown_snapshot", id);
+    });
+  }
+
+  async deleteSnapshot(id: string, now: number): Promise<void> {
+    this.#write(() => {
+      const { retention } = this.#snapshot(id);
+      if (retention.hold || (retention.lockedUntil ?? 0) > now) throw new IndexError("retained", id);
+      this.#sql("delete from snapshots where id = ?").run(id);
+      this.#take("generation", 1);
+    });
+  }
+
+  async roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }> {
+    const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
+    return { generation: this.#number("generation"), reach: rows.map((row) => blob(row, "reach")) };
+  }
+
+  async *allItems(): AsyncIterable<Item> {
+    for (let after = 0; ; ) {
+      const rows = this.#sql("select * from items where ordinal > ? order by ordinal limit ?").all(after, scanPage);
+      for (const row of rows) yield itemOf(row);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = integer(last, "ordinal");
+    }
+  }
+
+  async *allFrames(): AsyncIterable<FrameRow> {
+    for (let after = 0; ; ) {
+      const rows = this.#sql("select * from frames where frame > ? order by frame limit ?").all(after, scanPage);
+      for (const row of rows) yield frameOf(row);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = integer(last, "frame");
+    }
+  }
+
+  async packs(): Promise<readonly PackRow[]> {
+    return this.#sql("select * from packs order by pack").all().map(packOf);
+  }
+
+  async liveSessions(): Promise<readonly number[]> {
+    return this.#sql("select session from uploads")
+      .all()
+      .map((row) => integer(row, "session"));
+  }
+
+  async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
+    return this.#write(() => {
+      if (this.#number("generation") !== generation) return { condemned: [], stale: true };
+      const change = this.#sql(
+        "update packs set state = 'condemned' where pack = ? and state = 'live' and not exists (select 1 from pins where pins.pack = packs.pack)",
+      );
+      return { condemned: packs.filter((pack) => change.run(pack).changes === 1), stale: false };
+    });
+  }
+
+  async beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean> {
+    return this.#write(() => {
+      if (!this.#toDeleting(pack)) return false;
+      this.#sql("delete from frames where pack = ?").run(pack);
+      for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
+      return true;
+    });
+  }
+
+  async forgetPack(pack: string): Promise<void> {
+    this.#write(() => {
+      this.#sql("delete from packs where pack = ? and state = 'deleting'").run(pack);
+    });
+  }
+
+  async moveFrames(upload: string, now: number, unit: UploadUnit, moves: readonly FrameMove[]): Promise<boolean> {
+    return this.#write(() => {
+      this.#live(upload, now);
+      const left = new Set<string>();
+      for (const { from, to } of moves) {
+        if (from === null) continue;
+        const row = this.#frame(to.frame);
+        if (row === null || row.pack !== from.pack || row.generation !== from.generation) return false;
+        if (this.#state(from.pack) !== "condemned") return false;
+        left.add(from.pack);
+      }
+      if (![...left].every((pack) => this.#pins(pack) === 0)) return false;
+      this.#register(unit);
+      for (const { to } of moves) this.#putFrame(to);
+      for (const pack of left) this.#toDeleting(pack);
+      return true;
+    });
+  }
+
+  async setDamaged(frames: readonly number[], damaged: boolean): Promise<void> {
+    this.#write(() => {
+      for (const frame of frames)
+        this.#sql("update frames set damaged = ? where frame = ?").run(damaged ? 1 : 0, frame);
+      this.#take("generation", 1);
+    });
+  }
+
+  async setVerified(ordinals: readonly number[]): Promise<void> {
+    this.#write(() => {
+      for (const ordinal of ordinals) this.#sql("update items set verified = 1 where ordinal = ?").run(ordinal);
+    });
+  }
+
+  async clear(ctx: EngineContext): Promise<void> {
+    this.#write(() => {
+      for (const table of tables) this.#sql(`delete from ${table}`).run();
+      this.#take("generation", 1);
+      this.#newIncarnation(ctx);
+    });
+  }
+
+  async restore({ unit, snapshots, nextOrdinal, nextSession }: RestoredIndex): Promise<void> {
+    this.#write(() => {
+      if (unit !== undefined) this.#register(unit);
+      for (const snapshot of snapshots ?? []) this.#insertSnapshot(snapshot);
+      const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
+      if (nextOrdinal !== undefined) raise.run(nextOrdinal, "ordinal");
+      if (nextSession !== undefined) raise.run(nextSession, "session");
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+
+  #register(unit: UploadUnit): void {
+    for (const { pack, session, size, state } of unit.packs) {
+      this.#sql("insert into packs values (?, ?, ?, ?)").run(pack, session, size, state);
+      this.#sql("insert or ignore into sessions values (?, ?)").run(session, unit.header);
+    }
+    for (const frame of unit.frames) this.#putFrame(frame);
+    const put = this.#sql("insert or replace into items values (?, ?, ?, ?, ?, ?, ?, ?)");
+    for (const item of unit.items) {
+      const { ordinal, kind, id, recipe, record, next, owner, verified } = item;
+      put.run(ordinal, kind, id, recipe, record, next, owner, verified ? 1 : 0);
+    }
+    const hookPut = this.#sql("insert or replace into hooks values (?, ?)");
+    for (const [hook, ordinal] of unit.hooks) hookPut.run(hook, ordinal);
+    const follow = this.#sql("update items set next = ? where ordinal = ?");
+    for (const [earlier, later] of unit.follows) follow.run(later, earlier);
+  }
+
+  #putFrame(row: FrameRow): void {
+    const { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged } = row;
+    this.#sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+      frame,
+      generation,
+      kind,
+      pack,
+      offset,
+      length,
+      frameId,
+      session,
+      directory,
+      record,
+      damaged ? 1 : 0,
+    );
+  }
+
+  #insertSnapshot(row: SnapshotRow): void {
+    const { expiresAt, lockedUntil, hold } = row.retention;
+    this.#sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+      row.id,
+      row.source,
+      row.session,
+      row.startedAt,
+      row.completedAt,
+      row.rootOrdinal,
+      row.rootId,
+      row.size,
+      row.files,
+      row.warnings,
+      row.storedBytes,
+      row.status,
+      expiresAt,
+      lockedUntil,
+      hold ? 1 : 0,
+      row.reach,
+    );
+  }
+
+  /** Pins the packs of all these frames for the upload, or none of them. */
+  #pinFrames(upload: string, frames: readonly number[]): boolean {
+    const packs = new Set<string>();
+    for (const frame of frames) {
+      const row = this.#sql(
+        "select frames.pack, damaged, state from frames join packs on packs.pack = frames.pack where frame = ?",
+      ).get(frame);
+      if (row === undefined || integer(row, "damaged") === 1 || text(row, "state") === "deleting") return false;
+      packs.add(text(row, "pack"));
+    }
+    for (const pack of packs) {
+      const { changes } = this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
+      if (changes === 1) this.#sql("update packs set state = 'live' where pack = ? and state = 'condemned'").run(pack);
+    }
+    return true;
+  }
+
+  /** The first item of the set that does not rest on packs pinned by the upload, or null. */
+  #gap(upload: string, wanted: Bitmap): number | null {
+    const pinned = this.#sql(
+      "select 1 from frames join pins on pins.pack = frames.pack and upload = ? where frame = ?",
+    );
+    for (const ordinal of wanted) {
+      const item = this.#item(ordinal);
+      if (item === null || !itemFrames(item).every((frame) => pinned.get(upload, frame) !== undefined)) return ordinal;
+    }
+    return null;
+  }
+
+  #damagedItems(): number[] {
+    const damaged = new Set(
+      this.#sql("select frame from frames where damaged = 1")
+        .all()
+        .map((row) => integer(row, "frame")),
+    );
+    if (damaged.size === 0) return [];
+    const found: number[] = [];
+    for (const row of this.#sql("select * from items").iterate()) {
+      const item = itemOf(row);
+      if (itemFrames(item).some((frame) => damaged.has(frame))) found.push(item.ordinal);
+    }
+    return found;
+  }
+
+  #end(upload: string): void {
+    this.#sql("delete from pins where upload = ?").run(upload);
+    this.#sql("delete from uploads where upload = ?").run(upload);
+  }
+
+  #live(upload: string, now: number) {
+    const row = this.#upload(upload);
+    if (integer(row, "lease") <= now) throw new IndexError("lease_expired", upload);
+    return row;
+  }
+
+  #upload(upload: string) {
+    const row = this.#sql("select * from uploads where upload = ?").get(upload);
+    if (row === undefined) throw new IndexError("unknown_upload", upload);
+    return row;
+  }
+
+  #snapshot(id: string): SnapshotRow {
+    const row = this.#sql("select * from snapshots where id = ?").get(id);
+    if (row === undefined) throw new IndexError("unknown_snapshot", id);
+    return snapshotOf(row);
+  }
+
+  #item(ordinal: number): Item | null {
+    const row = this.#sql("select * from items where ordinal = ?").get(ordinal);
+    return row === undefined ? null : itemOf(row);
+  }
+
+  #frame(frame: number): FrameRow | null {
+    const row = this.#sql("select * from frames where frame = ?").get(frame);
+    return row === undefined ? null : frameOf(row);
+  }
+
+  #state(pack: string): PackState | null {
+    const row = this.#sql("select state from packs where pack = ?").get(pack);
+    return row === undefined ? null : stateOf(text(row, "state"));
+  }
+
+  #pins(pack: string): number {
+    return integer(this.#sql("select count(*) as n from pins where pack = ?").get(pack) ?? {}, "n");
+  }
+
+  #toDeleting(pack: string): boolean {
+    if (this.#pins(pack) > 0) return false;
+    const { changes } = this.#sql("update packs set state = 'deleting' where pack = ? and state = 'condemned'").run(
+      pack,
+    );
+    return changes === 1;
+  }
+
+  #newIncarnation(ctx: EngineContext): void {
+    const value = Buffer.from(ctx.random(6)).readUIntBE(0, 6);
+    this.#sql("insert or replace into numbers values ('incarnation', ?)").run(value);
+  }
+
+  #number(name: string): number {
+    return integer(this.#sql("select value from numbers where name = ?").get(name) ?? {}, "value");
+  }
+
+  #take(name: string, count: number): number {
+    const value = this.#number(name);
+    this.#sql("update numbers set value = value + ? where name = ?").run(count, name);
+    return value;
+  }
+
+  #write<T>(work: () => T): T {
+    this.#database.exec("begin immediate");
+    try {
+      const result = work();
+      this.#database.exec("commit");
+      return result;
+    } catch (error) {
+      this.#database.exec("rollback");
+      throw error;
+    }
+  }
+}
+
+function itemFrames(item: Item): number[] {
+  return framesOf(decodeRecipe(item.recipe));
+}

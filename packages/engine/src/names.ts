@@ -1,0 +1,47 @@
+/**
+ * The names of a vault's objects. Everything of a vault is under one prefix, so erasing a vault is erasing a prefix.
+ *
+ *   vaults/<vault>/keys/<epoch>                   wrapped keys
+ *   vaults/<vault>/writers/<writer>               registrations
+ *   vaults/<vault>/packs/<pack>                   packs
+ *   vaults/<vault>/snapshots/<snapshot>/manifest  signed manifests
+ *   vaults/<vault>/snapshots/<snapshot>/change-…  changes of retention, tombstones; numbered from 1, never replaced
+ */
+
+import { hex } from "./bytes.ts";
+
+const digits = 8;
+
+export interface VaultNames {
+  readonly keys: string;
+  readonly writers: string;
+  readonly packs: string;
+  readonly snapshots: string;
+  keyObject(epoch: number): string;
+  writer(id: Uint8Array): string;
+  pack(pack: string): string;
+  manifest(snapshot: string): string;
+  change(snapshot: string, number: number): string;
+}
+
+/** The names of one vault. */
+export function vaultNames(vaultId: Uint8Array): VaultNames {
+  const root = `vaults/${hex(vaultId)}`;
+  const numbered = (value: number) => String(value).padStart(digits, "0");
+  return {
+    keys: `${root}/keys/`,
+    writers: `${root}/writers/`,
+    packs: `${root}/packs/`,
+    snapshots: `${root}/snapshots/`,
+    keyObject: (epoch) => `${root}/keys/${numbered(epoch)}`,
+    writer: (id) => `${root}/writers/${hex(id)}`,
+    pack: (pack) => `${root}/packs/${pack}`,
+    manifest: (snapshot) => `${root}/snapshots/${snapshot}/manifest`,
+    change: (snapshot, number) => `${root}/snapshots/${snapshot}/change-${numbered(number)}`,
+  };
+}
+
+/** The last part of an object's name. */
+export function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,70 @@
+/**
+ * Metadata frames: what trees, recipes and frame directories look like inside. A metadata frame's plain bytes are items
+ * back to back; an item's number in the frame is its slot. A rewritten frame leaves a dropped item as `gone`.
+ *
+ *   u8 0 node       varint ordinal · id (32) · bytes node
+ *   u8 1 segment    varint ordinal · id (32) · bytes recipe · varint hooks, each 8 bytes
+ *   u8 2 directory  varint frame number · bytes directory
+ *   u8 3 gone
+ */
+
+import { ByteReader, type ByteWriter, FormatError } from "../bytes.ts";
+import { idLength } from "../hash.ts";
+
+export type MetaItem =
+  | { readonly kind: "node"; readonly ordinal: number; readonly id: Uint8Array; readonly bytes: Uint8Array }
+  | {
+      readonly kind: "segment";
+      readonly ordinal: number;
+      readonly id: Uint8Array;
+      readonly recipe: Uint8Array;
+      readonly hooks: readonly bigint[];
+    }
+  | { readonly kind: "directory"; readonly frame: number; readonly directory: Uint8Array }
+  | { readonly kind: "gone" };
+
+/** Appends an item. */
+export function writeMetaItem(writer: ByteWriter, item: MetaItem): void {
+  switch (item.kind) {
+    case "node":
+      writer.u8(0).varint(item.ordinal).raw(item.id).bytes(item.bytes);
+      return;
+    case "segment":
+      writer.u8(1).varint(item.ordinal).raw(item.id).bytes(item.recipe).varint(item.hooks.length);
+      for (const hook of item.hooks) writer.raw(hookBytes(hook));
+      return;
+    case "directory":
+      writer.u8(2).varint(item.frame).bytes(item.directory);
+      return;
+    case "gone":
+      writer.u8(3);
+  }
+}
+
+/** Reads all items of a metadata frame, in slot order. */
+export function readMetaItems(plain: Uint8Array): MetaItem[] {
+  const reader = new ByteReader(plain);
+  const items: MetaItem[] = [];
+  while (reader.left > 0) items.push(readItem(reader));
+  return items;
+}
+
+function readItem(reader: ByteReader): MetaItem {
+  const kind = reader.u8();
+  if (kind === 0) return { kind: "node", ordinal: reader.varint(), id: reader.raw(idLength), bytes: reader.bytes() };
+  if (kind === 1) {
+    const head = { ordinal: reader.varint(), id: reader.raw(idLength), recipe: reader.bytes() };
+    const count = reader.varint();
+    const hooks = Array.from({ length: count }, () => reader.raw(8).readBigInt64LE());
+    return { kind: "segment", ...head, hooks };
+  }
+  if (kind === 2) return { kind: "directory", frame: reader.varint(), directory: reader.bytes() };
+  if (kind === 3) return { kind: "gone" };
+  throw new FormatError("an unknown kind of metadata item");
+}
+
+function hookBytes(hook: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64LE(hook);
+  return bytes;
+}

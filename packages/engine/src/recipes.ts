@@ -1,0 +1,117 @@
+/**
+ * Recipes: how a segment is put together. A recipe is a list of runs, each a number of consecutive slots of one frame,
+ * with their bytes together, so that every run's place in the segment is known before any frame is read. Zero blocks
+ * are runs of their own and are stored nowhere.
+ *
+ * A node (tree or list) has a recipe of one run: its item in a metadata frame.
+ *
+ * Encoding: varint run count; per run a u8 tag: 0 = zeros: varint count, varint bytes of each; 1 = stored: zigzag
+ * difference to the previous run's frame number, varint slot, varint count, varint bytes of all.
+ */
+
+import { ByteReader, ByteWriter, FormatError } from "./bytes.ts";
+
+export type Run =
+  | {
+      readonly kind: "stored";
+      readonly frame: number;
+      readonly slot: number;
+      readonly count: number;
+      readonly bytes: number;
+    }
+  | { readonly kind: "zeros"; readonly count: number; readonly bytes: number };
+
+export type Recipe = readonly Run[];
+
+/** More runs than the most blocks a segment can have. */
+const maxRuns = 1 << 20;
+
+/** A recipe as bytes. */
+export function encodeRecipe(recipe: Recipe): Buffer {
+  const writer = new ByteWriter(8 + recipe.length * 12).varint(recipe.length);
+  let previous = 0;
+  for (const run of recipe) {
+    if (run.kind === "zeros") {
+      writer
+        .u8(0)
+        .varint(run.count)
+        .varint(run.bytes / run.count);
+      continue;
+    }
+    writer
+      .u8(1)
+      .zigzag(run.frame - previous)
+      .varint(run.slot)
+      .varint(run.count)
+      .varint(run.bytes);
+    previous = run.frame;
+  }
+  return writer.take();
+}
+
+/** Reads a recipe. */
+export function decodeRecipe(bytes: Uint8Array): Recipe {
+  const reader = new ByteReader(bytes);
+  const count = reader.varint();
+  if (count > maxRuns) throw new FormatError("a recipe is too long");
+  const runs: Run[] = [];
+  let previous = 0;
+  for (let i = 0; i < count; i++) {
+    const tag = reader.u8();
+    if (tag === 0) {
+      const blocks = reader.varint();
+      runs.push({ kind: "zeros", count: blocks, bytes: blocks * reader.varint() });
+    } else if (tag === 1) {
+      previous += reader.zigzag();
+      runs.push({
+        kind: "stored",
+        frame: previous,
+        slot: reader.varint(),
+        count: reader.varint(),
+        bytes: reader.varint(),
+      });
+    } else throw new FormatError("an unknown kind of run");
+  }
+  reader.done();
+  return runs;
+}
+
+/** Builds a recipe block by block, joining what continues. */
+export class RecipeBuilder {
+  readonly #runs: Run[] = [];
+
+  stored(frame: number, slot: number, bytes: number): void {
+    const last = this.#runs.at(-1);
+    if (last?.kind === "stored" && last.frame === frame && last.slot + last.count === slot) {
+      this.#runs[this.#runs.length - 1] = { ...last, count: last.count + 1, bytes: last.bytes + bytes };
+    } else this.#runs.push({ kind: "stored", frame, slot, count: 1, bytes });
+  }
+
+  zeros(bytes: number): void {
+    const last = this.#runs.at(-1);
+    if (last?.kind === "zeros" && last.bytes === last.count * bytes) {
+      this.#runs[this.#runs.length - 1] = { kind: "zeros", count: last.count + 1, bytes: last.bytes + bytes };
+    } else this.#runs.push({ kind: "zeros", count: 1, bytes });
+  }
+
+  take(): Recipe {
+    return this.#runs;
+  }
+}
+
+/** The frames that a recipe reads, each once. */
+export function framesOf(recipe: Recipe): number[] {
+  const frames = new Set<number>();
+  for (const run of recipe) if (run.kind === "stored") frames.add(run.frame);
+  return [...frames];
+}
+
+/** Bytes of the segment. */
+export function bytesOf(recipe: Recipe): number {
+  return recipe.reduce((sum, run) => sum + run.bytes, 0);
+}
+
+/** Blocks of the segment. */
+export function blocksOf(recipe: Recipe): number {
+  return recipe.reduce((sum, run) => sum + run.count, 0);
+}

@@ -1,0 +1,155 @@
+/**
+ * Builds split trees. A directory's entries, in byte order of their names, are cut into leaves of about 32 KiB; the cut
+ * falls where a hash of the name says so, so that adding or changing one of a million files rewrites one leaf and the
+ * few nodes above it. Nodes above are built from (last name, reference) the same way. Lists of a large file's segments
+ * are built alike, cut where a segment's id says so.
+ *
+ * Node encoding: u8 kind ("L" leaf, "I" inner, "S" segment list, "T" list of lists); varint count; the rows.
+ * A node's place in the store is asked of a `NodeSink`, which knows what exists already.
+ */
+
+import { ByteWriter } from "../bytes.ts";
+import { nodeId, spread32 } from "../hash.ts";
+import type { FileContent, Reference, SegmentReference, TreeEntry } from "./entry.ts";
+import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } from "./entry.ts";
+
+export const nodeKinds = { leaf: 0x4c, inner: 0x49, segments: 0x53, lists: 0x54 } as const;
+
+/** Where nodes go. Returns the node's ordinal, a known one where the node exists already. */
+export interface NodeSink {
+  readonly nodeKey: Uint8Array;
+  putNode(id: Uint8Array, bytes: Uint8Array): Promise<number>;
+}
+
+/** Bytes after which a node may end, should end on average, and must end. */
+const minNodeBytes = 8 * 1024;
+const meanNodeBytes = 32 * 1024;
+const maxNodeBytes = 128 * 1024;
+
+/** Nodes of a segment list: at least, on average, at most so many references. */
+const minListRows = 64;
+const meanListRows = 256;
+const maxListRows = 1024;
+
+/** A directory being written, entry by entry in name order. Holds one open node per level. */
+export class DirectoryBuilder {
+  readonly #sink: NodeSink;
+  readonly #levels: Level[] = [];
+  readonly #scratch = new ByteWriter(1024);
+
+  constructor(sink: NodeSink) {
+    this.#sink = sink;
+  }
+
+  async add(entry: TreeEntry): Promise<void> {
+    this.#scratch.reset();
+    writeEntry(this.#scratch, entry);
+    await this.#append(0, entry.name, this.#scratch.view());
+  }
+
+  /** Adds an entry that is encoded already. */
+  async addEncoded(name: Uint8Array, encoded: Uint8Array): Promise<void> {
+    await this.#append(0, name, encoded);
+  }
+
+  async finish(): Promise<Reference> {
+    for (let depth = 0; ; depth++) {
+      const level = this.#level(depth);
+      const isTop = depth === this.#levels.length - 1;
+      if (isTop && (depth === 0 || level.closed === 0)) {
+        // A top node with a single child would be a detour: its child is the root.
+        if (depth > 0 && level.rows === 1 && level.only !== null) return level.only;
+        return this.#store(level);
+      }
+      if (level.rows > 0) await this.#close(depth);
+    }
+  }
+
+  async #append(depth: number, name: Uint8Array, row: Uint8Array, only: Reference | null = null): Promise<void> {
+    const level = this.#level(depth);
+    level.writer.raw(row);
+    level.rows++;
+    level.only = only;
+    level.lastName = Buffer.from(name);
+    const size = level.writer.length;
+    // The chance to end here is in proportion to the row's bytes, so nodes are of one mean size whatever the rows are.
+    const chance = (row.length / meanNodeBytes) * 0x1_0000_0000;
+    if (size >= maxNodeBytes || (size >= minNodeBytes && spread32(name, depth + 1) < chance)) await this.#close(depth);
+  }
+
+  async #close(depth: number): Promise<void> {
+    const level = this.#level(depth);
+    const name = level.lastName;
+    const reference = await this.#store(level);
+    level.closed++;
+    level.rows = 0;
+    level.writer.reset();
+    const row = new ByteWriter(64).bytes(name);
+    writeReference(row, reference);
+    await this.#append(depth + 1, name, row.view(), reference);
+  }
+
+  async #store(level: Level): Promise<Reference> {
+    const head = level.depth === 0 ? nodeKinds.leaf : nodeKinds.inner;
+    return storeNode(this.#sink, head, level.rows, level.writer.view());
+  }
+
+  #level(depth: number): Level {
+    const known = this.#levels[depth];
+    if (known !== undefined) return known;
+    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastName: Buffer.alloc(0), only: null };
+    this.#levels[depth] = level;
+    return level;
+  }
+}
+
+interface Level {
+  readonly depth: number;
+  readonly writer: ByteWriter;
+  rows: number;
+  closed: number;
+  lastName: Buffer;
+  only: Reference | null;
+}
+
+/** Turns a file's segments into its content, through a list of lists where there are many. */
+export async function contentOf(sink: NodeSink, segments: readonly SegmentReference[]): Promise<FileContent> {
+  if (segments.length === 0) return { kind: "empty" };
+  if (segments.length <= maxInlineSegments) return { kind: "segments", segments };
+  let rows: readonly SegmentReference[] = segments;
+  for (let depth = 0; ; depth++) {
+    rows = await listLevel(sink, depth === 0 ? nodeKinds.segments : nodeKinds.lists, rows);
+    const [root, ...others] = rows;
+    if (root !== undefined && others.length === 0) return { kind: "list", depth, root };
+  }
+}
+
+async function listLevel(
+  sink: NodeSink,
+  kind: number,
+  rows: readonly SegmentReference[],
+): Promise<readonly SegmentReference[]> {
+  const above: SegmentReference[] = [];
+  const writer = new ByteWriter(16 * 1024);
+  let count = 0;
+  let bytes = 0;
+  for (const [index, row] of rows.entries()) {
+    writeSegmentReference(writer, row);
+    count++;
+    bytes += row.bytes;
+    const cut = count >= minListRows && spread32(row.id) % meanListRows === 0;
+    if (!cut && count < maxListRows && index < rows.length - 1) continue;
+    const reference = await storeNode(sink, kind, count, writer.view());
+    above.push({ ...reference, bytes });
+    writer.reset();
+    count = 0;
+    bytes = 0;
+  }
+  return above;
+}
+
+async function storeNode(sink: NodeSink, kind: number, rows: number, body: Uint8Array): Promise<Reference> {
+  const bytes = new ByteWriter(body.length + 16).u8(kind).varint(rows).raw(body).take();
+  const id = nodeId(sink.nodeKey, bytes);
+  return { ordinal: await sink.putNode(id, bytes), id };
+}

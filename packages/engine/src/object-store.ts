@@ -8,7 +8,7 @@
  * - *answer*: what a call resolves or rejects with. An answer can get lost after the work was done (`unavailable`),
  *   so the caller of a failed `put` or `delete` knows nothing about whether it happened.
  *
- * What every implementation promises (`packages/storage/src/conformance.ts` tests each sentence)
+ * What every implementation promises (`packages/storage/src/testing/conformance.ts` tests each sentence)
  * 1. **Whole or nothing.** Readers never see a part of a `put`. A `put` that rejects, is aborted, or dies with the
  *    process leaves the name as it was, or (lost answer) with the whole new object.
  * 2. **Durable when it returns.** After `put` or `delete` resolved, a crash of the process, of the machine or of the

@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { openFileStore } from "./file.ts";
 
-const writer = fileURLToPath(new URL("../test/file-writer.ts", import.meta.url));
+const writer = fileURLToPath(new URL("./testing/file-writer.ts", import.meta.url));
 const run = promisify(execFile);
 
 async function temporaryRoot(t: TestContext): Promise<string> {

@@ -25,6 +25,9 @@ const leftoverAgeMs = 24 * 60 * 60 * 1000;
 
 const temporaryName = /^[0-9a-f]{32}\.part$/;
 
+/** How file systems say that they have no hard links; Linux says EPERM for FAT. */
+const linkRefusals: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL", "EMLINK"]);
+
 /** What a file system puts into its own root. */
 const notStrangers: ReadonlySet<string> = new Set([temporaryFolder, layoutFile, "lost+found"]);
 
@@ -58,15 +61,17 @@ async function makeStore(options: RootOptions): Promise<void> {
   const made = await mkdir(root, { recursive: true, mode: 0o700 });
   if (made !== undefined) await syncMade(options, made);
   const strangers = (await readdir(root)).filter((entry) => !notStrangers.has(entry));
-  if (strangers.length > 0) throw refused(root, "is not empty and not a store");
+  if (strangers.length > 0) {
+    // Another process may have made the store, and written to it, since the mark was looked for.
+    if ((await readMark(root)) === layoutMark) return;
+    throw refused(root, "is not empty and not a store");
+  }
   await folders.ensure([temporaryFolder]);
   const file = temporaryPath(root, options.randomBytes);
   await writeMark(file);
   try {
     // Two processes may open a new store at once; either's mark will do.
-    await link(file, path.join(root, layoutFile)).catch(ignore("EEXIST"));
-  } catch (cause) {
-    throw noLinks(root, cause);
+    await linkOrRefuse(root, file, path.join(root, layoutFile)).catch(ignore("EEXIST"));
   } finally {
     await unlink(file);
   }
@@ -94,11 +99,7 @@ async function writeMark(file: string): Promise<void> {
 /** `ifAbsent` rests on hard links; FAT and some network file systems have none. Better to know now. */
 async function probeLinks({ root, randomBytes }: RootOptions): Promise<void> {
   const probe = temporaryPath(root, randomBytes);
-  try {
-    await link(path.join(root, layoutFile), probe);
-  } catch (cause) {
-    throw systemCode(cause) === "EPERM" || systemCode(cause) === "ENOTSUP" ? noLinks(root, cause) : cause;
-  }
+  await linkOrRefuse(root, path.join(root, layoutFile), probe);
   // The link has the mark's age, so another process that opens the store now may take it for a leftover.
   await unlink(probe).catch(ignore("ENOENT"));
 }
@@ -125,6 +126,11 @@ function refused(root: string, why: string): ObjectStoreError {
   return new ObjectStoreError("unsupported", `${root} ${why}`);
 }
 
-function noLinks(root: string, cause: unknown): ObjectStoreError {
-  return new ObjectStoreError("unsupported", `the file system of ${root} has no hard links`, { cause });
+async function linkOrRefuse(root: string, from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (cause) {
+    if (!linkRefusals.has(systemCode(cause))) throw cause;
+    throw new ObjectStoreError("unsupported", `the file system of ${root} has no hard links`, { cause });
+  }
 }

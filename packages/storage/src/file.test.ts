@@ -17,9 +17,9 @@ import {
 import os from "node:os";
 import path from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { conformance } from "./conformance.ts";
-import { rejectsWith, seededBytes } from "./conformance-bodies.ts";
 import { type FileStoreOptions, openFileStore } from "./file.ts";
+import { rejectsWith, seededBytes } from "./testing/bodies.ts";
+import { conformance } from "./testing/conformance.ts";
 
 for (const sync of ["full", "none"] as const) {
   conformance(`file, sync ${sync}`, async () => {
@@ -57,6 +57,20 @@ describe("file store: opening", () => {
     const stores = await Promise.all(Array.from({ length: 8 }, () => openFileStore(settings(root))));
     await Promise.all(stores.map((store, n) => store.put(`n${n}`, Uint8Array.of(n))));
     for (const [n] of stores.entries()) assert.deepEqual(await stores[7 - n]?.stat(`n${n}`), { size: 1 });
+  });
+
+  test("a store that another process makes and writes to while this one opens it is no folder of strangers", async (t) => {
+    const root = path.join(await temporaryRoot(t), "new");
+    let others = 0;
+    await watchSyncs(t, async () => {
+      // The first sync comes after the mark was looked for and before the folder is.
+      if (++others > 1) return "";
+      const other = await openFileStore({ ...settings(root), sync: "none" });
+      await other.put("n", Uint8Array.of(1));
+      return "";
+    });
+    const store = await openFileStore(settings(root));
+    assert.deepEqual(await store.stat("n"), { size: 1 });
   });
 
   test("leftovers of a killed process go when they are ours and a day old; all else stays", async (t) => {

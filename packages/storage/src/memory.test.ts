@@ -1,5 +1,5 @@
-import { conformance } from "./conformance.ts";
 import { MemoryStore } from "./memory.ts";
+import { conformance } from "./testing/conformance.ts";
 
 conformance("memory", async () => {
   const store = new MemoryStore();

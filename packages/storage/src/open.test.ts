@@ -5,8 +5,8 @@ import os from "node:os";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { rejectsWith, seededBytes } from "./conformance-bodies.ts";
 import { openStore, type StoreContext } from "./open.ts";
+import { rejectsWith, seededBytes } from "./testing/bodies.ts";
 
 const context: StoreContext = {
   now: Date.now,

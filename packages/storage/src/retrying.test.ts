@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ObjectStore } from "@emanet/engine/object-store";
-import { conformance } from "./conformance.ts";
-import { patternStream, rejectsWith, seededBytes } from "./conformance-bodies.ts";
-import { type FaultPlan, FaultyStore, faultAt, randomFaults, scripted, seededRandom } from "./faulty.ts";
 import { MemoryStore } from "./memory.ts";
 import { RetryingStore } from "./retrying.ts";
+import { patternStream, rejectsWith, seededBytes } from "./testing/bodies.ts";
+import { conformance } from "./testing/conformance.ts";
+import { type FaultPlan, FaultyStore, faultAt, randomFaults, scripted, seededRandom } from "./testing/faulty.ts";
 
 // One call in five fails here, half of those after the work was done: a caller must not notice.
 conformance("retrying over a store that fails and loses answers", async () => {

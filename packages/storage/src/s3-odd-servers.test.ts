@@ -5,9 +5,9 @@ import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
-import { rejectsWith } from "./conformance-bodies.ts";
 import { openS3Store, type S3Store } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
+import { patternStream, rejectsWith } from "./testing/bodies.ts";
 
 type Answer = { status: number; body?: string; unsized?: true };
 type Script = (request: http.IncomingMessage) => Answer | undefined;
@@ -150,6 +150,23 @@ test("a call is one request: a repeated conditional put would be told that its o
   });
   await rejectsWith("unavailable", store.put("a", Uint8Array.of(1), { ifAbsent: true }));
   assert.equal(requests, 1);
+});
+
+test("a pack of 20 MiB and known size is one request; of unknown size it goes in parts", async (t) => {
+  const seen: string[] = [];
+  const store = await openOn(t, (request) => {
+    if (!request.url?.includes(".emanet-probe")) seen.push(`${request.method} ${request.headers["content-length"]}`);
+    return undefined;
+  });
+  const bytes = 20 * 1024 * 1024;
+  seen.length = 0;
+  await store.put("a", patternStream(1, bytes), { size: bytes });
+  assert.deepEqual(seen.splice(0), [`PUT ${bytes}`]);
+  await store.put("a", patternStream(1, bytes)).catch(() => undefined);
+  assert.deepEqual(
+    seen.filter((line) => line.startsWith("PUT")),
+    ["PUT 8388608", "PUT 8388608", "PUT 4194304"],
+  );
 });
 
 async function firstNames(store: S3Store): Promise<void> {

@@ -36,6 +36,9 @@ const partsInFlight = 2;
 /** Bytes that are in memory anyway, up to the largest pack, go in one request: no parts to clean up. */
 const singlePutBytes = 64 * 1024 * 1024;
 
+/** A stream of known size goes in one request too where holding it takes no more memory than its parts would. */
+const gatheredBytes = partBytes * (partsInFlight + 1);
+
 /** For tidying up after a failure, when the caller's own signal may have fired. */
 const abortLimitMs = 10_000;
 
@@ -48,6 +51,9 @@ export async function sendObject(
 ): Promise<void> {
   assertBody(body, options);
   if (body instanceof Uint8Array && body.byteLength <= singlePutBytes) return putWhole(target, body, options);
+  if (options.size !== undefined && options.size <= gatheredBytes) {
+    return putWhole(target, await gather(body, options, options.size), options);
+  }
   const parts = cutParts(readBody(body, options));
   const first = await parts.next();
   // A short part is the last one: the whole body has been read, and its size checked.
@@ -59,6 +65,17 @@ export async function sendObject(
   } finally {
     await parts.return(undefined);
   }
+}
+
+/** A body of known size in one buffer; `readBody` sees to it that the size is true. */
+async function gather(body: ObjectBody, options: PutOptions, size: number): Promise<Uint8Array> {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let filled = 0;
+  for await (const chunk of readBody(body, options)) {
+    bytes.set(chunk, filled);
+    filled += chunk.byteLength;
+  }
+  return bytes;
 }
 
 async function putWhole(target: Target, body: Uint8Array, options: PutOptions): Promise<void> {

@@ -9,15 +9,15 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import type { ObjectStore } from "@emanet/engine/object-store";
-import { makeBucket, type TestBucket } from "../test/bucket.ts";
-import { replaceOnce, startLine } from "../test/tcp-proxy.ts";
-import { findVersitygw } from "../test/versitygw.ts";
-import { conformance } from "./conformance.ts";
-import { patternStream, rejectsWith, seededBytes, sha256 } from "./conformance-bodies.ts";
 import { openStore } from "./open.ts";
 import { RetryingStore } from "./retrying.ts";
 import { openS3Store } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
+import { patternStream, rejectsWith, seededBytes, sha256 } from "./testing/bodies.ts";
+import { makeBucket, type TestBucket } from "./testing/bucket.ts";
+import { conformance } from "./testing/conformance.ts";
+import { replaceOnce, startLine } from "./testing/tcp-proxy.ts";
+import { findVersitygw } from "./testing/versitygw.ts";
 
 const program = await findVersitygw();
 const skip = program === null ? "no versitygw on the PATH and no Go to build it" : undefined;

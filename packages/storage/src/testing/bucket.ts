@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { S3Client } from "@aws-sdk/client-s3";
-import { openS3Store, type S3Store } from "../src/s3.ts";
-import { parseS3Url } from "../src/s3-url.ts";
+import { openS3Store, type S3Store } from "../s3.ts";
+import { parseS3Url } from "../s3-url.ts";
 import { startVersitygw, type Versitygw } from "./versitygw.ts";
 
 export interface TestBucket {

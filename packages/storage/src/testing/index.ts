@@ -1,7 +1,7 @@
 /** For tests of object stores and of what uses them. */
 
+export { patternStream, rejectsWith, seededBytes } from "./bodies.ts";
 export { type ConformanceOptions, conformance, type Place } from "./conformance.ts";
-export { patternStream, rejectsWith, seededBytes } from "./conformance-bodies.ts";
 export {
   type Fault,
   type FaultPlan,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ObjectStore } from "@emanet/engine/object-store";
+import { MemoryStore } from "../memory.ts";
+import { rejectsWith } from "./bodies.ts";
 import { conformance } from "./conformance.ts";
-import { rejectsWith } from "./conformance-bodies.ts";
 import { FaultyStore, faultAt, randomFaults, StoreCrash, scripted, seededRandom } from "./faulty.ts";
-import { MemoryStore } from "./memory.ts";
 
 conformance("faulty without faults", async () => {
   const store = new FaultyStore(new MemoryStore());

@@ -11,7 +11,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { isObjectStoreError, type ObjectStore, type ObjectStoreErrorCode } from "@emanet/engine/object-store";
-import { patternStream, rejectsWith, seededBytes, sha256 } from "./conformance-bodies.ts";
+import { patternStream, rejectsWith, seededBytes, sha256 } from "./bodies.ts";
 
 export interface Place {
   open(): Promise<ObjectStore>;
@@ -37,6 +37,7 @@ export function conformance(label: string, makePlace: () => Promise<Place>, opti
     objectTests(suite);
     rangeTests(suite);
     bodyTests(suite);
+    brokenBodyTests(suite);
     raceTests(suite);
     listTests(suite);
     abortTests(suite);
@@ -205,7 +206,9 @@ function bodyTests({ store }: Suite): void {
     assert.deepEqual(await store().stat("body/sparse"), { size: 1 });
     assert.deepEqual(await store().stat("body/nothing"), { size: 0 });
   });
+}
 
+function brokenBodyTests({ store }: Suite): void {
   for (const [label, bytes] of [
     ["early", 10_000],
     ["after 20 MiB", 20 * 1024 * 1024],

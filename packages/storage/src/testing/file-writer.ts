@@ -1,5 +1,5 @@
 /**
- * A process that writes to a file store until it is done or killed; run by `src/file-process.test.ts`.
+ * A process that writes to a file store until it is done or killed; run by `file-process.test.ts`.
  *
  *   file-writer.ts race <root> <mark> <count>    ifAbsent puts of names n0…; prints how many it won
  *   file-writer.ts replace <root> <bytes>        replaces one object for ever; prints a line before each put
@@ -10,8 +10,8 @@ import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { isObjectStoreError, type ObjectStore } from "@emanet/engine/object-store";
-import { patternStream } from "../src/conformance-bodies.ts";
-import { openFileStore } from "../src/file.ts";
+import { openFileStore } from "../file.ts";
+import { patternStream } from "./bodies.ts";
 
 const [verb, root = "", ...rest] = process.argv.slice(2);
 const store = await openFileStore({ root, sync: verb === "replace" ? "none" : "full", now: Date.now, randomBytes });

@@ -17,7 +17,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const version = "v1.8.0";
 const moduleFolder = fileURLToPath(new URL("./versitygw", import.meta.url));
-const cache = fileURLToPath(new URL("../../../.cache", import.meta.url));
+const cache = fileURLToPath(new URL("../../../../.cache", import.meta.url));
 
 /** From an empty Go cache on two busy cores it took 70 s. */
 const buildLimitMs = 15 * 60_000;

@@ -4,6 +4,8 @@
  * The program is taken from the PATH, else from `.cache/`, else built there from the Go module that `versitygw/go.mod`
  * names by exact version (about a minute, once). Without Go the tests are skipped and say so; in CI that is a failure,
  * because a suite that silently does not run protects nobody.
+ *
+ *   node packages/storage/src/testing/versitygw.ts     builds it ahead, where a test's own time limit is shorter
  */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -131,3 +133,5 @@ async function exists(file: string): Promise<boolean> {
     () => false,
   );
 }
+
+if (import.meta.main) await findVersitygw();

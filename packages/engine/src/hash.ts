@@ -50,7 +50,8 @@ export function blockId(blockIdKey: Uint8Array, block: Uint8Array): Buffer {
 /** The id of a segment made of these blocks: `ids` holds 16 bytes per block, `lengths` one number. */
 export function segmentId(ids: Uint8Array, lengths: Uint32Array): Buffer {
   const lengthBytes = Buffer.from(lengths.buffer, lengths.byteOffset, lengths.byteLength);
-  return createHash("sha256").update(segmentDomain).update(ids).update(lengthBytes).digest();
+  // One call over a copy: for the few kilobytes of a list of ids this is faster than a hash object.
+  return hash("sha256", Buffer.concat([segmentDomain, ids, lengthBytes]), "buffer");
 }
 
 /** The id of a tree or list node. */
@@ -62,9 +63,7 @@ export function nodeId(nodeKey: Uint8Array, node: Uint8Array): Buffer {
 export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffer {
   const head = Buffer.alloc(8);
   head.writeBigUInt64LE(BigInt(size));
-  const digest = createHash("sha256").update(fileDomain).update(head);
-  for (const id of segmentIds) digest.update(id);
-  return digest.digest();
+  return hash("sha256", Buffer.concat([fileDomain, head, ...segmentIds]), "buffer");
 }
 
 /** A cheap, stable 32-bit hash for places where only the spread matters (bundle and node boundaries). */

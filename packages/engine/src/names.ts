@@ -5,7 +5,8 @@
  *   vaults/<vault>/writers/<writer>               registrations
  *   vaults/<vault>/packs/<pack>                   packs
  *   vaults/<vault>/snapshots/<snapshot>/manifest  signed manifests
- *   vaults/<vault>/snapshots/<snapshot>/change-…  changes of retention, tombstones; numbered from 1, never replaced
+ *   vaults/<vault>/snapshots/<snapshot>/change-…  changes of retention, numbered from 1, never replaced
+ *   vaults/<vault>/snapshots/<snapshot>/tombstone the snapshot was deleted; stays for ever
  */
 
 import { hex } from "./bytes.ts";
@@ -22,6 +23,7 @@ export interface VaultNames {
   pack(pack: string): string;
   manifest(snapshot: string): string;
   change(snapshot: string, number: number): string;
+  tombstone(snapshot: string): string;
 }
 
 /** The names of one vault. */
@@ -38,6 +40,7 @@ export function vaultNames(vaultId: Uint8Array): VaultNames {
     pack: (pack) => `${root}/packs/${pack}`,
     manifest: (snapshot) => `${root}/snapshots/${snapshot}/manifest`,
     change: (snapshot, number) => `${root}/snapshots/${snapshot}/change-${numbered(number)}`,
+    tombstone: (snapshot) => `${root}/snapshots/${snapshot}/tombstone`,
   };
 }
 

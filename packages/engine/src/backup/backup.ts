@@ -60,7 +60,7 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const { ctx, target, cache } = options;
   const startedAt = ctx.now();
   const { start, usable } = await begin(target, cache ?? null);
-  const session = startSession(ctx, options.keys, options.signer, start.session);
+  const session = startSession(ctx, options.keys, options.signer, start);
   const upload = new Upload({ ...options, session, settings: { ...defaultUploadSettings, ...options.settings } });
   try {
     const result = await store(options, session, upload, start, usable, startedAt);

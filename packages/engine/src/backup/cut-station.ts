@@ -11,7 +11,8 @@ import type { BigIntStats } from "node:fs";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
 import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
-import { blockIdLength, keyBlockIds, segmentId } from "../hash.ts";
+import { frameIdOf } from "../frames/frame.ts";
+import { blockIdLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
 import type { HeldBlocks } from "./frame-shop.ts";
 import { FrameShop } from "./frame-shop.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./protocol.ts";
@@ -23,10 +24,10 @@ export const stationBufferBytes = 2 * maxSegmentBytes;
 const stationBuffers = 2;
 
 /** Bytes looked at to tell compressible from dense. */
-const entropySample = 4096;
+const entropySample = 1024;
 const minEntropySample = 512;
-/** Random bytes measure 7.95 bits in a sample of this size, base64 6.0, text 4–5. */
-const denseBits = 7.7;
+/** How far below a random sample's entropy, in bits per byte, bytes still count as dense. Base64 is 1.8 below. */
+const denseMargin = 0.3;
 
 const classPage = 0;
 const classText = 1;
@@ -54,7 +55,9 @@ export class CutStation {
         this.#sessions.set(message.session.route, {
           session: message.session,
           shop: new FrameShop(message.session, (n, bytes) => {
-            this.#send({ type: "sealed", route: message.session.route, n, bytes }, [bytes.buffer as ArrayBuffer]);
+            this.#send({ type: "sealed", route: message.session.route, n, bytes, frameId: frameIdOf(bytes) }, [
+              bytes.buffer as ArrayBuffer,
+            ]);
           }),
         });
         return;
@@ -99,8 +102,18 @@ export class CutStation {
       at += read.bytes;
     }
     const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * blockIdLength));
+    const hashes = partHashes(ids, list.lengths, outcomes);
     const segments = list.count === 0 ? new Uint32Array(0) : Uint32Array.of(list.count);
-    this.#offer(session, index, { job, list, ids, segments, classes: Uint8Array.from(classes), outcomes, last: true });
+    this.#offer(session, index, {
+      job,
+      list,
+      ids,
+      segments,
+      classes: Uint8Array.from(classes),
+      outcomes,
+      hashes,
+      last: true,
+    });
   }
 
   async #stripe(session: WorkerSession, job: Job & { kind: "stripe" }): Promise<void> {
@@ -128,7 +141,16 @@ export class CutStation {
         if (!final) cutter.buffer(next).set(buffer.subarray(bytes, filled));
         const offered = index;
         index = next;
-        this.#offer(session, offered, { job: job.job, list, ids, segments, classes, outcomes, last: final });
+        this.#offer(session, offered, {
+          job: job.job,
+          list,
+          ids,
+          segments,
+          classes,
+          outcomes,
+          hashes: noHashes,
+          last: final,
+        });
         if (final) return;
         list.drop(blocks);
         filled -= bytes;
@@ -151,6 +173,7 @@ export class CutStation {
       segments: new Uint32Array(0),
       segmentIds: new Uint8Array(0),
       classes: new Uint8Array(0),
+      hashes: noHashes,
     };
     const portion = {
       job,
@@ -223,6 +246,7 @@ export class CutStation {
       segmentIds: segmentIdsOf(ids, lengths, cut.segments),
       classes: cut.classes,
       outcomes: cut.outcomes,
+      hashes: cut.hashes,
       last: cut.last,
     };
     this.#send({ type: "portion", route: session.route, portion: message }, []);
@@ -264,7 +288,23 @@ interface Cut {
   readonly segments: Uint32Array;
   readonly classes: Uint8Array;
   readonly outcomes: readonly FileOutcome[];
+  readonly hashes: Uint8Array;
   readonly last: boolean;
+}
+
+const noHashes = new Uint8Array(0);
+
+/** The hash of every file of a bundle: each is one segment of its own as far as its hash goes. */
+function partHashes(ids: Uint8Array, lengths: Uint32Array, outcomes: readonly FileOutcome[]): Uint8Array {
+  const hashes = Buffer.alloc(outcomes.length * idLength);
+  let first = 0;
+  for (const [i, { blocks, bytes }] of outcomes.entries()) {
+    const own = ids.subarray(first * blockIdLength, (first + blocks) * blockIdLength);
+    const segments = blocks === 0 ? [] : [segmentId(own, lengths.subarray(first, first + blocks))];
+    hashes.set(fileHash(bytes, segments), i * idLength);
+    first += blocks;
+  }
+  return hashes;
 }
 
 /** For `take` messages that only seal. */
@@ -371,8 +411,9 @@ export function isDense(bytes: Uint8Array): boolean {
   }
   let bits = 0;
   for (const count of counts) if (count > 0) bits -= count * Math.log2(count / length);
-  const most = Math.min(8, Math.log2(length));
-  return bits / length > denseBits * (most / 8);
+  // What uniformly random bytes measure in a sample of this size (Miller's correction).
+  const random = 8 - 255 / (2 * length * Math.LN2);
+  return bits / length > random - denseMargin;
 }
 
 function sum(lengths: Uint32Array, count: number): number {

@@ -4,7 +4,7 @@
  */
 
 import type { PageShape } from "../cutter/page-files.ts";
-import { fileHash, idLength, segmentId } from "../hash.ts";
+import { idLength } from "../hash.ts";
 import type { SegmentReference } from "../trees/entry.ts";
 import type { CutPool } from "./cut-pool.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, TakeOp, WorkerSession } from "./protocol.ts";
@@ -205,10 +205,8 @@ function workerJob(job: number, plan: JobPlan): Job {
 
 function partsOf(portion: Portion): PartResult[] {
   let first = 0;
-  return portion.outcomes.map((outcome) => {
-    const ids = portion.ids.subarray(first * 16, (first + outcome.blocks) * 16);
-    const own = outcome.blocks === 0 ? [] : [segmentId(ids, portion.lengths.slice(first, first + outcome.blocks))];
-    const part = { ...outcome, first, hash: fileHash(outcome.bytes, own) };
+  return portion.outcomes.map((outcome, i) => {
+    const part = { ...outcome, first, hash: Buffer.from(portion.hashes.subarray(i * idLength, (i + 1) * idLength)) };
     first += outcome.blocks;
     return part;
   });

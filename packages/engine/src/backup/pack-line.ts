@@ -42,9 +42,9 @@ export class PackLine {
     return this.#open?.size ?? 0;
   }
 
-  add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array): void {
+  add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array, frameId?: Uint8Array): void {
     this.#open ??= new PackBuilder(this.#options.random(16), this.#options.header);
-    this.#open.add(kind, frame, generation, sealed);
+    this.#open.add(kind, frame, generation, sealed, frameId);
     if (this.#open.size >= this.#options.packBytes) this.send();
   }
 

@@ -79,10 +79,18 @@ export interface Portion {
   readonly classes: Uint8Array;
   /** Of a bundle, one per file; of a stripe, one on its last portion. */
   readonly outcomes: readonly FileOutcome[];
+  /** Of a bundle, 32 bytes per file: its hash. */
+  readonly hashes: Uint8Array;
   readonly last: boolean;
 }
 
 export type FromWorker =
   | { readonly type: "portion"; readonly route: number; readonly portion: Portion }
-  | { readonly type: "sealed"; readonly route: number; readonly n: number; readonly bytes: Uint8Array }
+  | {
+      readonly type: "sealed";
+      readonly route: number;
+      readonly n: number;
+      readonly bytes: Uint8Array;
+      readonly frameId: Uint8Array;
+    }
   | { readonly type: "failed"; readonly route: number; readonly job: number; readonly message: string };

@@ -175,7 +175,13 @@ export class Upload implements NodeSink {
 
   #heard(lane: number, message: FromWorker): void {
     if (message.type === "sealed") {
-      this.#data.add("data", frameNumber(this.#options.session.header.session, message.n), 0, message.bytes);
+      this.#data.add(
+        "data",
+        frameNumber(this.#options.session.header.session, message.n),
+        0,
+        message.bytes,
+        message.frameId,
+      );
     } else if (message.type === "portion") {
       this.#decisions = this.#decisions
         .then(() => this.#decide(lane, message.portion))
@@ -304,7 +310,7 @@ export class Upload implements NodeSink {
     for (const [n, directory] of this.#ledger.directories) {
       const frame = frameNumber(session, n);
       if (!everything && this.#undurable.has(frame)) continue;
-      const place = this.#meta.add("records", { kind: "directory", frame, directory });
+      const place = this.#meta.add("records", { kind: "directory", frame, generation: 0, directory });
       records.set(frame, { record: place.frame, directory });
       this.#ledger.directories.delete(n);
     }

@@ -84,7 +84,12 @@ export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean): B
   cipher.setAAD(Buffer.concat([header, seal.binding]));
   const sealed = cipher.update(body ?? plain);
   cipher.final();
-  return Buffer.concat([header, sealed, cipher.getAuthTag()]);
+  // Memory of its own: what comes from Node's shared pool cannot be handed to another thread.
+  const frame = Buffer.allocUnsafeSlow(frameHeaderLength + sealed.length + tagLength);
+  frame.set(header);
+  frame.set(sealed, frameHeaderLength);
+  frame.set(cipher.getAuthTag(), frameHeaderLength + sealed.length);
+  return frame;
 }
 
 /** Reads the header of a sealed frame. */
@@ -158,8 +163,8 @@ const probeOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 function compress(plain: Uint8Array): Buffer | null {
   const packed = zstdCompressSync(plain, {
-    // One output buffer that surely fits: the default of 16 KiB pieces costs a copy of everything.
-    chunkSize: plain.length + 4096,
+    // Pieces of this size keep garbage in proportion to the output; one piece as large as the input would not.
+    chunkSize: 128 * 1024,
     params: {
       [constants.ZSTD_c_compressionLevel]: 1,
       [constants.ZSTD_c_windowLog]: windowLog,

@@ -189,8 +189,11 @@ export interface VaultIndex {
   allItems(): AsyncIterable<Item>;
   allFrames(): AsyncIterable<FrameRow>;
   packs(): Promise<readonly PackRow[]>;
-  /** Sessions of uploads that have not ended: their packs may be in the store before the index knows them. */
-  liveSessions(): Promise<readonly number[]>;
+  /**
+   * The index's incarnation, and the sessions of uploads that have not ended: their packs may be in the store before
+   * the index knows them.
+   */
+  sessions(): Promise<{ readonly incarnation: number; readonly live: readonly number[] }>;
   condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer>;
   beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean>;
   forgetPack(pack: string): Promise<void>;

@@ -7,7 +7,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { Bitmap } from "../bitmap.ts";
 import type { EngineContext } from "../context.ts";
-import { decodeRecipe, framesOf } from "../recipes.ts";
 import type {
   CondemnAnswer,
   FrameMove,
@@ -25,6 +24,7 @@ import type {
   VaultIndex,
 } from "./port.ts";
 import { IndexError } from "./port.ts";
+import { itemFrames, restingOn } from "./rules.ts";
 import {
   blob,
   frameOf,
@@ -117,7 +117,7 @@ export class SqliteIndex implements VaultIndex {
         for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
           const item = itemOf(row);
           const visible = item.verified || item.owner === owner;
-          if (visible && this.#pinFrames(upload, itemFrames(item))) return item;
+          if (visible && this.#pinFrames(upload, restingOn(item))) return item;
         }
         return null;
       });
@@ -232,10 +232,11 @@ export class SqliteIndex implements VaultIndex {
     return this.#sql("select * from packs order by pack").all().map(packOf);
   }
 
-  async liveSessions(): Promise<readonly number[]> {
-    return this.#sql("select session from uploads")
+  async sessions(): Promise<{ readonly incarnation: number; readonly live: readonly number[] }> {
+    const live = this.#sql("select session from uploads")
       .all()
       .map((row) => integer(row, "session"));
+    return { incarnation: this.#number("incarnation"), live };
   }
 
   async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
@@ -277,6 +278,7 @@ export class SqliteIndex implements VaultIndex {
       if (![...left].every((pack) => this.#pins(pack) === 0)) return false;
       this.#register(unit);
       for (const { to } of moves) this.#putFrame(to);
+      this.#take("generation", 1);
       for (const pack of left) this.#toDeleting(pack);
       return true;
     });
@@ -308,6 +310,7 @@ export class SqliteIndex implements VaultIndex {
     this.#write(() => {
       if (unit !== undefined) this.#register(unit);
       for (const snapshot of snapshots ?? []) this.#insertSnapshot(snapshot);
+      this.#take("generation", 1);
       const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
       if (nextOrdinal !== undefined) raise.run(nextOrdinal, "ordinal");
       if (nextSession !== undefined) raise.run(nextSession, "session");
@@ -319,6 +322,9 @@ export class SqliteIndex implements VaultIndex {
   }
 
   #register(unit: UploadUnit): void {
+    // A recipe that replaces another makes every marking in progress wrong.
+    const known = this.#sql("select 1 from items where ordinal = ?");
+    if (unit.items.some(({ ordinal }) => known.get(ordinal) !== undefined)) this.#take("generation", 1);
     for (const { pack, session, size, state } of unit.packs) {
       this.#sql("insert into packs values (?, ?, ?, ?)").run(pack, session, size, state);
       this.#sql("insert or ignore into sessions values (?, ?)").run(session, unit.header);
@@ -374,15 +380,19 @@ export class SqliteIndex implements VaultIndex {
     );
   }
 
-  /** Pins the packs of all these frames for the upload, or none of them. */
+  /** Pins the packs of all these frames and of their directory records for the upload, or none of them. */
   #pinFrames(upload: string, frames: readonly number[]): boolean {
     const packs = new Set<string>();
+    const place = this.#sql(
+      "select frames.pack, record, damaged, state from frames join packs on packs.pack = frames.pack where frame = ?",
+    );
     for (const frame of frames) {
-      const row = this.#sql(
-        "select frames.pack, damaged, state from frames join packs on packs.pack = frames.pack where frame = ?",
-      ).get(frame);
-      if (row === undefined || integer(row, "damaged") === 1 || text(row, "state") === "deleting") return false;
-      packs.add(text(row, "pack"));
+      for (let at = frame; at !== 0; ) {
+        const row = place.get(at);
+        if (row === undefined || integer(row, "damaged") === 1 || text(row, "state") === "deleting") return false;
+        packs.add(text(row, "pack"));
+        at = integer(row, "record");
+      }
     }
     for (const pack of packs) {
       const { changes } = this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
@@ -398,7 +408,7 @@ export class SqliteIndex implements VaultIndex {
     );
     for (const ordinal of wanted) {
       const item = this.#item(ordinal);
-      if (item === null || !itemFrames(item).every((frame) => pinned.get(upload, frame) !== undefined)) return ordinal;
+      if (item === null || !restingOn(item).every((frame) => pinned.get(upload, frame) !== undefined)) return ordinal;
     }
     return null;
   }
@@ -494,8 +504,4 @@ export class SqliteIndex implements VaultIndex {
       throw error;
     }
   }
-}
-
-function itemFrames(item: Item): number[] {
-  return framesOf(decodeRecipe(item.recipe));
 }

@@ -20,9 +20,9 @@ import { xWingCiphertextLength, xWingDecapsulate, xWingEncapsulate } from "./x-w
 const magic = Buffer.from("EMANETS1");
 export const commitmentLength = 32;
 
-/** Magic, vault, epoch, number, writer, time, encapsulation, commitment, signature. */
+/** Magic, vault, epoch, number, incarnation, writer, time, encapsulation, commitment, signature. */
 export const sessionHeaderLength =
-  8 + vaultIdLength + 4 + 4 + signerIdLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
+  8 + vaultIdLength + 4 + 4 + 8 + signerIdLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
 
 /** The public facts of a session, as every pack of it repeats them. */
 export interface SessionHeader {
@@ -30,6 +30,8 @@ export interface SessionHeader {
   readonly epoch: number;
   /** Unique in the vault, given by the index; frame numbers start with it. */
   readonly session: number;
+  /** Which index gave the number. A pack of another incarnation is no orphan of this one. */
+  readonly incarnation: number;
   readonly writerId: Uint8Array;
   readonly startedAt: number;
   readonly encapsulation: Uint8Array;
@@ -45,14 +47,20 @@ export interface OpenSession {
 }
 
 /** Starts a session: draws the content key and signs the header. */
-export function startSession(ctx: EngineContext, keys: WriterKeys, writer: Signer, session: number): OpenSession {
+export function startSession(
+  ctx: EngineContext,
+  keys: WriterKeys,
+  writer: Signer,
+  place: { readonly session: number; readonly generation: number },
+): OpenSession {
   const { ciphertext, sharedSecret } = xWingEncapsulate(ctx, keys.publicKey);
   const contentKey = deriveKey(sharedSecret, "content key");
   const bytes = new ByteWriter(sessionHeaderLength)
     .raw(magic)
     .raw(keys.vaultId)
     .u32(keys.epoch)
-    .u32(session)
+    .u32(place.session)
+    .u64(place.generation)
     .raw(writer.id)
     .u64(ctx.now())
     .raw(ciphertext)
@@ -70,6 +78,7 @@ export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
     vaultId: Buffer.from(reader.raw(vaultIdLength)),
     epoch: reader.u32(),
     session: reader.u32(),
+    incarnation: reader.u64(),
     writerId: Buffer.from(reader.raw(signerIdLength)),
     startedAt: reader.u64(),
     encapsulation: Buffer.from(reader.raw(xWingCiphertextLength)),

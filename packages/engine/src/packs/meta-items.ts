@@ -4,7 +4,7 @@
  *
  *   u8 0 node       varint ordinal · id (32) · bytes node
  *   u8 1 segment    varint ordinal · id (32) · bytes recipe · varint hooks, each 8 bytes
- *   u8 2 directory  varint frame number · bytes directory
+ *   u8 2 directory  varint frame number · varint generation · bytes directory
  *   u8 3 gone
  */
 
@@ -20,7 +20,7 @@ export type MetaItem =
       readonly recipe: Uint8Array;
       readonly hooks: readonly bigint[];
     }
-  | { readonly kind: "directory"; readonly frame: number; readonly directory: Uint8Array }
+  | { readonly kind: "directory"; readonly frame: number; readonly generation: number; readonly directory: Uint8Array }
   | { readonly kind: "gone" };
 
 /** Appends an item. */
@@ -34,7 +34,7 @@ export function writeMetaItem(writer: ByteWriter, item: MetaItem): void {
       for (const hook of item.hooks) writer.raw(hookBytes(hook));
       return;
     case "directory":
-      writer.u8(2).varint(item.frame).bytes(item.directory);
+      writer.u8(2).varint(item.frame).varint(item.generation).bytes(item.directory);
       return;
     case "gone":
       writer.u8(3);
@@ -58,7 +58,9 @@ function readItem(reader: ByteReader): MetaItem {
     const hooks = Array.from({ length: count }, () => reader.raw(8).readBigInt64LE());
     return { kind: "segment", ...head, hooks };
   }
-  if (kind === 2) return { kind: "directory", frame: reader.varint(), directory: reader.bytes() };
+  if (kind === 2) {
+    return { kind: "directory", frame: reader.varint(), generation: reader.varint(), directory: reader.bytes() };
+  }
   if (kind === 3) return { kind: "gone" };
   throw new FormatError("an unknown kind of metadata item");
 }

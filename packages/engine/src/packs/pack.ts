@@ -79,8 +79,14 @@ export class PackBuilder {
     return this.#frames;
   }
 
-  add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array): void {
-    const place = { frameId: frameIdOf(sealed), offset: this.#size, length: sealed.length, kind, frame, generation };
+  add(
+    kind: FrameKind,
+    frame: number,
+    generation: number,
+    sealed: Uint8Array,
+    frameId: Uint8Array = frameIdOf(sealed),
+  ): void {
+    const place = { frameId, offset: this.#size, length: sealed.length, kind, frame, generation };
     this.#frames.push(place);
     this.#chunks.push(sealed);
     this.#size += sealed.length;

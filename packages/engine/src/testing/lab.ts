@@ -13,6 +13,7 @@ import { runBackup } from "../backup/backup.ts";
 import { CutPool } from "../backup/cut-pool.ts";
 import { folderSource } from "../backup/folder-source.ts";
 import { LocalTarget } from "../backup/local-target.ts";
+import { hex } from "../bytes.ts";
 import type { EngineContext } from "../context.ts";
 import type { SnapshotRow, VaultIndex } from "../index/port.ts";
 import { openSqliteIndex } from "../index/sqlite.ts";
@@ -83,7 +84,7 @@ export function labOf(ctx: LabContext, vault: Vault, writer: Signer): Lab {
     writer,
     backup: (folder, more = {}) => {
       const upload = Buffer.from(ctx.random(16)).toString("hex");
-      const owner = more.owner ?? "lab";
+      const owner = more.owner ?? hex(writer.id);
       const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority });
       return runBackup({
         ctx,

@@ -1,0 +1,86 @@
+/**
+ * A local repository: one vault, everything in one folder.
+ *
+ *   objects/        the object store: all that is needed to restore, together with master.key
+ *   master.key      32 bytes, hexadecimal, mode 0600: keep a copy elsewhere
+ *   writer.key      this machine's signing seed
+ *   repository.json the vault's id
+ *   index.sqlite    can be rebuilt
+ *   caches/         one per source, can be thrown away
+ */
+
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import {
+  createVault,
+  type EngineContext,
+  type ObjectStore,
+  openSqliteIndex,
+  openVault,
+  registerWriter,
+  type Signer,
+  type SqliteIndex,
+  signerFromSeed,
+  type Vault,
+} from "@emanet/engine";
+import { openFileStore } from "@emanet/storage";
+import { UsageError } from "./arguments.ts";
+
+export interface Repository {
+  readonly folder: string;
+  readonly vault: Vault;
+  readonly writer: Signer;
+  readonly store: ObjectStore;
+  readonly index: SqliteIndex;
+  readonly ctx: EngineContext;
+  /** True when the index was missing: everything but `rebuild` must refuse then. */
+  readonly indexIsNew: boolean;
+}
+
+/** The one place where this command has a clock and randomness. */
+const ctx: EngineContext = { now: () => Date.now(), random: (length) => randomBytes(length) };
+
+/** Makes a repository in a missing or empty folder. */
+export async function createRepository(folder: string): Promise<Repository> {
+  const description = path.join(folder, "repository.json");
+  if (existsSync(description)) throw new UsageError(`${folder} is a repository already`);
+  mkdirSync(path.join(folder, "caches"), { recursive: true, mode: 0o700 });
+  const vaultId = randomBytes(16);
+  secretFile(path.join(folder, "master.key"), randomBytes(32));
+  secretFile(path.join(folder, "writer.key"), randomBytes(32));
+  const parts = await openParts(folder);
+  const vault = await createVault(parts, readKey(folder, "master.key"), vaultId);
+  const writer = signerFromSeed(readKey(folder, "writer.key"));
+  await registerWriter(vault, writer.publicKey);
+  writeFileSync(description, `${JSON.stringify({ format: 1, vault: vaultId.toString("hex") })}\n`, { mode: 0o600 });
+  return { folder, vault, writer, ...parts, indexIsNew: false };
+}
+
+/** Opens a repository. */
+export async function openRepository(folder: string): Promise<Repository> {
+  const description = path.join(folder, "repository.json");
+  if (!existsSync(description)) throw new UsageError(`${folder} is no repository; make one with init`);
+  const read: unknown = JSON.parse(readFileSync(description, "utf8"));
+  const vaultId = typeof read === "object" && read !== null && "vault" in read ? String(read.vault) : "";
+  const indexIsNew = !existsSync(path.join(folder, "index.sqlite"));
+  const parts = await openParts(folder);
+  const vault = await openVault(parts, readKey(folder, "master.key"), Buffer.from(vaultId, "hex"));
+  return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), ...parts, indexIsNew };
+}
+
+async function openParts(folder: string) {
+  const store = await openFileStore({ root: path.join(folder, "objects"), now: ctx.now, randomBytes: ctx.random });
+  const index = openSqliteIndex(path.join(folder, "index.sqlite"), ctx);
+  return { ctx, store, index };
+}
+
+function secretFile(file: string, bytes: Uint8Array): void {
+  writeFileSync(file, `${Buffer.from(bytes).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+}
+
+function readKey(folder: string, name: string): Buffer {
+  const key = Buffer.from(readFileSync(path.join(folder, name), "utf8").trim(), "hex");
+  if (key.length !== 32) throw new UsageError(`${name} is not a key of 32 bytes`);
+  return key;
+}

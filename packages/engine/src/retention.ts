@@ -1,0 +1,98 @@
+/**
+ * Retention: which snapshots a policy keeps, and why. A pure plan, shown before it is applied.
+ *
+ * Rules that no policy can change: the newest good snapshot of a source stays, and so does a held or locked one. Days,
+ * weeks, months and years are those of the given offset from UTC (Istanbul is +180 minutes all year).
+ */
+
+import type { SnapshotRow } from "./index/port.ts";
+
+/** How many of the newest snapshots, and of the newest in each day, week, month and year to keep. */
+export interface RetentionPolicy {
+  readonly last?: number | undefined;
+  readonly daily?: number | undefined;
+  readonly weekly?: number | undefined;
+  readonly monthly?: number | undefined;
+  readonly yearly?: number | undefined;
+  /** Keep everything younger than this. */
+  readonly withinMs?: number | undefined;
+}
+
+export type KeepReason =
+  | "newest"
+  | "hold"
+  | "locked"
+  | "last"
+  | "daily"
+  | "weekly"
+  | "monthly"
+  | "yearly"
+  | "within"
+  | "unexpired";
+
+export interface RetentionPlan {
+  readonly keep: readonly { readonly id: string; readonly reasons: readonly KeepReason[] }[];
+  readonly remove: readonly string[];
+}
+
+export type RetentionSnapshot = Pick<SnapshotRow, "id" | "source" | "completedAt" | "retention">;
+
+const dayMs = 86_400_000;
+
+/** Plans the retention of all sources of a vault. `now` is the service's clock, never a client's. */
+export function planRetention(
+  snapshots: readonly RetentionSnapshot[],
+  policy: RetentionPolicy,
+  now: number,
+  utcOffsetMinutes = 180,
+): RetentionPlan {
+  const keep: { id: string; reasons: KeepReason[] }[] = [];
+  const remove: string[] = [];
+  for (const source of Map.groupBy(snapshots, (each) => each.source).values()) {
+    const newestFirst = [...source].sort((a, b) => b.completedAt - a.completedAt || (a.id < b.id ? 1 : -1));
+    const reasons = reasonsOf(newestFirst, policy, now, utcOffsetMinutes * 60_000);
+    for (const { id } of newestFirst) {
+      const own = reasons.get(id) ?? [];
+      if (own.length > 0) keep.push({ id, reasons: own });
+      else remove.push(id);
+    }
+  }
+  return { keep, remove };
+}
+
+function reasonsOf(
+  newestFirst: readonly RetentionSnapshot[],
+  policy: RetentionPolicy,
+  now: number,
+  offsetMs: number,
+): Map<string, KeepReason[]> {
+  const reasons = new Map<string, KeepReason[]>();
+  const add = (id: string, reason: KeepReason) => reasons.set(id, [...(reasons.get(id) ?? []), reason]);
+  for (const [i, { id, completedAt, retention }] of newestFirst.entries()) {
+    if (i === 0) add(id, "newest");
+    if (retention.hold) add(id, "hold");
+    if ((retention.lockedUntil ?? 0) > now) add(id, "locked");
+    if (i < (policy.last ?? 0)) add(id, "last");
+    if (policy.withinMs !== undefined && completedAt > now - policy.withinMs) add(id, "within");
+    if ((retention.expiresAt ?? 0) > now) add(id, "unexpired");
+  }
+  for (const [reason, period] of Object.entries(periods) as [keyof typeof periods, (local: number) => string][]) {
+    const seen = new Set<string>();
+    for (const { id, completedAt } of newestFirst) {
+      const key = period(completedAt + offsetMs);
+      if (seen.has(key) || seen.size >= (policy[reason] ?? 0)) continue;
+      seen.add(key);
+      add(id, reason);
+    }
+  }
+  return reasons;
+}
+
+/** Names of the periods that a local time falls into. */
+const periods = {
+  daily: (local: number) => String(Math.floor(local / dayMs)),
+  // Day 0 of 1970 was a Thursday; weeks start on Monday.
+  weekly: (local: number) => String(Math.floor((Math.floor(local / dayMs) + 3) / 7)),
+  monthly: (local: number) => new Date(local).toISOString().slice(0, 7),
+  yearly: (local: number) => new Date(local).toISOString().slice(0, 4),
+} as const;

@@ -1,0 +1,333 @@
+/**
+ * Rebuild: makes the index anew from the object store and the master key alone. Accepts nothing that is not signed by a
+ * registered writer of this vault, under its own name; what it refuses, it names.
+ *
+ * 1. Every pack's header and footer: sessions, frames and their places. Of two versions of a frame the one with more
+ *    slots wins (rewriting only drops), then the higher generation.
+ * 2. Every metadata frame: directories, segments, nodes. Of two records of a segment the later session's wins, unless
+ *    frames that it needs are missing.
+ * 3. Every manifest: both signatures, its changes, its tombstone. Snapshots come back as `recovered`.
+ *
+ * A frame whose directory is known but whose bytes are nowhere is registered as damaged, so that a backup can heal it.
+ */
+
+import { Bitmap } from "../bitmap.ts";
+import { FormatError, hex, sameBytes } from "../bytes.ts";
+import { decodeDirectory } from "../frames/directory.ts";
+import { openFrame, readFrameHeader } from "../frames/frame.ts";
+import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../index/port.ts";
+import type { SessionHeader } from "../keys/session.ts";
+import { openContentKey, sessionBinding, workerKey } from "../keys/session.ts";
+import type { WriterRegistry } from "../keys/writers.ts";
+import { decodeChange, openDetails, openManifest } from "../manifest.ts";
+import { lastPart } from "../names.ts";
+import { isObjectStoreError } from "../object-store.ts";
+import type { MetaItem } from "../packs/meta-items.ts";
+import { readMetaItems } from "../packs/meta-items.ts";
+import type { PackFrame, PackTable } from "../packs/pack.ts";
+import { readPackTable } from "../packs/pack.ts";
+import { decodeRecipe, encodeRecipe, framesOf } from "../recipes.ts";
+import type { Vault } from "../vault.ts";
+import { readWriters } from "../vault.ts";
+
+export interface RebuildReport {
+  readonly packs: number;
+  readonly items: number;
+  readonly snapshots: readonly string[];
+  /** Objects that were not accepted, and why. */
+  readonly refused: readonly { readonly name: string; readonly reason: string }[];
+  /** Frames that are known from metadata and found in no accepted pack. */
+  readonly lostFrames: readonly number[];
+  /** Snapshots that reach items which were not found. */
+  readonly incomplete: readonly string[];
+}
+
+/** Rows per transaction of the index. */
+const rowsPerBatch = 1000;
+
+interface Place extends PackFrame {
+  readonly pack: string;
+  readonly session: number;
+}
+
+/** Rebuilds the index. What the index held before is gone. */
+export async function rebuild(
+  vault: Vault,
+  onProgress?: (progress: { readonly packs: number }) => void,
+): Promise<RebuildReport> {
+  const run = new RebuildRun(vault, onProgress ?? (() => {}));
+  return run.whole();
+}
+
+class RebuildRun {
+  readonly #vault: Vault;
+  readonly #progress: (progress: { packs: number }) => void;
+  readonly #refused: { name: string; reason: string }[] = [];
+  readonly #tables: PackTable[] = [];
+  readonly #versions = new Map<number, Place[]>();
+  readonly #slots = new Map<string, number>();
+  readonly #best = new Map<number, Place>();
+  readonly #lost = new Set<number>();
+  readonly #items = new Set<number>();
+  #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
+    frames: [],
+    items: [],
+    hooks: [],
+  };
+  #nextOrdinal = 1;
+  #nextSession = 1;
+
+  constructor(vault: Vault, progress: (progress: { packs: number }) => void) {
+    this.#vault = vault;
+    this.#progress = progress;
+  }
+
+  async whole(): Promise<RebuildReport> {
+    const { index, ctx } = this.#vault;
+    const writers = await readWriters(this.#vault, (name, reason) => this.#refuse(name, reason));
+    await this.#readTables(writers);
+    await this.#countSlots();
+    this.#chooseFrames();
+    await index.clear(ctx);
+    await this.#registerPacks();
+    await this.#registerItems();
+    const snapshots = await this.#readManifests(writers);
+    await index.restore({ snapshots, nextOrdinal: this.#nextOrdinal, nextSession: this.#nextSession });
+    const incomplete = snapshots.filter(({ reach }) =>
+      [...Bitmap.decode(reach)].some((ordinal) => !this.#items.has(ordinal)),
+    );
+    return {
+      packs: this.#tables.length,
+      items: this.#items.size,
+      snapshots: snapshots.map(({ id }) => id),
+      refused: this.#refused,
+      lostFrames: [...this.#lost],
+      incomplete: incomplete.map(({ id }) => id),
+    };
+  }
+
+  async #readTables(writers: WriterRegistry): Promise<void> {
+    const { store, names, keys } = this.#vault;
+    const headers = new Map<number, SessionHeader>();
+    for await (const { name, size } of store.list(names.packs)) {
+      const read = (offset: number, length: number) => store.get(name, { range: { offset, length } });
+      const table = await this.#accept(name, () =>
+        readPackTable(lastPart(name), size, read, { vaultId: keys.vaultId, writers }),
+      );
+      if (table === null) continue;
+      const { session } = table.header;
+      const known = headers.get(session) ?? table.header;
+      if (!sameBytes(known.bytes, table.header.bytes)) {
+        this.#refuse(name, `a second session ${session}: an index was replaced without a rebuild`);
+        continue;
+      }
+      headers.set(session, known);
+      this.#tables.push(table);
+      this.#nextSession = Math.max(this.#nextSession, session + 1);
+      for (const frame of table.frames) this.#version({ ...frame, pack: hex(table.packId), session });
+      this.#progress({ packs: this.#tables.length });
+    }
+    this.#tables.sort((a, b) => a.header.session - b.header.session);
+  }
+
+  #version(place: Place): void {
+    const versions = this.#versions.get(place.frame) ?? [];
+    if (versions.length === 0) this.#versions.set(place.frame, versions);
+    versions.push(place);
+  }
+
+  /** How many blocks each version of a frame holds, from the directories in the metadata. */
+  async #countSlots(): Promise<void> {
+    for await (const { item } of this.#metaItems(() => true)) {
+      if (item.kind !== "directory") continue;
+      const filled = decodeDirectory(item.directory).lengths.reduce((sum, length) => sum + (length > 0 ? 1 : 0), 0);
+      this.#slots.set(`${item.frame} ${item.generation}`, filled);
+      if (!this.#versions.has(item.frame)) this.#lost.add(item.frame);
+    }
+  }
+
+  #chooseFrames(): void {
+    const slotsOf = (place: Place) => this.#slots.get(`${place.frame} ${place.generation}`) ?? 0;
+    for (const [frame, versions] of this.#versions) {
+      const [best] = versions.sort((a, b) => slotsOf(b) - slotsOf(a) || b.generation - a.generation);
+      if (best !== undefined) this.#best.set(frame, best);
+    }
+  }
+
+  async #registerPacks(): Promise<void> {
+    for (const { packId, header, size, frames } of this.#tables) {
+      const pack = hex(packId);
+      const own = frames.filter(({ frame }) => this.#best.get(frame)?.pack === pack);
+      const rows = own.map((place) => this.#row({ ...place, pack, session: header.session }, new Uint8Array(0), 0));
+      const row = { pack, session: header.session, size, state: "live" } as const;
+      await this.#vault.index.restore({ unit: { ...nothing, packs: [row], header: header.bytes, frames: rows } });
+    }
+  }
+
+  async #registerItems(): Promise<void> {
+    const chosen = ({ frame, generation }: PackFrame, pack: string) => {
+      const best = this.#best.get(frame);
+      return best?.pack === pack && best.generation === generation;
+    };
+    for await (const { item, frame, slot, table } of this.#metaItems(chosen)) {
+      const owner = hex(table.header.writerId);
+      if (item.kind === "directory") await this.#registerDirectory(item, frame);
+      else if (item.kind === "segment") await this.#registerSegment(item, frame, owner);
+      else if (item.kind === "node") {
+        const recipe = encodeRecipe([{ kind: "stored", frame, slot, count: 1, bytes: item.bytes.length }]);
+        await this.#registerItem({ ...item, kind: "node", recipe, record: frame, owner }, []);
+      }
+    }
+    await this.#flush();
+  }
+
+  async #registerDirectory(item: MetaItem & { kind: "directory" }, record: number): Promise<void> {
+    const best = this.#best.get(item.frame);
+    if (best !== undefined && best.generation !== item.generation) return;
+    const lost: Place = {
+      frame: item.frame,
+      generation: item.generation,
+      kind: "data",
+      frameId: Buffer.alloc(32),
+      offset: 0,
+      length: 0,
+      pack: "lost",
+      session: 0,
+    };
+    const row = this.#row(best ?? lost, Buffer.from(item.directory), record);
+    await this.#register([{ ...row, damaged: best === undefined }], [], []);
+  }
+
+  async #registerSegment(item: MetaItem & { kind: "segment" }, record: number, owner: string): Promise<void> {
+    const complete = framesOf(decodeRecipe(item.recipe)).every((frame) => this.#best.has(frame));
+    if (!complete && this.#items.has(item.ordinal)) return;
+    const hooks = item.hooks.map((hook) => [hook, item.ordinal] as const);
+    await this.#registerItem(
+      { ordinal: item.ordinal, kind: "segment", id: item.id, recipe: item.recipe, record, owner },
+      hooks,
+    );
+  }
+
+  async #registerItem(item: Omit<Item, "next" | "verified">, hooks: UploadUnit["hooks"]): Promise<void> {
+    const { ordinal, kind, id, recipe, record, owner } = item;
+    this.#items.add(ordinal);
+    this.#nextOrdinal = Math.max(this.#nextOrdinal, ordinal + 1);
+    const row: Item = { ordinal, kind, id, recipe, record, owner, next: 0, verified: false };
+    await this.#register([], [row], hooks);
+  }
+
+  /** Collects rows and hands them to the index in batches: one by one, each would be a transaction. */
+  async #register(frames: readonly FrameRow[], items: readonly Item[], hooks: UploadUnit["hooks"]): Promise<void> {
+    this.#batch.frames.push(...frames);
+    this.#batch.items.push(...items);
+    this.#batch.hooks.push(...hooks);
+    if (this.#batch.frames.length + this.#batch.items.length >= rowsPerBatch) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const { frames, items, hooks } = this.#batch;
+    this.#batch = { frames: [], items: [], hooks: [] };
+    await this.#vault.index.restore({ unit: { ...nothing, frames, items, hooks } });
+  }
+
+  /** All items of the metadata frames that `wanted` picks, in the order of sessions. */
+  async *#metaItems(
+    wanted: (frame: PackFrame, pack: string) => boolean,
+  ): AsyncGenerator<{ item: MetaItem; frame: number; slot: number; table: PackTable }> {
+    const { store, names, keys } = this.#vault;
+    for (const table of this.#tables) {
+      const pack = hex(table.packId);
+      const frames = table.frames.filter((frame) => frame.kind === "meta" && wanted(frame, pack));
+      if (frames.length === 0) continue;
+      const items = await this.#accept(names.pack(pack), async () => {
+        const contentKey = openContentKey(keys.privateSeed, table.header);
+        const binding = sessionBinding(table.header);
+        const opened: { item: MetaItem; frame: number; slot: number; table: PackTable }[] = [];
+        for (const { offset, length, frame, generation } of frames) {
+          const sealed = await store.get(names.pack(pack), { range: { offset, length } });
+          const header = readFrameHeader(sealed);
+          if (header.frame !== frame || header.generation !== generation)
+            throw new FormatError("a frame is not the one its pack names");
+          const plain = openFrame(sealed, workerKey(contentKey, header.worker), binding);
+          for (const [slot, item] of readMetaItems(plain).entries()) opened.push({ item, frame, slot, table });
+        }
+        return opened;
+      });
+      if (items !== null) yield* items;
+    }
+  }
+
+  async #readManifests(writers: WriterRegistry): Promise<SnapshotRow[]> {
+    const { store, names, keys } = this.#vault;
+    const objects = new Map<string, string[]>();
+    for await (const { name } of store.list(names.snapshots)) {
+      const snapshot = name.slice(names.snapshots.length).split("/")[0] ?? "";
+      objects.set(snapshot, [...(objects.get(snapshot) ?? []), name]);
+    }
+    const rows: SnapshotRow[] = [];
+    for (const [snapshot, list] of objects) {
+      const expected = { snapshot, vaultId: keys.vaultId };
+      const name = names.manifest(snapshot);
+      if (!list.includes(name) || (await this.#isDeleted(snapshot, list))) continue;
+      const row = await this.#accept(name, async () => {
+        const manifest = openManifest(await store.get(name), expected, writers, keys.authorityPublicKey);
+        return { ...manifest.row, source: openDetails(keys.privateSeed, manifest).source };
+      });
+      if (row === null) continue;
+      this.#nextOrdinal = Math.max(this.#nextOrdinal, Bitmap.decode(row.reach).highest + 1);
+      rows.push(
+        await this.#changed(
+          row,
+          list.filter((each) => lastPart(each).startsWith("change-")),
+        ),
+      );
+    }
+    return rows;
+  }
+
+  async #isDeleted(snapshot: string, objects: readonly string[]): Promise<boolean> {
+    const { store, names, keys } = this.#vault;
+    const name = names.tombstone(snapshot);
+    if (!objects.includes(name)) return false;
+    const change = await this.#accept(name, async () =>
+      decodeChange(await store.get(name), { snapshot, vaultId: keys.vaultId }, keys.authorityPublicKey),
+    );
+    return change?.kind === "deleted";
+  }
+
+  async #changed(row: SnapshotRow, changes: readonly string[]): Promise<SnapshotRow> {
+    const { store, keys, names } = this.#vault;
+    let retention = row.retention;
+    for (const name of [...changes].sort()) {
+      const expected = { snapshot: row.id, vaultId: keys.vaultId };
+      const change = await this.#accept(name, async () =>
+        decodeChange(await store.get(name), expected, keys.authorityPublicKey),
+      );
+      if (change?.kind === "retention" && name === names.change(row.id, change.number)) retention = change.retention;
+    }
+    return { ...row, retention };
+  }
+
+  #row(place: Place, directory: Uint8Array, record: number): FrameRow {
+    const { frame, generation, kind, pack, offset, length, frameId, session } = place;
+    return { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged: false };
+  }
+
+  /** Runs a reading step; a foreign or broken object is refused by name. */
+  async #accept<T>(name: string, read: () => Promise<T>): Promise<T | null> {
+    try {
+      return await read();
+    } catch (error) {
+      const gone = isObjectStoreError(error, "not_found") || isObjectStoreError(error, "range");
+      if (!gone && !(error instanceof FormatError)) throw error;
+      this.#refuse(name, error.message);
+      return null;
+    }
+  }
+
+  #refuse(name: string, reason: string): void {
+    if (!this.#refused.some((each) => each.name === name)) this.#refused.push({ name, reason });
+  }
+}
+
+const nothing: UploadUnit = { packs: [], header: new Uint8Array(0), frames: [], items: [], hooks: [], follows: [] };

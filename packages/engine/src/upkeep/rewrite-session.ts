@@ -1,0 +1,121 @@
+/**
+ * A session of the service's own: relaying, rewriting and healing write through it. It seals in this thread, with the
+ * authority's registered upkeep writer, and registers everything at the end in one step.
+ */
+
+import { MetaWriter } from "../backup/meta-writer.ts";
+import type { DurablePack } from "../backup/pack-line.ts";
+import { PackLine } from "../backup/pack-line.ts";
+import type { FrameDirectory } from "../frames/directory.ts";
+import { encodeDirectory } from "../frames/directory.ts";
+import type { FrameRow, UploadUnit } from "../index/port.ts";
+import { startSession } from "../keys/session.ts";
+import type { Signer } from "../keys/signing.ts";
+import type { MetaItem } from "../packs/meta-items.ts";
+import type { Vault } from "../vault.ts";
+
+/** Upkeep works in small steps; one that is silent for longer has died. */
+const upkeepLeaseMs = 30 * 60_000;
+
+const packBytes = 16 * 1024 * 1024;
+const uploads = 2;
+
+export interface RewriteSession {
+  readonly upload: string;
+  readonly session: number;
+  /** Numbers for frames that are new; rewritten ones keep theirs. */
+  nextFrame(): number;
+  putFrame(kind: "data" | "meta", frame: number, generation: number, plain: Uint8Array, dense: boolean): void;
+  putRecord(item: MetaItem): number;
+  room(): Promise<void>;
+  /** Makes everything durable and says where it is. */
+  settle(): Promise<{ readonly packs: readonly DurablePack[]; readonly header: Uint8Array }>;
+}
+
+/** Runs `work` with a session; the upload ends in any case. */
+export async function withRewriteSession<T>(
+  vault: Vault,
+  writer: Signer,
+  work: (session: RewriteSession) => Promise<T>,
+): Promise<T> {
+  const { ctx, index, store, names } = vault;
+  const upload = `upkeep ${Buffer.from(ctx.random(16)).toString("hex")}`;
+  const start = await index.beginUpload({ upload, owner: "upkeep", leaseUntil: ctx.now() + upkeepLeaseMs, base: null });
+  const open = startSession(ctx, vault.keys, writer, start);
+  const line = new PackLine({
+    header: open.header,
+    signer: writer,
+    packBytes,
+    uploads,
+    random: (length) => ctx.random(length),
+    put: (name, chunks, size) => store.put(names.pack(name), () => pieces(chunks), { size }),
+  });
+  let n = 1;
+  const meta = new MetaWriter(
+    open,
+    () => n++,
+    (frame, bytes) => line.add("meta", frame, 0, bytes),
+  );
+  const session: RewriteSession = {
+    upload,
+    session: start.session,
+    nextFrame: () => start.session * 2 ** 24 + n++,
+    putFrame: (kind, frame, generation, plain, dense) =>
+      line.add(kind, frame, generation, meta.seal(frame, generation, plain, kind, dense)),
+    putRecord: (item) => meta.add("records", item).frame,
+    room: () => line.room(),
+    settle: async () => {
+      meta.flush("records");
+      await line.drain();
+      return { packs: line.takeDurable(), header: open.header.bytes };
+    },
+  };
+  try {
+    return await work(session);
+  } finally {
+    await index.endUpload(upload);
+  }
+}
+
+/** The rows of frames that were just made durable. `records` has the directory of every data frame. */
+export function rowsOf(
+  session: RewriteSession,
+  packs: readonly DurablePack[],
+  records: ReadonlyMap<number, { readonly record: number; readonly directory: FrameDirectory }>,
+): FrameRow[] {
+  return packs.flatMap(({ pack, frames }) =>
+    frames.map(({ frame, generation, kind, offset, length, frameId }) => {
+      const own = records.get(frame);
+      const directory = own === undefined ? new Uint8Array(0) : encodeDirectory(own.directory);
+      return {
+        frame,
+        generation,
+        kind,
+        pack,
+        offset,
+        length,
+        frameId,
+        session: session.session,
+        directory,
+        record: own?.record ?? 0,
+        damaged: false,
+      };
+    }),
+  );
+}
+
+/** A unit of nothing but packs. */
+export function packsUnit(session: RewriteSession, packs: readonly DurablePack[], header: Uint8Array): UploadUnit {
+  return {
+    packs: packs.map(({ pack, size }) => ({ pack, session: session.session, size, state: "live" })),
+    header,
+    frames: [],
+    items: [],
+    hooks: [],
+    follows: [],
+  };
+}
+
+async function* pieces(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}

@@ -1,0 +1,127 @@
+/**
+ * Scrubbing: finds every changed, missing or foreign byte of the packs without any secret. It needs the vault's id and
+ * the registered writers' public keys, nothing else.
+ *
+ * A pack is sound when its signature holds and every frame's bytes give the frame's id. Where the envelope (header,
+ * footer) is broken, the frames are still judged one by one by what the index says, so that only what is lost counts as
+ * lost.
+ */
+
+import { FormatError, sameBytes } from "../bytes.ts";
+import { frameIdOf } from "../frames/frame.ts";
+import type { FrameRow, VaultIndex } from "../index/port.ts";
+import type { VaultNames } from "../names.ts";
+import { lastPart } from "../names.ts";
+import type { ObjectStore } from "../object-store.ts";
+import { isObjectStoreError } from "../object-store.ts";
+import type { PackJudge } from "../packs/pack.ts";
+import { readPackTable } from "../packs/pack.ts";
+
+export interface PackFinding {
+  readonly pack: string;
+  readonly kind: "missing" | "damaged" | "foreign";
+  readonly reason: string;
+  /** Frames that the index places in the pack and whose bytes are wrong or gone. */
+  readonly frames: readonly number[];
+}
+
+export interface ScrubReport {
+  readonly packs: number;
+  readonly bytes: number;
+  readonly findings: readonly PackFinding[];
+}
+
+export interface ScrubOptions {
+  readonly store: ObjectStore;
+  readonly names: VaultNames;
+  readonly index: VaultIndex;
+  readonly judge: PackJudge;
+  readonly onProgress?: ((progress: { readonly packs: number; readonly bytes: number }) => void) | undefined;
+}
+
+/** Reads every pack once. One pack is in memory at a time. */
+export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
+  const expected = await framesByPack(options.index);
+  for (const { pack, state } of await options.index.packs()) {
+    if (state === "deleting") expected.delete(pack);
+    else if (!expected.has(pack)) expected.set(pack, []);
+  }
+  const findings: PackFinding[] = [];
+  const live = new Set((await options.index.sessions()).live);
+  let packs = 0;
+  let bytes = 0;
+  for await (const { name, size } of options.store.list(options.names.packs)) {
+    const pack = lastPart(name);
+    const rows = expected.get(pack) ?? null;
+    expected.delete(pack);
+    const finding = await judgePack(options, pack, size, rows, live);
+    if (finding !== null) findings.push(finding);
+    packs++;
+    bytes += size;
+    options.onProgress?.({ packs, bytes });
+  }
+  for (const [pack, rows] of expected) {
+    findings.push({
+      pack,
+      kind: "missing",
+      reason: "the pack is not in the store",
+      frames: rows.map(({ frame }) => frame),
+    });
+  }
+  return { packs, bytes, findings };
+}
+
+async function judgePack(
+  options: ScrubOptions,
+  pack: string,
+  size: number,
+  rows: readonly FrameRow[] | null,
+  live: ReadonlySet<number>,
+): Promise<PackFinding | null> {
+  const bytes = await readWhole(options, pack, size);
+  if (bytes === null)
+    return { pack, kind: "missing", reason: "the pack vanished", frames: (rows ?? []).map(({ frame }) => frame) };
+  const broken = (rows ?? []).filter(
+    ({ offset, length, frameId }) => !sameBytes(frameIdOf(bytes.subarray(offset, offset + length)), frameId),
+  );
+  const frames = broken.map(({ frame }) => frame);
+  try {
+    const table = await readPackTable(
+      pack,
+      bytes.length,
+      async (at, length) => bytes.subarray(at, at + length),
+      options.judge,
+    );
+    for (const { offset, length, frameId, frame } of table.frames) {
+      if (!sameBytes(frameIdOf(bytes.subarray(offset, offset + length)), frameId)) {
+        return { pack, kind: "damaged", reason: `frame ${frame} changed`, frames };
+      }
+    }
+    if (rows === null && !live.has(table.header.session)) {
+      return { pack, kind: "foreign", reason: "the index does not know this pack", frames: [] };
+    }
+    return frames.length > 0 ? { pack, kind: "damaged", reason: "not the pack that the index knows", frames } : null;
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    return { pack, kind: rows === null ? "foreign" : "damaged", reason: error.message, frames };
+  }
+}
+
+async function readWhole({ store, names }: ScrubOptions, pack: string, size: number): Promise<Uint8Array | null> {
+  try {
+    return size === 0 ? new Uint8Array(0) : await store.get(names.pack(pack));
+  } catch (error) {
+    if (isObjectStoreError(error, "not_found")) return null;
+    throw error;
+  }
+}
+
+async function framesByPack(index: VaultIndex): Promise<Map<string, FrameRow[]>> {
+  const packs = new Map<string, FrameRow[]>();
+  for await (const row of index.allFrames()) {
+    const rows = packs.get(row.pack) ?? [];
+    if (rows.length === 0) packs.set(row.pack, rows);
+    rows.push({ ...row, directory: new Uint8Array(0) });
+  }
+  return packs;
+}

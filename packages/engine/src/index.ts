@@ -17,6 +17,7 @@ export { Bitmap } from "./bitmap.ts";
 export { FormatError } from "./bytes.ts";
 export type { EngineContext } from "./context.ts";
 export { DamageError, FrameReader } from "./frames/frame-reader.ts";
+export { MemoryIndex } from "./index/memory.ts";
 export * from "./index/port.ts";
 export { openSqliteIndex, SqliteIndex } from "./index/sqlite.ts";
 export type { Signer } from "./keys/signing.ts";

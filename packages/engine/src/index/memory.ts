@@ -1,0 +1,340 @@
+/**
+ * The index in memory, for tests and simulations. The same rules as everywhere (`port.ts`); every method runs to its end
+ * without yielding, so each is one atomic step.
+ */
+
+import { Bitmap } from "../bitmap.ts";
+import { hex } from "../bytes.ts";
+import type { EngineContext } from "../context.ts";
+import type {
+  CondemnAnswer,
+  FrameMove,
+  FrameRow,
+  Item,
+  NewUpload,
+  PackRow,
+  RestoredIndex,
+  Retention,
+  SessionRow,
+  SnapshotRow,
+  UploadStart,
+  UploadUnit,
+  VaultIndex,
+} from "./port.ts";
+import { IndexError } from "./port.ts";
+import { itemFrames, restingOn } from "./rules.ts";
+
+interface LiveUpload {
+  readonly owner: string;
+  readonly session: number;
+  readonly reach: Uint8Array;
+  leaseUntil: number;
+}
+
+export class MemoryIndex implements VaultIndex {
+  readonly #items = new Map<number, Item>();
+  readonly #byId = new Map<string, Set<number>>();
+  readonly #frames = new Map<number, FrameRow>();
+  readonly #packs = new Map<string, PackRow>();
+  readonly #pins = new Map<string, Set<string>>();
+  readonly #hooks = new Map<bigint, number>();
+  readonly #sessions = new Map<number, SessionRow>();
+  readonly #uploads = new Map<string, LiveUpload>();
+  readonly #snapshots = new Map<string, SnapshotRow>();
+  #generation = 1;
+  #incarnation: number;
+  #nextOrdinal = 1;
+  #nextSession = 1;
+
+  constructor(ctx: EngineContext) {
+    this.#incarnation = drawIncarnation(ctx);
+  }
+
+  async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
+    const reach = base === null ? new Uint8Array(0) : this.#snapshot(base).reach;
+    const session = this.#nextSession++;
+    this.#uploads.set(upload, { owner, session, reach, leaseUntil });
+    const damaged = [...this.#items.values()].filter((item) =>
+      itemFrames(item).some((frame) => this.#frames.get(frame)?.damaged),
+    );
+    return { session, generation: this.#incarnation, damaged: damaged.map(({ ordinal }) => ordinal) };
+  }
+
+  async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
+    this.#live(upload, now).leaseUntil = leaseUntil;
+  }
+
+  async endUpload(upload: string): Promise<void> {
+    this.#end(upload);
+  }
+
+  async expireUploads(now: number): Promise<readonly string[]> {
+    const ended = [...this.#uploads].filter(([, { leaseUntil }]) => leaseUntil <= now).map(([upload]) => upload);
+    for (const upload of ended) this.#end(upload);
+    return ended;
+  }
+
+  async reserveOrdinals(count: number): Promise<number> {
+    const first = this.#nextOrdinal;
+    this.#nextOrdinal += count;
+    return first;
+  }
+
+  async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
+    const { owner } = this.#upload(upload);
+    return ids.map((id) => {
+      const candidates = [...(this.#byId.get(hex(id)) ?? [])].sort((a, b) => b - a);
+      for (const ordinal of candidates) {
+        const item = this.#items.get(ordinal);
+        if (item === undefined || !(item.verified || item.owner === owner)) continue;
+        if (this.#pinFrames(upload, restingOn(item))) return item;
+      }
+      return null;
+    });
+  }
+
+  async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
+    this.#upload(upload);
+    return frames.map((frame) => this.#pinFrames(upload, [frame]));
+  }
+
+  async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
+    this.#live(upload, now);
+    this.#register(unit);
+    for (const { pack } of unit.packs) this.#pin(pack, upload);
+  }
+
+  async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
+    const { reach } = this.#live(upload, now);
+    for (const ordinal of Bitmap.decode(snapshot.reach).minus(Bitmap.decode(reach))) {
+      const item = this.#items.get(ordinal);
+      const closed = item !== undefined && restingOn(item).every((frame) => this.#isPinned(frame, upload));
+      if (!closed) throw new IndexError("not_closed", `item ${ordinal} is neither in the base nor pinned`);
+    }
+    this.#snapshots.set(snapshot.id, snapshot);
+    this.#end(upload);
+    this.#generation++;
+  }
+
+  async findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
+    return hooks.map((hook) => this.#hooks.get(hook) ?? null);
+  }
+
+  async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
+    return ordinals.map((ordinal) => this.#items.get(ordinal) ?? null);
+  }
+
+  async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
+    return ids.map((id) => {
+      const ordinals = [...(this.#byId.get(hex(id)) ?? [])];
+      return ordinals.length === 0 ? null : (this.#items.get(Math.max(...ordinals)) ?? null);
+    });
+  }
+
+  async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
+    return frames.map((frame) => this.#frames.get(frame) ?? null);
+  }
+
+  async session(session: number): Promise<SessionRow | null> {
+    return this.#sessions.get(session) ?? null;
+  }
+
+  async snapshots(): Promise<readonly SnapshotRow[]> {
+    return [...this.#snapshots.values()].sort((a, b) => a.completedAt - b.completedAt || (a.id < b.id ? -1 : 1));
+  }
+
+  async changeRetention(id: string, retention: Retention): Promise<void> {
+    this.#snapshots.set(id, { ...this.#snapshot(id), retention });
+  }
+
+  async deleteSnapshot(id: string, now: number): Promise<void> {
+    const { retention } = this.#snapshot(id);
+    if (retention.hold || (retention.lockedUntil ?? 0) > now) throw new IndexError("retained", id);
+    this.#snapshots.delete(id);
+    this.#generation++;
+  }
+
+  async roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }> {
+    const rows = [...this.#snapshots.values(), ...this.#uploads.values()];
+    return { generation: this.#generation, reach: rows.map(({ reach }) => reach) };
+  }
+
+  async *allItems(): AsyncIterable<Item> {
+    yield* [...this.#items.values()].sort((a, b) => a.ordinal - b.ordinal);
+  }
+
+  async *allFrames(): AsyncIterable<FrameRow> {
+    yield* [...this.#frames.values()].sort((a, b) => a.frame - b.frame);
+  }
+
+  async packs(): Promise<readonly PackRow[]> {
+    return [...this.#packs.values()].sort((a, b) => (a.pack < b.pack ? -1 : 1));
+  }
+
+  async sessions(): Promise<{ readonly incarnation: number; readonly live: readonly number[] }> {
+    return { incarnation: this.#incarnation, live: [...this.#uploads.values()].map(({ session }) => session) };
+  }
+
+  async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
+    if (generation !== this.#generation) return { condemned: [], stale: true };
+    const condemned = packs.filter((pack) => this.#packs.get(pack)?.state === "live" && !this.#pins.has(pack));
+    for (const pack of condemned) this.#setState(pack, "condemned");
+    return { condemned, stale: false };
+  }
+
+  async beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean> {
+    if (this.#packs.get(pack)?.state !== "condemned" || this.#pins.has(pack)) return false;
+    this.#setState(pack, "deleting");
+    for (const [frame, row] of this.#frames) if (row.pack === pack) this.#frames.delete(frame);
+    for (const ordinal of deadItems) this.#forget(ordinal);
+    return true;
+  }
+
+  async forgetPack(pack: string): Promise<void> {
+    if (this.#packs.get(pack)?.state === "deleting") this.#packs.delete(pack);
+  }
+
+  async moveFrames(upload: string, now: number, unit: UploadUnit, moves: readonly FrameMove[]): Promise<boolean> {
+    this.#live(upload, now);
+    const left = new Set<string>();
+    for (const { from, to } of moves) {
+      if (from === null) continue;
+      const row = this.#frames.get(to.frame);
+      if (row?.pack !== from.pack || row.generation !== from.generation) return false;
+      if (this.#packs.get(from.pack)?.state !== "condemned" || this.#pins.has(from.pack)) return false;
+      left.add(from.pack);
+    }
+    this.#register(unit);
+    for (const { to } of moves) this.#frames.set(to.frame, to);
+    for (const pack of left) this.#setState(pack, "deleting");
+    this.#generation++;
+    return true;
+  }
+
+  async setDamaged(frames: readonly number[], damaged: boolean): Promise<void> {
+    for (const frame of frames) {
+      const row = this.#frames.get(frame);
+      if (row !== undefined) this.#frames.set(frame, { ...row, damaged });
+    }
+    this.#generation++;
+  }
+
+  async setVerified(ordinals: readonly number[]): Promise<void> {
+    for (const ordinal of ordinals) {
+      const item = this.#items.get(ordinal);
+      if (item !== undefined) this.#items.set(ordinal, { ...item, verified: true });
+    }
+  }
+
+  async clear(ctx: EngineContext): Promise<void> {
+    const all = [
+      this.#items,
+      this.#byId,
+      this.#frames,
+      this.#packs,
+      this.#pins,
+      this.#hooks,
+      this.#sessions,
+      this.#uploads,
+    ];
+    for (const map of [...all, this.#snapshots]) map.clear();
+    this.#generation++;
+    this.#incarnation = drawIncarnation(ctx);
+  }
+
+  async restore({ unit, snapshots, nextOrdinal, nextSession }: RestoredIndex): Promise<void> {
+    if (unit !== undefined) this.#register(unit);
+    for (const snapshot of snapshots ?? []) this.#snapshots.set(snapshot.id, snapshot);
+    this.#nextOrdinal = Math.max(this.#nextOrdinal, nextOrdinal ?? 0);
+    this.#nextSession = Math.max(this.#nextSession, nextSession ?? 0);
+    this.#generation++;
+  }
+
+  async close(): Promise<void> {}
+
+  #register(unit: UploadUnit): void {
+    if (unit.items.some(({ ordinal }) => this.#items.has(ordinal))) this.#generation++;
+    for (const row of unit.packs) {
+      if (this.#packs.has(row.pack)) throw new IndexError("conflict", `pack ${row.pack} is registered already`);
+      this.#packs.set(row.pack, row);
+      if (!this.#sessions.has(row.session))
+        this.#sessions.set(row.session, { session: row.session, header: unit.header });
+    }
+    for (const row of unit.frames) this.#frames.set(row.frame, row);
+    for (const item of unit.items) {
+      this.#items.set(item.ordinal, item);
+      const key = hex(item.id);
+      this.#byId.set(key, (this.#byId.get(key) ?? new Set()).add(item.ordinal));
+    }
+    for (const [hook, ordinal] of unit.hooks) this.#hooks.set(hook, ordinal);
+    for (const [earlier, later] of unit.follows) {
+      const item = this.#items.get(earlier);
+      if (item !== undefined) this.#items.set(earlier, { ...item, next: later });
+    }
+  }
+
+  #forget(ordinal: number): void {
+    const item = this.#items.get(ordinal);
+    if (item === undefined) return;
+    this.#items.delete(ordinal);
+    this.#byId.get(hex(item.id))?.delete(ordinal);
+  }
+
+  #pinFrames(upload: string, frames: readonly number[]): boolean {
+    const packs = new Set<string>();
+    for (const frame of frames) {
+      for (let at = frame; at !== 0; ) {
+        const row = this.#frames.get(at);
+        const state = row === undefined ? undefined : this.#packs.get(row.pack)?.state;
+        if (row === undefined || row.damaged || state === undefined || state === "deleting") return false;
+        packs.add(row.pack);
+        at = row.record;
+      }
+    }
+    for (const pack of packs) {
+      this.#pin(pack, upload);
+      if (this.#packs.get(pack)?.state === "condemned") this.#setState(pack, "live");
+    }
+    return true;
+  }
+
+  #pin(pack: string, upload: string): void {
+    this.#pins.set(pack, (this.#pins.get(pack) ?? new Set()).add(upload));
+  }
+
+  #isPinned(frame: number, upload: string): boolean {
+    return this.#pins.get(this.#frames.get(frame)?.pack ?? "")?.has(upload) ?? false;
+  }
+
+  #setState(pack: string, state: PackRow["state"]): void {
+    const row = this.#packs.get(pack);
+    if (row !== undefined) this.#packs.set(pack, { ...row, state });
+  }
+
+  #end(upload: string): void {
+    this.#uploads.delete(upload);
+    for (const [pack, uploads] of this.#pins) if (uploads.delete(upload) && uploads.size === 0) this.#pins.delete(pack);
+  }
+
+  #upload(upload: string): LiveUpload {
+    const live = this.#uploads.get(upload);
+    if (live === undefined) throw new IndexError("unknown_upload", upload);
+    return live;
+  }
+
+  #live(upload: string, now: number): LiveUpload {
+    const live = this.#upload(upload);
+    if (live.leaseUntil <= now) throw new IndexError("lease_expired", upload);
+    return live;
+  }
+
+  #snapshot(id: string): SnapshotRow {
+    const row = this.#snapshots.get(id);
+    if (row === undefined) throw new IndexError("unknown_snapshot", id);
+    return row;
+  }
+}
+
+function drawIncarnation(ctx: EngineContext): number {
+  return Buffer.from(ctx.random(6)).readUIntBE(0, 6);
+}

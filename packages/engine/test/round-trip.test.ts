@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { assertSameTree, openLab, scratch, seededBytes } from "../src/testing/lab.ts";
+import { assertSameTree, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
 
 test("what was backed up comes back byte for byte: small, large, sparse, empty, links, odd names", async (t) => {
   const folder = scratch(t);
@@ -18,6 +18,8 @@ test("what was backed up comes back byte for byte: small, large, sparse, empty, 
   writeFileSync(path.join(from, "sparse"), "head");
   truncateSync(path.join(from, "sparse"), 5_000_000);
   symlinkSync("../nowhere", path.join(from, "alt", "link"));
+  utimesSync(Buffer.concat([Buffer.from(from), Buffer.from([0x2f, 0xff, 0xfe, 0x41])]), 1, 1);
+  settleTimes(from);
   const lab = await openLab(new MemoryStore());
   const { snapshot, warnings } = await lab.backup(from);
   assert.deepEqual(warnings, []);

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { BackupOptions, BackupResult } from "../backup/backup.ts";
@@ -112,14 +112,26 @@ export function scratch(t: { after(fn: () => void): void }): string {
 
 /** Asserts that two folders hold the same names, types, bytes, modes and times (to the microsecond). */
 export function assertSameTree(expected: string, actual: string): void {
-  assert.deepEqual(describe(Buffer.from(actual)), describe(Buffer.from(expected)));
+  assert.deepEqual(describeTree(actual), describeTree(expected));
 }
 
-function describe(folder: Buffer): string[] {
+/** Gives every directory below (and itself) a whole second as its time, so that trees compare exactly. */
+export function settleTimes(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true, encoding: "utf8" })) {
+    if (entry.isDirectory()) utimesSync(path.join(entry.parentPath, entry.name), 1_600_000_000, 1_600_000_000);
+    else if (entry.isFile() && !entry.name.includes("\ufffd"))
+      utimesSync(path.join(entry.parentPath, entry.name), 1_500_000_000, 1_500_000_000);
+  }
+  utimesSync(folder, 1_600_000_000, 1_600_000_000);
+}
+
+/** A folder as lines: what is in it, exactly. */
+export function describeTree(root: string): string[] {
+  const folder = Buffer.from(root);
   const lines: string[] = [];
   const visit = (at: Buffer, inside: string) => {
     const stat = lstatSync(at, { bigint: true });
-    const time = (stat.mtimeNs / 1000n + 1n) / 2n;
+    const time = stat.mtimeNs / 1000n;
     const head = `${inside} ${(Number(stat.mode) & 0o7777).toString(8)}`;
     if (stat.isSymbolicLink()) lines.push(`${inside} -> ${readlinkSync(at, "buffer").toString("latin1")}`);
     else if (stat.isFile())

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { FileCache } from "../src/backup/cache.ts";
+import { MemoryIndex } from "../src/index/memory.ts";
+import { openSqliteIndex } from "../src/index/sqlite.ts";
+import { describeTree, labContext, openLab } from "../src/testing/lab.ts";
+import { scaled } from "../src/testing/scale.ts";
+import { Dice, RandomTree } from "../src/testing/tree-maker.ts";
+import { collect } from "../src/upkeep/collect.ts";
+import { rebuild } from "../src/upkeep/rebuild.ts";
+import { relay } from "../src/upkeep/relay.ts";
+import { verifySnapshots } from "../src/upkeep/verify.ts";
+
+/** Cases in an everyday run, and in a heavy one. */
+const cases = scaled(1000, 100_000);
+
+/** Cases are independent; groups only keep one failure from hiding the others. */
+const groups = 10;
+
+async function runCase(seed: number): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), "emanet-property-"));
+  const dice = new Dice(seed);
+  const cache = dice.chance(50) ? new FileCache(":memory:") : undefined;
+  try {
+    const ctx = labContext(seed);
+    const index = dice.chance(50) ? new MemoryIndex(ctx) : openSqliteIndex(":memory:", ctx);
+    const lab = await openLab(new MemoryStore(), { seed, index });
+    const from = path.join(folder, "from");
+    const tree = new RandomTree(from, dice);
+    tree.fill(1 + dice.below(12));
+    const settings = dice.chance(30) ? { packBytes: 40_000, unitBytes: 100_000 } : {};
+    const made: { snapshot: Awaited<ReturnType<typeof lab.backup>>["snapshot"]; lines: string[] }[] = [];
+    for (let generation = 0; generation < 1 + dice.below(4); generation++) {
+      if (generation > 0) for (let i = 1 + dice.below(4); i > 0; i--) tree.edit();
+      tree.settle();
+      const { snapshot, warnings } = await lab.backup(from, { cache, settings });
+      assert.deepEqual(warnings, []);
+      made.push({ snapshot, lines: describeTree(from) });
+      lab.ctx.advance(1000);
+    }
+    if (dice.chance(20)) await relay(lab.vault, lab.writer);
+    if (dice.chance(20)) await collect(lab.vault);
+    if (dice.chance(20)) assert.deepEqual((await rebuild(lab.vault)).refused, []);
+    for (const [i, { snapshot, lines }] of made.entries()) {
+      const to = path.join(folder, `to${i}`);
+      const result = await lab.restore(snapshot, to);
+      assert.deepEqual(result.failures, []);
+      assert.deepEqual(describeTree(to), lines);
+      rmSync(to, { recursive: true });
+    }
+    if (dice.chance(20)) {
+      const report = await verifySnapshots({ vault: lab.vault, snapshots: await index.snapshots(), readData: true });
+      assert.deepEqual(report.findings, []);
+    }
+    await index.close();
+  } finally {
+    cache?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+for (let group = 0; group < groups; group++) {
+  test(`random trees and edits come back byte for byte, every generation (${cases / groups} cases, group ${group})`, async () => {
+    for (let i = 0; i < cases / groups; i++) {
+      const seed = group * (cases / groups) + i + 1;
+      await runCase(seed).catch((cause: unknown) => {
+        throw new Error(`seed ${seed}`, { cause });
+      });
+    }
+  });
+}

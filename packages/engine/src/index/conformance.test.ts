@@ -181,14 +181,14 @@ for (const [name, make] of Object.entries(makers)) {
       await begin(index, "up");
       const unit = unitOf("p2", [], []);
       const moves = [{ from: { pack: "p1", generation: 0 }, to: frameRow(10, "p2", { generation: 1 }) }];
-      assert.equal(await index.moveFrames("up", 1, unit, moves), false);
+      assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
       await index.condemn(["p1"], await generationOf(index));
       await begin(index, "u2");
       await index.acquireFrames("u2", [10]);
-      assert.equal(await index.moveFrames("up", 1, unit, moves), false);
+      assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
       await index.endUpload("u2");
       await index.condemn(["p1"], await generationOf(index));
-      assert.equal(await index.moveFrames("up", 1, unit, moves), true);
+      assert.equal(await index.moveFrames("up", 1, unit, moves, []), true);
       assert.equal((await index.frames([10]))[0]?.pack, "p2");
       assert.equal((await index.packs()).find(({ pack }) => pack === "p1")?.state, "deleting");
     });

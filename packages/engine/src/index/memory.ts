@@ -24,6 +24,12 @@ import type {
 import { IndexError } from "./port.ts";
 import { itemFrames, restingOn } from "./rules.ts";
 
+/**
+ * Bugs that a simulation can plant to prove that it would find them: answering "known" without pinning, and condemning
+ * by a marking that is out of date.
+ */
+export type PlantedBug = "unpinned-answer" | "stale-condemn";
+
 interface LiveUpload {
   readonly owner: string;
   readonly session: number;
@@ -41,13 +47,15 @@ export class MemoryIndex implements VaultIndex {
   readonly #sessions = new Map<number, SessionRow>();
   readonly #uploads = new Map<string, LiveUpload>();
   readonly #snapshots = new Map<string, SnapshotRow>();
+  readonly #planted: PlantedBug | null;
   #generation = 1;
   #incarnation: number;
   #nextOrdinal = 1;
   #nextSession = 1;
 
-  constructor(ctx: EngineContext) {
+  constructor(ctx: EngineContext, planted: PlantedBug | null = null) {
     this.#incarnation = drawIncarnation(ctx);
+    this.#planted = planted;
   }
 
   async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
@@ -106,6 +114,7 @@ export class MemoryIndex implements VaultIndex {
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
     const { reach } = this.#live(upload, now);
+    if (this.#snapshots.has(snapshot.id)) throw new IndexError("conflict", `snapshot ${snapshot.id} exists`);
     for (const ordinal of Bitmap.decode(snapshot.reach).minus(Bitmap.decode(reach))) {
       const item = this.#items.get(ordinal);
       const closed = item !== undefined && restingOn(item).every((frame) => this.#isPinned(frame, upload));
@@ -176,7 +185,7 @@ export class MemoryIndex implements VaultIndex {
   }
 
   async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
-    if (generation !== this.#generation) return { condemned: [], stale: true };
+    if (generation !== this.#generation && this.#planted !== "stale-condemn") return { condemned: [], stale: true };
     const condemned = packs.filter((pack) => this.#packs.get(pack)?.state === "live" && !this.#pins.has(pack));
     for (const pack of condemned) this.#setState(pack, "condemned");
     return { condemned, stale: false };
@@ -194,7 +203,13 @@ export class MemoryIndex implements VaultIndex {
     if (this.#packs.get(pack)?.state === "deleting") this.#packs.delete(pack);
   }
 
-  async moveFrames(upload: string, now: number, unit: UploadUnit, moves: readonly FrameMove[]): Promise<boolean> {
+  async moveFrames(
+    upload: string,
+    now: number,
+    unit: UploadUnit,
+    moves: readonly FrameMove[],
+    deadItems: readonly number[],
+  ): Promise<boolean> {
     this.#live(upload, now);
     const left = new Set<string>();
     for (const { from, to } of moves) {
@@ -206,6 +221,7 @@ export class MemoryIndex implements VaultIndex {
     }
     this.#register(unit);
     for (const { to } of moves) this.#frames.set(to.frame, to);
+    for (const ordinal of deadItems) this.#forget(ordinal);
     for (const pack of left) this.#setState(pack, "deleting");
     this.#generation++;
     return true;
@@ -291,6 +307,7 @@ export class MemoryIndex implements VaultIndex {
         at = row.record;
       }
     }
+    if (this.#planted === "unpinned-answer") return true;
     for (const pack of packs) {
       this.#pin(pack, upload);
       if (this.#packs.get(pack)?.state === "condemned") this.#setState(pack, "live");
@@ -303,6 +320,7 @@ export class MemoryIndex implements VaultIndex {
   }
 
   #isPinned(frame: number, upload: string): boolean {
+    if (this.#planted === "unpinned-answer") return this.#frames.has(frame);
     return this.#pins.get(this.#frames.get(frame)?.pack ?? "")?.has(upload) ?? false;
   }
 

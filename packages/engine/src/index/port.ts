@@ -14,7 +14,7 @@
  * 2. `condemn` succeeds only for a live pack without pins, and only if no snapshot or upload base was added since the
  *    generation that the caller's marking saw.
  * 3. `beginDelete` succeeds only for a condemned pack without pins. Its frames and the given dead items leave with it.
- * 4. `commit` succeeds only while the lease runs and only if every item of the snapshot is in the base or rests on packs
+ * 4. `commit` succeeds only while the lease runs, only for a new snapshot id, and only if every item of the snapshot is in the base or rests on packs
  *    that this upload has pinned. It ends the upload and its pins in the same step.
  * 5. What another owner added is known only once it is verified.
  */
@@ -200,9 +200,15 @@ export interface VaultIndex {
   /**
    * Puts rewritten frames in place of the old ones, all or none: refused (false) when a frame is no longer where
    * `from` says, or when a pack it leaves is not condemned (somebody came to need it meanwhile). The packs left become
-   * `deleting`.
+   * `deleting`. Items that rest on dropped slots leave in the same step: nobody may be told that they are known.
    */
-  moveFrames(upload: string, now: number, unit: UploadUnit, moves: readonly FrameMove[]): Promise<boolean>;
+  moveFrames(
+    upload: string,
+    now: number,
+    unit: UploadUnit,
+    moves: readonly FrameMove[],
+    deadItems: readonly number[],
+  ): Promise<boolean>;
 
   setDamaged(frames: readonly number[], damaged: boolean): Promise<void>;
   setVerified(ordinals: readonly number[]): Promise<void>;

@@ -142,6 +142,8 @@ export class SqliteIndex implements VaultIndex {
     try {
       this.#write(() => {
         const row = this.#live(upload, now);
+        const twin = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
+        if (twin !== undefined) throw new IndexError("conflict", `snapshot ${snapshot.id} exists`);
         const gap = this.#gap(upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
         if (gap !== null) throw new IndexError("not_closed", `item ${gap} is neither in the base nor pinned`);
         this.#insertSnapshot(snapshot);
@@ -264,7 +266,13 @@ export class SqliteIndex implements VaultIndex {
     });
   }
 
-  async moveFrames(upload: string, now: number, unit: UploadUnit, moves: readonly FrameMove[]): Promise<boolean> {
+  async moveFrames(
+    upload: string,
+    now: number,
+    unit: UploadUnit,
+    moves: readonly FrameMove[],
+    deadItems: readonly number[],
+  ): Promise<boolean> {
     return this.#write(() => {
       this.#live(upload, now);
       const left = new Set<string>();
@@ -278,6 +286,7 @@ export class SqliteIndex implements VaultIndex {
       if (![...left].every((pack) => this.#pins(pack) === 0)) return false;
       this.#register(unit);
       for (const { to } of moves) this.#putFrame(to);
+      for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
       this.#take("generation", 1);
       for (const pack of left) this.#toDeleting(pack);
       return true;

@@ -13,7 +13,7 @@
  */
 
 import { Bitmap } from "../bitmap.ts";
-import { FormatError } from "../bytes.ts";
+import { FormatError, hex } from "../bytes.ts";
 import { IndexError } from "../index/port.ts";
 import { restingOn } from "../index/rules.ts";
 import type { WriterRegistry } from "../keys/writers.ts";
@@ -44,6 +44,9 @@ export interface CollectReport {
   readonly foreign: readonly { readonly name: string; readonly reason: string }[];
 }
 
+/** What sweeping needs of a vault: no key. */
+export type Sweepable = Pick<Vault, "index" | "store" | "names">;
+
 /** The index does not belong to what is in the store. */
 export class IncompleteIndexError extends Error {
   override readonly name = "IncompleteIndexError";
@@ -56,17 +59,26 @@ export async function collect(vault: Vault): Promise<CollectReport> {
   const writers = await readWriters(vault);
   const orphans = await sweepOrphans(vault, writers);
   const finished = await finishDeletions(vault);
-  const condemned = await condemnDead(vault);
-  const deleted: string[] = [...finished.packs];
-  let freed = finished.bytes;
-  for (const [pack, { size, items }] of condemned) {
-    if (!(await index.beginDelete(pack, items))) continue;
+  const swept = await sweepDead(vault);
+  return {
+    deletedPacks: [...finished.packs, ...swept.packs],
+    freedBytes: finished.bytes + swept.bytes,
+    ...orphans,
+  };
+}
+
+/** Condemns and deletes the packs in which nothing lives. */
+export async function sweepDead(vault: Sweepable): Promise<{ packs: string[]; bytes: number }> {
+  const packs: string[] = [];
+  let bytes = 0;
+  for (const [pack, { size, items }] of await condemnDead(vault)) {
+    if (!(await vault.index.beginDelete(pack, items))) continue;
     await vault.store.delete(vault.names.pack(pack));
-    await index.forgetPack(pack);
-    deleted.push(pack);
-    freed += size;
+    await vault.index.forgetPack(pack);
+    packs.push(pack);
+    bytes += size;
   }
-  return { deletedPacks: deleted, freedBytes: freed, ...orphans };
+  return { packs, bytes };
 }
 
 /** What lives now, and the generation that this holds for. */
@@ -82,7 +94,7 @@ export async function markVault(vault: Pick<Vault, "index">): Promise<{ state: L
   return { state, generation };
 }
 
-async function condemnDead(vault: Vault): Promise<Map<string, { size: number; items: readonly number[] }>> {
+async function condemnDead(vault: Sweepable): Promise<Map<string, { size: number; items: readonly number[] }>> {
   const result = new Map<string, { size: number; items: readonly number[] }>();
   for (let i = 0; i < maxMarkings; i++) {
     const { state, generation } = await markVault(vault);
@@ -176,6 +188,9 @@ async function sweepManifests(
     if (rows.has(snapshot) || changes.tombstone || !changes.manifest) continue;
     const manifest = await orphanManifest(vault, writers, snapshot, foreign);
     if (manifest === null || !(await isAbandoned(vault, manifest.header, snapshot))) continue;
+    // Committed or deleted between the first look and now? Then it is no orphan at all.
+    if ((await vault.index.snapshots()).some(({ id }) => id === snapshot)) continue;
+    if ((await vault.store.stat(vault.names.tombstone(snapshot))) !== null) continue;
     if (await adopt(vault, manifest)) adopted.push(snapshot);
     else {
       await vault.store.delete(vault.names.manifest(snapshot));
@@ -222,7 +237,7 @@ async function orphanManifest(
 async function adopt(vault: Vault, manifest: Manifest): Promise<boolean> {
   const { index, ctx } = vault;
   const items = (await index.itemsByOrdinal([...Bitmap.decode(manifest.row.reach)])).filter((item) => item !== null);
-  const upload = `adopt ${manifest.row.id}`;
+  const upload = `adopt ${manifest.row.id} ${hex(ctx.random(8))}`;
   await index.beginUpload({ upload, owner: "", leaseUntil: ctx.now() + adoptionLeaseMs, base: null });
   try {
     const frames = [...new Set(items.flatMap((item) => restingOn(item)))];
@@ -232,6 +247,8 @@ async function adopt(vault: Vault, manifest: Manifest): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof IndexError && error.code === "not_closed") return false;
+    // Another collection was faster.
+    if (error instanceof IndexError && error.code === "conflict") return true;
     throw error;
   } finally {
     await index.endUpload(upload);

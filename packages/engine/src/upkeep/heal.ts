@@ -96,6 +96,6 @@ async function healFrame(
       .filter(({ frame }) => frame === row.frame)
       .map((to) => ({ from: null, to: { ...to, directory: encodeDirectory(wanted), damaged: !whole } }));
     const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => frame !== row.frame) };
-    return (await vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves)) && whole;
+    return (await vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, [])) && whole;
   });
 }

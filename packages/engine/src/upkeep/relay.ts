@@ -207,7 +207,7 @@ async function rewritePack(vault: Vault, session: RewriteSession, pack: string, 
       return { from: { pack, generation: from?.generation ?? 0 }, to };
     });
   const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => !old.has(frame)) };
-  return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves);
+  return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, state.deadItems.get(pack) ?? []);
 }
 
 async function rewriteData(

@@ -75,5 +75,5 @@ export class Scheduler {
 
 /** Lets every microtask that is due run: a few rounds are enough for chains of awaits, and cheap. */
 async function settled(): Promise<void> {
-  for (let i = 0; i < 60; i++) await null;
+  for (let i = 0; i < 24; i++) await null;
 }

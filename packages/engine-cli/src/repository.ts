@@ -24,7 +24,8 @@ import {
   signerFromSeed,
   type Vault,
 } from "@emanet/engine";
-import { openFileStore } from "@emanet/storage";
+// Not from the face: that would load the S3 client, 40 MiB of it.
+import { openFileStore } from "@emanet/storage/file";
 import { UsageError } from "./arguments.ts";
 
 export interface Repository {

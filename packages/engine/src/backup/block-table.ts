@@ -6,8 +6,8 @@
 
 import { blockIdLength } from "../hash.ts";
 
-/** Entries per half. Two halves hold the blocks of about 2 GiB in 10 MiB of memory. */
-const defaultCapacity = 1 << 17;
+/** Entries per half. Two halves hold the blocks of about 1 GiB in 7 MiB of memory. */
+const defaultCapacity = 1 << 16;
 
 /** Slots per entry: a fuller table probes too long. */
 const slack = 2;

@@ -20,7 +20,7 @@ export interface CutListener {
 }
 
 /** Memory of a thread's JavaScript heap; buffers are outside it. Sessions keep nothing that grows in a worker. */
-const threadHeapMib = 48;
+const threadHeapMib = 32;
 
 export class CutPool {
   readonly #lanes: CutLane[] = [];
@@ -60,7 +60,7 @@ export class CutPool {
 
   #thread(index: number): CutLane {
     const thread = new Worker(new URL("./cut-thread.ts", import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 8 },
+      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
     thread.on("message", (message: FromWorker) => this.#hear(index, message));
     thread.on("error", (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));

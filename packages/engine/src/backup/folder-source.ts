@@ -8,6 +8,7 @@
 import type { BigIntStats } from "node:fs";
 import { lstatSync, opendirSync, readlinkSync } from "node:fs";
 import path from "node:path";
+import { release } from "../bytes.ts";
 import type { EntryFacts } from "../trees/entry.ts";
 import type { BackupSource, SourceEvent } from "./source.ts";
 
@@ -149,19 +150,18 @@ function readNames(at: Buffer): PackedNames {
     encoding: "buffer" as BufferEncoding,
     bufferSize: readAhead,
   });
-  let bytes = Buffer.allocUnsafe(4096);
+  let bytes: Buffer = Buffer.allocUnsafeSlow(4096);
   let used = 0;
   let offsets = new Uint32Array(128);
   let count = 0;
   try {
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
       const name = entry.name as unknown as Buffer;
-      if (used + name.length > bytes.length)
-        bytes = Buffer.concat([bytes, Buffer.allocUnsafe(Math.max(bytes.length, name.length))]);
+      if (used + name.length > bytes.length) bytes = grown(bytes, name.length);
       if (count + 1 >= offsets.length) {
-        const grown = new Uint32Array(offsets.length * 2);
-        grown.set(offsets);
-        offsets = grown;
+        const longer = new Uint32Array(offsets.length * 2);
+        longer.set(offsets);
+        offsets = longer;
       }
       bytes.set(name, used);
       offsets[count++] = used;
@@ -174,10 +174,35 @@ function readNames(at: Buffer): PackedNames {
   const slice = (index: number) => bytes.subarray(offsets[index] ?? 0, offsets[index + 1] ?? 0);
   const compare = (a: number, b: number) =>
     bytes.compare(bytes, offsets[b] ?? 0, offsets[b + 1] ?? 0, offsets[a] ?? 0, offsets[a + 1] ?? 0);
-  const order = new Uint32Array(count);
-  for (let i = 0; i < count; i++) order[i] = i;
-  order.sort(compare);
+  const order = sortedOrder(count, compare);
   return { count, name: (index) => slice(order[index] ?? 0) };
+}
+
+/** 0 … count - 1 in the order of `compare`: a merge sort in two typed arrays, since the built-in one copies to the heap. */
+function sortedOrder(count: number, compare: (a: number, b: number) => number): Uint32Array {
+  let from = new Uint32Array(count);
+  let to = new Uint32Array(count);
+  for (let i = 0; i < count; i++) from[i] = i;
+  for (let width = 1; width < count; width *= 2) {
+    for (let start = 0; start < count; start += 2 * width) {
+      const middle = Math.min(start + width, count);
+      const end = Math.min(start + 2 * width, count);
+      for (let at = start, left = start, right = middle; at < end; at++) {
+        const takeLeft = right >= end || (left < middle && compare(from[left] ?? 0, from[right] ?? 0) <= 0);
+        to[at] = (takeLeft ? from[left++] : from[right++]) ?? 0;
+      }
+    }
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+/** The same bytes with more room; the old memory is given back at once. */
+function grown(bytes: Buffer, atLeast: number): Buffer {
+  const longer = Buffer.allocUnsafeSlow(bytes.length + Math.max(bytes.length >> 1, atLeast));
+  longer.set(bytes);
+  release(bytes);
+  return longer;
 }
 
 function codeOf(error: unknown): string {

@@ -29,6 +29,8 @@ export class FrameLedger {
   readonly #open = new Map<string, OpenFrame>();
   /** Directories of frames that are sealed or being sealed, until they are registered. */
   readonly directories = new Map<number, Buffer>();
+  /** Bytes of directories since this was last set to zero. */
+  directoryBytes = 0;
 
   constructor(nextN: () => number) {
     this.#nextN = nextN;
@@ -78,7 +80,9 @@ export class FrameLedger {
     if (frame === undefined) return;
     this.#open.delete(key);
     const directory = { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) };
-    this.directories.set(frame.n, encodeDirectory(directory));
+    const encoded = encodeDirectory(directory);
+    this.directories.set(frame.n, encoded);
+    this.directoryBytes += encoded.length;
   }
 }
 

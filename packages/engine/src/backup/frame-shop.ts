@@ -10,6 +10,7 @@ import { writeDirectory } from "../frames/directory.ts";
 import { frameNumber, looksCompressible, sealFrame } from "../frames/frame.ts";
 import { blockIdLength } from "../hash.ts";
 import type { FrameClass, TakeOp, WorkerSession } from "./protocol.ts";
+import { frameBytes } from "./protocol.ts";
 
 /** A portion's bytes, as its worker keeps them until they are taken. */
 export interface HeldBlocks {
@@ -18,6 +19,9 @@ export interface HeldBlocks {
   readonly lengths: Uint32Array;
   readonly ids: Uint8Array;
 }
+
+/** Room for the largest frame: its blocks, one block beyond, and a directory. Untouched memory costs nothing. */
+const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 interface OpenFrame {
   readonly n: number;
@@ -56,7 +60,12 @@ export class FrameShop {
       if (known.n !== n) throw new Error("frames of one class are filled one after the other");
       return known;
     }
-    const frame = { n, plain: this.#spare.pop() ?? new ByteWriter(256 * 1024), lengths: [], ids: new ByteWriter(4096) };
+    const frame = {
+      n,
+      plain: this.#spare.pop() ?? new ByteWriter(frameBufferBytes),
+      lengths: [],
+      ids: new ByteWriter(4096),
+    };
     this.#open.set(frameClass, frame);
     return frame;
   }

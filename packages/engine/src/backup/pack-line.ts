@@ -9,6 +9,9 @@ import type { Signer } from "../keys/signing.ts";
 import type { PackFrame } from "../packs/pack.ts";
 import { PackBuilder } from "../packs/pack.ts";
 
+/** A pack is sent once it reaches its target: the frame that takes it there may be this much too long. */
+const slabSlackBytes = 4 * 1024 * 1024;
+
 /** A pack that is durable in the object store. */
 export interface DurablePack {
   readonly pack: string;
@@ -29,6 +32,7 @@ export class PackLine {
   readonly #options: PackLineOptions;
   readonly #onTheWay = new Set<Promise<void>>();
   readonly #durable: DurablePack[] = [];
+  readonly #slabs: Uint8Array[] = [];
   #open: PackBuilder | null = null;
   #failure: unknown = null;
   sentBytes = 0;
@@ -43,7 +47,7 @@ export class PackLine {
   }
 
   add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array, frameId?: Uint8Array): void {
-    this.#open ??= new PackBuilder(this.#options.random(16), this.#options.header);
+    this.#open ??= new PackBuilder(this.#options.random(16), this.#options.header, this.#slab());
     this.#open.add(kind, frame, generation, sealed, frameId);
     if (this.#open.size >= this.#options.packBytes) this.send();
   }
@@ -63,8 +67,15 @@ export class PackLine {
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
-      .finally(() => this.#onTheWay.delete(sending));
+      .finally(() => {
+        this.#onTheWay.delete(sending);
+        this.#slabs.push(pack.slab);
+      });
     this.#onTheWay.add(sending);
+  }
+
+  #slab(): Uint8Array {
+    return this.#slabs.pop() ?? Buffer.allocUnsafeSlow(this.#options.packBytes + slabSlackBytes);
   }
 
   /** Waits until another pack may be started. Throws what an upload failed with. */

@@ -18,7 +18,7 @@ export type FrameClass = "page" | "text" | "dense";
 export const frameClasses: readonly FrameClass[] = ["page", "text", "dense"];
 
 /** Plain block bytes in a frame. Pages change scattered, so their frames are small: restores read little besides. */
-export const frameBytes = { page: 1024 * 1024, text: 4 * 1024 * 1024, dense: 4 * 1024 * 1024 } as const;
+export const frameBytes = { page: 1024 * 1024, text: 2 * 1024 * 1024, dense: 2 * 1024 * 1024 } as const;
 
 export interface WorkerSession {
   /** Names the session between a pool and its workers: session numbers of two vaults may be equal. */

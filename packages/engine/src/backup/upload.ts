@@ -9,7 +9,7 @@
  * the same moment. Memory: the portions that workers hold, two packs on their way, one unit of pending records.
  */
 
-import { hex } from "../bytes.ts";
+import { hex, ownCopy } from "../bytes.ts";
 import type { EngineContext } from "../context.ts";
 import { frameNumber } from "../frames/frame.ts";
 import { blockIdLength, idLength } from "../hash.ts";
@@ -46,15 +46,21 @@ export interface UploadSettings {
 
 export const defaultUploadSettings: UploadSettings = {
   packBytes: 16 * 1024 * 1024,
-  uploads: 2,
+  uploads: 1,
   unitBytes: 64 * 1024 * 1024,
 };
+
+/** Size of a metadata pack. */
+const metaPackBytes = 4 * 1024 * 1024;
 
 /** Ordinals reserved at a time: few enough that an aborted upload leaves no large hole in the bitmaps. */
 const ordinalBatch = 256;
 
 /** New segments waiting to be registered; a bound for backups that compress extremely well. */
 const maxPendingSegments = 4096;
+
+/** Directories waiting to be registered; a bound for backups of very many tiny files. */
+const maxPendingDirectoryBytes = 4 * 1024 * 1024;
 
 /** Hooks of one bundle at most: two per file of some size, deduplicated by the index. */
 const maxHooksPerSegment = 48;
@@ -115,7 +121,8 @@ export class Upload implements NodeSink {
     };
     this.nodeKey = nodeKeyOf(keys);
     this.#data = new PackLine(line);
-    this.#metaLine = new PackLine(line);
+    // Metadata is a thousandth of the data: small packs, and only one at a time.
+    this.#metaLine = new PackLine({ ...line, packBytes: Math.min(settings.packBytes, metaPackBytes), uploads: 1 });
     const nextN = () => this.#nextN++;
     this.#ledger = new FrameLedger(nextN);
     this.#meta = new MetaWriter(session, nextN, (frame, bytes) => {
@@ -204,7 +211,7 @@ export class Upload implements NodeSink {
     this.#board.take(lane, portion, order.ops(), ordinals);
     const { unitBytes } = this.#options.settings;
     const full = this.storedBytes - this.#registeredBytes >= unitBytes || this.#pending.size >= maxPendingSegments;
-    if (full) await this.#registerUnit(false);
+    if (full || this.#ledger.directoryBytes >= maxPendingDirectoryBytes) await this.#registerUnit(false);
   }
 
   async #knownSegments(portion: Portion): Promise<number[]> {
@@ -294,6 +301,7 @@ export class Upload implements NodeSink {
 
   /** Registers what is durable. `everything`: nothing is left open, so all of it is made durable first. */
   async #registerUnit(everything: boolean): Promise<void> {
+    this.#ledger.directoryBytes = 0;
     this.#noteDurable(this.#data.takeDurable());
     const ready = [...this.#pending].filter(
       ([, { frames }]) => everything || !frames.some((frame) => this.#undurable.has(frame)),
@@ -367,7 +375,7 @@ export class Upload implements NodeSink {
   }
 
   #item(ordinal: number, kind: Item["kind"], id: Uint8Array, recipe: Uint8Array, record: number): Item {
-    return { ordinal, kind, id: Buffer.from(id), recipe, record, next: 0, owner: this.#options.owner, verified: false };
+    return { ordinal, kind, id: ownCopy(id), recipe, record, next: 0, owner: this.#options.owner, verified: false };
   }
 
   async #newOrdinal(): Promise<number> {

@@ -14,7 +14,7 @@
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { ByteReader, FormatError, sameBytes } from "../bytes.ts";
+import { ByteReader, FormatError, release, sameBytes } from "../bytes.ts";
 import { sha256 } from "../hash.ts";
 
 const magic = Buffer.from("EMF1");
@@ -34,8 +34,9 @@ const probeSamples = 3;
 /** Above this ratio a frame is stored as it is: a twentieth saved is not worth the time of every restore. */
 const worthwhileRatio = 0.95;
 
-/** zstd's window: a whole 4 MiB frame, so that solid compression sees all of it. */
-const windowLog = 22;
+/** zstd's window covers the whole frame, so that solid compression sees all of it. */
+const maxWindowLog = 23;
+const minWindowLog = 14;
 
 export type FrameKind = "data" | "meta";
 
@@ -89,6 +90,8 @@ export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean): B
   frame.set(header);
   frame.set(sealed, frameHeaderLength);
   frame.set(cipher.getAuthTag(), frameHeaderLength + sealed.length);
+  release(sealed);
+  if (body !== null) release(body);
   return frame;
 }
 
@@ -136,7 +139,10 @@ export function openFrame(sealed: Uint8Array, key: Uint8Array, binding: Uint8Arr
   try {
     const body = decipher.update(sealed.subarray(frameHeaderLength, sealed.length - tagLength));
     decipher.final();
-    return header.codec === 0 ? body : decompress(body, header.plainLength);
+    if (header.codec === 0) return body;
+    const plain = decompress(body, header.plainLength);
+    release(body);
+    return plain;
   } catch (cause) {
     throw new FormatError("a frame does not open", { cause });
   }
@@ -163,14 +169,16 @@ const probeOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 function compress(plain: Uint8Array): Buffer | null {
   const packed = zstdCompressSync(plain, {
-    // Pieces of this size keep garbage in proportion to the output; one piece as large as the input would not.
-    chunkSize: 128 * 1024,
+    // One output buffer that surely fits, so that all of it can be released after use.
+    chunkSize: plain.length + 4096,
     params: {
       [constants.ZSTD_c_compressionLevel]: 1,
-      [constants.ZSTD_c_windowLog]: windowLog,
+      [constants.ZSTD_c_windowLog]: Math.min(maxWindowLog, Math.max(minWindowLog, 32 - Math.clz32(plain.length))),
     },
   });
-  return packed.length < plain.length * worthwhileRatio ? packed : null;
+  if (packed.length < plain.length * worthwhileRatio) return packed;
+  release(packed);
+  return null;
 }
 
 function decompress(body: Uint8Array, plainLength: number): Buffer {

@@ -12,7 +12,7 @@
  * another name, or from another vault, is refused.
  */
 
-import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "../bytes.ts";
+import { ByteReader, ByteWriter, FormatError, hex, release, sameBytes } from "../bytes.ts";
 import type { FrameKind } from "../frames/frame.ts";
 import { frameIdOf, frameNumber, framesPerSession, sessionOfFrame } from "../frames/frame.ts";
 import { idLength, sha256 } from "../hash.ts";
@@ -55,15 +55,21 @@ export interface PackJudge {
   readonly writers: WriterRegistry;
 }
 
-/** A pack being filled in memory. Bounded by the caller, who seals it at its target size. */
+/**
+ * A pack being filled in memory. Bounded by the caller, who seals it at its target size. Frames are copied into a slab
+ * of the caller's (used again for the next pack) and released; what does not fit the slab is kept as it is.
+ */
 export class PackBuilder {
   readonly packId: Uint8Array;
+  readonly slab: Uint8Array;
   readonly #chunks: Uint8Array[] = [];
+  #slabUsed = 0;
   readonly #frames: PackFrame[] = [];
   #size = packHeaderLength;
 
-  constructor(packId: Uint8Array, session: SessionHeader) {
+  constructor(packId: Uint8Array, session: SessionHeader, slab: Uint8Array = new Uint8Array(0)) {
     this.packId = packId;
+    this.slab = slab;
     this.#chunks.push(Buffer.concat([headMagic, packId, session.bytes]));
   }
 
@@ -88,8 +94,18 @@ export class PackBuilder {
   ): void {
     const place = { frameId, offset: this.#size, length: sealed.length, kind, frame, generation };
     this.#frames.push(place);
-    this.#chunks.push(sealed);
     this.#size += sealed.length;
+    this.#chunks.push(this.#keep(sealed));
+  }
+
+  #keep(sealed: Uint8Array): Uint8Array {
+    const end = this.#slabUsed + sealed.length;
+    if (end > this.slab.length) return sealed;
+    const kept = this.slab.subarray(this.#slabUsed, end);
+    kept.set(sealed);
+    this.#slabUsed = end;
+    release(sealed);
+    return kept;
   }
 
   /** Signs the footer and returns the pack's bytes, in pieces. */

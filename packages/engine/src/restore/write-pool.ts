@@ -10,7 +10,7 @@ import { writeFrame } from "./write-station.ts";
 /** Jobs with one worker at a time: one being written and one waiting. */
 const jobsPerThread = 2;
 
-const threadHeapMib = 48;
+const threadHeapMib = 32;
 
 export class WritePool {
   readonly #threads: { readonly worker: Worker; load: number }[] = [];
@@ -50,7 +50,7 @@ export class WritePool {
 
   #start(index: number): void {
     const worker = new Worker(new URL("./write-thread.ts", import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 8 },
+      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
     worker.on("message", (answer: WriteAnswer) => this.#answered(answer));
     worker.on("error", (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));

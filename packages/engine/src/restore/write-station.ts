@@ -4,7 +4,7 @@
  */
 
 import { closeSync, constants, fchmodSync, futimesSync, openSync, writeSync } from "node:fs";
-import { asBuffer, sameBytes } from "../bytes.ts";
+import { asBuffer, release, sameBytes } from "../bytes.ts";
 import { parseDataFrame } from "../frames/data-frame.ts";
 import { openFrame } from "../frames/frame.ts";
 import { blockIdLength, digestBlock, keyBlockIds } from "../hash.ts";
@@ -48,6 +48,7 @@ export function writeFrame(job: WriteJob): WriteAnswer {
   if (wrong !== null) return { job: job.job, failure: { kind: "damage", message: wrong } };
   try {
     writePieces(frame, job);
+    release(frame.blocks);
     return { job: job.job, failure: null };
   } catch (error) {
     return { job: job.job, failure: { kind: "file", message: messageOf(error) } };

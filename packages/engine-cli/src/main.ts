@@ -11,7 +11,7 @@ import { enableCompileCache } from "node:module";
 import { Worker } from "node:worker_threads";
 
 /** The pipeline keeps nothing per file; this is room for its queues and for SQLite's rows on their way. */
-const heapMib = 64;
+const heapMib = 48;
 const youngHeapMib = 3;
 
 const { directory } = enableCompileCache();

@@ -20,31 +20,31 @@ export interface BlockPlace {
 export class BlockTable {
   readonly #capacity: number;
   readonly #rotated: () => void;
-  #young: Half;
-  #old: Half;
+  // Made when first needed: a first backup never fills the matcher's.
+  #young: Half | null = null;
+  #old: Half | null = null;
 
   constructor(capacity = defaultCapacity, rotated: () => void = () => {}) {
     this.#capacity = capacity;
     this.#rotated = rotated;
-    this.#young = new Half(capacity * slack);
-    this.#old = new Half(capacity * slack);
   }
 
   set(ids: Uint8Array, index: number, frame: number, slot: number): void {
-    if (this.#young.used >= this.#capacity) {
+    if (this.#young !== null && this.#young.used >= this.#capacity) {
       const oldest = this.#old;
       this.#old = this.#young;
-      oldest.clear();
+      oldest?.clear();
       this.#young = oldest;
       this.#rotated();
     }
+    this.#young ??= new Half(this.#capacity * slack);
     this.#young.set(ids, index * blockIdLength, frame, slot);
   }
 
   /** Writes the place into `into` and returns true, or returns false. */
   find(ids: Uint8Array, index: number, into: BlockPlace): boolean {
     const at = index * blockIdLength;
-    return this.#young.find(ids, at, into) || this.#old.find(ids, at, into);
+    return (this.#young?.find(ids, at, into) ?? false) || (this.#old?.find(ids, at, into) ?? false);
   }
 }
 

@@ -20,7 +20,7 @@ const schemaVersion = 1;
 const partBytes = 64 * 1024;
 
 /** SQLite's own memory. */
-const cacheKib = 4 * 1024;
+const cacheKib = 2 * 1024;
 
 /** A remembered file. */
 export interface CachedFile {

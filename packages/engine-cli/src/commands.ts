@@ -1,6 +1,6 @@
 /** What each command does. An answer has lines for people, data for machines, and says whether all is well. */
 
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import path from "node:path";
 import {
@@ -61,7 +61,7 @@ async function backupCommand(repository: Repository, line: CommandLine, progress
   const cache = new FileCache(
     path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
   );
-  const upload = randomBytes(16).toString("hex");
+  const upload = Buffer.from(ctx.random(16)).toString("hex");
   const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority });
   try {
     const { snapshot, warnings, unchanged } = await runBackup({
@@ -97,8 +97,8 @@ async function backupCommand(repository: Repository, line: CommandLine, progress
 }
 
 async function healIfNeeded({ vault, writer, index }: Repository): Promise<number> {
-  for await (const row of index.allFrames()) if (row.damaged) return (await heal(vault, writer)).healed.length;
-  return 0;
+  if ((await index.damagedFrames()).length === 0) return 0;
+  return (await heal(vault, writer)).healed.length;
 }
 
 async function snapshotsCommand({ index }: Repository): Promise<Answer> {

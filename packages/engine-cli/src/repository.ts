@@ -9,7 +9,6 @@
  *   caches/         one per source, can be thrown away
  */
 
-import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import {
@@ -39,18 +38,15 @@ export interface Repository {
   readonly indexIsNew: boolean;
 }
 
-/** The one place where this command has a clock and randomness. */
-const ctx: EngineContext = { now: () => Date.now(), random: (length) => randomBytes(length) };
-
 /** Makes a repository in a missing or empty folder. */
-export async function createRepository(folder: string): Promise<Repository> {
+export async function createRepository(folder: string, ctx: EngineContext): Promise<Repository> {
   const description = path.join(folder, "repository.json");
   if (existsSync(description)) throw new UsageError(`${folder} is a repository already`);
   mkdirSync(path.join(folder, "caches"), { recursive: true, mode: 0o700 });
-  const vaultId = randomBytes(16);
-  secretFile(path.join(folder, "master.key"), randomBytes(32));
-  secretFile(path.join(folder, "writer.key"), randomBytes(32));
-  const parts = await openParts(folder);
+  const vaultId = Buffer.from(ctx.random(16));
+  secretFile(path.join(folder, "master.key"), ctx.random(32));
+  secretFile(path.join(folder, "writer.key"), ctx.random(32));
+  const parts = await openParts(folder, ctx);
   const vault = await createVault(parts, readKey(folder, "master.key"), vaultId);
   const writer = signerFromSeed(readKey(folder, "writer.key"));
   await registerWriter(vault, writer.publicKey);
@@ -59,18 +55,18 @@ export async function createRepository(folder: string): Promise<Repository> {
 }
 
 /** Opens a repository. */
-export async function openRepository(folder: string): Promise<Repository> {
+export async function openRepository(folder: string, ctx: EngineContext): Promise<Repository> {
   const description = path.join(folder, "repository.json");
   if (!existsSync(description)) throw new UsageError(`${folder} is no repository; make one with init`);
   const read: unknown = JSON.parse(readFileSync(description, "utf8"));
   const vaultId = typeof read === "object" && read !== null && "vault" in read ? String(read.vault) : "";
   const indexIsNew = !existsSync(path.join(folder, "index.sqlite"));
-  const parts = await openParts(folder);
+  const parts = await openParts(folder, ctx);
   const vault = await openVault(parts, readKey(folder, "master.key"), Buffer.from(vaultId, "hex"));
   return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), ...parts, indexIsNew };
 }
 
-async function openParts(folder: string) {
+async function openParts(folder: string, ctx: EngineContext) {
   const store = await openFileStore({ root: path.join(folder, "objects"), now: ctx.now, randomBytes: ctx.random });
   const index = openSqliteIndex(path.join(folder, "index.sqlite"), ctx);
   return { ctx, store, index };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { RestoreResult } from "../src/restore/restore.ts";
 import type { Lab } from "../src/testing/lab.ts";
@@ -53,136 +53,135 @@ async function scrubbed({ lab }: Bench): Promise<ScrubReport> {
 
 const short = (name: string) => name.slice(name.lastIndexOf("/") + 1);
 
-describe("damage", () => {
-  test("a changed byte anywhere in a pack is found by scrubbing without keys, and the pack is named", async (t) => {
-    const bench = await prepare(t);
-    assert.deepEqual((await scrubbed(bench)).findings, []);
-    const dice = new Dice(5);
-    for (let i = 0; i < scaled(400, 20_000); i++) {
-      const name = dice.pick(bench.packs);
-      const good = await bench.store.get(name);
-      const bad = Buffer.from(good);
-      // The first cases walk through the header, encapsulation included, and the footer; the rest is anywhere.
-      const at = i < 100 ? i * 13 : i < 150 ? bad.length - 1 - (i - 100) : dice.below(bad.length);
-      bad[at] = (bad[at] ?? 0) ^ (1 << dice.below(8));
-      await bench.store.put(name, bad);
-      const { findings } = await scrubbed(bench);
-      assert.deepEqual(
-        findings.map(({ pack }) => pack),
-        [short(name)],
-        `byte ${at} of ${good.length}`,
-      );
-      await bench.store.put(name, good);
-    }
-  });
-
-  test("truncated, deleted and swapped packs are all found and named", async (t) => {
-    const bench = await prepare(t);
-    const [first = "", second = ""] = bench.packs;
-    const good = { first: await bench.store.get(first), second: await bench.store.get(second) };
-    for (const length of [0, 1, 100, good.first.length - 1]) {
-      await bench.store.put(first, good.first.subarray(0, length));
-      assert.deepEqual(
-        (await scrubbed(bench)).findings.map(({ pack }) => pack),
-        [short(first)],
-      );
-    }
-    await bench.store.delete(first);
-    assert.deepEqual(
-      (await scrubbed(bench)).findings.map(({ pack, kind }) => [pack, kind]),
-      [[short(first), "missing"]],
-    );
-    await bench.store.put(first, good.second);
-    await bench.store.put(second, good.first);
-    assert.deepEqual(
-      (await scrubbed(bench)).findings.map(({ pack }) => pack).sort(),
-      [short(first), short(second)].sort(),
-    );
-  });
-
-  test("a restore of damaged content names file and pack, and restores everything else", async (t) => {
-    const bench = await prepare(t);
-    const snapshot = (await bench.lab.vault.index.snapshots()).at(-1);
-    assert.ok(snapshot);
-    let found = 0;
-    for (const name of bench.packs) {
-      const good = await bench.store.get(name);
-      const bad = Buffer.from(good);
-      const at = 1400 + 200;
-      bad[at] = (bad[at] ?? 0) ^ 1;
-      await bench.store.put(name, bad);
-      const to = path.join(bench.folder, "to");
-      const outcome: RestoreResult | Error = await bench.lab.restore(snapshot, to).catch((error: Error) => error);
-      if (outcome instanceof Error) assert.match(outcome.message, new RegExp(short(name)));
-      else for (const failure of outcome.failures) assert.equal(failure.pack, short(name));
-      found += outcome instanceof Error ? 1 : outcome.failures.length;
-      rmSync(to, { recursive: true, force: true });
-      await bench.store.put(name, good);
-    }
-    assert.ok(found > 0);
-  });
-
-  test("verification with keys finds and names what scrubbing finds", async (t) => {
-    const bench = await prepare(t);
-    const snapshots = await bench.lab.vault.index.snapshots();
-    const data = (await bench.lab.vault.index.frames([2 ** 24 + 1]))[0];
-    assert.ok(data);
-    const name = bench.lab.vault.names.pack(data.pack);
-    const bad = Buffer.from(await bench.store.get(name));
-    bad[data.offset + 60] = (bad[data.offset + 60] ?? 0) ^ 4;
+// Damage.
+test("a changed byte anywhere in a pack is found by scrubbing without keys, and the pack is named", async (t) => {
+  const bench = await prepare(t);
+  assert.deepEqual((await scrubbed(bench)).findings, []);
+  const dice = new Dice(5);
+  for (let i = 0; i < scaled(400, 20_000); i++) {
+    const name = dice.pick(bench.packs);
+    const good = await bench.store.get(name);
+    const bad = Buffer.from(good);
+    // The first cases walk through the header, encapsulation included, and the footer; the rest is anywhere.
+    const at = i < 100 ? i * 13 : i < 150 ? bad.length - 1 - (i - 100) : dice.below(bad.length);
+    bad[at] = (bad[at] ?? 0) ^ (1 << dice.below(8));
     await bench.store.put(name, bad);
-    const report = await verifySnapshots({ vault: bench.lab.vault, snapshots, readData: true });
-    assert.ok(report.findings.length > 0);
-    for (const finding of report.findings) assert.equal(finding.pack, data.pack);
-    assert.deepEqual(report.damagedFrames, [data.frame]);
-  });
+    const { findings } = await scrubbed(bench);
+    assert.deepEqual(
+      findings.map(({ pack }) => pack),
+      [short(name)],
+      `byte ${at} of ${good.length}`,
+    );
+    await bench.store.put(name, good);
+  }
+});
 
-  test("content that the source still has is healed by its next backup: old snapshots restore again, recipes unchanged", async (t) => {
-    const bench = await prepare(t);
-    const { lab, store, from, folder } = bench;
-    const old = (await lab.vault.index.snapshots()).at(-1);
-    assert.ok(old);
-    const recipes = new Map<number, string>();
-    for await (const item of lab.vault.index.allItems())
-      recipes.set(item.ordinal, Buffer.from(item.recipe).toString("hex"));
-    const lines = describeTree(from);
-    for (const name of bench.packs) {
-      const bad = Buffer.from(await store.get(name));
-      bad.fill(0, 1500, Math.min(bad.length - 200, 40_000));
-      if ((await lab.vault.index.frames([2 ** 24 + 1]))[0]?.pack === short(name)) await store.put(name, bad);
-    }
-    const damage = (await scrubbed(bench)).findings.flatMap(({ frames }) => frames);
-    assert.ok(damage.length > 0);
-    await lab.vault.index.setDamaged(damage, true);
-    lab.ctx.advance(1000);
-    await lab.backup(from, { settings });
-    const report = await heal(lab.vault, lab.writer);
-    assert.deepEqual(report.stillDamaged, []);
-    assert.deepEqual([...report.healed].sort(), [...damage].sort());
-    const to = path.join(folder, "healed");
-    const result = await lab.restore(old, to);
-    assert.deepEqual(result.failures, []);
-    assert.deepEqual(describeTree(to), lines);
-    for (const [ordinal, recipe] of recipes) {
-      const [item] = await lab.vault.index.itemsByOrdinal([ordinal]);
-      assert.equal(Buffer.from(item?.recipe ?? []).toString("hex"), recipe);
-    }
-  });
+test("truncated, deleted and swapped packs are all found and named", async (t) => {
+  const bench = await prepare(t);
+  const [first = "", second = ""] = bench.packs;
+  const good = { first: await bench.store.get(first), second: await bench.store.get(second) };
+  for (const length of [0, 1, 100, good.first.length - 1]) {
+    await bench.store.put(first, good.first.subarray(0, length));
+    assert.deepEqual(
+      (await scrubbed(bench)).findings.map(({ pack }) => pack),
+      [short(first)],
+    );
+  }
+  await bench.store.delete(first);
+  assert.deepEqual(
+    (await scrubbed(bench)).findings.map(({ pack, kind }) => [pack, kind]),
+    [[short(first), "missing"]],
+  );
+  await bench.store.put(first, good.second);
+  await bench.store.put(second, good.first);
+  assert.deepEqual(
+    (await scrubbed(bench)).findings.map(({ pack }) => pack).sort(),
+    [short(first), short(second)].sort(),
+  );
+});
 
-  test("a lost data pack heals too, even after the index was lost with it", async (t) => {
-    const bench = await prepare(t);
-    const { lab, store, from, folder } = bench;
-    const old = (await lab.vault.index.snapshots()).at(-1);
-    const data = (await lab.vault.index.frames([2 ** 24 + 1]))[0];
-    assert.ok(old && data);
-    await store.delete(lab.vault.names.pack(data.pack));
-    const report = await rebuild(lab.vault);
-    assert.ok(report.lostFrames.length > 0);
-    lab.ctx.advance(1000);
-    await lab.backup(from, { settings });
-    assert.deepEqual((await heal(lab.vault, lab.writer)).stillDamaged, []);
-    const to = path.join(folder, "healed");
-    assert.deepEqual((await lab.restore(old, to)).failures, []);
-    assert.deepEqual(describeTree(to), describeTree(from));
-  });
+test("a restore of damaged content names file and pack, and restores everything else", async (t) => {
+  const bench = await prepare(t);
+  const snapshot = (await bench.lab.vault.index.snapshots()).at(-1);
+  assert.ok(snapshot);
+  let found = 0;
+  for (const name of bench.packs) {
+    const good = await bench.store.get(name);
+    const bad = Buffer.from(good);
+    const at = 1400 + 200;
+    bad[at] = (bad[at] ?? 0) ^ 1;
+    await bench.store.put(name, bad);
+    const to = path.join(bench.folder, "to");
+    const outcome: RestoreResult | Error = await bench.lab.restore(snapshot, to).catch((error: Error) => error);
+    if (outcome instanceof Error) assert.match(outcome.message, new RegExp(short(name)));
+    else for (const failure of outcome.failures) assert.equal(failure.pack, short(name));
+    found += outcome instanceof Error ? 1 : outcome.failures.length;
+    rmSync(to, { recursive: true, force: true });
+    await bench.store.put(name, good);
+  }
+  assert.ok(found > 0);
+});
+
+test("verification with keys finds and names what scrubbing finds", async (t) => {
+  const bench = await prepare(t);
+  const snapshots = await bench.lab.vault.index.snapshots();
+  const data = (await bench.lab.vault.index.frames([2 ** 24 + 1]))[0];
+  assert.ok(data);
+  const name = bench.lab.vault.names.pack(data.pack);
+  const bad = Buffer.from(await bench.store.get(name));
+  bad[data.offset + 60] = (bad[data.offset + 60] ?? 0) ^ 4;
+  await bench.store.put(name, bad);
+  const report = await verifySnapshots({ vault: bench.lab.vault, snapshots, readData: true });
+  assert.ok(report.findings.length > 0);
+  for (const finding of report.findings) assert.equal(finding.pack, data.pack);
+  assert.deepEqual(report.damagedFrames, [data.frame]);
+});
+
+test("content that the source still has is healed by its next backup: old snapshots restore again, recipes unchanged", async (t) => {
+  const bench = await prepare(t);
+  const { lab, store, from, folder } = bench;
+  const old = (await lab.vault.index.snapshots()).at(-1);
+  assert.ok(old);
+  const recipes = new Map<number, string>();
+  for await (const item of lab.vault.index.allItems())
+    recipes.set(item.ordinal, Buffer.from(item.recipe).toString("hex"));
+  const lines = describeTree(from);
+  for (const name of bench.packs) {
+    const bad = Buffer.from(await store.get(name));
+    bad.fill(0, 1500, Math.min(bad.length - 200, 40_000));
+    if ((await lab.vault.index.frames([2 ** 24 + 1]))[0]?.pack === short(name)) await store.put(name, bad);
+  }
+  const damage = (await scrubbed(bench)).findings.flatMap(({ frames }) => frames);
+  assert.ok(damage.length > 0);
+  await lab.vault.index.setDamaged(damage, true);
+  lab.ctx.advance(1000);
+  await lab.backup(from, { settings });
+  const report = await heal(lab.vault, lab.writer);
+  assert.deepEqual(report.stillDamaged, []);
+  assert.deepEqual([...report.healed].sort(), [...damage].sort());
+  const to = path.join(folder, "healed");
+  const result = await lab.restore(old, to);
+  assert.deepEqual(result.failures, []);
+  assert.deepEqual(describeTree(to), lines);
+  for (const [ordinal, recipe] of recipes) {
+    const [item] = await lab.vault.index.itemsByOrdinal([ordinal]);
+    assert.equal(Buffer.from(item?.recipe ?? []).toString("hex"), recipe);
+  }
+});
+
+test("a lost data pack heals too, even after the index was lost with it", async (t) => {
+  const bench = await prepare(t);
+  const { lab, store, from, folder } = bench;
+  const old = (await lab.vault.index.snapshots()).at(-1);
+  const data = (await lab.vault.index.frames([2 ** 24 + 1]))[0];
+  assert.ok(old && data);
+  await store.delete(lab.vault.names.pack(data.pack));
+  const report = await rebuild(lab.vault);
+  assert.ok(report.lostFrames.length > 0);
+  lab.ctx.advance(1000);
+  await lab.backup(from, { settings });
+  assert.deepEqual((await heal(lab.vault, lab.writer)).stillDamaged, []);
+  const to = path.join(folder, "healed");
+  assert.deepEqual((await lab.restore(old, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import path from "node:path";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { Bitmap } from "../src/bitmap.ts";
 import { ByteReader, ByteWriter } from "../src/bytes.ts";
@@ -49,104 +49,102 @@ const goldenFrame = {
   first: [9718, 13343, 22875],
 };
 
-describe("golden vectors of format version 1", () => {
-  test("ids and derived keys", () => {
-    const block = Buffer.from("the same block for ever");
-    const id = blockId(key, block);
-    const values = {
-      derive: hexOf(deriveKey(key, "cutter")),
-      block: hexOf(id),
-      segment: hexOf(segmentId(Buffer.concat([id, id]), Uint32Array.of(23, 23))),
-      node: hexOf(nodeId(key, block)),
-      file: hexOf(fileHash(46, [Buffer.alloc(32, 1)])),
-      spread: spread32(block),
-    };
-    assert.deepEqual(values, goldenIds);
-  });
-
-  test("recipes, directories, entries, bitmaps", () => {
-    const recipe = encodeRecipe([
-      { kind: "stored", frame: frameNumber(3, 4), slot: 5, count: 6, bytes: 49152 },
-      { kind: "zeros", count: 2, bytes: 16384 },
-      { kind: "stored", frame: frameNumber(2, 1), slot: 0, count: 1, bytes: 8192 },
-    ]);
-    const pages = encodeDirectory({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 8192) });
-    const mixed = encodeDirectory({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 0) });
-    assert.deepEqual(decodeDirectory(mixed).lengths, Uint32Array.of(8192, 0));
-    const facts = {
-      name: Buffer.from("İ"),
-      mode: 0o644,
-      uid: 0,
-      gid: 100,
-      mtimeSeconds: -5,
-      mtimeNanos: 7,
-      attributes: [],
-    };
-    const entry: TreeEntry = {
-      type: "file",
-      ...facts,
-      size: 9,
-      hash: Buffer.alloc(32, 2),
-      content: { kind: "part", segment: { ordinal: 300, id: Buffer.alloc(32, 3) }, first: 1, count: 2 },
-    };
-    const writer = new ByteWriter();
-    writeEntry(writer, entry);
-    assert.equal(readEntry(new ByteReader(writer.take())).mtimeSeconds, -5);
-    const bitmap = new Bitmap();
-    for (const ordinal of [0, 31, 32, 1000]) bitmap.add(ordinal);
-    assert.deepEqual([...Bitmap.decode(bitmap.encode())], [0, 31, 32, 1000]);
-    assert.deepEqual(
-      { recipe: hexOf(recipe), pages: hexOf(sha256(pages)), mixed: hexOf(sha256(mixed)), entry: hexOf(writer.take()) },
-      goldenBytes,
-    );
-  });
-
-  test("a sealed frame and the cutter's ends", () => {
-    const seal = {
-      kind: "data",
-      frame: frameNumber(3, 4),
-      generation: 1,
-      session: 7,
-      worker: 2,
-      counter: 9,
-      key,
-      binding: Buffer.alloc(32, 6),
-    } as const;
-    const sealed = sealFrame(seal, Buffer.from("plain bytes"), true);
-    assert.equal(openFrame(sealed, key, Buffer.alloc(32, 6)).toString(), "plain bytes");
-    const cutter = new Cutter(key, 1 << 20, 1);
-    const buffer = cutter.buffer(0);
-    for (let i = 0; i < buffer.length; i++) buffer[i] = (Math.imul(i, 2654435761) >>> 13) & 0xff;
-    const ends = [...cutter.cut(0, 0, 1 << 20, true)];
-    assert.deepEqual({ sealed: hexOf(sealed), cuts: ends.length, first: ends.slice(0, 3) }, goldenFrame);
-  });
+// Golden vectors of format version 1.
+test("ids and derived keys", () => {
+  const block = Buffer.from("the same block for ever");
+  const id = blockId(key, block);
+  const values = {
+    derive: hexOf(deriveKey(key, "cutter")),
+    block: hexOf(id),
+    segment: hexOf(segmentId(Buffer.concat([id, id]), Uint32Array.of(23, 23))),
+    node: hexOf(nodeId(key, block)),
+    file: hexOf(fileHash(46, [Buffer.alloc(32, 1)])),
+    spread: spread32(block),
+  };
+  assert.deepEqual(values, goldenIds);
 });
 
-describe("a repository made by the first format", () => {
-  test("is rebuilt, scrubbed, verified and restored from its objects and the master key alone", async (t) => {
-    const store = new MemoryStore();
-    for (const [name, body] of Object.entries(fixture.objects)) await store.put(name, Buffer.from(body, "base64"));
-    const ctx = labContext(1);
-    const index = new MemoryIndex(ctx);
-    const vault = await openVault(
-      { ctx, store, index },
-      Buffer.from(fixture.master_key, "hex"),
-      Buffer.from(fixture.vault, "hex"),
-    );
-    const report = await rebuild(vault);
-    assert.deepEqual([report.refused, report.incomplete, report.lostFrames], [[], [], []]);
-    assert.deepEqual(report.snapshots, [fixture.snapshot]);
-    const [snapshot] = await index.snapshots();
-    assert.ok(snapshot);
-    assert.equal(hexOf(snapshot.rootId), fixture.root_id);
-    assert.equal(snapshot.source, "lab");
-    assert.deepEqual(snapshot.retention, { expiresAt: null, lockedUntil: 4_102_444_900_000, hold: true });
-    const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
-    assert.deepEqual((await scrub({ ...vault, judge })).findings, []);
-    assert.deepEqual((await verifySnapshots({ vault, snapshots: [snapshot], readData: true })).findings, []);
-    const to = path.join(scratch(t), "to");
-    mkdirSync(to);
-    assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineWriters })).failures, []);
-    assert.deepEqual(describeTree(to), fixture.tree);
-  });
+test("recipes, directories, entries, bitmaps", () => {
+  const recipe = encodeRecipe([
+    { kind: "stored", frame: frameNumber(3, 4), slot: 5, count: 6, bytes: 49152 },
+    { kind: "zeros", count: 2, bytes: 16384 },
+    { kind: "stored", frame: frameNumber(2, 1), slot: 0, count: 1, bytes: 8192 },
+  ]);
+  const pages = encodeDirectory({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 8192) });
+  const mixed = encodeDirectory({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 0) });
+  assert.deepEqual(decodeDirectory(mixed).lengths, Uint32Array.of(8192, 0));
+  const facts = {
+    name: Buffer.from("İ"),
+    mode: 0o644,
+    uid: 0,
+    gid: 100,
+    mtimeSeconds: -5,
+    mtimeNanos: 7,
+    attributes: [],
+  };
+  const entry: TreeEntry = {
+    type: "file",
+    ...facts,
+    size: 9,
+    hash: Buffer.alloc(32, 2),
+    content: { kind: "part", segment: { ordinal: 300, id: Buffer.alloc(32, 3) }, first: 1, count: 2 },
+  };
+  const writer = new ByteWriter();
+  writeEntry(writer, entry);
+  assert.equal(readEntry(new ByteReader(writer.take())).mtimeSeconds, -5);
+  const bitmap = new Bitmap();
+  for (const ordinal of [0, 31, 32, 1000]) bitmap.add(ordinal);
+  assert.deepEqual([...Bitmap.decode(bitmap.encode())], [0, 31, 32, 1000]);
+  assert.deepEqual(
+    { recipe: hexOf(recipe), pages: hexOf(sha256(pages)), mixed: hexOf(sha256(mixed)), entry: hexOf(writer.take()) },
+    goldenBytes,
+  );
+});
+
+test("a sealed frame and the cutter's ends", () => {
+  const seal = {
+    kind: "data",
+    frame: frameNumber(3, 4),
+    generation: 1,
+    session: 7,
+    worker: 2,
+    counter: 9,
+    key,
+    binding: Buffer.alloc(32, 6),
+  } as const;
+  const sealed = sealFrame(seal, Buffer.from("plain bytes"), true);
+  assert.equal(openFrame(sealed, key, Buffer.alloc(32, 6)).toString(), "plain bytes");
+  const cutter = new Cutter(key, 1 << 20, 1);
+  const buffer = cutter.buffer(0);
+  for (let i = 0; i < buffer.length; i++) buffer[i] = (Math.imul(i, 2654435761) >>> 13) & 0xff;
+  const ends = [...cutter.cut(0, 0, 1 << 20, true)];
+  assert.deepEqual({ sealed: hexOf(sealed), cuts: ends.length, first: ends.slice(0, 3) }, goldenFrame);
+});
+
+// A repository made by the first format.
+test("is rebuilt, scrubbed, verified and restored from its objects and the master key alone", async (t) => {
+  const store = new MemoryStore();
+  for (const [name, body] of Object.entries(fixture.objects)) await store.put(name, Buffer.from(body, "base64"));
+  const ctx = labContext(1);
+  const index = new MemoryIndex(ctx);
+  const vault = await openVault(
+    { ctx, store, index },
+    Buffer.from(fixture.master_key, "hex"),
+    Buffer.from(fixture.vault, "hex"),
+  );
+  const report = await rebuild(vault);
+  assert.deepEqual([report.refused, report.incomplete, report.lostFrames], [[], [], []]);
+  assert.deepEqual(report.snapshots, [fixture.snapshot]);
+  const [snapshot] = await index.snapshots();
+  assert.ok(snapshot);
+  assert.equal(hexOf(snapshot.rootId), fixture.root_id);
+  assert.equal(snapshot.source, "lab");
+  assert.deepEqual(snapshot.retention, { expiresAt: null, lockedUntil: 4_102_444_900_000, hold: true });
+  const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
+  assert.deepEqual((await scrub({ ...vault, judge })).findings, []);
+  assert.deepEqual((await verifySnapshots({ vault, snapshots: [snapshot], readData: true })).findings, []);
+  const to = path.join(scratch(t), "to");
+  mkdirSync(to);
+  assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineWriters })).failures, []);
+  assert.deepEqual(describeTree(to), fixture.tree);
 });

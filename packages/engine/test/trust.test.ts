@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../src/backup/cache.ts";
 import { hex } from "../src/bytes.ts";
@@ -48,201 +48,198 @@ async function namesUnder(store: MemoryStore, prefix: string): Promise<string[]>
   return names;
 }
 
-describe("who can open", () => {
-  test("a writer with the public key and the block-id key makes a snapshot that the reader opens", async (t) => {
-    const { folder, from, store, lab } = await prepare(t);
-    const own = writerKeys(lab.vault.keys);
-    assert.deepEqual(Object.keys(own).sort(), ["blockIdKey", "epoch", "publicKey", "vaultId"]);
-    const { snapshot } = await lab.backup(from, { keys: own });
-    const to = path.join(folder, "to");
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
-    assert.deepEqual(describeTree(to), describeTree(from));
-    assert.ok((await namesUnder(store, "vaults/")).length > 0);
-  });
+// Who can open.
+test("a writer with the public key and the block-id key makes a snapshot that the reader opens", async (t) => {
+  const { folder, from, store, lab } = await prepare(t);
+  const own = writerKeys(lab.vault.keys);
+  assert.deepEqual(Object.keys(own).sort(), ["blockIdKey", "epoch", "publicKey", "vaultId"]);
+  const { snapshot } = await lab.backup(from, { keys: own });
+  const to = path.join(folder, "to");
+  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+  assert.ok((await namesUnder(store, "vaults/")).length > 0);
+});
 
-  test("what a writer keeps between sessions (keys, cache) opens no session of its own", async (t) => {
-    const { folder, from, lab } = await prepare(t);
-    const cacheFile = path.join(folder, "cache.sqlite");
-    const cache = new FileCache(cacheFile);
-    const { snapshot } = await lab.backup(from, { cache });
-    cache.close();
-    const session = await lab.vault.index.session(snapshot.session);
-    assert.ok(session);
-    const header = parseSessionHeader(session.header);
-    const contentKey = Buffer.from(openContentKey(lab.vault.keys.privateSeed, header));
-    const kept = Buffer.concat(
-      readdirSync(folder)
-        .filter((name) => name.startsWith("cache"))
-        .map((name) => readFileSync(path.join(folder, name))),
-    );
-    for (const secret of [contentKey, lab.vault.keys.privateSeed, lab.vault.keys.authoritySeed]) {
-      assert.equal(kept.includes(secret), false);
-    }
-    const own = writerKeys(lab.vault.keys);
-    assert.throws(() => openContentKey(own.blockIdKey, header), /commitment/);
-    assert.throws(() => openContentKey(own.publicKey.subarray(0, 32), header), /commitment/);
-  });
+test("what a writer keeps between sessions (keys, cache) opens no session of its own", async (t) => {
+  const { folder, from, lab } = await prepare(t);
+  const cacheFile = path.join(folder, "cache.sqlite");
+  const cache = new FileCache(cacheFile);
+  const { snapshot } = await lab.backup(from, { cache });
+  cache.close();
+  const session = await lab.vault.index.session(snapshot.session);
+  assert.ok(session);
+  const header = parseSessionHeader(session.header);
+  const contentKey = Buffer.from(openContentKey(lab.vault.keys.privateSeed, header));
+  const kept = Buffer.concat(
+    readdirSync(folder)
+      .filter((name) => name.startsWith("cache"))
+      .map((name) => readFileSync(path.join(folder, name))),
+  );
+  for (const secret of [contentKey, lab.vault.keys.privateSeed, lab.vault.keys.authoritySeed]) {
+    assert.equal(kept.includes(secret), false);
+  }
+  const own = writerKeys(lab.vault.keys);
+  assert.throws(() => openContentKey(own.blockIdKey, header), /commitment/);
+  assert.throws(() => openContentKey(own.publicKey.subarray(0, 32), header), /commitment/);
+});
 
-  test("nothing readable reaches the store: no file name, no content", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    writeFileSync(path.join(from, "acik.txt"), "beyanname ".repeat(100));
-    await lab.backup(from, { sourceName: "muhasebe-sunucusu" });
-    for (const name of await namesUnder(store, "vaults/")) {
-      const bytes = Buffer.from(await store.get(name));
-      for (const word of ["gizli-0", "beyanname", "muhasebe-sunucusu"]) assert.equal(bytes.includes(word), false, name);
-    }
-  });
+test("nothing readable reaches the store: no file name, no content", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  writeFileSync(path.join(from, "acik.txt"), "beyanname ".repeat(100));
+  await lab.backup(from, { sourceName: "muhasebe-sunucusu" });
+  for (const name of await namesUnder(store, "vaults/")) {
+    const bytes = Buffer.from(await store.get(name));
+    for (const word of ["gizli-0", "beyanname", "muhasebe-sunucusu"]) assert.equal(bytes.includes(word), false, name);
+  }
+});
 
-  test("a key object opens with its master key only; a changed byte is refused; re-wrapping keeps all content readable", async (t) => {
-    const { folder, from, store, lab } = await prepare(t);
-    const { snapshot } = await lab.backup(from);
-    const object = await store.get(lab.vault.names.keyObject(1));
-    assert.throws(() => unwrapVaultKeys(Buffer.alloc(32, 1), object), /master key/);
-    for (const at of [0, 9, 40, 1300, object.length - 1]) {
-      const bad = Buffer.from(object);
-      bad[at] = (bad[at] ?? 0) ^ 1;
-      assert.throws(() => unwrapVaultKeys(masterKey, bad));
-    }
-    const packs = await namesUnder(store, lab.vault.names.packs);
-    const next = Buffer.alloc(32, 99);
-    await rewrapVault(lab.vault, next);
-    const { ctx, index } = lab.vault;
-    await assert.rejects(openVault({ ctx, store, index }, masterKey, vaultId), /master key/);
-    const reopened = await openVault({ ctx, store, index }, next, vaultId);
-    assert.deepEqual(await namesUnder(store, lab.vault.names.packs), packs);
-    assert.deepEqual(
-      (await labOf(lab.ctx, reopened, lab.writer).restore(snapshot, path.join(folder, "to"))).failures,
-      [],
-    );
-  });
+test("a key object opens with its master key only; a changed byte is refused; re-wrapping keeps all content readable", async (t) => {
+  const { folder, from, store, lab } = await prepare(t);
+  const { snapshot } = await lab.backup(from);
+  const object = await store.get(lab.vault.names.keyObject(1));
+  assert.throws(() => unwrapVaultKeys(Buffer.alloc(32, 1), object), /master key/);
+  for (const at of [0, 9, 40, 1300, object.length - 1]) {
+    const bad = Buffer.from(object);
+    bad[at] = (bad[at] ?? 0) ^ 1;
+    assert.throws(() => unwrapVaultKeys(masterKey, bad));
+  }
+  const packs = await namesUnder(store, lab.vault.names.packs);
+  const next = Buffer.alloc(32, 99);
+  await rewrapVault(lab.vault, next);
+  const { ctx, index } = lab.vault;
+  await assert.rejects(openVault({ ctx, store, index }, masterKey, vaultId), /master key/);
+  const reopened = await openVault({ ctx, store, index }, next, vaultId);
+  assert.deepEqual(await namesUnder(store, lab.vault.names.packs), packs);
+  assert.deepEqual(
+    (await labOf(lab.ctx, reopened, lab.writer).restore(snapshot, path.join(folder, "to"))).failures,
+    [],
+  );
+});
 
-  test("two vaults have different ids for the same block, and different cuts", () => {
-    const ctx = labContext(4);
-    const [a, b] = [createVaultKeys(ctx, Buffer.alloc(16, 1)), createVaultKeys(ctx, Buffer.alloc(16, 2))];
-    assert.notDeepEqual(a.blockIdKey, b.blockIdKey);
-    assert.notDeepEqual(wrapVaultKeys(ctx, masterKey, a), wrapVaultKeys(ctx, masterKey, a));
+test("two vaults have different ids for the same block, and different cuts", () => {
+  const ctx = labContext(4);
+  const [a, b] = [createVaultKeys(ctx, Buffer.alloc(16, 1)), createVaultKeys(ctx, Buffer.alloc(16, 2))];
+  assert.notDeepEqual(a.blockIdKey, b.blockIdKey);
+  assert.notDeepEqual(wrapVaultKeys(ctx, masterKey, a), wrapVaultKeys(ctx, masterKey, a));
+});
+
+// Who wrote it.
+test("a pack of an unregistered writer is refused by rebuild and named", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  await lab.backup(from);
+  const stranger = signerFromSeed(Buffer.alloc(32, 66));
+  const session = startSession(lab.ctx, writerKeys(lab.vault.keys), stranger, { session: 50, generation: 1 });
+  const pack = new PackBuilder(lab.ctx.random(16), session.header);
+  const { chunks } = pack.finish(stranger);
+  await store.put(lab.vault.names.pack(pack.name), Buffer.concat(chunks));
+  const report = await rebuild(lab.vault);
+  assert.deepEqual(
+    report.refused.map(({ name }) => name),
+    [lab.vault.names.pack(pack.name)],
+  );
+  assert.match(report.refused[0]?.reason ?? "", /not registered/);
+});
+
+test("a pack copied to another name, or from another vault, is refused", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  await lab.backup(from);
+  const [name = ""] = await namesUnder(store, lab.vault.names.packs);
+  const planted = `${lab.vault.names.packs}${"ab".repeat(16)}`;
+  await store.put(planted, await store.get(name));
+  const other = await createVault(
+    { ctx: lab.ctx, store, index: new MemoryIndex(lab.ctx) },
+    masterKey,
+    Buffer.alloc(16, 77),
+  );
+  await registerWriter(other, lab.writer.publicKey);
+  const foreign = name.replace(hex(vaultId), hex(other.keys.vaultId));
+  await store.put(foreign, await store.get(name));
+  assert.deepEqual(
+    (await rebuild(lab.vault)).refused.map((each) => each.name),
+    [planted],
+  );
+  const refused = (await rebuild(other)).refused;
+  assert.deepEqual(
+    refused.map((each) => each.name),
+    [foreign],
+  );
+  assert.match(refused[0]?.reason ?? "", /another vault/);
+});
+
+test("a manifest that lacks a signature, is another's, or is changed in any byte is refused", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  const { snapshot } = await lab.backup(from);
+  const name = lab.vault.names.manifest(snapshot.id);
+  const good = Buffer.from(await store.get(name));
+  const draft = good.subarray(0, good.length - 64);
+  const stranger = signerFromSeed(Buffer.alloc(32, 66));
+  const cases: Buffer[] = [draft, countersign(stranger, draft), countersign(lab.writer, draft)];
+  for (let at = 0; at < good.length; at += 37) {
+    const bad = Buffer.from(good);
+    bad[at] = (bad[at] ?? 0) ^ 0x10;
+    cases.push(bad);
+  }
+  for (const bad of cases) {
+    await store.put(name, bad);
+    const report = await rebuild(lab.vault);
+    assert.deepEqual([report.snapshots, report.refused.map((each) => each.name)], [[], [name]]);
+  }
+  await store.put(name, good);
+  const planted = lab.vault.names.manifest("cd".repeat(16));
+  await store.put(planted, good);
+  assert.deepEqual(
+    (await rebuild(lab.vault)).refused.map((each) => each.name),
+    [planted],
+  );
+});
+
+test("a deleted snapshot's manifest, put back by somebody, stays deleted; holds and locks outlive the index", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  const first = (await lab.backup(from)).snapshot;
+  lab.ctx.advance(1000);
+  const second = (await lab.backup(from)).snapshot;
+  const manifest = await store.get(lab.vault.names.manifest(first.id));
+  await setRetention(lab.vault, second.id, { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: true });
+  await deleteSnapshot(lab.vault, first.id);
+  await store.put(lab.vault.names.manifest(first.id), manifest);
+  assert.deepEqual((await rebuild(lab.vault)).snapshots, [second.id]);
+  const [row] = await lab.vault.index.snapshots();
+  assert.deepEqual(row?.retention, { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: true });
+  await assert.rejects(deleteSnapshot(lab.vault, second.id), { code: "retained" });
+  await assert.rejects(setRetention(lab.vault, second.id, { expiresAt: null, lockedUntil: null, hold: true }), {
+    code: "retained",
   });
 });
 
-describe("who wrote it", () => {
-  test("a pack of an unregistered writer is refused by rebuild and named", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    await lab.backup(from);
-    const stranger = signerFromSeed(Buffer.alloc(32, 66));
-    const session = startSession(lab.ctx, writerKeys(lab.vault.keys), stranger, { session: 50, generation: 1 });
-    const pack = new PackBuilder(lab.ctx.random(16), session.header);
-    const { chunks } = pack.finish(stranger);
-    await store.put(lab.vault.names.pack(pack.name), Buffer.concat(chunks));
-    const report = await rebuild(lab.vault);
-    assert.deepEqual(
-      report.refused.map(({ name }) => name),
-      [lab.vault.names.pack(pack.name)],
-    );
-    assert.match(report.refused[0]?.reason ?? "", /not registered/);
-  });
-
-  test("a pack copied to another name, or from another vault, is refused", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    await lab.backup(from);
-    const [name = ""] = await namesUnder(store, lab.vault.names.packs);
-    const planted = `${lab.vault.names.packs}${"ab".repeat(16)}`;
-    await store.put(planted, await store.get(name));
-    const other = await createVault(
-      { ctx: lab.ctx, store, index: new MemoryIndex(lab.ctx) },
-      masterKey,
-      Buffer.alloc(16, 77),
-    );
-    await registerWriter(other, lab.writer.publicKey);
-    const foreign = name.replace(hex(vaultId), hex(other.keys.vaultId));
-    await store.put(foreign, await store.get(name));
-    assert.deepEqual(
-      (await rebuild(lab.vault)).refused.map((each) => each.name),
-      [planted],
-    );
-    const refused = (await rebuild(other)).refused;
-    assert.deepEqual(
-      refused.map((each) => each.name),
-      [foreign],
-    );
-    assert.match(refused[0]?.reason ?? "", /another vault/);
-  });
-
-  test("a manifest that lacks a signature, is another's, or is changed in any byte is refused", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    const { snapshot } = await lab.backup(from);
-    const name = lab.vault.names.manifest(snapshot.id);
-    const good = Buffer.from(await store.get(name));
-    const draft = good.subarray(0, good.length - 64);
-    const stranger = signerFromSeed(Buffer.alloc(32, 66));
-    const cases: Buffer[] = [draft, countersign(stranger, draft), countersign(lab.writer, draft)];
-    for (let at = 0; at < good.length; at += 37) {
-      const bad = Buffer.from(good);
-      bad[at] = (bad[at] ?? 0) ^ 0x10;
-      cases.push(bad);
-    }
-    for (const bad of cases) {
-      await store.put(name, bad);
-      const report = await rebuild(lab.vault);
-      assert.deepEqual([report.snapshots, report.refused.map((each) => each.name)], [[], [name]]);
-    }
-    await store.put(name, good);
-    const planted = lab.vault.names.manifest("cd".repeat(16));
-    await store.put(planted, good);
-    assert.deepEqual(
-      (await rebuild(lab.vault)).refused.map((each) => each.name),
-      [planted],
-    );
-  });
-
-  test("a deleted snapshot's manifest, put back by somebody, stays deleted; holds and locks outlive the index", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    const first = (await lab.backup(from)).snapshot;
-    lab.ctx.advance(1000);
-    const second = (await lab.backup(from)).snapshot;
-    const manifest = await store.get(lab.vault.names.manifest(first.id));
-    await setRetention(lab.vault, second.id, { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: true });
-    await deleteSnapshot(lab.vault, first.id);
-    await store.put(lab.vault.names.manifest(first.id), manifest);
-    assert.deepEqual((await rebuild(lab.vault)).snapshots, [second.id]);
-    const [row] = await lab.vault.index.snapshots();
-    assert.deepEqual(row?.retention, { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: true });
-    await assert.rejects(deleteSnapshot(lab.vault, second.id), { code: "retained" });
-    await assert.rejects(setRetention(lab.vault, second.id, { expiresAt: null, lockedUntil: null, hold: true }), {
-      code: "retained",
-    });
-  });
-
-  test("an unsigned tombstone deletes nothing; an unsigned registration lets nobody in", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    const { snapshot } = await lab.backup(from);
-    await store.put(lab.vault.names.tombstone(snapshot.id), Buffer.alloc(120, 1));
-    const stranger = signerFromSeed(Buffer.alloc(32, 66));
-    await store.put(lab.vault.names.writer(stranger.id), Buffer.alloc(128, 2));
-    const report = await rebuild(lab.vault);
-    assert.deepEqual(report.snapshots, [snapshot.id]);
-    assert.deepEqual(
-      report.refused.map(({ name }) => name).sort(),
-      [lab.vault.names.tombstone(snapshot.id), lab.vault.names.writer(stranger.id)].sort(),
-    );
-  });
-
-  test("a lying client harms only itself: what it claims is unknown to others until verified", async (t) => {
-    const { from, lab } = await prepare(t);
-    const one = await lab.backup(from, { owner: "one" });
-    lab.ctx.advance(1000);
-    const two = await lab.backup(from, { owner: "two" });
-    assert.ok(two.snapshot.storedBytes > one.snapshot.storedBytes / 2, "stored again, since nobody has verified it");
-  });
+test("an unsigned tombstone deletes nothing; an unsigned registration lets nobody in", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  const { snapshot } = await lab.backup(from);
+  await store.put(lab.vault.names.tombstone(snapshot.id), Buffer.alloc(120, 1));
+  const stranger = signerFromSeed(Buffer.alloc(32, 66));
+  await store.put(lab.vault.names.writer(stranger.id), Buffer.alloc(128, 2));
+  const report = await rebuild(lab.vault);
+  assert.deepEqual(report.snapshots, [snapshot.id]);
+  assert.deepEqual(
+    report.refused.map(({ name }) => name).sort(),
+    [lab.vault.names.tombstone(snapshot.id), lab.vault.names.writer(stranger.id)].sort(),
+  );
 });
 
-describe("an index that is not the store's", () => {
-  test("collection refuses to delete what another incarnation of the index wrote", async (t) => {
-    const { from, store, lab } = await prepare(t);
-    await lab.backup(from);
-    const index = new MemoryIndex(labContext(55));
-    const vault = { ...lab.vault, index };
-    const before = await namesUnder(store, "vaults/");
-    await assert.rejects(collect(vault), /rebuild/);
-    assert.deepEqual(await namesUnder(store, "vaults/"), before);
-  });
+test("a lying client harms only itself: what it claims is unknown to others until verified", async (t) => {
+  const { from, lab } = await prepare(t);
+  const one = await lab.backup(from, { owner: "one" });
+  lab.ctx.advance(1000);
+  const two = await lab.backup(from, { owner: "two" });
+  assert.ok(two.snapshot.storedBytes > one.snapshot.storedBytes / 2, "stored again, since nobody has verified it");
+});
+
+// An index that is not the store's.
+test("collection refuses to delete what another incarnation of the index wrote", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  await lab.backup(from);
+  const index = new MemoryIndex(labContext(55));
+  const vault = { ...lab.vault, index };
+  const before = await namesUnder(store, "vaults/");
+  await assert.rejects(collect(vault), /rebuild/);
+  assert.deepEqual(await namesUnder(store, "vaults/"), before);
 });

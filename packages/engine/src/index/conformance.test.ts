@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { Bitmap } from "../bitmap.ts";
 import { noRetention } from "../manifest.ts";
 import { encodeRecipe } from "../recipes.ts";
@@ -87,137 +87,135 @@ async function filled(make: () => VaultIndex): Promise<VaultIndex> {
 }
 
 for (const [name, make] of Object.entries(makers)) {
-  describe(`index: ${name}`, () => {
-    test("a commit that reaches content which is neither in the base nor pinned is refused", async () => {
-      const index = await filled(make);
-      await begin(index, "u2");
-      await assert.rejects(index.commit("u2", 1, snapshotOf("s2", [1])), { code: "not_closed" });
-      await begin(index, "u3", { base: "s1" });
-      await index.commit("u3", 1, snapshotOf("s3", [1]));
-      assert.deepEqual((await index.snapshots()).map(({ id }) => id).sort(), ["s1", "s3"]);
-    });
+  test(`${name}: a commit that reaches content which is neither in the base nor pinned is refused`, async () => {
+    const index = await filled(make);
+    await begin(index, "u2");
+    await assert.rejects(index.commit("u2", 1, snapshotOf("s2", [1])), { code: "not_closed" });
+    await begin(index, "u3", { base: "s1" });
+    await index.commit("u3", 1, snapshotOf("s3", [1]));
+    assert.deepEqual((await index.snapshots()).map(({ id }) => id).sort(), ["s1", "s3"]);
+  });
 
-    test("an expired lease can neither register nor commit", async () => {
-      const index = await filled(make);
-      await begin(index, "u2", { leaseUntil: 50, base: "s1" });
-      await assert.rejects(index.addUnit("u2", 50, unitOf("p2", [], [])), { code: "lease_expired" });
-      await assert.rejects(index.commit("u2", 50, snapshotOf("s2", [1])), { code: "lease_expired" });
-      assert.deepEqual(await index.expireUploads(50), ["u2"]);
-      await assert.rejects(index.commit("u2", 1, snapshotOf("s2", [1])), IndexError);
-    });
+  test(`${name}: an expired lease can neither register nor commit`, async () => {
+    const index = await filled(make);
+    await begin(index, "u2", { leaseUntil: 50, base: "s1" });
+    await assert.rejects(index.addUnit("u2", 50, unitOf("p2", [], [])), { code: "lease_expired" });
+    await assert.rejects(index.commit("u2", 50, snapshotOf("s2", [1])), { code: "lease_expired" });
+    assert.deepEqual(await index.expireUploads(50), ["u2"]);
+    await assert.rejects(index.commit("u2", 1, snapshotOf("s2", [1])), IndexError);
+  });
 
-    test("an answer known pins: the pack cannot be condemned until the upload ends", async () => {
-      const index = await filled(make);
-      await index.deleteSnapshot("s1", 1);
-      await begin(index, "u2");
-      const [item] = await index.acquire("u2", [idOf(1)]);
-      assert.equal(item?.ordinal, 1);
-      assert.deepEqual((await index.condemn(["p1"], await generationOf(index))).condemned, []);
-      await index.endUpload("u2");
-      assert.deepEqual((await index.condemn(["p1"], await generationOf(index))).condemned, ["p1"]);
-    });
+  test(`${name}: an answer known pins: the pack cannot be condemned until the upload ends`, async () => {
+    const index = await filled(make);
+    await index.deleteSnapshot("s1", 1);
+    await begin(index, "u2");
+    const [item] = await index.acquire("u2", [idOf(1)]);
+    assert.equal(item?.ordinal, 1);
+    assert.deepEqual((await index.condemn(["p1"], await generationOf(index))).condemned, []);
+    await index.endUpload("u2");
+    assert.deepEqual((await index.condemn(["p1"], await generationOf(index))).condemned, ["p1"]);
+  });
 
-    test("needing a condemned pack brings it back; a deleting one is gone for good", async () => {
-      const index = await filled(make);
-      await index.deleteSnapshot("s1", 1);
-      await index.condemn(["p1"], await generationOf(index));
-      await begin(index, "u2");
-      assert.equal((await index.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
-      assert.equal(await index.beginDelete("p1", [1]), false);
-      await index.endUpload("u2");
-      await index.condemn(["p1"], await generationOf(index));
-      assert.equal(await index.beginDelete("p1", [1]), true);
-      await begin(index, "u3");
-      assert.deepEqual(await index.acquire("u3", [idOf(1)]), [null]);
-      assert.deepEqual(await index.acquireFrames("u3", [10]), [false]);
-      await index.forgetPack("p1");
-      assert.deepEqual(await index.packs(), []);
-    });
+  test(`${name}: needing a condemned pack brings it back; a deleting one is gone for good`, async () => {
+    const index = await filled(make);
+    await index.deleteSnapshot("s1", 1);
+    await index.condemn(["p1"], await generationOf(index));
+    await begin(index, "u2");
+    assert.equal((await index.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
+    assert.equal(await index.beginDelete("p1", [1]), false);
+    await index.endUpload("u2");
+    await index.condemn(["p1"], await generationOf(index));
+    assert.equal(await index.beginDelete("p1", [1]), true);
+    await begin(index, "u3");
+    assert.deepEqual(await index.acquire("u3", [idOf(1)]), [null]);
+    assert.deepEqual(await index.acquireFrames("u3", [10]), [false]);
+    await index.forgetPack("p1");
+    assert.deepEqual(await index.packs(), []);
+  });
 
-    test("condemning with a marking older than the last commit, deletion or new recipe is refused as stale", async () => {
-      const index = await filled(make);
-      const before = await generationOf(index);
-      await begin(index, "u2", { base: "s1" });
-      await index.addUnit("u2", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(1, 20)]));
-      assert.equal((await index.condemn(["p1"], before)).stale, true);
-      const next = await generationOf(index);
-      await index.commit("u2", 1, snapshotOf("s2", [1]));
-      assert.equal((await index.condemn(["p1"], next)).stale, true);
-    });
+  test(`${name}: condemning with a marking older than the last commit, deletion or new recipe is refused as stale`, async () => {
+    const index = await filled(make);
+    const before = await generationOf(index);
+    await begin(index, "u2", { base: "s1" });
+    await index.addUnit("u2", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(1, 20)]));
+    assert.equal((await index.condemn(["p1"], before)).stale, true);
+    const next = await generationOf(index);
+    await index.commit("u2", 1, snapshotOf("s2", [1]));
+    assert.equal((await index.condemn(["p1"], next)).stale, true);
+  });
 
-    test("a pack that holds only the record of a known item is pinned with it", async () => {
-      const index = make();
-      await begin(index, "u1");
-      await index.addUnit("u1", 1, unitOf("meta", [frameRow(11, "meta", { kind: "meta" })], []));
-      await index.addUnit(
-        "u1",
-        1,
-        unitOf("data", [frameRow(10, "data", { record: 11 })], [itemRow(1, 10, { record: 11 })]),
-      );
-      await index.endUpload("u1");
-      await begin(index, "u2");
-      await index.acquireFrames("u2", [10]);
-      assert.deepEqual((await index.condemn(["data", "meta"], await generationOf(index))).condemned, []);
-    });
+  test(`${name}: a pack that holds only the record of a known item is pinned with it`, async () => {
+    const index = make();
+    await begin(index, "u1");
+    await index.addUnit("u1", 1, unitOf("meta", [frameRow(11, "meta", { kind: "meta" })], []));
+    await index.addUnit(
+      "u1",
+      1,
+      unitOf("data", [frameRow(10, "data", { record: 11 })], [itemRow(1, 10, { record: 11 })]),
+    );
+    await index.endUpload("u1");
+    await begin(index, "u2");
+    await index.acquireFrames("u2", [10]);
+    assert.deepEqual((await index.condemn(["data", "meta"], await generationOf(index))).condemned, []);
+  });
 
-    test("what another owner added is known only once it is verified", async () => {
-      const index = await filled(make);
-      await begin(index, "u2", { owner: "b" });
-      assert.deepEqual(await index.acquire("u2", [idOf(1)]), [null]);
-      await index.setVerified([1]);
-      assert.equal((await index.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
-    });
+  test(`${name}: what another owner added is known only once it is verified`, async () => {
+    const index = await filled(make);
+    await begin(index, "u2", { owner: "b" });
+    assert.deepEqual(await index.acquire("u2", [idOf(1)]), [null]);
+    await index.setVerified([1]);
+    assert.equal((await index.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
+  });
 
-    test("damaged content is not known, and a new upload is told of it", async () => {
-      const index = await filled(make);
-      await index.setDamaged([10], true);
-      const { damaged } = await begin(index, "u2");
-      assert.deepEqual(damaged, [1]);
-      assert.deepEqual(await index.acquire("u2", [idOf(1)]), [null]);
-    });
+  test(`${name}: damaged content is not known, and a new upload is told of it`, async () => {
+    const index = await filled(make);
+    await index.setDamaged([10], true);
+    const { damaged } = await begin(index, "u2");
+    assert.deepEqual(damaged, [1]);
+    assert.deepEqual(await index.acquire("u2", [idOf(1)]), [null]);
+  });
 
-    test("frames move only from a condemned, unpinned pack, all or none", async () => {
-      const index = await filled(make);
-      await begin(index, "up");
-      const unit = unitOf("p2", [], []);
-      const moves = [{ from: { pack: "p1", generation: 0 }, to: frameRow(10, "p2", { generation: 1 }) }];
-      assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
-      await index.condemn(["p1"], await generationOf(index));
-      await begin(index, "u2");
-      await index.acquireFrames("u2", [10]);
-      assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
-      await index.endUpload("u2");
-      await index.condemn(["p1"], await generationOf(index));
-      assert.equal(await index.moveFrames("up", 1, unit, moves, []), true);
-      assert.equal((await index.frames([10]))[0]?.pack, "p2");
-      assert.equal((await index.packs()).find(({ pack }) => pack === "p1")?.state, "deleting");
-    });
+  test(`${name}: frames move only from a condemned, unpinned pack, all or none`, async () => {
+    const index = await filled(make);
+    await begin(index, "up");
+    const unit = unitOf("p2", [], []);
+    const moves = [{ from: { pack: "p1", generation: 0 }, to: frameRow(10, "p2", { generation: 1 }) }];
+    assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
+    await index.condemn(["p1"], await generationOf(index));
+    await begin(index, "u2");
+    await index.acquireFrames("u2", [10]);
+    assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
+    await index.endUpload("u2");
+    await index.condemn(["p1"], await generationOf(index));
+    assert.equal(await index.moveFrames("up", 1, unit, moves, []), true);
+    assert.equal((await index.frames([10]))[0]?.pack, "p2");
+    assert.equal((await index.packs()).find(({ pack }) => pack === "p1")?.state, "deleting");
+  });
 
-    test("a held or locked snapshot is not deleted; a lock ends with its time", async () => {
-      const index = await filled(make);
-      await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false });
-      await assert.rejects(index.deleteSnapshot("s1", 99), { code: "retained" });
-      await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: true });
-      await assert.rejects(index.deleteSnapshot("s1", 101), { code: "retained" });
-      await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false });
-      await index.deleteSnapshot("s1", 101);
-    });
+  test(`${name}: a held or locked snapshot is not deleted; a lock ends with its time`, async () => {
+    const index = await filled(make);
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false });
+    await assert.rejects(index.deleteSnapshot("s1", 99), { code: "retained" });
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: true });
+    await assert.rejects(index.deleteSnapshot("s1", 101), { code: "retained" });
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false });
+    await index.deleteSnapshot("s1", 101);
+  });
 
-    test("hooks, successors, sessions and ordinals are what was stored last", async () => {
-      const index = await filled(make);
-      assert.deepEqual(await index.findHooks([1n, 9n, -5n]), [1, null, null]);
-      await begin(index, "u2", { base: "s1" });
-      const unit = {
-        ...unitOf("p2", [frameRow(20, "p2")], [itemRow(2, 20)]),
-        hooks: [[-5n, 2]] as const,
-        follows: [[1, 2]] as const,
-      };
-      await index.addUnit("u2", 1, unit);
-      assert.deepEqual(await index.findHooks([-5n]), [2]);
-      assert.equal((await index.itemsByOrdinal([1]))[0]?.next, 2);
-      const first = await index.reserveOrdinals(10);
-      assert.equal(await index.reserveOrdinals(1), first + 10);
-      assert.equal(Buffer.from((await index.session(1))?.header ?? []).toString(), "h");
-    });
+  test(`${name}: hooks, successors, sessions and ordinals are what was stored last`, async () => {
+    const index = await filled(make);
+    assert.deepEqual(await index.findHooks([1n, 9n, -5n]), [1, null, null]);
+    await begin(index, "u2", { base: "s1" });
+    const unit = {
+      ...unitOf("p2", [frameRow(20, "p2")], [itemRow(2, 20)]),
+      hooks: [[-5n, 2]] as const,
+      follows: [[1, 2]] as const,
+    };
+    await index.addUnit("u2", 1, unit);
+    assert.deepEqual(await index.findHooks([-5n]), [2]);
+    assert.equal((await index.itemsByOrdinal([1]))[0]?.next, 2);
+    const first = await index.reserveOrdinals(10);
+    assert.equal(await index.reserveOrdinals(1), first + 10);
+    assert.equal(Buffer.from((await index.session(1))?.header ?? []).toString(), "h");
   });
 }

@@ -235,6 +235,10 @@ export class MemoryIndex implements VaultIndex {
     this.#generation++;
   }
 
+  async damagedFrames(): Promise<readonly number[]> {
+    return [...this.#frames.values()].filter(({ damaged }) => damaged).map(({ frame }) => frame);
+  }
+
   async setVerified(ordinals: readonly number[]): Promise<void> {
     for (const ordinal of ordinals) {
       const item = this.#items.get(ordinal);

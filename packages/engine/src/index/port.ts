@@ -211,6 +211,7 @@ export interface VaultIndex {
   ): Promise<boolean>;
 
   setDamaged(frames: readonly number[], damaged: boolean): Promise<void>;
+  damagedFrames(): Promise<readonly number[]>;
   setVerified(ordinals: readonly number[]): Promise<void>;
   /** Removes everything; used by rebuild, which then registers what it found. */
   clear(ctx: EngineContext): Promise<void>;

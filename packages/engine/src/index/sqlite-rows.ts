@@ -1,7 +1,7 @@
 /** The tables of the SQLite index, and the way from a row to the port's nouns. */
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { FrameRow, Item, PackRow, PackState, SnapshotRow } from "./port.ts";
+import type { FrameRow, Item, PackRow, PackState, SnapshotRow, UploadUnit } from "./port.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
@@ -132,4 +132,65 @@ export function snapshotOf(row: Row): SnapshotRow {
     },
     reach: blob(row, "reach"),
   };
+}
+
+type Sql = (text: string) => StatementSync;
+
+/** Writes everything of a unit. */
+export function putUnit(sql: Sql, unit: UploadUnit): void {
+  for (const { pack, session, size, state } of unit.packs) {
+    sql("insert into packs values (?, ?, ?, ?)").run(pack, session, size, state);
+    sql("insert or ignore into sessions values (?, ?)").run(session, unit.header);
+  }
+  for (const frame of unit.frames) putFrame(sql, frame);
+  const put = sql("insert or replace into items values (?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const item of unit.items) {
+    const { ordinal, kind, id, recipe, record, next, owner, verified } = item;
+    put.run(ordinal, kind, id, recipe, record, next, owner, verified ? 1 : 0);
+  }
+  const hookPut = sql("insert or replace into hooks values (?, ?)");
+  for (const [hook, ordinal] of unit.hooks) hookPut.run(hook, ordinal);
+  const follow = sql("update items set next = ? where ordinal = ?");
+  for (const [earlier, later] of unit.follows) follow.run(later, earlier);
+}
+
+/** Writes a frame, in place of what was there. */
+export function putFrame(sql: Sql, row: FrameRow): void {
+  const { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged } = row;
+  sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    frame,
+    generation,
+    kind,
+    pack,
+    offset,
+    length,
+    frameId,
+    session,
+    directory,
+    record,
+    damaged ? 1 : 0,
+  );
+}
+
+/** Writes a new snapshot. */
+export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
+  const { expiresAt, lockedUntil, hold } = row.retention;
+  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    row.id,
+    row.source,
+    row.session,
+    row.startedAt,
+    row.completedAt,
+    row.rootOrdinal,
+    row.rootId,
+    row.size,
+    row.files,
+    row.warnings,
+    row.storedBytes,
+    row.status,
+    expiresAt,
+    lockedUntil,
+    hold ? 1 : 0,
+    row.reach,
+  );
 }

@@ -28,9 +28,12 @@ import { itemFrames, restingOn } from "./rules.ts";
 import {
   blob,
   frameOf,
+  insertSnapshot,
   integer,
   itemOf,
   packOf,
+  putFrame,
+  putUnit,
   schema,
   schemaVersion,
   snapshotOf,
@@ -46,8 +49,9 @@ const busyTimeoutMs = 10_000;
 /** Page cache: small, because a backup's whole memory is bounded and the file is in the system's cache anyway. */
 const cacheKib = 4 * 1024;
 
-/** Rows fetched at a time when everything is scanned. */
-const scanPage = 1000;
+/** Rows fetched at a time when everything is scanned; a frame's row has its directory, tens of kilobytes. */
+const itemsPage = 500;
+const framesPage = 32;
 
 /** Opens (and where needed makes) the index in a file; ":memory:" keeps it in memory. */
 export function openSqliteIndex(path: string, ctx: EngineContext): SqliteIndex {
@@ -146,7 +150,7 @@ export class SqliteIndex implements VaultIndex {
         if (twin !== undefined) throw new IndexError("conflict", `snapshot ${snapshot.id} exists`);
         const gap = this.#gap(upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
         if (gap !== null) throw new IndexError("not_closed", `item ${gap} is neither in the base nor pinned`);
-        this.#insertSnapshot(snapshot);
+        insertSnapshot(this.#sql, snapshot);
         this.#end(upload);
         this.#take("generation", 1);
       });
@@ -212,7 +216,7 @@ export class SqliteIndex implements VaultIndex {
 
   async *allItems(): AsyncIterable<Item> {
     for (let after = 0; ; ) {
-      const rows = this.#sql("select * from items where ordinal > ? order by ordinal limit ?").all(after, scanPage);
+      const rows = this.#sql("select * from items where ordinal > ? order by ordinal limit ?").all(after, itemsPage);
       for (const row of rows) yield itemOf(row);
       const last = rows.at(-1);
       if (last === undefined) return;
@@ -222,7 +226,7 @@ export class SqliteIndex implements VaultIndex {
 
   async *allFrames(): AsyncIterable<FrameRow> {
     for (let after = 0; ; ) {
-      const rows = this.#sql("select * from frames where frame > ? order by frame limit ?").all(after, scanPage);
+      const rows = this.#sql("select * from frames where frame > ? order by frame limit ?").all(after, framesPage);
       for (const row of rows) yield frameOf(row);
       const last = rows.at(-1);
       if (last === undefined) return;
@@ -285,7 +289,7 @@ export class SqliteIndex implements VaultIndex {
       }
       if (![...left].every((pack) => this.#pins(pack) === 0)) return false;
       this.#register(unit);
-      for (const { to } of moves) this.#putFrame(to);
+      for (const { to } of moves) putFrame(this.#sql, to);
       for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
       this.#take("generation", 1);
       for (const pack of left) this.#toDeleting(pack);
@@ -299,6 +303,10 @@ export class SqliteIndex implements VaultIndex {
         this.#sql("update frames set damaged = ? where frame = ?").run(damaged ? 1 : 0, frame);
       this.#take("generation", 1);
     });
+  }
+
+  async damagedFrames(): Promise<readonly number[]> {
+    return this.#damagedFrames();
   }
 
   async setVerified(ordinals: readonly number[]): Promise<void> {
@@ -318,7 +326,7 @@ export class SqliteIndex implements VaultIndex {
   async restore({ unit, snapshots, nextOrdinal, nextSession }: RestoredIndex): Promise<void> {
     this.#write(() => {
       if (unit !== undefined) this.#register(unit);
-      for (const snapshot of snapshots ?? []) this.#insertSnapshot(snapshot);
+      for (const snapshot of snapshots ?? []) insertSnapshot(this.#sql, snapshot);
       this.#take("generation", 1);
       const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
       if (nextOrdinal !== undefined) raise.run(nextOrdinal, "ordinal");
@@ -334,59 +342,7 @@ export class SqliteIndex implements VaultIndex {
     // A recipe that replaces another makes every marking in progress wrong.
     const known = this.#sql("select 1 from items where ordinal = ?");
     if (unit.items.some(({ ordinal }) => known.get(ordinal) !== undefined)) this.#take("generation", 1);
-    for (const { pack, session, size, state } of unit.packs) {
-      this.#sql("insert into packs values (?, ?, ?, ?)").run(pack, session, size, state);
-      this.#sql("insert or ignore into sessions values (?, ?)").run(session, unit.header);
-    }
-    for (const frame of unit.frames) this.#putFrame(frame);
-    const put = this.#sql("insert or replace into items values (?, ?, ?, ?, ?, ?, ?, ?)");
-    for (const item of unit.items) {
-      const { ordinal, kind, id, recipe, record, next, owner, verified } = item;
-      put.run(ordinal, kind, id, recipe, record, next, owner, verified ? 1 : 0);
-    }
-    const hookPut = this.#sql("insert or replace into hooks values (?, ?)");
-    for (const [hook, ordinal] of unit.hooks) hookPut.run(hook, ordinal);
-    const follow = this.#sql("update items set next = ? where ordinal = ?");
-    for (const [earlier, later] of unit.follows) follow.run(later, earlier);
-  }
-
-  #putFrame(row: FrameRow): void {
-    const { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged } = row;
-    this.#sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
-      frame,
-      generation,
-      kind,
-      pack,
-      offset,
-      length,
-      frameId,
-      session,
-      directory,
-      record,
-      damaged ? 1 : 0,
-    );
-  }
-
-  #insertSnapshot(row: SnapshotRow): void {
-    const { expiresAt, lockedUntil, hold } = row.retention;
-    this.#sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
-      row.id,
-      row.source,
-      row.session,
-      row.startedAt,
-      row.completedAt,
-      row.rootOrdinal,
-      row.rootId,
-      row.size,
-      row.files,
-      row.warnings,
-      row.storedBytes,
-      row.status,
-      expiresAt,
-      lockedUntil,
-      hold ? 1 : 0,
-      row.reach,
-    );
+    putUnit(this.#sql, unit);
   }
 
   /** Pins the packs of all these frames and of their directory records for the upload, or none of them. */
@@ -422,12 +378,14 @@ export class SqliteIndex implements VaultIndex {
     return null;
   }
 
+  #damagedFrames(): number[] {
+    return this.#sql("select frame from frames where damaged = 1")
+      .all()
+      .map((row) => integer(row, "frame"));
+  }
+
   #damagedItems(): number[] {
-    const damaged = new Set(
-      this.#sql("select frame from frames where damaged = 1")
-        .all()
-        .map((row) => integer(row, "frame")),
-    );
+    const damaged = new Set(this.#damagedFrames());
     if (damaged.size === 0) return [];
     const found: number[] = [];
     for (const row of this.#sql("select * from items").iterate()) {

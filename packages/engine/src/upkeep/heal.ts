@@ -28,7 +28,8 @@ interface Source {
 /** Heals what can be healed. */
 export async function heal(vault: Vault, writer: Signer): Promise<HealReport> {
   const damaged: FrameRow[] = [];
-  for await (const row of vault.index.allFrames()) if (row.damaged && row.kind === "data") damaged.push(row);
+  for (const row of await vault.index.frames(await vault.index.damagedFrames()))
+    if (row?.kind === "data") damaged.push(row);
   const sources = await findSources(vault, damaged);
   const healed: number[] = [];
   const stillDamaged: number[] = [];

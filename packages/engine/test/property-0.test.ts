@@ -1,0 +1,3 @@
+import { propertyTests } from "./property-cases.ts";
+
+propertyTests(0);

@@ -94,10 +94,17 @@ export class ByteWriter {
     return this.#bytes.subarray(0, this.#length);
   }
 
+  /** Gives the memory back. The writer must not be used any more. */
+  free(): void {
+    this.#length = 0;
+    release(this.#bytes);
+  }
+
   #room(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;
     const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + count));
     grown.set(this.#bytes.subarray(0, this.#length));
+    release(this.#bytes);
     this.#bytes = grown;
   }
 }
@@ -207,16 +214,18 @@ export function ownCopy(bytes: Uint8Array): Buffer {
   return copy;
 }
 
-/** Node hands out small buffers from shared memory; anything larger than this is a buffer's own. */
+/** Pages of Node's pool for small buffers, which are shared, are never larger than this. */
 const largestSharedBytes = 128 * 1024;
 
 /**
- * Gives the memory of a large buffer back at once; it must not be used any more. Left to the garbage collector, buffers
- * pile up by the hundred megabytes before it sees a reason to run.
+ * Gives the memory of a buffer back at once; it must not be used any more. Left to the garbage collector, buffers pile up
+ * by the ten megabytes before it sees a reason to run. A part of a page that may be shared stays.
  */
 export function release(bytes: Uint8Array): void {
-  const { buffer } = bytes;
-  if (buffer instanceof ArrayBuffer && buffer.byteLength > largestSharedBytes && !buffer.detached) buffer.transfer(0);
+  const { buffer, byteOffset, byteLength } = bytes;
+  if (!(buffer instanceof ArrayBuffer) || buffer.detached) return;
+  const isWhole = byteOffset === 0 && byteLength === buffer.byteLength;
+  if (isWhole || buffer.byteLength > largestSharedBytes) buffer.transfer(0);
 }
 
 /** Lower-case hexadecimal, as object names and messages use it. */

@@ -161,6 +161,7 @@ function readNames(at: Buffer): PackedNames {
       if (count + 1 >= offsets.length) {
         const longer = new Uint32Array(offsets.length * 2);
         longer.set(offsets);
+        offsets.buffer.transfer(0);
         offsets = longer;
       }
       bytes.set(name, used);
@@ -194,6 +195,7 @@ function sortedOrder(count: number, compare: (a: number, b: number) => number): 
     }
     [from, to] = [to, from];
   }
+  to.buffer.transfer(0);
   return from;
 }
 

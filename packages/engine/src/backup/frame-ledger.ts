@@ -81,6 +81,7 @@ export class FrameLedger {
     this.#open.delete(key);
     const directory = { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) };
     const encoded = encodeDirectory(directory);
+    frame.ids.free();
     this.directories.set(frame.n, encoded);
     this.directoryBytes += encoded.length;
   }

@@ -64,6 +64,7 @@ export class MetaWriter {
     if (open === undefined) return;
     this.#open.delete(shelf);
     this.#sealed(open.frame, this.seal(open.frame, 0, open.writer.view(), "meta"));
+    open.writer.free();
   }
 
   /** Seals any frame in this thread: relaying rewrites frames with this. */

@@ -17,7 +17,7 @@ type FileEvent = SourceEvent & { readonly type: "file" };
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
 /** Entries between the walk and the tree. Enough for the bundles that all workers have in hand. */
-const maxQueued = 2048;
+const maxQueued = 1024;
 
 /** A file changed this recently may change again within the same timestamp: it is not remembered. */
 const restMs = 2000;

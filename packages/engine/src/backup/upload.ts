@@ -60,7 +60,7 @@ const ordinalBatch = 256;
 const maxPendingSegments = 4096;
 
 /** Directories waiting to be registered; a bound for backups of very many tiny files. */
-const maxPendingDirectoryBytes = 4 * 1024 * 1024;
+const maxPendingDirectoryBytes = 2 * 1024 * 1024;
 
 /** Hooks of one bundle at most: two per file of some size, deduplicated by the index. */
 const maxHooksPerSegment = 48;

@@ -33,7 +33,9 @@ export function writeDirectory(writer: ByteWriter, directory: FrameDirectory): v
 export function encodeDirectory(directory: FrameDirectory): Buffer {
   const writer = new ByteWriter(16 + directory.ids.length + directory.lengths.length * 4);
   writeDirectory(writer, directory);
-  return writer.take();
+  const bytes = writer.take();
+  writer.free();
+  return bytes;
 }
 
 /** Reads a directory from the reader's place on. */

@@ -14,7 +14,7 @@ import { blockId, blockIdLength, fileHash, segmentId } from "../hash.ts";
 import type { FrameRow, Item, VaultIndex } from "../index/port.ts";
 import type { Recipe } from "../recipes.ts";
 import { blocksOf, decodeRecipe, framesOf } from "../recipes.ts";
-import type { FileEntry, SegmentReference } from "../trees/entry.ts";
+import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
 
 export const maxWindowBlocks = 256 * 1024;
 export const maxWindowFiles = 8192;
@@ -66,10 +66,29 @@ export async function planWindow(
   return planner.plan();
 }
 
-interface Block {
+/** Where one block is: frame 0 means zeros, stored nowhere. */
+export interface Block {
   readonly frame: number;
   readonly slot: number;
   readonly bytes: number;
+}
+
+/** A segment's blocks and their ids, proved; or why it cannot be read. */
+export type ProvedSegment =
+  | { readonly ids: Uint8Array; readonly blocks: readonly Block[]; readonly lengths: Uint32Array }
+  | string;
+
+/** Proves single segments, for reading parts of files. */
+export async function proveSegments(
+  index: VaultIndex,
+  blockIdKey: Uint8Array,
+  references: readonly Reference[],
+): Promise<ProvedSegment[]> {
+  const found = await index.itemsByOrdinal(references.map(({ ordinal }) => ordinal));
+  const items = new Map(found.filter((item) => item !== null).map((item) => [item.ordinal, item]));
+  const recipes = new Map([...items.values()].map((item) => [item.ordinal, decodeRecipe(item.recipe)]));
+  const planner = new Planner(items, recipes, await loadFrames(index, recipes.values()), blockIdKey);
+  return references.map((reference) => planner.prove(reference));
 }
 
 class Planner {
@@ -81,7 +100,7 @@ class Planner {
   readonly #failed = new Map<number, string>();
   readonly #holes = new Set<number>();
   readonly #zeroIds = new Map<number, Uint8Array>();
-  readonly #proved = new Map<number, { ids: Uint8Array; blocks: readonly Block[]; lengths: Uint32Array } | string>();
+  readonly #proved = new Map<number, ProvedSegment>();
 
   constructor(
     items: ReadonlyMap<number, Item>,
@@ -123,7 +142,7 @@ class Planner {
       return "its segments do not match its hash";
     let offset = 0;
     for (const reference of segments) {
-      const proved = this.#prove(reference);
+      const proved = this.prove(reference);
       if (typeof proved === "string") return proved;
       offset = this.#place(file, proved.blocks, offset);
     }
@@ -133,7 +152,7 @@ class Planner {
   #part(file: number, entry: FileEntry): string | null {
     if (entry.content.kind !== "part") return "not a part";
     const { segment, first, count } = entry.content;
-    const proved = this.#prove(segment);
+    const proved = this.prove(segment);
     if (typeof proved === "string") return proved;
     const ids = proved.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
     const own = segmentId(ids, proved.lengths.slice(first, first + count));
@@ -167,7 +186,7 @@ class Planner {
   }
 
   /** The blocks of a segment, once recipe and directories have been shown to give its id; or why not. */
-  #prove(reference: { readonly ordinal: number; readonly id: Uint8Array }) {
+  prove(reference: Reference): ProvedSegment {
     const known = this.#proved.get(reference.ordinal);
     if (known !== undefined) return known;
     const answer = this.#proveAnew(reference);
@@ -175,7 +194,7 @@ class Planner {
     return answer;
   }
 
-  #proveAnew(reference: { readonly ordinal: number; readonly id: Uint8Array }) {
+  #proveAnew(reference: Reference): ProvedSegment {
     const item = this.#items.get(reference.ordinal);
     const recipe = this.#recipes.get(reference.ordinal);
     if (item === undefined || recipe === undefined || !sameBytes(item.id, reference.id))

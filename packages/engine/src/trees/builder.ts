@@ -15,7 +15,7 @@ import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } 
 
 export const nodeKinds = { leaf: 0x4c, inner: 0x49, segments: 0x53, lists: 0x54 } as const;
 
-/** Where nodes go. Returns the node's ordinal, a known one where the node exists already. */
+/** Where nodes go. Returns the node's ordinal, a known one where the node exists already; keeps no byte of it. */
 export interface NodeSink {
   readonly nodeKey: Uint8Array;
   putNode(id: Uint8Array, bytes: Uint8Array): Promise<number>;
@@ -149,7 +149,9 @@ async function listLevel(
 }
 
 async function storeNode(sink: NodeSink, kind: number, rows: number, body: Uint8Array): Promise<Reference> {
-  const bytes = new ByteWriter(body.length + 16).u8(kind).varint(rows).raw(body).take();
-  const id = nodeId(sink.nodeKey, bytes);
-  return { ordinal: await sink.putNode(id, bytes), id };
+  const writer = new ByteWriter(body.length + 16).u8(kind).varint(rows).raw(body);
+  const id = nodeId(sink.nodeKey, writer.view());
+  const ordinal = await sink.putNode(id, writer.view());
+  writer.free();
+  return { ordinal, id };
 }

@@ -84,7 +84,7 @@ export class FileLine {
     content.catch(() => {});
     this.#bundleBytes += event.size;
     await this.#tree.addFile(event, content);
-    if (bundleEndsAfter(this.#bundleBytes, event.facts.name, event.size)) await this.#sendBundle();
+    if (bundleEndsAfter(this.#bundleBytes, this.#bundle.length, event.facts.name, event.size)) await this.#sendBundle();
   }
 
   async #sendBundle(): Promise<void> {

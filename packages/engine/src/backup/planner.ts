@@ -2,7 +2,7 @@
  * Plans what is cut together: small files become bundles, large ones stripes. Pure decisions.
  *
  * - A *bundle* ends after a file with a chance in proportion to the file's size, decided by a hash of its name: on
- *   average a megabyte, and the same files make the same bundles wherever they stand in the walk.
+ *   average a megabyte, or 256 files where they are tiny, and the same files make the same bundles wherever they stand in the walk.
  * - A *stripe* is 64 MiB of a large file. Stripes are cut independently, so one large file keeps every core busy; the
  *   price is one broken segment per stripe after an insertion.
  */
@@ -18,17 +18,21 @@ export const stripeBytes = 64 * 1024 * 1024;
 
 const meanBundleBytes = 1024 * 1024;
 
-/** Files of a bundle: a job of tiny files must not be endless. */
-const maxBundleFiles = 4096;
+/** Files of a bundle: at least, on average and at most. The most must fit the queue between walk and tree. */
+const minBundleFiles = 64;
+const meanBundleFiles = 256;
+const maxBundleFiles = 768;
 
 /** Whether a bundle ends before taking this file in. */
 export function bundleIsFull(bundleBytes: number, bundleFiles: number, size: number): boolean {
   return bundleBytes + size > maxSegmentBytes || bundleFiles >= maxBundleFiles;
 }
 
-/** Whether a bundle ends after this file. */
-export function bundleEndsAfter(bundleBytes: number, name: Uint8Array, size: number): boolean {
-  return bundleBytes >= minSegmentBytes && spread32(name) < (size / meanBundleBytes) * 0x1_0000_0000;
+/** Whether a bundle ends after this file: by its bytes, or by its number where files are tiny. */
+export function bundleEndsAfter(bundleBytes: number, bundleFiles: number, name: Uint8Array, size: number): boolean {
+  const draw = spread32(name) / 0x1_0000_0000;
+  const byBytes = bundleBytes >= minSegmentBytes && draw < size / meanBundleBytes;
+  return byBytes || (bundleFiles >= minBundleFiles && draw < 1 / meanBundleFiles);
 }
 
 /** The stripes of a large file. */

@@ -24,6 +24,7 @@ import {
 } from "@emanet/engine";
 import type { CommandLine, CommandName } from "./arguments.ts";
 import { UsageError } from "./arguments.ts";
+import { garbageCollector } from "./garbage.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
@@ -57,6 +58,7 @@ async function backupCommand(repository: Repository, line: CommandLine, progress
   const { vault, writer, ctx, folder } = repository;
   const sourceName = line.source ?? path.resolve(line.paths[0] ?? "");
   const owner = Buffer.from(writer.id).toString("hex");
+  const collectGarbage = garbageCollector();
   const pool = new CutPool(line.threads);
   const cache = new FileCache(
     path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
@@ -74,8 +76,10 @@ async function backupCommand(repository: Repository, line: CommandLine, progress
       sourceName,
       owner,
       cache,
-      onProgress: ({ files, bytes, storedBytes }) =>
-        progress.report(() => `${files} files, ${bytesText(bytes)}, ${bytesText(storedBytes)} stored`),
+      onProgress: ({ files, bytes, storedBytes }) => {
+        collectGarbage(files);
+        progress.report(() => `${files} files, ${bytesText(bytes)}, ${bytesText(storedBytes)} stored`);
+      },
     });
     const healed = await healIfNeeded(repository);
     const warned = warnings.map(({ path: file, code }) => ({ path: Buffer.from(file).toString("utf8"), code }));

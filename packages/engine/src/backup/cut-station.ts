@@ -7,7 +7,6 @@
  * a session never repeat, so no nonce does.
  */
 
-import type { BigIntStats } from "node:fs";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
 import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
@@ -16,6 +15,8 @@ import { blockIdLength, fileHash, idLength, keyBlockIds, segmentId } from "../ha
 import type { HeldBlocks } from "./frame-shop.ts";
 import { FrameShop } from "./frame-shop.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./protocol.ts";
+import type { FileSight } from "./source.ts";
+import { readFlags, sameSight, sightOf } from "./source.ts";
 
 /** One buffer: two of the largest segments, so that at least half of each filling is new. */
 export const stationBufferBytes = 2 * maxSegmentBytes;
@@ -360,8 +361,9 @@ interface RangeFile {
 
 /** A part of a file. Reads what was planned and no more: a file that grows meanwhile ends where the plan says. */
 function openRange(file: FileRange): RangeFile {
-  const fd = openSync(asBuffer(file.path), "r");
-  const before = fstatSync(fd, { bigint: true });
+  const { fd, sight } = openFile(file.path);
+  const seen = file.seen ?? sight;
+  const replaced = !sameSight(seen, sight);
   let done = 0;
   let short = false;
   return {
@@ -389,14 +391,22 @@ function openRange(file: FileRange): RangeFile {
       blocks: 0,
       bytes: done,
       error: null,
-      changed: short || moved(before, fstatSync(fd, { bigint: true })),
+      changed: replaced || short || !sameSight(seen, sightOf(fstatSync(fd, { bigint: true }))),
     }),
     close: () => closeSync(fd),
   };
 }
 
-function moved(before: BigIntStats, after: BigIntStats): boolean {
-  return before.size !== after.size || before.mtimeNs !== after.mtimeNs;
+function openFile(path: Uint8Array): { fd: number; sight: FileSight } {
+  const fd = openSync(asBuffer(path), readFlags);
+  try {
+    const stat = fstatSync(fd, { bigint: true });
+    if (!stat.isFile()) throw new Error("special_file");
+    return { fd, sight: sightOf(stat) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** Whether the bytes look random: the entropy of a sample from the middle. */

@@ -13,11 +13,10 @@ import type { CachedFile } from "./cache.ts";
 import { isUnchanged } from "./cache.ts";
 import type { CutResult } from "./job-board.ts";
 import { bundledBelow, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./planner.ts";
-import type { SourceEvent } from "./source.ts";
+import type { FileEvent, SourceEvent } from "./source.ts";
+import { readFlags } from "./source.ts";
 import type { StoredContent, TreeLine } from "./tree-line.ts";
 import type { Upload } from "./upload.ts";
-
-type FileEvent = SourceEvent & { readonly type: "file" };
 
 interface BundledFile {
   readonly event: FileEvent;
@@ -61,7 +60,10 @@ export class FileLine {
     if (event.size === 0) return this.#tree.addFile(event, Promise.resolve(emptyContent));
     if (event.size < bundledBelow) return this.#bundleUp(event, remembered);
     const { content } = await this.#stripes(event, remembered);
-    return this.#tree.addFile(event, content);
+    return this.#tree.addFile(
+      event,
+      content.then((stored) => this.#oncemore(event, stored)),
+    );
   }
 
   async finish(): Promise<Reference> {
@@ -103,6 +105,19 @@ export class FileLine {
     );
   }
 
+  /**
+   * A large file is read in stripes, each of which opens it: one that is replaced meanwhile would become a mixture of
+   * two files. It is read once more as it is now; only what changes all the time is kept with a warning.
+   */
+  async #oncemore(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
+    if (!stored.changed) return stored;
+    const now = event.again?.() ?? null;
+    if (now === null || now.size < bundledBelow) return stored;
+    const { content } = await this.#stripes(now, null);
+    const second = await content;
+    return second.error === null ? { ...second, event: now } : stored;
+  }
+
   /** Starts a large file's stripes; gives the promise of its content once all of them are with workers. */
   async #stripes(
     event: FileEvent,
@@ -113,7 +128,7 @@ export class FileLine {
     const shape = this.#shapeOf(event);
     const cuts: Promise<CutResult>[] = [];
     for (const { offset, length } of stripesOf(event.size)) {
-      const file = { path: event.content.path, offset: event.content.offset + offset, length };
+      const file = { ...event.content, offset: event.content.offset + offset, length };
       const hintsAt = (at: number, bytes: number) => overlapping(before, offset + at, bytes);
       const { done } = await this.#upload.cut({ kind: "stripe", file, shape, hintsAt });
       cuts.push(done);
@@ -138,7 +153,7 @@ export class FileLine {
 
   #shapeOf(event: FileEvent): PageShape | null {
     try {
-      const fd = openSync(asBuffer(event.content.path), "r");
+      const fd = openSync(asBuffer(event.content.path), readFlags);
       try {
         const count = readSync(fd, this.#probe, 0, Math.min(probeBytes, event.size), event.content.offset);
         return recognisePages(this.#probe.subarray(0, count), event.size);

@@ -11,6 +11,7 @@ import path from "node:path";
 import { release } from "../bytes.ts";
 import type { EntryFacts } from "../trees/entry.ts";
 import type { BackupSource, SourceEvent } from "./source.ts";
+import { sightOf } from "./source.ts";
 
 /** Entries read from the system at a time. */
 const readAhead = 512;
@@ -110,6 +111,10 @@ async function* walkEntry(full: Buffer, relative: Buffer, name: Buffer): AsyncGe
 }
 
 function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent | "directory" {
+  const again = () => {
+    const event = look(full, relative, name);
+    return event !== "directory" && event.type === "file" ? event : null;
+  };
   try {
     const stat = lstatSync(full, { bigint: true });
     if (stat.isDirectory()) return "directory";
@@ -117,7 +122,8 @@ function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent | "dire
     if (stat.isSymbolicLink()) return { type: "link", path: relative, facts, target: readlinkSync(full, "buffer") };
     if (!stat.isFile()) return { type: "warning", path: relative, code: "special_file" };
     const marks = { inode: stat.ino, ctimeNs: stat.ctimeNs };
-    return { type: "file", path: relative, facts, size: Number(stat.size), marks, content: { path: full, offset: 0 } };
+    const content = { path: full, offset: 0, seen: sightOf(stat) };
+    return { type: "file", path: relative, facts, size: Number(stat.size), marks, content, again };
   } catch (error) {
     return { type: "warning", path: relative, code: codeOf(error) };
   }

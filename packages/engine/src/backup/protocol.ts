@@ -11,6 +11,7 @@
  */
 
 import type { PageShape } from "../cutter/page-files.ts";
+import type { FileSight } from "./source.ts";
 
 /** Stored bytes of three kinds go to frames of their own: pages, what compresses, and what does not. */
 export type FrameClass = "page" | "text" | "dense";
@@ -36,6 +37,8 @@ export interface FileRange {
   readonly path: Uint8Array;
   readonly offset: number;
   readonly length: number;
+  /** The file that the walk saw; absent where there was no walk. */
+  readonly seen?: FileSight | undefined;
 }
 
 export type Job =
@@ -56,7 +59,7 @@ export type ToWorker =
   | { readonly type: "take"; readonly route: number; readonly portion: number; readonly ops: readonly TakeOp[] }
   | { readonly type: "close"; readonly route: number };
 
-/** How reading one file of a job ended. `changed`: its size or times moved while it was read. */
+/** How reading one file of a job ended. `changed`: it is not, or not for the whole time, the file that the walk saw. */
 export interface FileOutcome {
   readonly blocks: number;
   readonly bytes: number;

@@ -3,12 +3,30 @@
  * says what it sees as events. The pipeline needs nothing else, so a folder, a received archive or a test can be one.
  */
 
+import type { BigIntStats } from "node:fs";
+import { constants } from "node:fs";
 import type { EntryFacts } from "../trees/entry.ts";
 
 /** Facts that tell whether a file changed, beyond what a tree keeps. */
 export interface ChangeMarks {
   readonly inode: bigint;
   readonly ctimeNs: bigint;
+}
+
+/** A file as it was when it was seen. Reading compares: a file that is another one by then must not pass for it. */
+export interface FileSight {
+  readonly device: bigint;
+  readonly inode: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+}
+
+/** Where a file's bytes are: mostly its own path from 0 on, or a part of a spooled archive (which has no sight). */
+export interface ContentPlace {
+  readonly path: Uint8Array;
+  readonly offset: number;
+  readonly seen?: FileSight | undefined;
 }
 
 export type SourceEvent =
@@ -20,13 +38,35 @@ export type SourceEvent =
       readonly facts: EntryFacts;
       readonly size: number;
       readonly marks: ChangeMarks;
-      /** Where its bytes are: mostly its own path from 0 on, or a part of a spooled archive. */
-      readonly content: { readonly path: Uint8Array; readonly offset: number };
+      readonly content: ContentPlace;
+      /** Looks at the same path anew, for a file that was replaced while it was read. Null: it is no file any more. */
+      readonly again?: (() => FileEvent | null) | undefined;
     }
   | { readonly type: "link"; readonly path: Uint8Array; readonly facts: EntryFacts; readonly target: Uint8Array }
   | { readonly type: "warning"; readonly path: Uint8Array; readonly code: string };
+
+export type FileEvent = SourceEvent & { readonly type: "file" };
 
 export interface BackupSource {
   /** The first event enters the root, the last one leaves it. */
   walk(): AsyncIterable<SourceEvent>;
 }
+
+/** A file as it is now. */
+export function sightOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileSight {
+  return { device: dev, inode: ino, size, mtimeNs, ctimeNs };
+}
+
+/** Whether both are the same file in the same state. */
+export function sameSight(a: FileSight, b: FileSight): boolean {
+  return (
+    a.device === b.device &&
+    a.inode === b.inode &&
+    a.size === b.size &&
+    a.mtimeNs === b.mtimeNs &&
+    a.ctimeNs === b.ctimeNs
+  );
+}
+
+/** Opens for reading, not through a link and never waiting: a path may be swapped for a link or a pipe after it was seen. */
+export const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -11,9 +11,8 @@ import type { NodeSink } from "../trees/builder.ts";
 import { contentOf, DirectoryBuilder } from "../trees/builder.ts";
 import type { EntryFacts, FileContent, Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
 import type { CachedDirectory, CachedFile, FileCache } from "./cache.ts";
-import type { SourceEvent } from "./source.ts";
+import type { FileEvent, SourceEvent } from "./source.ts";
 
-type FileEvent = SourceEvent & { readonly type: "file" };
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
 /** Entries between the walk and the tree. Enough for the bundles that all workers have in hand. */
@@ -30,6 +29,8 @@ export interface StoredContent {
   readonly ordinals: readonly number[];
   readonly error: string | null;
   readonly changed: boolean;
+  /** The file as it was when its content was read, where that is not what the walk saw. */
+  readonly event?: FileEvent | undefined;
 }
 
 interface OpenDirectory {
@@ -178,7 +179,8 @@ export class TreeLine {
     }
   }
 
-  async #file(event: FileEvent, stored: StoredContent): Promise<void> {
+  async #file(walked: FileEvent, stored: StoredContent): Promise<void> {
+    const event = stored.event ?? walked;
     if (stored.error !== null) {
       this.#warn(event.path, stored.error);
       return;

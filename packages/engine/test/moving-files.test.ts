@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { folderSource } from "../src/backup/folder-source.ts";
+import type { BackupSource, FileEvent } from "../src/backup/source.ts";
+import { openLab, scratch, seededBytes } from "../src/testing/lab.ts";
+
+const bytes = seededBytes(51);
+/** Above the size of bundled files, so that it is read in stripes. */
+const largeBytes = 700_000;
+
+function prepare(t: { after(fn: () => void): void }) {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "large"), bytes(largeBytes));
+  writeFileSync(path.join(from, "small"), bytes(5000));
+  writeFileSync(path.join(from, "still"), bytes(5000));
+  return { folder, from, to: path.join(folder, "to") };
+}
+
+/** The folder, of which something happens to a file after it was seen and before it is read. */
+function moving(from: string, happens: Record<string, (event: FileEvent) => FileEvent>): BackupSource {
+  async function* walk() {
+    for await (const event of folderSource(from).walk()) {
+      const change = event.type === "file" ? happens[Buffer.from(event.path).toString()] : undefined;
+      yield event.type === "file" && change !== undefined ? change(event) : event;
+    }
+  }
+  return { walk };
+}
+
+function replace(file: string, content: Uint8Array): void {
+  writeFileSync(`${file}.new`, content);
+  renameSync(`${file}.new`, file);
+}
+
+const warningsOf = (warnings: readonly { path: Uint8Array; code: string }[]) =>
+  warnings.map(({ path: at, code }) => `${Buffer.from(at)} ${code}`).sort();
+
+describe("files that move between the walk and the read", () => {
+  test("a grown file and a replaced one are warned of; others are not", async (t) => {
+    const { from } = prepare(t);
+    const lab = await openLab(new MemoryStore());
+    writeFileSync(path.join(from, "swapped"), bytes(4000));
+    const source = moving(from, {
+      small: (event) => {
+        appendFileSync(path.join(from, "small"), "more");
+        return event;
+      },
+      swapped: (event) => {
+        replace(path.join(from, "swapped"), bytes(4000));
+        return event;
+      },
+    });
+    const { warnings } = await lab.backup(from, { source });
+    assert.deepEqual(warningsOf(warnings), ["small changed", "swapped changed"]);
+  });
+
+  test("a large file that is replaced is stored as it is then, whole, without a warning", async (t) => {
+    const { from, to } = prepare(t);
+    const lab = await openLab(new MemoryStore());
+    const later = bytes(largeBytes + 300_000);
+    const source = moving(from, {
+      large: (event) => {
+        replace(path.join(from, "large"), later);
+        return event;
+      },
+    });
+    const { warnings, snapshot } = await lab.backup(from, { source });
+    assert.deepEqual(warningsOf(warnings), []);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.ok(readFileSync(path.join(to, "large")).equals(later));
+  });
+
+  test("a large file that is replaced again and again is warned of", async (t) => {
+    const { from } = prepare(t);
+    const lab = await openLab(new MemoryStore());
+    const large = path.join(from, "large");
+    const source = moving(from, {
+      large: (event) => {
+        replace(large, bytes(largeBytes));
+        const again = () => {
+          const now = event.again?.() ?? null;
+          replace(large, bytes(largeBytes));
+          return now;
+        };
+        return { ...event, again };
+      },
+    });
+    const { warnings } = await lab.backup(from, { source });
+    assert.deepEqual(warningsOf(warnings), ["large changed"]);
+  });
+
+  test("a path swapped for a link is not followed, one swapped for a pipe does not block; both are named", async (t) => {
+    const { from, folder, to } = prepare(t);
+    const lab = await openLab(new MemoryStore());
+    writeFileSync(path.join(folder, "outside"), bytes(largeBytes));
+    const source = moving(from, {
+      large: (event) => {
+        rmSync(path.join(from, "large"));
+        execFileSync("mkfifo", [path.join(from, "large")]);
+        return event;
+      },
+      small: (event) => {
+        rmSync(path.join(from, "small"));
+        symlinkSync(path.join(folder, "outside"), path.join(from, "small"));
+        return event;
+      },
+    });
+    const { warnings, snapshot } = await lab.backup(from, { source });
+    assert.deepEqual(warningsOf(warnings), ["large special_file", "small ELOOP"]);
+    assert.equal(snapshot.files, 1);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  });
+});

@@ -16,6 +16,7 @@ export type { BackupSource, SourceEvent } from "./backup/source.ts";
 export type { SegmentMatch, SegmentQuery, UploadTarget } from "./backup/target.ts";
 export { Bitmap } from "./bitmap.ts";
 export { FormatError } from "./bytes.ts";
+export { IncompleteIndexError } from "./claims.ts";
 export type { EngineContext } from "./context.ts";
 export { DamageError, FrameReader } from "./frames/frame-reader.ts";
 export { MemoryIndex } from "./index/memory.ts";
@@ -41,8 +42,8 @@ export type { KeepReason, RetentionPlan, RetentionPolicy, RetentionSnapshot } fr
 export { planRetention } from "./retention.ts";
 export * from "./trees/entry.ts";
 export { entriesOf, findEntry, segmentsOf } from "./trees/reader.ts";
-export type { CollectReport } from "./upkeep/collect.ts";
-export { collect, IncompleteIndexError, markVault } from "./upkeep/collect.ts";
+export type { CollectOptions, CollectReport } from "./upkeep/collect.ts";
+export { collect, markVault } from "./upkeep/collect.ts";
 export type { HealReport } from "./upkeep/heal.ts";
 export { heal } from "./upkeep/heal.ts";
 export { deadPacks, liveness, markLive, wastefulPacks } from "./upkeep/liveness.ts";

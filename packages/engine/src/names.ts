@@ -3,6 +3,7 @@
  *
  *   vaults/<vault>/keys/<epoch>                   wrapped keys
  *   vaults/<vault>/writers/<writer>               registrations
+ *   vaults/<vault>/sessions/<number>              claims of session numbers
  *   vaults/<vault>/packs/<pack>                   packs
  *   vaults/<vault>/snapshots/<snapshot>/manifest  signed manifests
  *   vaults/<vault>/snapshots/<snapshot>/change-…  changes of retention, numbered from 1, never replaced
@@ -13,13 +14,18 @@ import { hex } from "./bytes.ts";
 
 const digits = 8;
 
+/** A session number has 32 bits. */
+const sessionDigits = 10;
+
 export interface VaultNames {
   readonly keys: string;
   readonly writers: string;
+  readonly sessions: string;
   readonly packs: string;
   readonly snapshots: string;
   keyObject(epoch: number): string;
   writer(id: Uint8Array): string;
+  session(session: number): string;
   pack(pack: string): string;
   manifest(snapshot: string): string;
   change(snapshot: string, number: number): string;
@@ -33,10 +39,12 @@ export function vaultNames(vaultId: Uint8Array): VaultNames {
   return {
     keys: `${root}/keys/`,
     writers: `${root}/writers/`,
+    sessions: `${root}/sessions/`,
     packs: `${root}/packs/`,
     snapshots: `${root}/snapshots/`,
     keyObject: (epoch) => `${root}/keys/${numbered(epoch)}`,
     writer: (id) => `${root}/writers/${hex(id)}`,
+    session: (session) => `${root}/sessions/${String(session).padStart(sessionDigits, "0")}`,
     pack: (pack) => `${root}/packs/${pack}`,
     manifest: (snapshot) => `${root}/snapshots/${snapshot}/manifest`,
     change: (snapshot, number) => `${root}/snapshots/${snapshot}/change-${numbered(number)}`,

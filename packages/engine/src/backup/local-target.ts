@@ -3,7 +3,9 @@
  * service's own pipeline. Renews the upload's lease while it is used.
  */
 
+import { beginClaimed } from "../claims.ts";
 import type { UploadStart, UploadUnit } from "../index/port.ts";
+import { IndexError } from "../index/port.ts";
 import type { Signer } from "../keys/signing.ts";
 import type { SnapshotDraft } from "../manifest.ts";
 import { countersign } from "../manifest.ts";
@@ -15,7 +17,7 @@ import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
 export const uploadLeaseMs = 60 * 60_000;
 
 export interface LocalTargetOptions {
-  readonly access: VaultAccess;
+  readonly access: VaultAccess & { readonly keys: { readonly vaultId: Uint8Array } };
   readonly upload: string;
   readonly owner: string;
   /** Whoever countersigns manifests. */
@@ -36,7 +38,7 @@ export class LocalTarget implements UploadTarget {
     const { access, upload, owner } = this.#options;
     await access.index.expireUploads(access.ctx.now());
     this.#leaseUntil = access.ctx.now() + uploadLeaseMs;
-    return access.index.beginUpload({ upload, owner, leaseUntil: this.#leaseUntil, base });
+    return beginClaimed(access, { upload, owner, leaseUntil: this.#leaseUntil, base });
   }
 
   reserveOrdinals(count: number): Promise<number> {
@@ -73,18 +75,27 @@ export class LocalTarget implements UploadTarget {
 
   async complete({ manifest, row }: SnapshotDraft): Promise<void> {
     const { access, upload, authority } = this.#options;
-    await access.store.put(access.names.manifest(row.id), countersign(authority, manifest));
-    await access.index.commit(upload, access.ctx.now(), row);
+    // With a fresh lease nobody takes the upload for dead between the manifest and its row.
+    await this.#renew(true);
+    const name = access.names.manifest(row.id);
+    await access.store.put(name, countersign(authority, manifest), { ifAbsent: true });
+    try {
+      await access.index.commit(upload, access.ctx.now(), row);
+    } catch (error) {
+      // The upload still lives, so nobody has adopted the manifest: it goes, lest rebuild bring back what was refused.
+      if (error instanceof IndexError && error.code === "not_closed") await access.store.delete(name);
+      throw error;
+    }
   }
 
   async abandon(): Promise<void> {
     await this.#options.access.index.endUpload(this.#options.upload);
   }
 
-  async #renew(): Promise<void> {
+  async #renew(always = false): Promise<void> {
     const { access, upload } = this.#options;
     const now = access.ctx.now();
-    if (this.#leaseUntil - now > uploadLeaseMs / 2) return;
+    if (!always && this.#leaseUntil - now > uploadLeaseMs / 2) return;
     this.#leaseUntil = now + uploadLeaseMs;
     await access.index.renewUpload(upload, now, this.#leaseUntil);
   }

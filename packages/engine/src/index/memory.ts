@@ -15,6 +15,7 @@ import type {
   PackRow,
   RestoredIndex,
   Retention,
+  SessionNumbers,
   SessionRow,
   SnapshotRow,
   UploadStart,
@@ -22,7 +23,7 @@ import type {
   VaultIndex,
 } from "./port.ts";
 import { IndexError } from "./port.ts";
-import { itemFrames, restingOn } from "./rules.ts";
+import { drawNumber, itemFrames, restingOn } from "./rules.ts";
 
 /**
  * Bugs that a simulation can plant to prove that it would find them: answering "known" without pinning, and condemning
@@ -47,25 +48,38 @@ export class MemoryIndex implements VaultIndex {
   readonly #sessions = new Map<number, SessionRow>();
   readonly #uploads = new Map<string, LiveUpload>();
   readonly #snapshots = new Map<string, SnapshotRow>();
+  readonly #claims = new Map<number, { readonly nonce: number; open: boolean }>();
   readonly #planted: PlantedBug | null;
+  readonly #ctx: EngineContext;
+  #stale = false;
   #generation = 1;
   #incarnation: number;
   #nextOrdinal = 1;
   #nextSession = 1;
 
   constructor(ctx: EngineContext, planted: PlantedBug | null = null) {
-    this.#incarnation = drawIncarnation(ctx);
+    this.#ctx = ctx;
+    this.#incarnation = drawNumber(ctx);
     this.#planted = planted;
   }
 
   async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
     const reach = base === null ? new Uint8Array(0) : this.#snapshot(base).reach;
+    if (this.#stale) throw new IndexError("stale", "another index has used its numbers");
     const session = this.#nextSession++;
+    const nonce = drawNumber(this.#ctx);
+    this.#claims.set(session, { nonce, open: true });
     this.#uploads.set(upload, { owner, session, reach, leaseUntil });
     const damaged = [...this.#items.values()].filter((item) =>
       itemFrames(item).some((frame) => this.#frames.get(frame)?.damaged),
     );
-    return { session, generation: this.#incarnation, damaged: damaged.map(({ ordinal }) => ordinal) };
+    return { session, nonce, generation: this.#incarnation, damaged: damaged.map(({ ordinal }) => ordinal) };
+  }
+
+  async settleClaim(session: number, ours: boolean): Promise<void> {
+    const claim = this.#claims.get(session);
+    if (claim !== undefined) claim.open = false;
+    if (!ours) this.#stale = true;
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
@@ -180,8 +194,18 @@ export class MemoryIndex implements VaultIndex {
     return [...this.#packs.values()].sort((a, b) => (a.pack < b.pack ? -1 : 1));
   }
 
-  async sessions(): Promise<{ readonly incarnation: number; readonly live: readonly number[] }> {
-    return { incarnation: this.#incarnation, live: [...this.#uploads.values()].map(({ session }) => session) };
+  async sessions(): Promise<SessionNumbers> {
+    const open = [...this.#claims].filter(([, claim]) => claim.open);
+    return {
+      live: [...this.#uploads.values()].map(({ session }) => session),
+      next: this.#nextSession,
+      open: open.map(([session, { nonce }]) => ({ session, nonce })),
+      stale: this.#stale,
+    };
+  }
+
+  async givenNonce(session: number): Promise<number | null> {
+    return this.#claims.get(session)?.nonce ?? null;
   }
 
   async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
@@ -259,7 +283,9 @@ export class MemoryIndex implements VaultIndex {
     ];
     for (const map of [...all, this.#snapshots]) map.clear();
     this.#generation++;
-    this.#incarnation = drawIncarnation(ctx);
+    this.#claims.clear();
+    this.#stale = false;
+    this.#incarnation = drawNumber(ctx);
   }
 
   async restore({ unit, snapshots, nextOrdinal, nextSession }: RestoredIndex): Promise<void> {
@@ -355,8 +381,4 @@ export class MemoryIndex implements VaultIndex {
     if (row === undefined) throw new IndexError("unknown_snapshot", id);
     return row;
   }
-}
-
-function drawIncarnation(ctx: EngineContext): number {
-  return Buffer.from(ctx.random(6)).readUIntBE(0, 6);
 }

@@ -107,10 +107,24 @@ export interface NewUpload {
 
 export interface UploadStart {
   readonly session: number;
+  /** Drawn with the session's number; tells this index's session from another's of the same number. */
+  readonly nonce: number;
   /** Drawn anew when the index is made or rebuilt: what a cache says about another incarnation is void. */
   readonly generation: number;
   /** Ordinals of items that rest on damaged frames: what a cache says about them is void. */
   readonly damaged: readonly number[];
+}
+
+/** What the index says about the numbers of sessions. */
+export interface SessionNumbers {
+  /** Sessions of uploads that have not ended: their packs may be in the store before the index knows them. */
+  readonly live: readonly number[];
+  /** The number that the next session will have. */
+  readonly next: number;
+  /** Numbers given out of which nobody has said yet whether the store has them as ours. */
+  readonly open: readonly { readonly session: number; readonly nonce: number }[];
+  /** Another index has used a number of this one: rebuild. */
+  readonly stale: boolean;
 }
 
 /** What becomes known together once its packs are durable. */
@@ -143,6 +157,7 @@ export type IndexErrorCode =
   | "not_closed"
   | "unknown_snapshot"
   | "retained"
+  | "stale"
   | "conflict";
 
 export class IndexError extends Error {
@@ -157,7 +172,10 @@ export class IndexError extends Error {
 
 /** The index of one vault. */
 export interface VaultIndex {
+  /** Gives out a session number with an open claim. Rejects with `stale` once a claim was found taken. */
   beginUpload(upload: NewUpload): Promise<UploadStart>;
+  /** Says how an open claim ended. One that is not `ours` makes the index stale until `clear`. */
+  settleClaim(session: number, ours: boolean): Promise<void>;
   /** Prolongs the lease; rejects with `lease_expired` once it is over. */
   renewUpload(upload: string, now: number, leaseUntil: number): Promise<void>;
   /** Ends an upload without a snapshot. Its pins go; what it registered stays until collected. */
@@ -189,11 +207,9 @@ export interface VaultIndex {
   allItems(): AsyncIterable<Item>;
   allFrames(): AsyncIterable<FrameRow>;
   packs(): Promise<readonly PackRow[]>;
-  /**
-   * The index's incarnation, and the sessions of uploads that have not ended: their packs may be in the store before
-   * the index knows them.
-   */
-  sessions(): Promise<{ readonly incarnation: number; readonly live: readonly number[] }>;
+  sessions(): Promise<SessionNumbers>;
+  /** The nonce of a session that this index gave out itself; null for any other. */
+  givenNonce(session: number): Promise<number | null>;
   condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer>;
   beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean>;
   forgetPack(pack: string): Promise<void>;

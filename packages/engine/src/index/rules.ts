@@ -1,7 +1,16 @@
 /** What the implementations of the index agree on, as pure functions. */
 
+import type { EngineContext } from "../context.ts";
 import { decodeRecipe, framesOf } from "../recipes.ts";
 import type { Item } from "./port.ts";
+
+/** Bytes of a random number: what fits a number of the language exactly. */
+const numberBytes = 6;
+
+/** A random number that nobody draws twice: for incarnations and nonces. */
+export function drawNumber(ctx: EngineContext): number {
+  return Buffer.from(ctx.random(numberBytes)).readUIntBE(0, numberBytes);
+}
 
 /** The frames that an item's bytes are in. */
 export function itemFrames(item: Item): number[] {

@@ -11,6 +11,7 @@ export const schemaVersion = 1;
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
 create table sessions (session integer primary key, header blob not null);
+create table claims (session integer primary key, nonce integer not null, open integer not null);
 create table packs (pack text primary key, session integer not null, size integer not null, state text not null) without rowid;
 create table pins (pack text not null, upload text not null, primary key (pack, upload)) without rowid;
 create index pins_by_upload on pins (upload);
@@ -31,10 +32,20 @@ create table snapshots (
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
   files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
   locked integer, hold integer not null, reach blob not null) without rowid;
-insert into numbers values ('generation', 1), ('ordinal', 1), ('session', 1);
+insert into numbers values ('generation', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
 `;
 
-export const tables = ["sessions", "packs", "pins", "frames", "items", "hooks", "uploads", "snapshots"] as const;
+export const tables = [
+  "sessions",
+  "claims",
+  "packs",
+  "pins",
+  "frames",
+  "items",
+  "hooks",
+  "uploads",
+  "snapshots",
+] as const;
 
 /** Prepares each statement once. */
 export function statements(database: DatabaseSync): (sql: string) => StatementSync {

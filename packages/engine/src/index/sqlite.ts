@@ -2,6 +2,10 @@
  * The index in one SQLite file: for the command-line tools and local repositories. See `port.ts` for the rules; each
  * method here is one transaction. Calls are synchronous inside, so nothing can come between two statements of one
  * method; several processes are kept apart by SQLite's own write lock.
+ *
+ * Every step is on disk when it returns: numbers are given out, packs deleted and holds promised on the strength of it,
+ * and none of that comes back after a power cut. Only pins and leases may be lost with the machine: an upload whose pins
+ * are gone is refused at its commit.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -17,6 +21,7 @@ import type {
   PackState,
   RestoredIndex,
   Retention,
+  SessionNumbers,
   SessionRow,
   SnapshotRow,
   UploadStart,
@@ -24,7 +29,7 @@ import type {
   VaultIndex,
 } from "./port.ts";
 import { IndexError } from "./port.ts";
-import { itemFrames, restingOn } from "./rules.ts";
+import { drawNumber, itemFrames, restingOn } from "./rules.ts";
 import {
   blob,
   frameOf,
@@ -61,11 +66,13 @@ export function openSqliteIndex(path: string, ctx: EngineContext): SqliteIndex {
 export class SqliteIndex implements VaultIndex {
   readonly #database: DatabaseSync;
   readonly #sql: ReturnType<typeof statements>;
+  readonly #ctx: EngineContext;
 
   constructor(path: string, ctx: EngineContext) {
+    this.#ctx = ctx;
     this.#database = new DatabaseSync(path);
     this.#database.exec(
-      `pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = ${busyTimeoutMs};` +
+      `pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyTimeoutMs};` +
         `pragma cache_size = -${cacheKib}; pragma temp_store = memory`,
     );
     this.#sql = statements(this.#database);
@@ -83,14 +90,24 @@ export class SqliteIndex implements VaultIndex {
   async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
     return this.#write(() => {
       const reach = base === null ? Buffer.alloc(0) : this.#snapshot(base).reach;
+      if (this.#number("stale") !== 0) throw new IndexError("stale", "another index has used its numbers");
       const session = this.#take("session", 1);
+      const nonce = drawNumber(this.#ctx);
+      this.#sql("insert into claims values (?, ?, 1)").run(session, nonce);
       this.#sql("insert into uploads values (?, ?, ?, ?, ?)").run(upload, owner, leaseUntil, session, reach);
-      return { session, generation: this.#number("incarnation"), damaged: this.#damagedItems() };
+      return { session, nonce, generation: this.#number("incarnation"), damaged: this.#damagedItems() };
+    });
+  }
+
+  async settleClaim(session: number, ours: boolean): Promise<void> {
+    this.#write(() => {
+      this.#sql("update claims set open = 0 where session = ?").run(session);
+      if (!ours) this.#sql("update numbers set value = 1 where name = 'stale'").run();
     });
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
-    this.#write(() => {
+    this.#writeLightly(() => {
       this.#live(upload, now);
       this.#sql("update uploads set lease = ? where upload = ?").run(leaseUntil, upload);
     });
@@ -115,7 +132,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
-    return this.#write(() => {
+    return this.#writeLightly(() => {
       const owner = text(this.#upload(upload), "owner");
       return ids.map((id) => {
         for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
@@ -129,7 +146,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
-    return this.#write(() => frames.map((frame) => this.#pinFrames(upload, [frame])));
+    return this.#writeLightly(() => frames.map((frame) => this.#pinFrames(upload, [frame])));
   }
 
   async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
@@ -141,22 +158,16 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
-    // The row is the commit: it must be on disk when this returns, unlike pins, which die with the process anyway.
-    this.#database.exec("pragma synchronous = full");
-    try {
-      this.#write(() => {
-        const row = this.#live(upload, now);
-        const twin = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
-        if (twin !== undefined) throw new IndexError("conflict", `snapshot ${snapshot.id} exists`);
-        const gap = this.#gap(upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
-        if (gap !== null) throw new IndexError("not_closed", `item ${gap} is neither in the base nor pinned`);
-        insertSnapshot(this.#sql, snapshot);
-        this.#end(upload);
-        this.#take("generation", 1);
-      });
-    } finally {
-      this.#database.exec("pragma synchronous = normal");
-    }
+    this.#write(() => {
+      const row = this.#live(upload, now);
+      const twin = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
+      if (twin !== undefined) throw new IndexError("conflict", `snapshot ${snapshot.id} exists`);
+      const gap = this.#gap(upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
+      if (gap !== null) throw new IndexError("not_closed", `item ${gap} is neither in the base nor pinned`);
+      insertSnapshot(this.#sql, snapshot);
+      this.#end(upload);
+      this.#take("generation", 1);
+    });
   }
 
   async findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
@@ -238,11 +249,20 @@ export class SqliteIndex implements VaultIndex {
     return this.#sql("select * from packs order by pack").all().map(packOf);
   }
 
-  async sessions(): Promise<{ readonly incarnation: number; readonly live: readonly number[] }> {
-    const live = this.#sql("select session from uploads")
-      .all()
-      .map((row) => integer(row, "session"));
-    return { incarnation: this.#number("incarnation"), live };
+  async sessions(): Promise<SessionNumbers> {
+    const live = this.#sql("select session from uploads").all();
+    const open = this.#sql("select session, nonce from claims where open = 1").all();
+    return {
+      live: live.map((row) => integer(row, "session")),
+      next: this.#number("session"),
+      open: open.map((row) => ({ session: integer(row, "session"), nonce: integer(row, "nonce") })),
+      stale: this.#number("stale") !== 0,
+    };
+  }
+
+  async givenNonce(session: number): Promise<number | null> {
+    const row = this.#sql("select nonce from claims where session = ?").get(session);
+    return row === undefined ? null : integer(row, "nonce");
   }
 
   async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
@@ -319,6 +339,7 @@ export class SqliteIndex implements VaultIndex {
     this.#write(() => {
       for (const table of tables) this.#sql(`delete from ${table}`).run();
       this.#take("generation", 1);
+      this.#sql("update numbers set value = 0 where name = 'stale'").run();
       this.#newIncarnation(ctx);
     });
   }
@@ -446,8 +467,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   #newIncarnation(ctx: EngineContext): void {
-    const value = Buffer.from(ctx.random(6)).readUIntBE(0, 6);
-    this.#sql("insert or replace into numbers values ('incarnation', ?)").run(value);
+    this.#sql("insert or replace into numbers values ('incarnation', ?)").run(drawNumber(ctx));
   }
 
   #number(name: string): number {
@@ -458,6 +478,16 @@ export class SqliteIndex implements VaultIndex {
     const value = this.#number(name);
     this.#sql("update numbers set value = value + ? where name = ?").run(count, name);
     return value;
+  }
+
+  /** A step that a power cut may undo: pins and leases, of which a backup takes thousands. */
+  #writeLightly<T>(work: () => T): T {
+    this.#database.exec("pragma synchronous = normal");
+    try {
+      return this.#write(work);
+    } finally {
+      this.#database.exec("pragma synchronous = full");
+    }
   }
 
   #write<T>(work: () => T): T {

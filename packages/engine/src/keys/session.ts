@@ -20,7 +20,10 @@ import { xWingCiphertextLength, xWingDecapsulate, xWingEncapsulate } from "./x-w
 const magic = Buffer.from("EMANETS1");
 export const commitmentLength = 32;
 
-/** Magic, vault, epoch, number, incarnation, writer, time, encapsulation, commitment, signature. */
+/** Numbers of sessions are below this: a frame number is 2^24 times as large and must stay exact (2^53). */
+export const maxSession = 2 ** 29;
+
+/** Magic, vault, epoch, number, nonce, writer, time, encapsulation, commitment, signature. */
 export const sessionHeaderLength =
   8 + vaultIdLength + 4 + 4 + 8 + signerIdLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
 
@@ -30,8 +33,8 @@ export interface SessionHeader {
   readonly epoch: number;
   /** Unique in the vault, given by the index; frame numbers start with it. */
   readonly session: number;
-  /** Which index gave the number. A pack of another incarnation is no orphan of this one. */
-  readonly incarnation: number;
+  /** Drawn with the number. Only the index that remembers both may ever take what carries them for an orphan. */
+  readonly nonce: number;
   readonly writerId: Uint8Array;
   readonly startedAt: number;
   readonly encapsulation: Uint8Array;
@@ -51,7 +54,7 @@ export function startSession(
   ctx: EngineContext,
   keys: WriterKeys,
   writer: Signer,
-  place: { readonly session: number; readonly generation: number },
+  place: { readonly session: number; readonly nonce: number },
 ): OpenSession {
   const { ciphertext, sharedSecret } = xWingEncapsulate(ctx, keys.publicKey);
   const contentKey = deriveKey(sharedSecret, "content key");
@@ -60,7 +63,7 @@ export function startSession(
     .raw(keys.vaultId)
     .u32(keys.epoch)
     .u32(place.session)
-    .u64(place.generation)
+    .u64(place.nonce)
     .raw(writer.id)
     .u64(ctx.now())
     .raw(ciphertext)
@@ -78,7 +81,7 @@ export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
     vaultId: Buffer.from(reader.raw(vaultIdLength)),
     epoch: reader.u32(),
     session: reader.u32(),
-    incarnation: reader.u64(),
+    nonce: reader.u64(),
     writerId: Buffer.from(reader.raw(signerIdLength)),
     startedAt: reader.u64(),
     encapsulation: Buffer.from(reader.raw(xWingCiphertextLength)),
@@ -87,6 +90,7 @@ export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
   };
   reader.raw(signatureLength);
   reader.done();
+  if (header.session >= maxSession) throw new FormatError("a session number that is too large");
   return header;
 }
 

@@ -7,18 +7,28 @@
  *   condemned → deleting  still condemned and unpinned; its frames and dead items leave the index in the same step
  *   deleting → gone       the object is deleted, then the row; a crash in between is finished by the next run
  *
- * Objects that the index never knew: a pack of an upload that ended before it was registered is deleted; a pack of
- * another incarnation of the index stops the run, since the index is not the store's and must be rebuilt first. A
- * complete manifest without a row is adopted as `recovered`; an incomplete one of an ended upload is removed.
+ * Before anything is deleted the index must know everything that the store has. Collection does nothing, and says why,
+ * while one of these holds:
+ * - the store has sessions that the index did not give out (an older index, or a new one): see `claims.ts`;
+ * - a manifest without a row does not read, or is of a session that the index does not remember: its snapshot may be
+ *   whole, and everything that no row reaches may be its;
+ * - a snapshot reaches items that the index does not have.
+ * Rebuild ends the first two where the store is sound; a snapshot that cannot be brought back is given up by name.
+ *
+ * Objects that the index never knew: a pack is deleted only where the index remembers giving out that very session,
+ * number and nonce, and seeing it end; every other one is left alone and named. A complete manifest without a row, of a
+ * session that ended between the two, is adopted as `recovered`.
  */
 
 import { Bitmap } from "../bitmap.ts";
-import { FormatError, hex } from "../bytes.ts";
+import { FormatError, hex, sameBytes } from "../bytes.ts";
+import { beginClaimed, IncompleteIndexError } from "../claims.ts";
 import { IndexError } from "../index/port.ts";
 import { restingOn } from "../index/rules.ts";
+import type { SessionHeader } from "../keys/session.ts";
 import type { WriterRegistry } from "../keys/writers.ts";
 import type { Manifest } from "../manifest.ts";
-import { openDetails, openManifest } from "../manifest.ts";
+import { decodeChange, openDetails, openManifest } from "../manifest.ts";
 import { lastPart } from "../names.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { PackTable } from "../packs/pack.ts";
@@ -47,17 +57,20 @@ export interface CollectReport {
 /** What sweeping needs of a vault: no key. */
 export type Sweepable = Pick<Vault, "index" | "store" | "names">;
 
-/** The index does not belong to what is in the store. */
-export class IncompleteIndexError extends Error {
-  override readonly name = "IncompleteIndexError";
+export interface CollectOptions {
+  /** Snapshots given up by name: their manifests, which do not read or are not complete, no longer stop collection. */
+  readonly givenUp?: readonly string[] | undefined;
 }
 
-/** Collects once. Safe beside backups, restores and relaying. */
-export async function collect(vault: Vault): Promise<CollectReport> {
+/** Collects once. Safe beside backups, restores and relaying. Rejects with `IncompleteIndexError` before any deletion. */
+export async function collect(vault: Vault, { givenUp = [] }: CollectOptions = {}): Promise<CollectReport> {
   const { index, ctx } = vault;
   await index.expireUploads(ctx.now());
+  await proveNewest(vault);
   const writers = await readWriters(vault);
-  const orphans = await sweepOrphans(vault, writers);
+  const manifests = await settleManifests(vault, writers, new Set(givenUp));
+  await markVault(vault);
+  const orphans = { ...(await sweepOrphans(vault, writers)), ...manifests };
   const finished = await finishDeletions(vault);
   const swept = await sweepDead(vault);
   return {
@@ -65,6 +78,11 @@ export async function collect(vault: Vault): Promise<CollectReport> {
     freedBytes: finished.bytes + swept.bytes,
     ...orphans,
   };
+}
+
+/** Rejects with `IncompleteIndexError` where the store has snapshots that the index does not know. */
+export async function assertComplete(vault: Vault): Promise<void> {
+  await settleManifests(vault, await readWriters(vault), new Set());
 }
 
 /** Condemns and deletes the packs in which nothing lives. */
@@ -81,7 +99,22 @@ export async function sweepDead(vault: Sweepable): Promise<{ packs: string[]; by
   return { packs, bytes };
 }
 
-/** What lives now, and the generation that this holds for. */
+/**
+ * Claims a session number of its own: a listing may lag, a conditional write does not, so an index that is older than
+ * the store is found out here even where the listing does not show it. The claim also tells an older index, later,
+ * that things were deleted.
+ */
+async function proveNewest(vault: Vault): Promise<void> {
+  const upload = `collect ${hex(vault.ctx.random(8))}`;
+  const leaseUntil = vault.ctx.now() + adoptionLeaseMs;
+  await beginClaimed(vault, { upload, owner: "", leaseUntil, base: null });
+  await vault.index.endUpload(upload);
+}
+
+/**
+ * What lives now, and the generation that this holds for. Rejects with `IncompleteIndexError` where something that lives
+ * is unknown to the index: what it rests on would look dead.
+ */
 export async function markVault(vault: Pick<Vault, "index">): Promise<{ state: Liveness; generation: number }> {
   const { generation, reach } = await vault.index.roots();
   const packs = await vault.index.packs();
@@ -91,6 +124,10 @@ export async function markVault(vault: Pick<Vault, "index">): Promise<{ state: L
     frames: vault.index.allFrames(),
     packs,
   });
+  if (state.unknown > 0)
+    throw new IncompleteIndexError(
+      `snapshots reach ${state.unknown} items that the index does not have: rebuild it, or delete the snapshots that verify names`,
+    );
   return { state, generation };
 }
 
@@ -124,20 +161,27 @@ async function finishDeletions(vault: Vault): Promise<{ packs: string[]; bytes: 
   return { packs, bytes };
 }
 
-type OrphanReport = Pick<CollectReport, "orphanPacks" | "adoptedSnapshots" | "removedManifests" | "foreign">;
+type OrphanReport = Pick<CollectReport, "orphanPacks" | "foreign">;
+type ManifestReport = Pick<CollectReport, "adoptedSnapshots" | "removedManifests">;
 
 async function sweepOrphans(vault: Vault, writers: WriterRegistry): Promise<OrphanReport> {
   const foreign: { name: string; reason: string }[] = [];
-  const manifests = await sweepManifests(vault, writers, foreign);
   const orphanPacks: string[] = [];
+  const known = new Set((await vault.index.packs()).map(({ pack }) => pack));
   for await (const { name, size } of vault.store.list(vault.names.packs)) {
     const pack = lastPart(name);
-    const table = (await isKnown(vault, pack)) ? null : await orphanTable(vault, writers, pack, size, foreign);
-    if (table === null || !(await isAbandoned(vault, table.header, pack))) continue;
-    await vault.store.delete(name);
-    orphanPacks.push(pack);
+    if (known.has(pack) || (await isKnown(vault, pack))) continue;
+    const table = await orphanTable(vault, writers, pack, size, foreign);
+    if (table === null) continue;
+    if (!(await isOurs(vault, table.header)))
+      foreign.push({ name, reason: `of session ${table.header.session}, which this index did not give out` });
+    // Registered between the listing and now? Then it is no orphan at all.
+    else if (!(await isLive(vault, table.header)) && !(await isKnown(vault, pack))) {
+      await vault.store.delete(name);
+      orphanPacks.push(pack);
+    }
   }
-  return { ...manifests, orphanPacks, foreign };
+  return { orphanPacks, foreign };
 }
 
 async function isKnown(vault: Vault, pack: string): Promise<boolean> {
@@ -162,83 +206,90 @@ async function orphanTable(
   }
 }
 
-/** Whether an object's upload has ended. Throws where another index gave out its session. */
-async function isAbandoned(
-  vault: Vault,
-  header: { readonly session: number; readonly incarnation: number },
-  name: string,
-): Promise<boolean> {
-  const { incarnation, live } = await vault.index.sessions();
-  if (header.incarnation !== incarnation)
-    throw new IncompleteIndexError(`${name} is not of this index: rebuild it first`);
-  // Registered between the listing and now? Then it is no orphan at all.
-  return !live.includes(header.session) && !(await isKnown(vault, name));
+/** Whether this index remembers giving out that very session. */
+async function isOurs(vault: Vault, { session, nonce }: SessionHeader): Promise<boolean> {
+  return (await vault.index.givenNonce(session)) === nonce;
 }
 
-async function sweepManifests(
+async function isLive(vault: Vault, { session }: SessionHeader): Promise<boolean> {
+  return (await vault.index.sessions()).live.includes(session);
+}
+
+/** Adopts every manifest that lacks a row; rejects where one stays open. Deletes only what was given up by name. */
+async function settleManifests(
   vault: Vault,
   writers: WriterRegistry,
-  foreign: { name: string; reason: string }[],
-): Promise<Pick<OrphanReport, "adoptedSnapshots" | "removedManifests">> {
-  const rows = new Set((await vault.index.snapshots()).map(({ id }) => id));
-  const adopted: string[] = [];
-  const removed: string[] = [];
-  const groups = await manifestGroups(vault);
-  for (const [snapshot, changes] of groups) {
-    if (rows.has(snapshot) || changes.tombstone || !changes.manifest) continue;
-    const manifest = await orphanManifest(vault, writers, snapshot, foreign);
-    if (manifest === null || !(await isAbandoned(vault, manifest.header, snapshot))) continue;
-    // Committed or deleted between the first look and now? Then it is no orphan at all.
-    if ((await vault.index.snapshots()).some(({ id }) => id === snapshot)) continue;
-    if ((await vault.store.stat(vault.names.tombstone(snapshot))) !== null) continue;
-    if (await adopt(vault, manifest)) adopted.push(snapshot);
-    else {
-      await vault.store.delete(vault.names.manifest(snapshot));
-      removed.push(snapshot);
-    }
+  givenUp: ReadonlySet<string>,
+): Promise<ManifestReport> {
+  const adoptedSnapshots: string[] = [];
+  const removedManifests: string[] = [];
+  const open: string[] = [];
+  for (const snapshot of await manifestsWithoutRow(vault)) {
+    const answer = await settleManifest(vault, writers, snapshot);
+    if (answer === "adopted") adoptedSnapshots.push(snapshot);
+    else if (answer !== "settled" && givenUp.has(snapshot)) removedManifests.push(snapshot);
+    else if (answer !== "settled") open.push(`${vault.names.manifest(snapshot)}: ${answer}`);
   }
-  return { adoptedSnapshots: adopted, removedManifests: removed };
+  if (open.length > 0)
+    throw new IncompleteIndexError(
+      `the store has snapshots that the index does not: rebuild it, or give them up by name\n${open.join("\n")}`,
+    );
+  for (const snapshot of removedManifests) await vault.store.delete(vault.names.manifest(snapshot));
+  return { adoptedSnapshots, removedManifests };
 }
 
-async function manifestGroups(vault: Vault): Promise<Map<string, { manifest: boolean; tombstone: boolean }>> {
-  const groups = new Map<string, { manifest: boolean; tombstone: boolean }>();
+/** `settled`: nothing to do; `adopted`: has a row now; anything else says why it stays open. */
+async function settleManifest(vault: Vault, writers: WriterRegistry, snapshot: string): Promise<string> {
+  const expected = { snapshot, vaultId: vault.keys.vaultId };
+  let manifest: Manifest;
+  try {
+    const bytes = await vault.store.get(vault.names.manifest(snapshot));
+    manifest = openManifest(bytes, expected, writers, vault.keys.authorityPublicKey);
+  } catch (error) {
+    // Deleted since it was listed.
+    if (isObjectStoreError(error, "not_found")) return "settled";
+    if (error instanceof FormatError) return error.message;
+    throw error;
+  }
+  if (await isLive(vault, manifest.header)) return "settled";
+  // Committed or deleted between the first look and now? Then it is no orphan at all.
+  if ((await vault.index.snapshots()).some(({ id }) => id === snapshot)) return "settled";
+  if (await isDeleted(vault, snapshot)) return "settled";
+  const { session } = manifest.header;
+  if (!(await isOurs(vault, manifest.header))) return `of session ${session}, which this index did not give out`;
+  return (await adopt(vault, manifest)) ? "adopted" : "it reaches items that the index does not have";
+}
+
+/** Whether the authority's own tombstone is there. A forged or damaged one deletes nothing. */
+async function isDeleted(vault: Vault, snapshot: string): Promise<boolean> {
+  try {
+    const bytes = await vault.store.get(vault.names.tombstone(snapshot));
+    const expected = { snapshot, vaultId: vault.keys.vaultId };
+    return decodeChange(bytes, expected, vault.keys.authorityPublicKey).kind === "deleted";
+  } catch (error) {
+    if (error instanceof FormatError || isObjectStoreError(error, "not_found")) return false;
+    throw error;
+  }
+}
+
+async function manifestsWithoutRow(vault: Vault): Promise<string[]> {
+  const rows = new Set((await vault.index.snapshots()).map(({ id }) => id));
+  const found: string[] = [];
   for await (const { name } of vault.store.list(vault.names.snapshots)) {
     const snapshot = name.slice(vault.names.snapshots.length).split("/")[0] ?? "";
-    const group = groups.get(snapshot) ?? { manifest: false, tombstone: false };
-    groups.set(snapshot, group);
-    if (lastPart(name) === "manifest") group.manifest = true;
-    else if (lastPart(name) === "tombstone") group.tombstone = true;
+    if (lastPart(name) === "manifest" && !rows.has(snapshot)) found.push(snapshot);
   }
-  return groups;
-}
-
-async function orphanManifest(
-  vault: Vault,
-  writers: WriterRegistry,
-  snapshot: string,
-  foreign: { name: string; reason: string }[],
-): Promise<Manifest | null> {
-  const name = vault.names.manifest(snapshot);
-  try {
-    return openManifest(
-      await vault.store.get(name),
-      { snapshot, vaultId: vault.keys.vaultId },
-      writers,
-      vault.keys.authorityPublicKey,
-    );
-  } catch (error) {
-    if (error instanceof FormatError) foreign.push({ name, reason: error.message });
-    else if (!isObjectStoreError(error, "not_found")) throw error;
-    return null;
-  }
+  return found;
 }
 
 /** Gives a complete manifest its row, like the upload that was about to: pins first, then the commit. */
 async function adopt(vault: Vault, manifest: Manifest): Promise<boolean> {
   const { index, ctx } = vault;
   const items = (await index.itemsByOrdinal([...Bitmap.decode(manifest.row.reach)])).filter((item) => item !== null);
+  const { rootOrdinal, rootId } = manifest.row;
+  if (!items.some(({ ordinal, id }) => ordinal === rootOrdinal && sameBytes(id, rootId))) return false;
   const upload = `adopt ${manifest.row.id} ${hex(ctx.random(8))}`;
-  await index.beginUpload({ upload, owner: "", leaseUntil: ctx.now() + adoptionLeaseMs, base: null });
+  await beginClaimed(vault, { upload, owner: "", leaseUntil: ctx.now() + adoptionLeaseMs, base: null });
   try {
     const frames = [...new Set(items.flatMap((item) => restingOn(item)))];
     if (!(await index.acquireFrames(upload, frames)).every((pinned) => pinned)) return false;

@@ -26,6 +26,8 @@ export interface PackLife {
 
 export interface Liveness {
   readonly live: Bitmap;
+  /** Live ordinals of which the index has no item: what they rest on cannot be told from garbage. */
+  readonly unknown: number;
   /** Live slots of every live data frame. */
   readonly slots: ReadonlyMap<number, ReadonlySet<number>>;
   /** Metadata frames in which something lives. */
@@ -54,6 +56,7 @@ export async function liveness({ live, items, frames, packs }: LivenessInput): P
   const slots = new Map<number, Set<number>>();
   const meta = new Set<number>();
   const dead: { ordinal: number; frames: number[] }[] = [];
+  let known = 0;
   for await (const item of items) {
     const runs = decodeRecipe(item.recipe);
     if (!live.has(item.ordinal)) {
@@ -63,6 +66,7 @@ export async function liveness({ live, items, frames, packs }: LivenessInput): P
       });
       continue;
     }
+    known++;
     if (item.record !== 0) meta.add(item.record);
     for (const run of runs) {
       if (run.kind !== "stored") continue;
@@ -76,7 +80,8 @@ export async function liveness({ live, items, frames, packs }: LivenessInput): P
     places.set(frame, { frame, kind, pack, length, record, generation, slotCount: slotCountOf(row) });
     if (slots.has(frame) && record !== 0) meta.add(record);
   }
-  return { live, slots, meta, packs: packLives(packs, places, slots, meta), deadItems: deadByPack(dead, places) };
+  const lives = packLives(packs, places, slots, meta);
+  return { live, unknown: live.size - known, slots, meta, packs: lives, deadItems: deadByPack(dead, places) };
 }
 
 /** Packs in which nothing lives. */

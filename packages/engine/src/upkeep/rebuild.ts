@@ -17,7 +17,7 @@ import { decodeDirectory } from "../frames/directory.ts";
 import { openFrame, readFrameHeader } from "../frames/frame.ts";
 import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../index/port.ts";
 import type { SessionHeader } from "../keys/session.ts";
-import { openContentKey, sessionBinding, workerKey } from "../keys/session.ts";
+import { maxSession, openContentKey, sessionBinding, workerKey } from "../keys/session.ts";
 import type { WriterRegistry } from "../keys/writers.ts";
 import { decodeChange, openDetails, openManifest } from "../manifest.ts";
 import { lastPart } from "../names.ts";
@@ -41,6 +41,12 @@ export interface RebuildReport {
   /** Snapshots that reach items which were not found. */
   readonly incomplete: readonly string[];
 }
+
+/**
+ * Ordinals left free above everything that was found: an upload that was running when the index was lost holds some, and
+ * its packs may still come. Far more than one upload reserves between two units; zeros in bitmaps compress to nothing.
+ */
+const ordinalGap = 2 ** 20;
 
 /** Rows per transaction of the index. */
 const rowsPerBatch = 1000;
@@ -69,6 +75,7 @@ class RebuildRun {
   readonly #best = new Map<number, Place>();
   readonly #lost = new Set<number>();
   readonly #items = new Set<number>();
+  readonly #headers = new Map<number, SessionHeader>();
   #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
     frames: [],
     items: [],
@@ -86,13 +93,15 @@ class RebuildRun {
     const { index, ctx } = this.#vault;
     const writers = await readWriters(this.#vault, (name, reason) => this.#refuse(name, reason));
     await this.#readTables(writers);
+    await this.#readClaims();
     await this.#countSlots();
     this.#chooseFrames();
     await index.clear(ctx);
     await this.#registerPacks();
     await this.#registerItems();
     const snapshots = await this.#readManifests(writers);
-    await index.restore({ snapshots, nextOrdinal: this.#nextOrdinal, nextSession: this.#nextSession });
+    const nextOrdinal = this.#nextOrdinal + ordinalGap;
+    await index.restore({ snapshots, nextOrdinal, nextSession: this.#nextSession });
     const incomplete = snapshots.filter(({ reach }) =>
       [...Bitmap.decode(reach)].some((ordinal) => !this.#items.has(ordinal)),
     );
@@ -108,7 +117,6 @@ class RebuildRun {
 
   async #readTables(writers: WriterRegistry): Promise<void> {
     const { store, names, keys } = this.#vault;
-    const headers = new Map<number, SessionHeader>();
     for await (const { name, size } of store.list(names.packs)) {
       const read = (offset: number, length: number) => store.get(name, { range: { offset, length } });
       const table = await this.#accept(name, () =>
@@ -116,18 +124,29 @@ class RebuildRun {
       );
       if (table === null) continue;
       const { session } = table.header;
-      const known = headers.get(session) ?? table.header;
+      const known = this.#headers.get(session) ?? table.header;
       if (!sameBytes(known.bytes, table.header.bytes)) {
         this.#refuse(name, `a second session ${session}: an index was replaced without a rebuild`);
         continue;
       }
-      headers.set(session, known);
+      this.#headers.set(session, known);
       this.#tables.push(table);
       this.#nextSession = Math.max(this.#nextSession, session + 1);
       for (const frame of table.frames) this.#version({ ...frame, pack: hex(table.packId), session });
       this.#progress({ packs: this.#tables.length });
     }
     this.#tables.sort((a, b) => a.header.session - b.header.session);
+  }
+
+  /** Every number that was ever claimed is used, whether or not anything of its session is left. */
+  async #readClaims(): Promise<void> {
+    const { store, names } = this.#vault;
+    for await (const { name } of store.list(names.sessions)) {
+      const session = Number(lastPart(name));
+      if (Number.isSafeInteger(session) && name === names.session(session) && session < maxSession)
+        this.#nextSession = Math.max(this.#nextSession, session + 1);
+      else this.#refuse(name, "not a claim of a session");
+    }
   }
 
   #version(place: Place): void {
@@ -271,6 +290,10 @@ class RebuildRun {
       if (!list.includes(name) || (await this.#isDeleted(snapshot, list))) continue;
       const row = await this.#accept(name, async () => {
         const manifest = openManifest(await store.get(name), expected, writers, keys.authorityPublicKey);
+        const { session, bytes } = manifest.header;
+        if (!sameBytes((this.#headers.get(session) ?? manifest.header).bytes, bytes))
+          throw new FormatError(`of a second session ${session}: an index was replaced without a rebuild`);
+        this.#nextSession = Math.max(this.#nextSession, session + 1);
         return { ...manifest.row, source: openDetails(keys.privateSeed, manifest).source };
       });
       if (row === null) continue;

@@ -27,7 +27,7 @@ import { writeMetaItem } from "../packs/meta-items.ts";
 import type { Recipe } from "../recipes.ts";
 import { decodeRecipe, encodeRecipe, framesOf, RecipeBuilder } from "../recipes.ts";
 import type { Vault } from "../vault.ts";
-import { markVault } from "./collect.ts";
+import { assertComplete, markVault } from "./collect.ts";
 import type { Liveness } from "./liveness.ts";
 import { wastefulPacks } from "./liveness.ts";
 import type { RewriteSession } from "./rewrite-session.ts";
@@ -168,6 +168,8 @@ export async function rewritePacks(
   const rewritten: string[] = [];
   const refused: string[] = [];
   const first = await markVault(vault);
+  // Slots are dropped for good: a snapshot that the index does not know may need them.
+  await assertComplete(vault);
   for (const pack of wastefulPacks(first.state, deadShare)) {
     const { state, generation } = await markVault(vault);
     const { condemned } = await vault.index.condemn([pack], generation);

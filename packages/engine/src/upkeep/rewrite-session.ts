@@ -6,6 +6,7 @@
 import { MetaWriter } from "../backup/meta-writer.ts";
 import type { DurablePack } from "../backup/pack-line.ts";
 import { PackLine } from "../backup/pack-line.ts";
+import { beginClaimed } from "../claims.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { encodeDirectory } from "../frames/directory.ts";
 import type { FrameRow, UploadUnit } from "../index/port.ts";
@@ -40,7 +41,8 @@ export async function withRewriteSession<T>(
 ): Promise<T> {
   const { ctx, index, store, names } = vault;
   const upload = `upkeep ${Buffer.from(ctx.random(16)).toString("hex")}`;
-  const start = await index.beginUpload({ upload, owner: "upkeep", leaseUntil: ctx.now() + upkeepLeaseMs, base: null });
+  const leaseUntil = ctx.now() + upkeepLeaseMs;
+  const start = await beginClaimed(vault, { upload, owner: "upkeep", leaseUntil, base: null });
   const open = startSession(ctx, vault.keys, writer, start);
   const line = new PackLine({
     header: open.header,

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { labContext } from "../testing/lab.ts";
+import { openSqliteIndex } from "./sqlite.ts";
+
+test("every step but pins and leases is synced before it returns: nothing irrevocable follows a step that a power cut undoes", async (t) => {
+  const exec = DatabaseSync.prototype.exec;
+  let level = "";
+  let commits: string[] = [];
+  DatabaseSync.prototype.exec = function (sql: string) {
+    level = /synchronous = (\w+)/.exec(sql)?.[1] ?? level;
+    if (sql === "commit") commits.push(level);
+    return exec.call(this, sql);
+  };
+  t.after(() => {
+    DatabaseSync.prototype.exec = exec;
+  });
+  const index = openSqliteIndex(":memory:", labContext(1));
+  const levels: Record<string, string[]> = {};
+  const step = async (name: string, work: () => Promise<unknown>) => {
+    commits = [];
+    await work();
+    levels[name] = commits;
+  };
+  await step("begin", () => index.beginUpload({ upload: "u", owner: "a", leaseUntil: 9, base: null }));
+  await step("claim", () => index.settleClaim(1, true));
+  await step("reserve", () => index.reserveOrdinals(4));
+  await step("acquire", () => index.acquire("u", [Buffer.alloc(32)]));
+  await step("frames", () => index.acquireFrames("u", [1]));
+  await step("renew", () => index.renewUpload("u", 1, 10));
+  const unit = { packs: [], header: Buffer.alloc(0), frames: [], items: [], hooks: [], follows: [] };
+  await step("unit", () => index.addUnit("u", 1, unit));
+  await step("move", () => index.moveFrames("u", 1, unit, [], []));
+  await step("condemn", () => index.condemn([], 1));
+  await step("delete", () => index.beginDelete("p", []));
+  await step("damaged", () => index.setDamaged([1], true));
+  const light = { acquire: ["normal"], frames: ["normal"], renew: ["normal"] };
+  const expected = Object.fromEntries(Object.keys(levels).map((name) => [name, ["full"]]));
+  assert.deepEqual(levels, { ...expected, ...light });
+  await index.close();
+});

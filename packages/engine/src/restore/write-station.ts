@@ -7,7 +7,7 @@ import { closeSync, constants, fchmodSync, futimesSync, openSync, writeSync } fr
 import { asBuffer, release, sameBytes } from "../bytes.ts";
 import { parseDataFrame } from "../frames/data-frame.ts";
 import { openFrame } from "../frames/frame.ts";
-import { blockIdLength, digestBlock, keyBlockIds } from "../hash.ts";
+import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { Piece } from "./window.ts";
 
 /** What a file gets when its last byte is written. */
@@ -56,12 +56,12 @@ export function writeFrame(job: WriteJob): WriteAnswer {
 }
 
 function provedSlots(frame: ReturnType<typeof parseDataFrame>, slots: readonly number[], job: WriteJob): string | null {
-  const digests = Buffer.allocUnsafe(slots.length * blockIdLength);
+  const digests = Buffer.allocUnsafe(slots.length * digestLength);
   for (const [i, slot] of slots.entries()) {
     const start = frame.starts[slot];
     const end = frame.starts[slot + 1];
     if (start === undefined || end === undefined || end === start) return `slot ${slot} is empty`;
-    digestBlock(frame.blocks.subarray(start, end), digests, i * blockIdLength);
+    digestBlock(frame.blocks.subarray(start, end), digests, i);
   }
   const ids = keyBlockIds(job.blockIdKey, digests);
   for (const [i, slot] of slots.entries()) {

@@ -7,7 +7,7 @@ import { Bitmap } from "../bitmap.ts";
 import { sameBytes } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
-import { blockIdLength, digestBlock, keyBlockIds } from "../hash.ts";
+import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { SnapshotRow } from "../index/port.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
@@ -152,13 +152,13 @@ class VerifyRun {
       const { directory, starts, blocks } = await this.#reader.dataFrame(frame);
       const [row] = await index.frames([frame]);
       const expected = decodeDirectory(row?.directory ?? new Uint8Array(0));
-      const digests = Buffer.alloc(expected.lengths.length * blockIdLength);
+      const digests = Buffer.alloc(expected.lengths.length * digestLength);
       for (const [slot, length] of expected.lengths.entries()) {
         if (length === 0) continue;
         if (directory.lengths[slot] !== length)
           return new DamageError(row?.pack ?? null, frame, `slot ${slot} is empty`);
         const start = starts[slot] ?? 0;
-        digestBlock(blocks.subarray(start, start + length), digests, slot * blockIdLength);
+        digestBlock(blocks.subarray(start, start + length), digests, slot);
       }
       const ids = keyBlockIds(keys.blockIdKey, digests);
       for (const [slot, length] of expected.lengths.entries()) {

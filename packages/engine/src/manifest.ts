@@ -184,6 +184,7 @@ function parseManifest(
     ...root,
     ...counts,
     status: "recovered",
+    changes: 0,
     retention,
     reach,
   };

@@ -122,6 +122,7 @@ async function store(
     warnings: tree.warnings.length + tree.moreWarnings,
     storedBytes: upload.storedBytes,
     status: "completed",
+    changes: 0,
     retention: options.retention ?? noRetention,
     reach: reach.encode(),
   };

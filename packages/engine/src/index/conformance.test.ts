@@ -64,6 +64,7 @@ const snapshotOf = (id: string, ordinals: number[], more: Partial<SnapshotRow> =
     warnings: 0,
     storedBytes: 0,
     status: "completed",
+    changes: 0,
     retention: noRetention,
     reach: reach.encode(),
     ...more,
@@ -194,12 +195,17 @@ for (const [name, make] of Object.entries(makers)) {
 
   test(`${name}: a held or locked snapshot is not deleted; a lock ends with its time`, async () => {
     const index = await filled(make);
-    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false });
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false }, 1);
     await assert.rejects(index.deleteSnapshot("s1", 99), { code: "retained" });
-    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: true });
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: true }, 2);
     await assert.rejects(index.deleteSnapshot("s1", 101), { code: "retained" });
-    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false });
-    await index.deleteSnapshot("s1", 101);
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: false }, 3);
+    await index.changeRetention("s1", { expiresAt: null, lockedUntil: 100, hold: true }, 2);
+    await assert.rejects(index.changeRetention("s1", noRetention, 5), { code: "conflict" });
+    await index.beginDeleteSnapshot("s1", 101);
+    await assert.rejects(index.changeRetention("s1", noRetention, 4), { code: "conflict" });
+    assert.equal((await index.roots()).reach.length, 1, "protects its content until the row goes");
+    await index.deleteSnapshot("s1", 1);
   });
 
   test(`${name}: hooks, successors, sessions and ordinals are what was stored last`, async () => {

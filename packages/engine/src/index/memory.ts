@@ -23,7 +23,7 @@ import type {
   VaultIndex,
 } from "./port.ts";
 import { IndexError } from "./port.ts";
-import { drawNumber, itemFrames, restingOn } from "./rules.ts";
+import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "./rules.ts";
 
 /**
  * Bugs that a simulation can plant to prove that it would find them: answering "known" without pinning, and condemning
@@ -166,13 +166,19 @@ export class MemoryIndex implements VaultIndex {
     return [...this.#snapshots.values()].sort((a, b) => a.completedAt - b.completedAt || (a.id < b.id ? -1 : 1));
   }
 
-  async changeRetention(id: string, retention: Retention): Promise<void> {
-    this.#snapshots.set(id, { ...this.#snapshot(id), retention });
+  async changeRetention(id: string, retention: Retention, number: number): Promise<void> {
+    const row = this.#snapshot(id);
+    if (takesChange(row, number)) this.#snapshots.set(id, { ...row, retention, changes: number });
+  }
+
+  async beginDeleteSnapshot(id: string, now: number): Promise<void> {
+    const row = this.#snapshot(id);
+    assertDeletable(row, now);
+    this.#snapshots.set(id, { ...row, status: "deleting" });
   }
 
   async deleteSnapshot(id: string, now: number): Promise<void> {
-    const { retention } = this.#snapshot(id);
-    if (retention.hold || (retention.lockedUntil ?? 0) > now) throw new IndexError("retained", id);
+    assertDeletable(this.#snapshot(id), now);
     this.#snapshots.delete(id);
     this.#generation++;
   }

@@ -76,8 +76,11 @@ export interface Retention {
   readonly hold: boolean;
 }
 
-/** `recovered`: found by rebuild as a manifest without a row; true, but nobody confirmed it. */
-export type SnapshotStatus = "completed" | "recovered";
+/**
+ * `recovered`: found by rebuild as a manifest without a row; true, but nobody confirmed it. `deleting`: its deletion was
+ * decided and cannot be stopped; it still protects its content until the row goes.
+ */
+export type SnapshotStatus = "completed" | "recovered" | "deleting";
 
 export interface SnapshotRow {
   readonly id: string;
@@ -93,6 +96,8 @@ export interface SnapshotRow {
   readonly storedBytes: number;
   readonly status: SnapshotStatus;
   readonly retention: Retention;
+  /** The number of the newest change of retention that is in it; 0: as the manifest says. */
+  readonly changes: number;
   /** Encoded `Bitmap` of reachable ordinals. */
   readonly reach: Uint8Array;
 }
@@ -198,7 +203,13 @@ export interface VaultIndex {
   session(session: number): Promise<SessionRow | null>;
 
   snapshots(): Promise<readonly SnapshotRow[]>;
-  changeRetention(id: string, retention: Retention): Promise<void>;
+  /**
+   * Applies change `number`, which is in the store already. The next one in order is applied, an earlier one is ignored,
+   * a later one rejects with `conflict`, as does any change of a snapshot that is being deleted.
+   */
+  changeRetention(id: string, retention: Retention, number: number): Promise<void>;
+  /** Decides a deletion for good. Rejects with `retained` where a hold or a lock protects the snapshot at `now`. */
+  beginDeleteSnapshot(id: string, now: number): Promise<void>;
   /** Removes a snapshot. Rejects with `retained` where a hold or a lock protects it at `now`. */
   deleteSnapshot(id: string, now: number): Promise<void>;
 

@@ -2,7 +2,8 @@
 
 import type { EngineContext } from "../context.ts";
 import { decodeRecipe, framesOf } from "../recipes.ts";
-import type { Item } from "./port.ts";
+import type { Item, SnapshotRow } from "./port.ts";
+import { IndexError } from "./port.ts";
 
 /** Bytes of a random number: what fits a number of the language exactly. */
 const numberBytes = 6;
@@ -21,4 +22,17 @@ export function itemFrames(item: Item): number[] {
 export function restingOn(item: Item): number[] {
   const frames = itemFrames(item);
   return item.record === 0 || frames.includes(item.record) ? frames : [...frames, item.record];
+}
+
+/** Throws `retained` where a hold or a lock protects the snapshot. What was decided before stays decided. */
+export function assertDeletable({ id, retention, status }: SnapshotRow, now: number): void {
+  if (status !== "deleting" && (retention.hold || (retention.lockedUntil ?? 0) > now))
+    throw new IndexError("retained", `${id} is held or locked`);
+}
+
+/** Whether a change of retention is the next one; false for one that is in the row already. */
+export function takesChange({ id, changes, status }: SnapshotRow, number: number): boolean {
+  if (status === "deleting") throw new IndexError("conflict", `${id} is being deleted`);
+  if (number > changes + 1) throw new IndexError("conflict", `${id} has not seen change ${changes + 1}`);
+  return number === changes + 1;
 }

@@ -1,7 +1,7 @@
 /** The tables of the SQLite index, and the way from a row to the port's nouns. */
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { FrameRow, Item, PackRow, PackState, SnapshotRow, UploadUnit } from "./port.ts";
+import type { FrameRow, Item, PackRow, PackState, SnapshotRow, SnapshotStatus, UploadUnit } from "./port.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
@@ -31,7 +31,7 @@ create table snapshots (
   id text primary key, source text not null, session integer not null, started integer not null,
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
   files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
-  locked integer, hold integer not null, reach blob not null) without rowid;
+  locked integer, hold integer not null, changes integer not null, reach blob not null) without rowid;
 insert into numbers values ('generation', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
 `;
 
@@ -120,6 +120,11 @@ export function stateOf(value: string): PackState {
   throw new TypeError(`unknown pack state ${value}`);
 }
 
+function statusOf(value: string): SnapshotStatus {
+  if (value === "completed" || value === "recovered" || value === "deleting") return value;
+  throw new TypeError(`unknown snapshot status ${value}`);
+}
+
 export function snapshotOf(row: Row): SnapshotRow {
   const expires = row.expires;
   const locked = row.locked;
@@ -135,12 +140,13 @@ export function snapshotOf(row: Row): SnapshotRow {
     files: integer(row, "files"),
     warnings: integer(row, "warnings"),
     storedBytes: integer(row, "stored"),
-    status: text(row, "status") === "recovered" ? "recovered" : "completed",
+    status: statusOf(text(row, "status")),
     retention: {
       expiresAt: typeof expires === "number" ? expires : null,
       lockedUntil: typeof locked === "number" ? locked : null,
       hold: integer(row, "hold") === 1,
     },
+    changes: integer(row, "changes"),
     reach: blob(row, "reach"),
   };
 }
@@ -186,7 +192,7 @@ export function putFrame(sql: Sql, row: FrameRow): void {
 /** Writes a new snapshot. */
 export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
   const { expiresAt, lockedUntil, hold } = row.retention;
-  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
     row.id,
     row.source,
     row.session,
@@ -202,6 +208,7 @@ export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
     expiresAt,
     lockedUntil,
     hold ? 1 : 0,
+    row.changes,
     row.reach,
   );
 }

@@ -29,7 +29,7 @@ import type {
   VaultIndex,
 } from "./port.ts";
 import { IndexError } from "./port.ts";
-import { drawNumber, itemFrames, restingOn } from "./rules.ts";
+import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "./rules.ts";
 import {
   blob,
   frameOf,
@@ -203,18 +203,24 @@ export class SqliteIndex implements VaultIndex {
     return this.#sql("select * from snapshots order by completed, id").all().map(snapshotOf);
   }
 
-  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention): Promise<void> {
+  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention, number: number): Promise<void> {
     this.#write(() => {
-      const sql = "update snapshots set expires = ?, locked = ?, hold = ? where id = ?";
-      const { changes } = this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, id);
-      if (changes === 0) throw new IndexError("unknown_snapshot", id);
+      if (!takesChange(this.#snapshot(id), number)) return;
+      const sql = "update snapshots set expires = ?, locked = ?, hold = ?, changes = ? where id = ?";
+      this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, number, id);
+    });
+  }
+
+  async beginDeleteSnapshot(id: string, now: number): Promise<void> {
+    this.#write(() => {
+      assertDeletable(this.#snapshot(id), now);
+      this.#sql("update snapshots set status = 'deleting' where id = ?").run(id);
     });
   }
 
   async deleteSnapshot(id: string, now: number): Promise<void> {
     this.#write(() => {
-      const { retention } = this.#snapshot(id);
-      if (retention.hold || (retention.lockedUntil ?? 0) > now) throw new IndexError("retained", id);
+      assertDeletable(this.#snapshot(id), now);
       this.#sql("delete from snapshots where id = ?").run(id);
       this.#take("generation", 1);
     });

@@ -118,6 +118,7 @@ async function upload(world: World, index: VaultIndex, name: string): Promise<vo
     warnings: 0,
     storedBytes: 0,
     status: "completed",
+    changes: 0,
     retention: noRetention,
     reach: reach.encode(),
   };

@@ -37,6 +37,7 @@ import type { Vault } from "../vault.ts";
 import { readWriters } from "../vault.ts";
 import type { Liveness } from "./liveness.ts";
 import { deadPacks, liveness, markLive } from "./liveness.ts";
+import { finishDeletion } from "./snapshots.ts";
 
 /** Adopting reads rows only; a run that takes longer than this has died. */
 const adoptionLeaseMs = 10 * 60_000;
@@ -67,6 +68,7 @@ export async function collect(vault: Vault, { givenUp = [] }: CollectOptions = {
   const { index, ctx } = vault;
   await index.expireUploads(ctx.now());
   await proveNewest(vault);
+  for (const { id, status } of await index.snapshots()) if (status === "deleting") await finishDeletion(vault, id);
   const writers = await readWriters(vault);
   const manifests = await settleManifests(vault, writers, new Set(givenUp));
   await markVault(vault);
@@ -254,10 +256,17 @@ async function settleManifest(vault: Vault, writers: WriterRegistry, snapshot: s
   if (await isLive(vault, manifest.header)) return "settled";
   // Committed or deleted between the first look and now? Then it is no orphan at all.
   if ((await vault.index.snapshots()).some(({ id }) => id === snapshot)) return "settled";
-  if (await isDeleted(vault, snapshot)) return "settled";
+  if (await isDeleted(vault, snapshot)) {
+    // A deletion that died before its last step.
+    await vault.store.delete(vault.names.manifest(snapshot));
+    return "settled";
+  }
   const { session } = manifest.header;
   if (!(await isOurs(vault, manifest.header))) return `of session ${session}, which this index did not give out`;
-  return (await adopt(vault, manifest)) ? "adopted" : "it reaches items that the index does not have";
+  if (!(await adopt(vault, manifest))) return "it reaches items that the index does not have";
+  // Deleted while it was adopted: the tombstone, which is there before the row goes, has the last word.
+  if (await isDeleted(vault, snapshot)) await finishDeletion(vault, snapshot);
+  return "adopted";
 }
 
 /** Whether the authority's own tombstone is there. A forged or damaged one deletes nothing. */

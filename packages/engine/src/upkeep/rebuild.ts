@@ -321,14 +321,18 @@ class RebuildRun {
   async #changed(row: SnapshotRow, changes: readonly string[]): Promise<SnapshotRow> {
     const { store, keys, names } = this.#vault;
     let retention = row.retention;
+    let newest = 0;
     for (const name of [...changes].sort()) {
       const expected = { snapshot: row.id, vaultId: keys.vaultId };
+      // Also one that does not read has used its number.
+      const number = Number(lastPart(name).slice("change-".length));
+      if (name === names.change(row.id, number)) newest = Math.max(newest, number);
       const change = await this.#accept(name, async () =>
         decodeChange(await store.get(name), expected, keys.authorityPublicKey),
       );
       if (change?.kind === "retention" && name === names.change(row.id, change.number)) retention = change.retention;
     }
-    return { ...row, retention };
+    return { ...row, retention, changes: newest };
   }
 
   #row(place: Place, directory: Uint8Array, record: number): FrameRow {

@@ -1,51 +1,81 @@
 /**
  * Changes of snapshots: retention, holds, deletion. The object store learns of a change before the index does, so that
  * losing the index loses no hold and no lock, and brings no deleted snapshot back.
+ *
+ * Changes of one snapshot are numbered, and the store arbitrates the numbers: whoever finds the next number taken brings
+ * the index up to date with it first and judges again. So store and index see the same changes in the same order, and an
+ * index that lost one (a crash, an old copy) catches up before it decides anything.
+ *
+ * States of a deletion: row → row `deleting` (the last word: holds and locks are judged here, and refused afterwards) →
+ * tombstone in the store → row gone → manifest gone. A crash leaves it to the next collection, which goes on.
  */
 
+import { FormatError } from "../bytes.ts";
 import type { Retention, SnapshotRow } from "../index/port.ts";
 import { IndexError } from "../index/port.ts";
-import { encodeChange } from "../manifest.ts";
+import { decodeChange, encodeChange } from "../manifest.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
 
-/** Changes of one snapshot; more would be a loop gone wild. */
-const maxChanges = 10_000;
+/** Attempts to get a number of one's own; more would be a loop gone wild. */
+const maxAttempts = 1000;
 
 /** Sets a snapshot's retention. A running lock can be prolonged, never shortened. */
 export async function setRetention(vault: Vault, id: string, retention: Retention): Promise<void> {
-  const { retention: old } = await snapshotRow(vault, id);
-  const now = vault.ctx.now();
-  const runs = (old.lockedUntil ?? 0) > now;
-  if (runs && (retention.lockedUntil ?? 0) < (old.lockedUntil ?? 0))
-    throw new IndexError("retained", `${id} is locked`);
-  for (let number = 1; number <= maxChanges; number++) {
-    const change = encodeChange(vault.authority, vault.keys.vaultId, id, {
-      kind: "retention",
-      number,
-      at: now,
-      retention,
-    });
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { retention: old, changes, status } = await caughtUp(vault, id);
+    const now = vault.ctx.now();
+    if (status === "deleting") throw new IndexError("conflict", `${id} is being deleted`);
+    if ((old.lockedUntil ?? 0) > now && (retention.lockedUntil ?? 0) < (old.lockedUntil ?? 0))
+      throw new IndexError("retained", `${id} is locked`);
+    const number = changes + 1;
+    const change = { kind: "retention", number, at: now, retention } as const;
+    const body = encodeChange(vault.authority, vault.keys.vaultId, id, change);
     try {
-      await vault.store.put(vault.names.change(id, number), change, { ifAbsent: true });
-      await vault.index.changeRetention(id, retention);
-      return;
+      await vault.store.put(vault.names.change(id, number), body, { ifAbsent: true });
     } catch (error) {
-      if (!isObjectStoreError(error, "exists")) throw error;
+      if (isObjectStoreError(error, "exists")) continue;
+      throw error;
     }
+    await vault.index.changeRetention(id, retention, number);
+    return;
   }
-  throw new IndexError("conflict", `${id} has too many changes`);
+  throw new IndexError("conflict", `${id} changes all the time`);
 }
 
-/** Deletes a snapshot: tombstone, row, manifest. Its content goes with the next collection. */
+/** Deletes a snapshot. Its content goes with the next collection. */
 export async function deleteSnapshot(vault: Vault, id: string): Promise<void> {
-  const { retention } = await snapshotRow(vault, id);
-  const now = vault.ctx.now();
-  if (retention.hold || (retention.lockedUntil ?? 0) > now) throw new IndexError("retained", `${id} is held or locked`);
-  const tombstone = encodeChange(vault.authority, vault.keys.vaultId, id, { kind: "deleted", number: 0, at: now });
+  await caughtUp(vault, id);
+  await vault.index.beginDeleteSnapshot(id, vault.ctx.now());
+  await finishDeletion(vault, id);
+}
+
+/** Ends a deletion that was decided: tombstone, row, manifest. May be repeated. */
+export async function finishDeletion(vault: Vault, id: string): Promise<void> {
+  const at = vault.ctx.now();
+  const tombstone = encodeChange(vault.authority, vault.keys.vaultId, id, { kind: "deleted", number: 0, at });
   await vault.store.put(vault.names.tombstone(id), tombstone);
-  await vault.index.deleteSnapshot(id, now);
+  try {
+    await vault.index.deleteSnapshot(id, at);
+  } catch (error) {
+    // Somebody else has finished it.
+    if (!(error instanceof IndexError) || error.code !== "unknown_snapshot") throw error;
+  }
   await vault.store.delete(vault.names.manifest(id));
+}
+
+/** The row, with every change that the store has. Throws `FormatError` where one does not read: nothing is decided then. */
+async function caughtUp(vault: Vault, id: string): Promise<SnapshotRow> {
+  for (;;) {
+    const row = await snapshotRow(vault, id);
+    const next = vault.names.change(id, row.changes + 1);
+    if (row.status === "deleting" || (await vault.store.stat(next)) === null) return row;
+    const expected = { snapshot: id, vaultId: vault.keys.vaultId };
+    const change = decodeChange(await vault.store.get(next), expected, vault.keys.authorityPublicKey);
+    if (change.kind !== "retention" || change.number !== row.changes + 1)
+      throw new FormatError(`${next} is not the change that its name says`);
+    await vault.index.changeRetention(id, change.retention, change.number);
+  }
 }
 
 async function snapshotRow(vault: Vault, id: string): Promise<SnapshotRow> {

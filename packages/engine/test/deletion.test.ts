@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
+import { MemoryIndex } from "../src/index/memory.ts";
+import { labContext, openLab, scratch, seededBytes } from "../src/testing/lab.ts";
+import { collect } from "../src/upkeep/collect.ts";
+import { rebuild } from "../src/upkeep/rebuild.ts";
+import { deleteSnapshot, setRetention } from "../src/upkeep/snapshots.ts";
+
+const held = { expiresAt: null, lockedUntil: null, hold: true };
+
+async function prepare(t: { after(fn: () => void): void }) {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), seededBytes(61)(9000));
+  const store = new MemoryStore();
+  const lab = await openLab(store, { index: new MemoryIndex(labContext(8)) });
+  const { snapshot } = await lab.backup(from);
+  return { store, lab, id: snapshot.id };
+}
+
+/** Runs `before` when the store is about to write an object whose name ends so. */
+function whenPut(inner: MemoryStore, end: string, before: () => Promise<unknown>): MemoryStore {
+  return new Proxy(inner, {
+    get: (store, name) => {
+      const value: unknown = Reflect.get(store, name, store);
+      if (typeof value !== "function") return value;
+      if (name !== "put") return value.bind(store);
+      return async (...args: Parameters<MemoryStore["put"]>) => {
+        if (args[0].endsWith(end)) await before();
+        return store.put(...args);
+      };
+    },
+  });
+}
+
+describe("holds against deletions", () => {
+  test("a hold that comes while a snapshot is deleted is refused or obeyed: never a held snapshot with a tombstone", async (t) => {
+    const { store, lab, id } = await prepare(t);
+    let promised = false;
+    const racing = whenPut(store, "tombstone", async () => {
+      await setRetention(lab.vault, id, held).then(
+        () => {
+          promised = true;
+        },
+        () => {},
+      );
+    });
+    await deleteSnapshot({ ...lab.vault, store: racing }, id).catch(() => {});
+    const dead = (await store.stat(lab.vault.names.tombstone(id))) !== null;
+    assert.notEqual(promised, dead);
+    const { snapshots } = await rebuild(lab.vault);
+    assert.deepEqual(snapshots, promised ? [id] : []);
+  });
+
+  test("a deletion that died anywhere is finished by the next collection, and its content goes", async (t) => {
+    for (let call = 1; call <= 4; call++) {
+      for (const when of ["before", "after"] as const) {
+        const { store, lab, id } = await prepare(t);
+        const faulty = new FaultyStore(store, ({ number }) => (number === call ? { kind: "crash", when } : null));
+        const died = await deleteSnapshot({ ...lab.vault, store: faulty }, id).then(
+          () => false,
+          (error: unknown) => error instanceof StoreCrash,
+        );
+        const decided = (await lab.vault.index.snapshots()).every(({ status }) => status === "deleting");
+        await collect(lab.vault);
+        const left = await lab.vault.index.snapshots();
+        assert.equal(left.length, decided ? 0 : 1, `${when} ${call}`);
+        assert.equal((await store.stat(lab.vault.names.manifest(id))) === null, decided, `${when} ${call}`);
+        assert.ok(died || decided);
+      }
+    }
+  });
+
+  test("a hold that the store has and the index has lost is found before a deletion", async (t) => {
+    const { store, lab, id } = await prepare(t);
+    const faulty = new FaultyStore(store, ({ operation }) =>
+      operation === "put" ? { kind: "crash", when: "after" } : null,
+    );
+    await assert.rejects(setRetention({ ...lab.vault, store: faulty }, id, held), StoreCrash);
+    assert.equal((await lab.vault.index.snapshots())[0]?.retention.hold, false);
+    await assert.rejects(deleteSnapshot(lab.vault, id), { code: "retained" });
+    assert.equal(await store.stat(lab.vault.names.tombstone(id)), null);
+  });
+});
+
+test("two changes at once: the index ends with the one that the store has last, and a lock is not undone by it", async (t) => {
+  const { store, lab, id } = await prepare(t);
+  const locked = { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: false };
+  let raced = false;
+  const racing = whenPut(store, "change-00000001", async () => {
+    if (raced) return;
+    raced = true;
+    await setRetention(lab.vault, id, locked);
+  });
+  await assert.rejects(setRetention({ ...lab.vault, store: racing }, id, held), { code: "retained" });
+  assert.deepEqual((await lab.vault.index.snapshots())[0]?.retention, locked);
+  await rebuild(lab.vault);
+  assert.deepEqual((await lab.vault.index.snapshots())[0]?.retention, locked);
+  await setRetention(lab.vault, id, { ...locked, hold: true });
+  assert.equal((await lab.vault.index.snapshots())[0]?.changes, 2);
+});

@@ -12,7 +12,7 @@
  */
 
 import { createCipheriv, createHash, hash, hkdfSync } from "node:crypto";
-import { asBuffer } from "./bytes.ts";
+import { asBuffer, sameBytes } from "./bytes.ts";
 
 export const blockIdLength = 16;
 export const idLength = 32;
@@ -58,6 +58,11 @@ export function keyBlockIds(blockIdKey: Uint8Array, digests: Uint8Array): Buffer
 /** The id of one block. For many, use the two steps. */
 export function blockId(blockIdKey: Uint8Array, block: Uint8Array): Buffer {
   return keyBlockIds(blockIdKey, sha256(block));
+}
+
+/** Whether these bytes are the block of this id. */
+export function isBlock(blockIdKey: Uint8Array, id: Uint8Array, block: Uint8Array): boolean {
+  return sameBytes(blockId(blockIdKey, block), id);
 }
 
 /** The id of a segment made of these blocks: `ids` holds 16 bytes per block, `lengths` one number. */

@@ -9,6 +9,9 @@
  * Both only add, then switch over in one step of the index; old packs become collectable. A pack is rewritten only
  * while it is condemned: an upload that comes to need a slot which is about to be dropped revives the pack, and the
  * switch is refused.
+ *
+ * What is laid down again may become the only copy: every block is proved against the id that the index has for it. A
+ * frame that fails is marked as damaged and stays where it is, for healing.
  */
 
 import { appendDirectory } from "../backup/frame-shop.ts";
@@ -17,9 +20,10 @@ import { frameBytes } from "../backup/protocol.ts";
 import { Bitmap } from "../bitmap.ts";
 import { asBuffer, ByteWriter } from "../bytes.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
-import { encodeDirectory, slotId } from "../frames/directory.ts";
+import { decodeDirectory, encodeDirectory, slotId } from "../frames/directory.ts";
 import { looksCompressible } from "../frames/frame.ts";
-import { FrameReader } from "../frames/frame-reader.ts";
+import { DamageError, FrameReader } from "../frames/frame-reader.ts";
+import { isBlock } from "../hash.ts";
 import type { FrameMove, FrameRow, Item, SnapshotRow } from "../index/port.ts";
 import type { Signer } from "../keys/signing.ts";
 import type { MetaItem } from "../packs/meta-items.ts";
@@ -85,7 +89,9 @@ async function relayStep(vault: Vault, session: RewriteSession, segments: readon
   for (const item of segments) {
     const recipe = decodeRecipe(item.recipe);
     if (!framesOf(recipe).every((frame) => usable.has(frame))) continue;
-    const { runs, hooks } = await copyBlocks(reader, frames, recipe);
+    const blocks = await provedBlocks(vault, reader, recipe);
+    if (blocks === null) continue;
+    const { runs, hooks } = copyBlocks(frames, recipe, blocks);
     const laid = encodeRecipe(runs);
     const record = session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe: laid, hooks });
     items.push({ ...item, recipe: laid, record });
@@ -98,29 +104,73 @@ async function relayStep(vault: Vault, session: RewriteSession, segments: readon
   await vault.index.addUnit(session.upload, vault.ctx.now(), unit);
 }
 
-async function copyBlocks(
+interface ProvedBlock {
+  readonly id: Uint8Array;
+  readonly block: Uint8Array;
+}
+
+/** The stored blocks of a recipe in order; null where one is not what the index says, whose frame is then damaged. */
+async function provedBlocks(vault: Vault, reader: FrameReader, recipe: Recipe): Promise<ProvedBlock[] | null> {
+  const proved: ProvedBlock[] = [];
+  for (const run of recipe) {
+    if (run.kind !== "stored") continue;
+    const frame = await provedFrame(vault, reader, run.frame);
+    for (let slot = run.slot; slot < run.slot + run.count; slot++) {
+      const block = frame?.get(slot) ?? null;
+      if (block === null) {
+        await vault.index.setDamaged([run.frame], true);
+        return null;
+      }
+      proved.push(block);
+    }
+  }
+  return proved;
+}
+
+/** A frame's blocks by the index's directory, each proved when it is asked for; null where the frame does not open. */
+async function provedFrame(
+  vault: Vault,
   reader: FrameReader,
+  frame: number,
+): Promise<{ get(slot: number): ProvedBlock | null } | null> {
+  try {
+    const [row] = await vault.index.frames([frame]);
+    const { starts, blocks } = await reader.dataFrame(frame);
+    const directory = decodeDirectory(row?.directory ?? new Uint8Array(0));
+    const get = (slot: number) => {
+      const block = blocks.subarray(starts[slot], starts[slot + 1]);
+      const id = slotId(directory, slot);
+      const proved = block.length === directory.lengths[slot] && isBlock(vault.keys.blockIdKey, id, block);
+      return proved ? { id, block } : null;
+    };
+    return { get };
+  } catch (error) {
+    if (error instanceof DamageError) return null;
+    throw error;
+  }
+}
+
+function copyBlocks(
   frames: FrameMaker,
   recipe: Recipe,
-): Promise<{ runs: Recipe; hooks: readonly bigint[] }> {
+  blocks: readonly ProvedBlock[],
+): { runs: Recipe; hooks: readonly bigint[] } {
   const laid = new RecipeBuilder();
-  const ids: Uint8Array[] = [];
+  let next = 0;
   for (const run of recipe) {
     for (let i = 0; i < run.count; i++) {
       if (run.kind === "zeros") {
         laid.zeros(run.bytes / run.count);
         continue;
       }
-      const { directory, starts, blocks } = await reader.dataFrame(run.frame);
-      const slot = run.slot + i;
-      const block = blocks.subarray(starts[slot], starts[slot + 1]);
-      const place = frames.add(slotId(directory, slot), block);
-      laid.stored(place.frame, place.slot, block.length);
-      ids.push(slotId(directory, slot));
+      const proved = blocks[next++];
+      if (proved === undefined) throw new Error("a recipe has more blocks than were proved");
+      const place = frames.add(proved.id, proved.block);
+      laid.stored(place.frame, place.slot, proved.block.length);
     }
   }
-  const hooks = hooksOf(Buffer.concat(ids), new Uint8Array(ids.length), 0, ids.length);
-  return { runs: laid.take(), hooks };
+  const ids = Buffer.concat(blocks.map(({ id }) => id));
+  return { runs: laid.take(), hooks: hooksOf(ids, new Uint8Array(blocks.length), 0, blocks.length) };
 }
 
 /** Fills new data frames, one after the other. */
@@ -196,8 +246,14 @@ async function rewritePack(vault: Vault, session: RewriteSession, pack: string, 
     const live = row.kind === "data" ? state.slots.has(row.frame) : state.meta.has(row.frame);
     if (!live) continue;
     old.set(row.frame, row);
-    if (row.kind === "data") await rewriteData(reader, session, row, state.slots.get(row.frame) ?? new Set(), records);
-    else await rewriteMeta(reader, session, row, state);
+    const slots = state.slots.get(row.frame) ?? new Set();
+    if (row.kind === "meta") await rewriteMeta(reader, session, row, state);
+    else if (!(await rewriteData(vault, reader, session, row, slots, records))) {
+      // Needing its frames brings the pack back from condemned: it keeps what is damaged until that is healed.
+      await vault.index.acquireFrames(session.upload, [...old.keys()]);
+      await vault.index.setDamaged([row.frame], true);
+      return false;
+    }
     await session.room();
   }
   const { packs, header } = await session.settle();
@@ -212,19 +268,25 @@ async function rewritePack(vault: Vault, session: RewriteSession, pack: string, 
   return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, state.deadItems.get(pack) ?? []);
 }
 
+/** False where a live block is not what the index says. */
 async function rewriteData(
+  vault: Vault,
   reader: FrameReader,
   session: RewriteSession,
   row: FrameRow,
   live: ReadonlySet<number>,
   records: Map<number, { record: number; directory: FrameDirectory }>,
-): Promise<void> {
-  const { directory, starts, blocks } = await reader.dataFrame(row.frame);
+): Promise<boolean> {
+  const proved = await provedFrame(vault, reader, row.frame);
+  if (proved === null) return false;
+  const directory = decodeDirectory(row.directory);
   const ids = Buffer.from(directory.ids);
   const lengths = Uint32Array.from(directory.lengths);
-  const plain = new ByteWriter(blocks.length);
+  const plain = new ByteWriter(1 << 20);
   for (const slot of directory.lengths.keys()) {
-    if (live.has(slot)) plain.raw(blocks.subarray(starts[slot], starts[slot + 1]));
+    const block = live.has(slot) ? proved.get(slot) : null;
+    if (live.has(slot) && block === null) return false;
+    if (block !== null) plain.raw(block.block);
     else {
       lengths[slot] = 0;
       ids.fill(0, slot * 16, (slot + 1) * 16);
@@ -234,6 +296,7 @@ async function rewriteData(
   const generation = row.generation + 1;
   records.set(row.frame, { record: putDirectory(session, row.frame, generation, kept), directory: kept });
   sealData(session, row.frame, generation, plain, kept);
+  return true;
 }
 
 async function rewriteMeta(

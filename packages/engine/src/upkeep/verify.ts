@@ -1,6 +1,7 @@
 /**
  * Verification with keys: walks snapshots from their roots, proves every node, recipe, directory, frame and block, and
- * compares what is reached with the manifest's bitmap. What passes becomes known to other owners too.
+ * compares what is reached with the manifest's bitmap. What passes becomes known to other owners too, but only what was
+ * read: a directory that nobody compared with its blocks is a claim.
  */
 
 import { Bitmap } from "../bitmap.ts";
@@ -9,6 +10,7 @@ import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { SnapshotRow } from "../index/port.ts";
+import { itemFrames } from "../index/rules.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
@@ -40,6 +42,9 @@ export interface VerifyOptions {
 }
 
 const slash = Buffer.from("/");
+
+/** Items vouched for in one step of the index. */
+const itemsPerStep = 1000;
 
 /** Verifies the snapshots. Findings are facts, not exceptions. */
 export async function verifySnapshots(options: VerifyOptions): Promise<VerifyReport> {
@@ -84,7 +89,7 @@ class VerifyRun {
         frame: 0,
       });
     }
-    if (this.#findings.length === before) await this.#options.vault.index.setVerified([...reach]);
+    if (this.#findings.length === before && this.#options.readData) await this.#setVerified(reach);
   }
 
   report(): VerifyReport {
@@ -95,6 +100,24 @@ class VerifyRun {
       findings: this.#findings,
       damagedFrames: [...this.#damaged],
     };
+  }
+
+  /** Vouches for what was proved: nodes, and segments whose every frame holds what its directory says. */
+  async #setVerified(reach: Bitmap): Promise<void> {
+    const { index } = this.#options.vault;
+    const ordinals = [...reach];
+    for (let i = 0; i < ordinals.length; i += itemsPerStep) {
+      const proved: number[] = [];
+      for (const item of await index.itemsByOrdinal(ordinals.slice(i, i + itemsPerStep))) {
+        if (item === null) continue;
+        let whole = true;
+        // A segment may rest on frames that no file of this snapshot needed.
+        if (item.kind === "segment")
+          for (const frame of itemFrames(item)) whole = (await this.#frame(frame)) === null && whole;
+        if (whole) proved.push(item.ordinal);
+      }
+      await index.setVerified(proved);
+    }
   }
 
   async #entry(row: SnapshotRow, entry: TreeEntry, inside: Buffer, reach: Bitmap): Promise<void> {

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { Bitmap } from "../src/bitmap.ts";
+import { ByteWriter } from "../src/bytes.ts";
+import type { FrameDirectory } from "../src/frames/directory.ts";
+import { decodeDirectory } from "../src/frames/directory.ts";
+import { blockId } from "../src/hash.ts";
+import type { FrameRow, Item } from "../src/index/port.ts";
+import { encodeRecipe } from "../src/recipes.ts";
+import type { Lab } from "../src/testing/lab.ts";
+import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
+import { heal } from "../src/upkeep/heal.ts";
+import { putDirectory, rewritePacks, sealData } from "../src/upkeep/relay.ts";
+import { packsUnit, rowsOf, withRewriteSession } from "../src/upkeep/rewrite-session.ts";
+import { verifySnapshots } from "../src/upkeep/verify.ts";
+
+async function prepare(t: { after(fn: () => void): void }) {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from, { owner: "one" });
+  return { folder, from, lab, snapshot };
+}
+
+async function dataFrames(lab: Lab): Promise<FrameRow[]> {
+  const rows: FrameRow[] = [];
+  for await (const row of lab.vault.index.allFrames()) if (row.kind === "data") rows.push(row);
+  return rows;
+}
+
+/** A frame whose directory says one thing and whose blocks are another. Returns its number. */
+async function plant(lab: Lab, directory: FrameDirectory, itemOf?: (frame: number) => Item): Promise<number> {
+  const { vault, writer, ctx } = lab;
+  return withRewriteSession(vault, writer, async (session) => {
+    const frame = session.nextFrame();
+    const bytes = seededBytes(72);
+    const plain = new ByteWriter(1 << 16);
+    for (const length of directory.lengths) plain.raw(bytes(length));
+    const records = new Map([[frame, { record: putDirectory(session, frame, 0, directory), directory }]]);
+    sealData(session, frame, 0, plain, directory);
+    const { packs, header } = await session.settle();
+    const frames = rowsOf(session, packs, records);
+    const items = itemOf === undefined ? [] : [itemOf(frame)];
+    await vault.index.addUnit(session.upload, ctx.now(), { ...packsUnit(session, packs, header), frames, items });
+    return frame;
+  });
+}
+
+test("a frame that lies about its blocks heals nobody's; the true block behind it does", async (t) => {
+  const { folder, from, lab, snapshot } = await prepare(t);
+  const [victim] = await dataFrames(lab);
+  assert.ok(victim);
+  await plant(lab, decodeDirectory(victim.directory));
+  await lab.vault.index.setDamaged([victim.frame], true);
+  assert.deepEqual(await heal(lab.vault, lab.writer), { healed: [], stillDamaged: [victim.frame] });
+  lab.ctx.advance(1000);
+  await lab.backup(from, { owner: "two" });
+  assert.deepEqual(await heal(lab.vault, lab.writer), { healed: [victim.frame], stillDamaged: [] });
+  const to = path.join(folder, "to");
+  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("rewriting seals no block that is not what the index says: the frame is named as damaged and stays", async (t) => {
+  const { lab, snapshot } = await prepare(t);
+  const ordinal = await lab.vault.index.reserveOrdinals(1);
+  const ids = Buffer.concat([1, 2, 3].map((n) => blockId(lab.vault.keys.blockIdKey, Buffer.alloc(4000, n))));
+  const lengths = Uint32Array.of(4000, 4000, 4000);
+  const itemOf = (frame: number): Item => ({
+    ordinal,
+    kind: "segment",
+    id: Buffer.alloc(32, 9),
+    recipe: encodeRecipe([{ kind: "stored", frame, slot: 0, count: 1, bytes: 4000 }]),
+    record: 0,
+    next: 0,
+    owner: "liar",
+    verified: false,
+  });
+  const frame = await plant(lab, { ids, lengths }, itemOf);
+  const [row] = await lab.vault.index.frames([frame]);
+  const reach = new Bitmap();
+  reach.add(ordinal);
+  const { index } = lab.vault;
+  await index.beginUpload({ upload: "liar", owner: "liar", leaseUntil: lab.ctx.now() + 1000, base: null });
+  await index.acquireFrames("liar", [frame]);
+  await index.commit("liar", lab.ctx.now(), { ...snapshot, id: "ab".repeat(16), reach: reach.encode() });
+  const { rewritten, refused } = await rewritePacks(lab.vault, lab.writer, 0.2);
+  assert.deepEqual([rewritten.includes(row?.pack ?? ""), refused.includes(row?.pack ?? "")], [false, true]);
+  const [after] = await index.frames([frame]);
+  assert.deepEqual([after?.damaged, after?.pack, after?.generation], [true, row?.pack, 0]);
+  assert.equal((await index.packs()).find(({ pack }) => pack === row?.pack)?.state, "live");
+});
+
+test("verifying without reading vouches for nothing; with reading, others are told that it is known", async (t) => {
+  const { from, folder, lab, snapshot } = await prepare(t);
+  const verified = async () => {
+    let count = 0;
+    for await (const item of lab.vault.index.allItems()) count += item.verified ? 1 : 0;
+    return count;
+  };
+  await verifySnapshots({ vault: lab.vault, snapshots: [snapshot], readData: false });
+  assert.equal(await verified(), 0);
+  lab.ctx.advance(1000);
+  const first = await lab.backup(from, { owner: "two" });
+  assert.ok(first.snapshot.storedBytes > 40_000, "stored again");
+  await verifySnapshots({ vault: lab.vault, snapshots: [snapshot], readData: true });
+  assert.ok((await verified()) > 0);
+  rmSync(path.join(folder, "from", "a"), { force: true });
+  writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
+  lab.ctx.advance(1000);
+  const second = await lab.backup(from, { owner: "three" });
+  assert.ok(second.snapshot.storedBytes < 10_000, `${second.snapshot.storedBytes} stored`);
+});

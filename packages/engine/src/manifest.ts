@@ -1,11 +1,11 @@
 /**
  * Manifests: what makes a snapshot a snapshot, in the object store. Signed by the writer (who saw the files) and
- * countersigned by the authority (who accepted them); rebuild accepts nothing else. Later changes are objects of their
+ * countersigned by the authority (who read and accepted it, at its own time and under its own retention); rebuild accepts nothing else. Later changes are objects of their
  * own, signed by the authority; a tombstone is one of them and final.
  *
  *   manifest  magic "EMANETM1" · vault (16) · snapshot (16) · session header · u64 started, completed · varint root
- *             ordinal · root id (32) · varint size, files, warnings, stored · retention · bytes reach · bytes private ·
- *             writer's signature (64) · authority's signature (64)
+ *             ordinal · root id (32) · varint size, files, warnings, stored · bytes reach · bytes private · writer's
+ *             signature (64) · u64 accepted · retention · authority's signature (64) over everything before it
  *   private   sealed with a key derived from the session's: text source · varint count, each bytes path, text code
  *   change    magic "EMANETC1" · vault (16) · snapshot (16) · u32 number · u64 time · u8 kind (0 retention, 1 deleted) ·
  *             retention · authority's signature (64)
@@ -27,6 +27,9 @@ const manifestMagic = Buffer.from("EMANETM1");
 const changeMagic = Buffer.from("EMANETC1");
 const snapshotIdLength = 16;
 const tagLength = 16;
+
+/** A time, the flags and two times of a retention. */
+const acceptanceLength = 8 + 17;
 
 /** Warnings kept in a manifest; their number is kept in full. */
 export const maxKeptWarnings = 1000;
@@ -69,15 +72,36 @@ export function draftManifest(
   out.raw(manifestMagic).raw(session.header.vaultId).raw(Buffer.from(row.id, "hex")).raw(session.header.bytes);
   out.u64(row.startedAt).u64(row.completedAt).varint(row.rootOrdinal).raw(row.rootId);
   out.varint(row.size).varint(row.files).varint(row.warnings).varint(row.storedBytes);
-  writeRetention(out, row.retention);
   out.bytes(row.reach).bytes(sealDetails(session.contentKey, row, warnings));
   const signature = writer.sign("manifest", out.view());
   return out.raw(signature).take();
 }
 
-/** Adds the authority's signature. */
-export function countersign(authority: Signer, draft: Uint8Array): Buffer {
-  return Buffer.concat([draft, authority.sign("countersign", draft)]);
+/** What the authority adds: when it accepted the snapshot, by its own clock, and how long it is kept. */
+export interface Acceptance {
+  readonly at: number;
+  readonly retention: Retention;
+}
+
+/** Adds the authority's word and signature. */
+export function countersign(authority: Signer, draft: Uint8Array, { at, retention }: Acceptance): Buffer {
+  const out = new ByteWriter(draft.length + acceptanceLength + signatureLength).raw(draft).u64(at);
+  writeRetention(out, retention);
+  return out.raw(authority.sign("countersign", out.view())).take();
+}
+
+/** Reads a draft. Throws `FormatError` unless it is this snapshot's, of this vault, and its writer signed it. */
+export function openDraft(
+  draft: Uint8Array,
+  expected: { readonly snapshot: string; readonly vaultId: Uint8Array },
+  writers: WriterRegistry,
+): Manifest {
+  const manifest = parseManifest(draft, expected);
+  const writerKey = verifySessionHeader(manifest.header, expected.vaultId, writers);
+  const end = draft.length - signatureLength;
+  if (!verifySignature(writerKey, "manifest", draft.subarray(0, end), draft.subarray(end)))
+    throw new FormatError("a manifest's signature is wrong");
+  return manifest;
 }
 
 /** Reads a manifest. Throws `FormatError` unless it is this snapshot's, of this vault, and both signatures hold. */
@@ -88,17 +112,22 @@ export function openManifest(
   authorityPublicKey: Uint8Array,
 ): Manifest {
   const end = bytes.length - signatureLength;
-  if (end < signatureLength) throw new FormatError("a manifest is too short");
-  const manifest = parseManifest(bytes.subarray(0, end), expected);
-  const writerKey = verifySessionHeader(manifest.header, expected.vaultId, writers);
-  const signed = bytes.subarray(0, end - signatureLength);
-  if (!verifySignature(writerKey, "manifest", signed, bytes.subarray(end - signatureLength, end))) {
-    throw new FormatError("a manifest's signature is wrong");
-  }
+  if (end < acceptanceLength) throw new FormatError("a manifest is too short");
+  const manifest = openDraft(bytes.subarray(0, end - acceptanceLength), expected, writers);
+  const acceptance = new ByteReader(bytes.subarray(end - acceptanceLength, end));
+  const completedAt = acceptance.u64();
+  const retention = readRetention(acceptance);
   if (!verifySignature(authorityPublicKey, "countersign", bytes.subarray(0, end), bytes.subarray(end))) {
     throw new FormatError("a manifest that the authority did not countersign");
   }
-  return manifest;
+  return { ...manifest, row: { ...manifest.row, completedAt, retention } };
+}
+
+/** The session header of a draft; whether anybody signed it, `openDraft` says. */
+export function draftHeader(draft: Uint8Array): SessionHeader {
+  const reader = new ByteReader(draft);
+  reader.raw(manifestMagic.length + vaultIdLength + snapshotIdLength);
+  return parseSessionHeader(reader.raw(sessionHeaderLength));
 }
 
 /** The private part of a manifest, for whoever holds the vault's private seed. */
@@ -171,7 +200,6 @@ function parseManifest(
     warnings: reader.varint(),
     storedBytes: reader.varint(),
   };
-  const retention = readRetention(reader);
   const reach = Buffer.from(reader.bytes());
   const sealed = Buffer.from(reader.bytes());
   reader.raw(signatureLength);
@@ -185,7 +213,7 @@ function parseManifest(
     ...counts,
     status: "recovered",
     changes: 0,
-    retention,
+    retention: noRetention,
     reach,
   };
   return { header, row, sealed };

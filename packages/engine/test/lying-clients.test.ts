@@ -3,16 +3,20 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { LocalTarget } from "../src/backup/local-target.ts";
 import { Bitmap } from "../src/bitmap.ts";
 import { ByteWriter } from "../src/bytes.ts";
 import type { FrameDirectory } from "../src/frames/directory.ts";
 import { decodeDirectory } from "../src/frames/directory.ts";
 import { blockId } from "../src/hash.ts";
-import type { FrameRow, Item } from "../src/index/port.ts";
+import type { FrameRow, Item, Retention, SnapshotRow } from "../src/index/port.ts";
+import type { SnapshotDraft } from "../src/manifest.ts";
+import { noRetention } from "../src/manifest.ts";
 import { encodeRecipe } from "../src/recipes.ts";
 import type { Lab } from "../src/testing/lab.ts";
 import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
 import { heal } from "../src/upkeep/heal.ts";
+import { rebuild } from "../src/upkeep/rebuild.ts";
 import { putDirectory, rewritePacks, sealData } from "../src/upkeep/relay.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "../src/upkeep/rewrite-session.ts";
 import { verifySnapshots } from "../src/upkeep/verify.ts";
@@ -116,4 +120,69 @@ test("verifying without reading vouches for nothing; with reading, others are to
   lab.ctx.advance(1000);
   const second = await lab.backup(from, { owner: "three" });
   assert.ok(second.snapshot.storedBytes < 10_000, `${second.snapshot.storedBytes} stored`);
+});
+
+/** A target behind which a client lies about the row that its manifest stands for. */
+class Lying extends LocalTarget {
+  readonly lie: (draft: SnapshotDraft) => SnapshotDraft;
+
+  constructor(lab: Lab, lie: (draft: SnapshotDraft) => SnapshotDraft, grant?: (asked: Retention) => Retention) {
+    super({ access: lab.vault, upload: "liar", owner: "liar", authority: lab.vault.authority, grant });
+    this.lie = lie;
+  }
+
+  override complete(draft: SnapshotDraft) {
+    return super.complete(this.lie(draft));
+  }
+}
+
+test("the row is what the countersigned manifest says, whatever a client says beside it", async (t) => {
+  const { from, lab } = await prepare(t);
+  const bare = new Bitmap().encode();
+  const lie = ({ manifest, row }: SnapshotDraft) => ({
+    manifest,
+    row: { ...row, reach: bare, rootOrdinal: 1, size: 1 },
+  });
+  lab.ctx.advance(1000);
+  const { snapshot } = await lab.backup(from, { target: new Lying(lab, lie), owner: "liar" });
+  const before = await lab.vault.index.snapshots();
+  assert.ok(Bitmap.decode(snapshot.reach).size > 0);
+  await rebuild(lab.vault);
+  const plain = (row: SnapshotRow) => ({ ...row, status: "", reach: [...Bitmap.decode(row.reach)] });
+  assert.deepEqual((await lab.vault.index.snapshots()).map(plain), before.map(plain));
+});
+
+test("time and retention are the authority's: a client's clock and wishes do not lock a snapshot for a century", async (t) => {
+  const { from, lab } = await prepare(t);
+  const century = { expiresAt: null, lockedUntil: lab.ctx.now() + 1e12, hold: true };
+  const later = { ...lab.ctx, now: () => lab.ctx.now() + 1e12 };
+  const target = new Lying(
+    lab,
+    (draft) => draft,
+    () => noRetention,
+  );
+  const { snapshot } = await lab.backup(from, { target, owner: "liar", ctx: later, retention: century });
+  assert.deepEqual([snapshot.completedAt, snapshot.retention], [lab.ctx.now(), noRetention]);
+  await rebuild(lab.vault);
+  const row = (await lab.vault.index.snapshots()).find(({ id }) => id === snapshot.id);
+  assert.deepEqual([row?.completedAt, row?.retention], [lab.ctx.now(), noRetention]);
+});
+
+test("a manifest of another session, or with a broken signature, is not countersigned", async (t) => {
+  const { from, lab } = await prepare(t);
+  let first: SnapshotDraft | null = null;
+  const keep = (draft: SnapshotDraft) => {
+    first = draft;
+    return draft;
+  };
+  await lab.backup(from, { target: new Lying(lab, keep), owner: "liar" });
+  const replay = new Lying(lab, (draft) => ({ ...(first ?? draft), row: { ...(first ?? draft).row } }));
+  await assert.rejects(lab.backup(from, { target: replay, owner: "liar" }), /another session/);
+  const broken = new Lying(lab, ({ manifest, row }) => {
+    const bad = Buffer.from(manifest);
+    bad[bad.length - 70] = (bad[bad.length - 70] ?? 0) ^ 1;
+    return { manifest: bad, row };
+  });
+  await assert.rejects(lab.backup(from, { target: broken, owner: "liar" }), /signature|private/);
+  assert.equal((await lab.vault.index.snapshots()).length, 2);
 });

@@ -9,7 +9,7 @@ import { MemoryIndex } from "../src/index/memory.ts";
 import { openContentKey, parseSessionHeader, startSession } from "../src/keys/session.ts";
 import { signerFromSeed } from "../src/keys/signing.ts";
 import { createVaultKeys, unwrapVaultKeys, wrapVaultKeys, writerKeys } from "../src/keys/vault-keys.ts";
-import { countersign } from "../src/manifest.ts";
+import { countersign, noRetention } from "../src/manifest.ts";
 import { PackBuilder } from "../src/packs/pack.ts";
 import type { Lab } from "../src/testing/lab.ts";
 import {
@@ -171,9 +171,10 @@ test("a manifest that lacks a signature, is another's, or is changed in any byte
   const { snapshot } = await lab.backup(from);
   const name = lab.vault.names.manifest(snapshot.id);
   const good = Buffer.from(await store.get(name));
-  const draft = good.subarray(0, good.length - 64);
+  const draft = good.subarray(0, good.length - 64 - 25);
+  const accepted = { at: lab.ctx.now(), retention: noRetention };
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  const cases: Buffer[] = [draft, countersign(stranger, draft), countersign(lab.writer, draft)];
+  const cases: Buffer[] = [draft, countersign(stranger, draft, accepted), countersign(lab.writer, draft, accepted)];
   for (let at = 0; at < good.length; at += 37) {
     const bad = Buffer.from(good);
     bad[at] = (bad[at] ?? 0) ^ 0x10;

@@ -127,6 +127,6 @@ async function store(
     reach: reach.encode(),
   };
   const manifest = draftManifest(session, signer, row, tree.warnings);
-  await target.complete({ manifest, row });
-  return { snapshot: row, warnings: tree.warnings, unchanged: files.unchanged };
+  const snapshot = await target.complete({ manifest, row });
+  return { snapshot, warnings: tree.warnings, unchanged: files.unchanged };
 }

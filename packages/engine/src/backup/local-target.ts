@@ -3,12 +3,14 @@
  * service's own pipeline. Renews the upload's lease while it is used.
  */
 
+import { FormatError, sameBytes } from "../bytes.ts";
 import { beginClaimed } from "../claims.ts";
-import type { UploadStart, UploadUnit } from "../index/port.ts";
+import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../index/port.ts";
 import { IndexError } from "../index/port.ts";
 import type { Signer } from "../keys/signing.ts";
+import { decodeRegistration, registryOf } from "../keys/writers.ts";
 import type { SnapshotDraft } from "../manifest.ts";
-import { countersign } from "../manifest.ts";
+import { countersign, draftHeader, openDraft } from "../manifest.ts";
 import type { VaultAccess } from "../vault.ts";
 import { Matcher } from "./matcher.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
@@ -22,12 +24,15 @@ export interface LocalTargetOptions {
   readonly owner: string;
   /** Whoever countersigns manifests. */
   readonly authority: Signer;
+  /** Decides on the retention that a writer asks for. Without it the writer is the owner, and gets what it asks for. */
+  readonly grant?: ((asked: Retention) => Retention) | undefined;
 }
 
 export class LocalTarget implements UploadTarget {
   readonly #options: LocalTargetOptions;
   readonly #matcher: Matcher;
   #leaseUntil = 0;
+  #start: UploadStart | null = null;
 
   constructor(options: LocalTargetOptions) {
     this.#options = options;
@@ -38,7 +43,8 @@ export class LocalTarget implements UploadTarget {
     const { access, upload, owner } = this.#options;
     await access.index.expireUploads(access.ctx.now());
     this.#leaseUntil = access.ctx.now() + uploadLeaseMs;
-    return beginClaimed(access, { upload, owner, leaseUntil: this.#leaseUntil, base });
+    this.#start = await beginClaimed(access, { upload, owner, leaseUntil: this.#leaseUntil, base });
+    return this.#start;
   }
 
   reserveOrdinals(count: number): Promise<number> {
@@ -73,12 +79,14 @@ export class LocalTarget implements UploadTarget {
     await access.index.addUnit(upload, access.ctx.now(), unit);
   }
 
-  async complete({ manifest, row }: SnapshotDraft): Promise<void> {
-    const { access, upload, authority } = this.#options;
+  async complete(draft: SnapshotDraft): Promise<SnapshotRow> {
+    const { access, upload, authority, grant } = this.#options;
+    const accepted = { at: access.ctx.now(), retention: (grant ?? asAsked)(draft.row.retention) };
+    const row = { ...(await this.#read(draft)), completedAt: accepted.at, retention: accepted.retention };
     // With a fresh lease nobody takes the upload for dead between the manifest and its row.
     await this.#renew(true);
     const name = access.names.manifest(row.id);
-    await access.store.put(name, countersign(authority, manifest), { ifAbsent: true });
+    await access.store.put(name, countersign(authority, draft.manifest, accepted), { ifAbsent: true });
     try {
       await access.index.commit(upload, access.ctx.now(), row);
     } catch (error) {
@@ -86,6 +94,24 @@ export class LocalTarget implements UploadTarget {
       if (error instanceof IndexError && error.code === "not_closed") await access.store.delete(name);
       throw error;
     }
+    return row;
+  }
+
+  /** The row that a draft's manifest stands for; nothing of it is taken from beside the manifest but the private name. */
+  async #read({ manifest, row: { id, source } }: SnapshotDraft): Promise<SnapshotRow> {
+    const { access, authority } = this.#options;
+    const { vaultId } = access.keys;
+    const expected = { snapshot: id, vaultId };
+    const { writerId } = draftHeader(manifest);
+    const registration = await access.store.get(access.names.writer(writerId));
+    const writers = registryOf([decodeRegistration(registration, vaultId, authority.publicKey)]);
+    const { header, row } = openDraft(manifest, expected, writers);
+    if (header.session !== this.#start?.session || header.nonce !== this.#start.nonce)
+      throw new FormatError("a manifest of another session than the upload's");
+    const known = await access.index.session(header.session);
+    if (known !== null && !sameBytes(known.header, header.bytes))
+      throw new FormatError("a manifest under another session header than the packs");
+    return { ...row, source, status: "completed" };
   }
 
   async abandon(): Promise<void> {
@@ -100,6 +126,8 @@ export class LocalTarget implements UploadTarget {
     await access.index.renewUpload(upload, now, this.#leaseUntil);
   }
 }
+
+const asAsked = (asked: Retention) => asked;
 
 async function* piecesOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks;

@@ -3,7 +3,7 @@
  * `LocalTarget` answers from an index and an object store in the same process; the agent answers over the public API.
  */
 
-import type { UploadStart, UploadUnit } from "../index/port.ts";
+import type { SnapshotRow, UploadStart, UploadUnit } from "../index/port.ts";
 import type { SnapshotDraft } from "../manifest.ts";
 
 /** A new segment's blocks, to be matched against what is stored. */
@@ -35,8 +35,11 @@ export interface UploadTarget {
   remember(ordinal: number, relative: number): void;
   putPack(name: string, chunks: readonly Uint8Array[], size: number): Promise<void>;
   register(unit: UploadUnit): Promise<void>;
-  /** Makes the snapshot: manifest first, then the row. */
-  complete(draft: SnapshotDraft): Promise<void>;
+  /**
+   * Makes the snapshot: manifest first, then the row. The draft is read, not believed: the row that comes back is what
+   * the manifest says, with the target's own time and retention.
+   */
+  complete(draft: SnapshotDraft): Promise<SnapshotRow>;
   /** Gives up. What was registered may be used by the next try until it is collected. */
   abandon(): Promise<void>;
 }

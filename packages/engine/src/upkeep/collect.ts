@@ -118,19 +118,21 @@ async function proveNewest(vault: Vault): Promise<void> {
  * is unknown to the index: what it rests on would look dead.
  */
 export async function markVault(vault: Pick<Vault, "index">): Promise<{ state: Liveness; generation: number }> {
-  const { generation, reach } = await vault.index.roots();
-  const packs = await vault.index.packs();
-  const state = await liveness({
-    live: markLive(reach),
-    items: vault.index.allItems(),
-    frames: vault.index.allFrames(),
-    packs,
-  });
-  if (state.unknown > 0)
+  const { index } = vault;
+  for (let i = 0; i < maxMarkings; i++) {
+    const roots = await index.roots();
+    const packs = await index.packs();
+    const live = markLive(roots.reach);
+    const state = await liveness({ live, items: index.allItems(), frames: index.allFrames(), packs });
+    if (state.unknown === 0) return { state, generation: roots.generation };
+    // Something may have been deleted and swept since the roots were read: only what is still reached counts.
+    const now = markLive((await index.roots()).reach);
+    if (now.minus(live).size > 0 || live.minus(now).size > 0) continue;
     throw new IncompleteIndexError(
       `snapshots reach ${state.unknown} items that the index does not have: rebuild it, or delete the snapshots that verify names`,
     );
-  return { state, generation };
+  }
+  throw new IncompleteIndexError("snapshots come and go faster than they are marked: collect later");
 }
 
 async function condemnDead(vault: Sweepable): Promise<Map<string, { size: number; items: readonly number[] }>> {

@@ -100,9 +100,9 @@ async function backupCommand(repository: Repository, line: CommandLine, progress
   }
 }
 
-async function healIfNeeded({ vault, writer, index }: Repository): Promise<number> {
+async function healIfNeeded({ vault, index }: Repository): Promise<number> {
   if ((await index.damagedFrames()).length === 0) return 0;
-  return (await heal(vault, writer)).healed.length;
+  return (await heal(vault)).healed.length;
 }
 
 async function snapshotsCommand({ index }: Repository): Promise<Answer> {
@@ -201,9 +201,9 @@ async function collectCommand({ vault }: Repository): Promise<Answer> {
   return { lines, data: report, complete: report.foreign.length === 0 };
 }
 
-async function relayCommand({ vault, writer }: Repository): Promise<Answer> {
-  const healed = await heal(vault, writer);
-  const report = await relay(vault, writer);
+async function relayCommand({ vault }: Repository): Promise<Answer> {
+  const healed = await heal(vault);
+  const report = await relay(vault);
   const lines = [
     `${report.segments} segments laid down again, ${report.rewrittenPacks.length} packs rewritten, ${healed.healed.length} frames healed`,
     ...healed.stillDamaged.map((frame) => `frame ${frame} is still damaged: a backup of its source can heal it`),

@@ -76,7 +76,7 @@ export async function registerWriter(vault: Vault, publicKey: Uint8Array): Promi
   await vault.store.put(vault.names.writer(signerId(publicKey)), object);
 }
 
-/** The writers whose registrations the authority signed. A registration that it did not sign is left out and named. */
+/** The authority, and the writers whose registrations it signed. A registration that it did not sign is left out and named. */
 export async function readWriters(
   vault: Vault,
   refused: (name: string, reason: string) => void = () => {},
@@ -92,7 +92,9 @@ export async function readWriters(
       refused(name, error.message);
     }
   }
-  return registryOf(registrations);
+  // Upkeep writes as the authority itself, which needs no registration.
+  const { authorityPublicKey: publicKey } = vault.keys;
+  return registryOf([...registrations, { writerId: signerId(publicKey), publicKey, registeredAt: 0 }]);
 }
 
 /** A writer from its seed; the same as `signerFromSeed`, named for its role. */

@@ -156,7 +156,7 @@ test("content that the source still has is healed by its next backup: old snapsh
   await lab.vault.index.setDamaged(damage, true);
   lab.ctx.advance(1000);
   await lab.backup(from, { settings });
-  const report = await heal(lab.vault, lab.writer);
+  const report = await heal(lab.vault);
   assert.deepEqual(report.stillDamaged, []);
   assert.deepEqual([...report.healed].sort(), [...damage].sort());
   const to = path.join(folder, "healed");
@@ -180,7 +180,7 @@ test("a lost data pack heals too, even after the index was lost with it", async 
   assert.ok(report.lostFrames.length > 0);
   lab.ctx.advance(1000);
   await lab.backup(from, { settings });
-  assert.deepEqual((await heal(lab.vault, lab.writer)).stillDamaged, []);
+  assert.deepEqual((await heal(lab.vault)).stillDamaged, []);
   const to = path.join(folder, "healed");
   assert.deepEqual((await lab.restore(old, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));

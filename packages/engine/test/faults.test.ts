@@ -77,7 +77,7 @@ function steps(scene: Scene, lab: Lab): (() => Promise<unknown>)[] {
       if (there) await deleteSnapshot(lab.vault, first ?? "");
     },
     () => collect(lab.vault),
-    () => relay(lab.vault, lab.writer),
+    () => relay(lab.vault),
   ];
 }
 
@@ -170,6 +170,6 @@ async function afterwards(scene: Scene, lab: Lab, label: string): Promise<void> 
   lab.ctx.advance(3 * 3_600_000);
   await lab.backup(scene.from, { settings });
   await collect(lab.vault);
-  await relay(lab.vault, lab.writer);
+  await relay(lab.vault);
   await assertSound(scene, lab, `${label}, next night`);
 }

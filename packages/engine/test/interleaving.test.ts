@@ -95,7 +95,7 @@ async function realInterleaving(seed: number): Promise<void> {
         if (oldest !== undefined) await deleteSnapshot(vault, oldest.id);
         await collect(vault);
       },
-      () => relay(vault, lab.writer),
+      () => relay(vault),
       () => collect(vault),
     ]);
     for (const [i, { row, lines }] of made.entries()) {

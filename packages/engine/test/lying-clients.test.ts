@@ -4,17 +4,22 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { LocalTarget } from "../src/backup/local-target.ts";
+import { passUnit } from "../src/backup/unit-gate.ts";
 import { Bitmap } from "../src/bitmap.ts";
 import { ByteWriter } from "../src/bytes.ts";
 import type { FrameDirectory } from "../src/frames/directory.ts";
 import { decodeDirectory } from "../src/frames/directory.ts";
+import { frameNumber } from "../src/frames/frame.ts";
 import { blockId } from "../src/hash.ts";
-import type { FrameRow, Item, Retention, SnapshotRow } from "../src/index/port.ts";
+import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../src/index/port.ts";
+import { startSession } from "../src/keys/session.ts";
+import { signerFromSeed } from "../src/keys/signing.ts";
+import { createVaultKeys } from "../src/keys/vault-keys.ts";
 import type { SnapshotDraft } from "../src/manifest.ts";
 import { noRetention } from "../src/manifest.ts";
 import { encodeRecipe } from "../src/recipes.ts";
 import type { Lab } from "../src/testing/lab.ts";
-import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
+import { describeTree, labContext, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
 import { heal } from "../src/upkeep/heal.ts";
 import { rebuild } from "../src/upkeep/rebuild.ts";
 import { putDirectory, rewritePacks, sealData } from "../src/upkeep/relay.ts";
@@ -40,8 +45,8 @@ async function dataFrames(lab: Lab): Promise<FrameRow[]> {
 
 /** A frame whose directory says one thing and whose blocks are another. Returns its number. */
 async function plant(lab: Lab, directory: FrameDirectory, itemOf?: (frame: number) => Item): Promise<number> {
-  const { vault, writer, ctx } = lab;
-  return withRewriteSession(vault, writer, async (session) => {
+  const { vault, ctx } = lab;
+  return withRewriteSession(vault, async (session) => {
     const frame = session.nextFrame();
     const bytes = seededBytes(72);
     const plain = new ByteWriter(1 << 16);
@@ -62,10 +67,10 @@ test("a frame that lies about its blocks heals nobody's; the true block behind i
   assert.ok(victim);
   await plant(lab, decodeDirectory(victim.directory));
   await lab.vault.index.setDamaged([victim.frame], true);
-  assert.deepEqual(await heal(lab.vault, lab.writer), { healed: [], stillDamaged: [victim.frame] });
+  assert.deepEqual(await heal(lab.vault), { healed: [], stillDamaged: [victim.frame] });
   lab.ctx.advance(1000);
   await lab.backup(from, { owner: "two" });
-  assert.deepEqual(await heal(lab.vault, lab.writer), { healed: [victim.frame], stillDamaged: [] });
+  assert.deepEqual(await heal(lab.vault), { healed: [victim.frame], stillDamaged: [] });
   const to = path.join(folder, "to");
   assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
@@ -94,7 +99,7 @@ test("rewriting seals no block that is not what the index says: the frame is nam
   await index.beginUpload({ upload: "liar", owner: "liar", leaseUntil: lab.ctx.now() + 1000, base: null });
   await index.acquireFrames("liar", [frame]);
   await index.commit("liar", lab.ctx.now(), { ...snapshot, id: "ab".repeat(16), reach: reach.encode() });
-  const { rewritten, refused } = await rewritePacks(lab.vault, lab.writer, 0.2);
+  const { rewritten, refused } = await rewritePacks(lab.vault, 0.2);
   assert.deepEqual([rewritten.includes(row?.pack ?? ""), refused.includes(row?.pack ?? "")], [false, true]);
   const [after] = await index.frames([frame]);
   assert.deepEqual([after?.damaged, after?.pack, after?.generation], [true, row?.pack, 0]);
@@ -185,4 +190,79 @@ test("a manifest of another session, or with a broken signature, is not counters
   });
   await assert.rejects(lab.backup(from, { target: broken, owner: "liar" }), /signature|private/);
   assert.equal((await lab.vault.index.snapshots()).length, 2);
+});
+
+test("a unit that speaks of what is not the upload's is refused; owner and verification are not the client's to say", () => {
+  const lab = labContext(7);
+  const keys = createVaultKeys(lab, Buffer.alloc(16, 1));
+  const { header } = startSession(lab, keys, signerFromSeed(Buffer.alloc(32, 9)), { session: 3, nonce: 77 });
+  const frame: FrameRow = {
+    frame: frameNumber(3, 1),
+    generation: 0,
+    kind: "data",
+    pack: "p",
+    offset: 0,
+    length: 1,
+    frameId: Buffer.alloc(32),
+    session: 3,
+    directory: Buffer.alloc(0),
+    record: 0,
+    damaged: false,
+  };
+  const item: Item = {
+    ordinal: 10,
+    kind: "segment",
+    id: Buffer.alloc(32),
+    recipe: encodeRecipe([]),
+    record: 0,
+    next: 0,
+    owner: "somebody else",
+    verified: true,
+  };
+  const pack: PackRow = { pack: "p", session: 3, size: 1, state: "live" };
+  const unit = { packs: [pack], header: header.bytes, frames: [frame], items: [item], hooks: [], follows: [] };
+  const bounds = { session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
+  const [taken] = passUnit(unit, bounds).items;
+  assert.deepEqual([taken?.owner, taken?.verified], ["liar", false]);
+  const lies: Partial<typeof unit>[] = [
+    { items: [{ ...item, ordinal: 20 }] },
+    { items: [{ ...item, ordinal: 9 }] },
+    { frames: [{ ...frame, frame: frameNumber(2, 1) }] },
+    { frames: [{ ...frame, generation: 99 }] },
+    { frames: [{ ...frame, session: 2 }] },
+    { frames: [{ ...frame, pack: "another's" }] },
+    { packs: [{ ...pack, session: 2 }] },
+  ];
+  for (const lie of lies) assert.throws(() => passUnit({ ...unit, ...lie }, bounds), /not/);
+  assert.throws(() => passUnit(unit, { ...bounds, nonce: 78 }), /session header/);
+});
+
+test("rebuild takes a rewritten frame and a second record from the authority only", async (t) => {
+  const { folder, from, lab, snapshot } = await prepare(t);
+  const victims = await dataFrames(lab);
+  const [victim] = victims;
+  assert.ok(victim);
+  const item = (await lab.vault.index.itemsByOrdinal([...Bitmap.decode(snapshot.reach)])).find(
+    (each) => each?.kind === "segment",
+  );
+  assert.ok(item);
+  // The same session as upkeep's, but signed by an ordinary writer.
+  const liar = { ...lab.vault, authority: lab.writer };
+  await withRewriteSession(liar, async (session) => {
+    const directory = decodeDirectory(victim.directory);
+    const plain = new ByteWriter(1 << 16);
+    for (const length of directory.lengths) plain.raw(seededBytes(73)(length));
+    putDirectory(session, victim.frame, 99, directory);
+    sealData(session, victim.frame, 99, plain, directory);
+    session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe: encodeRecipe([]), hooks: [] });
+    await session.settle();
+  });
+  const { refused } = await rebuild(lab.vault);
+  assert.equal(refused.length, 1);
+  assert.equal((await lab.vault.index.frames([victim.frame]))[0]?.generation, 0);
+  const to = path.join(folder, "to");
+  const [row] = await lab.vault.index.snapshots();
+  assert.ok(row);
+  assert.deepEqual((await lab.restore(row, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
 });

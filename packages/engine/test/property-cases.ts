@@ -48,7 +48,7 @@ async function runCase(seed: number): Promise<void> {
       made.push({ snapshot, lines: describeTree(from) });
       lab.ctx.advance(1000);
     }
-    if (dice.chance(20)) await relay(lab.vault, lab.writer);
+    if (dice.chance(20)) await relay(lab.vault);
     if (dice.chance(20)) await collect(lab.vault);
     if (dice.chance(20)) assert.deepEqual((await rebuild(lab.vault)).refused, []);
     for (const [i, { snapshot, lines }] of made.entries()) {

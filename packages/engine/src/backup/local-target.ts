@@ -14,6 +14,7 @@ import { countersign, draftHeader, openDraft } from "../manifest.ts";
 import type { VaultAccess } from "../vault.ts";
 import { Matcher } from "./matcher.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
+import { passUnit } from "./unit-gate.ts";
 
 /** How long an upload may be silent. A crashed backup's pins go after this. */
 export const uploadLeaseMs = 60 * 60_000;
@@ -31,6 +32,7 @@ export interface LocalTargetOptions {
 export class LocalTarget implements UploadTarget {
   readonly #options: LocalTargetOptions;
   readonly #matcher: Matcher;
+  readonly #ordinals: [number, number][] = [];
   #leaseUntil = 0;
   #start: UploadStart | null = null;
 
@@ -47,8 +49,13 @@ export class LocalTarget implements UploadTarget {
     return this.#start;
   }
 
-  reserveOrdinals(count: number): Promise<number> {
-    return this.#options.access.index.reserveOrdinals(count);
+  async reserveOrdinals(count: number): Promise<number> {
+    const first = await this.#options.access.index.reserveOrdinals(count);
+    const last = this.#ordinals.at(-1);
+    // Mostly one range goes on where the one before ended.
+    if (last?.[1] === first) last[1] = first + count;
+    else this.#ordinals.push([first, first + count]);
+    return first;
   }
 
   async acquire(ids: readonly Uint8Array[]): Promise<readonly (number | null)[]> {
@@ -74,9 +81,11 @@ export class LocalTarget implements UploadTarget {
   }
 
   async register(unit: UploadUnit): Promise<void> {
-    const { access, upload } = this.#options;
+    const { access, upload, owner } = this.#options;
     await this.#renew();
-    await access.index.addUnit(upload, access.ctx.now(), unit);
+    if (this.#start === null) throw new Error("a unit before the upload began");
+    const bounds = { ...this.#start, owner, ordinals: this.#ordinals };
+    await access.index.addUnit(upload, access.ctx.now(), passUnit(unit, bounds));
   }
 
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {

@@ -12,7 +12,6 @@ import { decodeDirectory, encodeDirectory, slotId } from "../frames/directory.ts
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import { isBlock } from "../hash.ts";
 import type { FrameRow } from "../index/port.ts";
-import type { Signer } from "../keys/signing.ts";
 import type { Vault } from "../vault.ts";
 import { putDirectory, sealData } from "./relay.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
@@ -30,7 +29,7 @@ interface Source {
 }
 
 /** Heals what can be healed. */
-export async function heal(vault: Vault, writer: Signer): Promise<HealReport> {
+export async function heal(vault: Vault): Promise<HealReport> {
   const damaged: FrameRow[] = [];
   for (const row of await vault.index.frames(await vault.index.damagedFrames()))
     if (row?.kind === "data") damaged.push(row);
@@ -38,7 +37,7 @@ export async function heal(vault: Vault, writer: Signer): Promise<HealReport> {
   const healed: number[] = [];
   const stillDamaged: number[] = [];
   for (const row of damaged) {
-    const whole = await healFrame(vault, writer, row, sources);
+    const whole = await healFrame(vault, row, sources);
     (whole ? healed : stillDamaged).push(row.frame);
   }
   return { healed, stillDamaged };
@@ -86,7 +85,6 @@ async function provedBlock(
 
 async function healFrame(
   vault: Vault,
-  writer: Signer,
   row: FrameRow,
   sources: ReadonlyMap<string, readonly Source[]>,
 ): Promise<boolean> {
@@ -101,7 +99,7 @@ async function healFrame(
   }
   if (found.size === 0) return false;
   const whole = found.size === ids.length;
-  return withRewriteSession(vault, writer, async (session) => {
+  return withRewriteSession(vault, async (session) => {
     const plain = new ByteWriter(1 << 20);
     const lengths = Uint32Array.from(wanted.lengths);
     const kept = Buffer.from(wanted.ids);

@@ -4,8 +4,8 @@
  *
  * 1. Every pack's header and footer: sessions, frames and their places. Of two versions of a frame the one with more
  *    slots wins (rewriting only drops), then the higher generation.
- * 2. Every metadata frame: directories, segments, nodes. Of two records of a segment the later session's wins, unless
- *    frames that it needs are missing.
+ * 2. Every metadata frame: directories, segments, nodes. Of two records of a segment the authority's later one
+ *    wins, unless frames that it needs are missing; nobody else may record an ordinal or rewrite a frame a second time.
  * 3. Every manifest: both signatures, its changes, its tombstone. Snapshots come back as `recovered`.
  *
  * A frame whose directory is known but whose bytes are nowhere is registered as damaged, so that a backup can heal it.
@@ -14,7 +14,7 @@
 import { Bitmap } from "../bitmap.ts";
 import { FormatError, hex, sameBytes } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
-import { openFrame, readFrameHeader } from "../frames/frame.ts";
+import { framesPerSession, openFrame, readFrameHeader } from "../frames/frame.ts";
 import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../index/port.ts";
 import type { SessionHeader } from "../keys/session.ts";
 import { maxSession, openContentKey, sessionBinding, workerKey } from "../keys/session.ts";
@@ -132,7 +132,7 @@ class RebuildRun {
       this.#headers.set(session, known);
       this.#tables.push(table);
       this.#nextSession = Math.max(this.#nextSession, session + 1);
-      for (const frame of table.frames) this.#version({ ...frame, pack: hex(table.packId), session });
+      for (const frame of table.frames) this.#versionOf(table, frame, name);
       this.#progress({ packs: this.#tables.length });
     }
     this.#tables.sort((a, b) => a.header.session - b.header.session);
@@ -149,6 +149,18 @@ class RebuildRun {
     }
   }
 
+  /** A writer makes new frames of its own session; only the authority rewrites, its own and others'. */
+  #versionOf(table: PackTable, frame: PackFrame, name: string): void {
+    const { session } = table.header;
+    const own = frame.generation === 0 && sessionOf(frame.frame) === session;
+    if (own || this.#isAuthority(table)) this.#version({ ...frame, pack: hex(table.packId), session });
+    else this.#refuse(name, `frame ${frame.frame} of another session, from a writer that may not rewrite`);
+  }
+
+  #isAuthority({ header }: PackTable): boolean {
+    return sameBytes(header.writerId, this.#vault.authority.id);
+  }
+
   #version(place: Place): void {
     const versions = this.#versions.get(place.frame) ?? [];
     if (versions.length === 0) this.#versions.set(place.frame, versions);
@@ -157,8 +169,8 @@ class RebuildRun {
 
   /** How many blocks each version of a frame holds, from the directories in the metadata. */
   async #countSlots(): Promise<void> {
-    for await (const { item } of this.#metaItems(() => true)) {
-      if (item.kind !== "directory") continue;
+    for await (const { item, table } of this.#metaItems(() => true)) {
+      if (item.kind !== "directory" || !this.#mayRecord(item, table)) continue;
       const filled = decodeDirectory(item.directory).lengths.reduce((sum, length) => sum + (length > 0 ? 1 : 0), 0);
       this.#slots.set(`${item.frame} ${item.generation}`, filled);
       if (!this.#versions.has(item.frame)) this.#lost.add(item.frame);
@@ -189,15 +201,31 @@ class RebuildRun {
       return best?.pack === pack && best.generation === generation;
     };
     for await (const { item, frame, slot, table } of this.#metaItems(chosen)) {
-      const owner = hex(table.header.writerId);
+      if (item.kind === "gone" || !this.#mayRecord(item, table)) continue;
+      // What upkeep rewrote is still its first writer's; what it laid down anew, it proved block by block.
+      const first = this.#headers.get(sessionOf(frame)) ?? table.header;
+      const owner = hex(first.writerId);
+      const verified = this.#isAuthority(table) && sessionOf(frame) === table.header.session;
       if (item.kind === "directory") await this.#registerDirectory(item, frame);
-      else if (item.kind === "segment") await this.#registerSegment(item, frame, owner);
-      else if (item.kind === "node") {
+      else if (item.kind === "segment") await this.#registerSegment(item, frame, owner, verified);
+      else {
         const recipe = encodeRecipe([{ kind: "stored", frame, slot, count: 1, bytes: item.bytes.length }]);
-        await this.#registerItem({ ...item, kind: "node", recipe, record: frame, owner }, []);
+        await this.#registerItem({ ...item, kind: "node", recipe, record: frame, owner, verified: false }, []);
       }
     }
     await this.#flush();
+  }
+
+  /** A writer records what is new; only the authority gives a known ordinal or another's frame a new record. */
+  #mayRecord(item: MetaItem, table: PackTable): boolean {
+    if (item.kind === "gone" || this.#isAuthority(table)) return true;
+    const { session } = table.header;
+    const foreign =
+      item.kind === "directory"
+        ? item.generation !== 0 || sessionOf(item.frame) !== session
+        : this.#items.has(item.ordinal);
+    if (foreign) this.#refuse(this.#vault.names.pack(hex(table.packId)), "records what another session has recorded");
+    return !foreign;
   }
 
   async #registerDirectory(item: MetaItem & { kind: "directory" }, record: number): Promise<void> {
@@ -217,21 +245,26 @@ class RebuildRun {
     await this.#register([{ ...row, damaged: best === undefined }], [], []);
   }
 
-  async #registerSegment(item: MetaItem & { kind: "segment" }, record: number, owner: string): Promise<void> {
+  async #registerSegment(
+    item: MetaItem & { kind: "segment" },
+    record: number,
+    owner: string,
+    verified: boolean,
+  ): Promise<void> {
     const complete = framesOf(decodeRecipe(item.recipe)).every((frame) => this.#best.has(frame));
     if (!complete && this.#items.has(item.ordinal)) return;
     const hooks = item.hooks.map((hook) => [hook, item.ordinal] as const);
     await this.#registerItem(
-      { ordinal: item.ordinal, kind: "segment", id: item.id, recipe: item.recipe, record, owner },
+      { ordinal: item.ordinal, kind: "segment", id: item.id, recipe: item.recipe, record, owner, verified },
       hooks,
     );
   }
 
-  async #registerItem(item: Omit<Item, "next" | "verified">, hooks: UploadUnit["hooks"]): Promise<void> {
-    const { ordinal, kind, id, recipe, record, owner } = item;
+  async #registerItem(item: Omit<Item, "next">, hooks: UploadUnit["hooks"]): Promise<void> {
+    const { ordinal, kind, id, recipe, record, owner, verified } = item;
     this.#items.add(ordinal);
     this.#nextOrdinal = Math.max(this.#nextOrdinal, ordinal + 1);
-    const row: Item = { ordinal, kind, id, recipe, record, owner, next: 0, verified: false };
+    const row: Item = { ordinal, kind, id, recipe, record, owner, next: 0, verified };
     await this.#register([], [row], hooks);
   }
 
@@ -355,6 +388,11 @@ class RebuildRun {
   #refuse(name: string, reason: string): void {
     if (!this.#refused.some((each) => each.name === name)) this.#refused.push({ name, reason });
   }
+}
+
+/** The logical session of a frame. */
+function sessionOf(frame: number): number {
+  return Math.floor(frame / framesPerSession);
 }
 
 const nothing: UploadUnit = { packs: [], header: new Uint8Array(0), frames: [], items: [], hooks: [], follows: [] };

@@ -25,7 +25,6 @@ import { looksCompressible } from "../frames/frame.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import { isBlock } from "../hash.ts";
 import type { FrameMove, FrameRow, Item, SnapshotRow } from "../index/port.ts";
-import type { Signer } from "../keys/signing.ts";
 import type { MetaItem } from "../packs/meta-items.ts";
 import { writeMetaItem } from "../packs/meta-items.ts";
 import type { Recipe } from "../recipes.ts";
@@ -54,17 +53,17 @@ export interface RelayReport {
 }
 
 /** Upkeep of a vault: the newest snapshots' layout, then wasteful packs. */
-export async function relay(vault: Vault, writer: Signer): Promise<RelayReport> {
+export async function relay(vault: Vault): Promise<RelayReport> {
   const newest = new Map<string, SnapshotRow>();
   for (const row of await vault.index.snapshots()) newest.set(row.source, row);
   let segments = 0;
-  for (const row of newest.values()) segments += await relaySegments(vault, writer, row);
-  const { rewritten, refused } = await rewritePacks(vault, writer, wastefulShare);
+  for (const row of newest.values()) segments += await relaySegments(vault, row);
+  const { rewritten, refused } = await rewritePacks(vault, wastefulShare);
   return { segments, rewrittenPacks: rewritten, refusedPacks: refused };
 }
 
 /** Lays a snapshot's scattered segments down again. Returns how many. */
-export async function relaySegments(vault: Vault, writer: Signer, snapshot: SnapshotRow): Promise<number> {
+export async function relaySegments(vault: Vault, snapshot: SnapshotRow): Promise<number> {
   const scattered: Item[] = [];
   for (const ordinal of Bitmap.decode(snapshot.reach)) {
     const [item] = await vault.index.itemsByOrdinal([ordinal]);
@@ -73,7 +72,7 @@ export async function relaySegments(vault: Vault, writer: Signer, snapshot: Snap
   }
   for (let i = 0; i < scattered.length; i += segmentsPerStep) {
     const step = scattered.slice(i, i + segmentsPerStep);
-    await withRewriteSession(vault, writer, (session) => relayStep(vault, session, step));
+    await withRewriteSession(vault, (session) => relayStep(vault, session, step));
   }
   return scattered.length;
 }
@@ -212,7 +211,6 @@ class FrameMaker {
 /** Rewrites packs that are dead to more than the share. Each pack is a step of its own. */
 export async function rewritePacks(
   vault: Vault,
-  writer: Signer,
   deadShare: number,
 ): Promise<{ rewritten: string[]; refused: string[] }> {
   const rewritten: string[] = [];
@@ -227,7 +225,7 @@ export async function rewritePacks(
       refused.push(pack);
       continue;
     }
-    const done = await withRewriteSession(vault, writer, (session) => rewritePack(vault, session, pack, state));
+    const done = await withRewriteSession(vault, (session) => rewritePack(vault, session, pack, state));
     (done ? rewritten : refused).push(pack);
     if (done) {
       await vault.store.delete(vault.names.pack(pack));

@@ -1,6 +1,6 @@
 /**
  * A session of the service's own: relaying, rewriting and healing write through it. It seals in this thread, with the
- * authority's registered upkeep writer, and registers everything at the end in one step.
+ * authority's own key, and registers everything at the end in one step.
  */
 
 import { MetaWriter } from "../backup/meta-writer.ts";
@@ -11,7 +11,6 @@ import type { FrameDirectory } from "../frames/directory.ts";
 import { encodeDirectory } from "../frames/directory.ts";
 import type { FrameRow, UploadUnit } from "../index/port.ts";
 import { startSession } from "../keys/session.ts";
-import type { Signer } from "../keys/signing.ts";
 import type { MetaItem } from "../packs/meta-items.ts";
 import type { Vault } from "../vault.ts";
 
@@ -34,12 +33,9 @@ export interface RewriteSession {
 }
 
 /** Runs `work` with a session; the upload ends in any case. */
-export async function withRewriteSession<T>(
-  vault: Vault,
-  writer: Signer,
-  work: (session: RewriteSession) => Promise<T>,
-): Promise<T> {
-  const { ctx, index, store, names } = vault;
+export async function withRewriteSession<T>(vault: Vault, work: (session: RewriteSession) => Promise<T>): Promise<T> {
+  // Only the authority may rewrite what others wrote: rebuild takes such frames and records from nobody else.
+  const { ctx, index, store, names, authority: writer } = vault;
   const upload = `upkeep ${Buffer.from(ctx.random(16)).toString("hex")}`;
   const leaseUntil = ctx.now() + upkeepLeaseMs;
   const start = await beginClaimed(vault, { upload, owner: "upkeep", leaseUntil, base: null });

@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { MemoryIndex } from "../src/index/memory.ts";
-import { labContext, openLab, scratch, seededBytes } from "../src/testing/lab.ts";
+import { encodeChange } from "../src/manifest.ts";
+import { labContext, labOf, openLab, scratch, seededBytes, vaultId } from "../src/testing/lab.ts";
 import { collect } from "../src/upkeep/collect.ts";
 import { rebuild } from "../src/upkeep/rebuild.ts";
 import { deleteSnapshot, setRetention } from "../src/upkeep/snapshots.ts";
@@ -102,4 +103,25 @@ test("two changes at once: the index ends with the one that the store has last, 
   assert.deepEqual((await lab.vault.index.snapshots())[0]?.retention, locked);
   await setRetention(lab.vault, id, { ...locked, hold: true });
   assert.equal((await lab.vault.index.snapshots())[0]?.changes, 2);
+});
+
+test("an adopted snapshot comes with the hold that the store has for it", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), seededBytes(62)(9000));
+  const store = new MemoryStore();
+  const lab = await openLab(store);
+  const faulty = new FaultyStore(store, ({ operation, name }) =>
+    operation === "put" && name.endsWith("/manifest") ? { kind: "crash", when: "after" } : null,
+  );
+  await assert.rejects(labOf(lab.ctx, { ...lab.vault, store: faulty }, lab.writer).backup(from), StoreCrash);
+  const manifests: string[] = [];
+  for await (const { name } of store.list(lab.vault.names.snapshots)) manifests.push(name);
+  const id = manifests[0]?.split("/").at(-2) ?? "";
+  const change = { kind: "retention", number: 1, at: lab.ctx.now(), retention: held } as const;
+  await store.put(lab.vault.names.change(id, 1), encodeChange(lab.vault.authority, vaultId, id, change));
+  lab.ctx.advance(3 * 3_600_000);
+  assert.deepEqual((await collect(lab.vault)).adoptedSnapshots, [id]);
+  const [row] = await lab.vault.index.snapshots();
+  assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 1]);
 });

@@ -8,7 +8,7 @@ import { passUnit } from "../src/backup/unit-gate.ts";
 import { Bitmap } from "../src/bitmap.ts";
 import { ByteWriter } from "../src/bytes.ts";
 import type { FrameDirectory } from "../src/frames/directory.ts";
-import { decodeDirectory } from "../src/frames/directory.ts";
+import { decodeDirectory, encodeDirectory } from "../src/frames/directory.ts";
 import { frameNumber } from "../src/frames/frame.ts";
 import { blockId } from "../src/hash.ts";
 import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../src/index/port.ts";
@@ -265,4 +265,21 @@ test("rebuild takes a rewritten frame and a second record from the authority onl
   assert.ok(row);
   assert.deepEqual((await lab.restore(row, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("one honest slot does not vouch for the others: a frame with a false one is known to nobody else", async (t) => {
+  const { from, lab, snapshot } = await prepare(t);
+  const [row] = await dataFrames(lab);
+  assert.ok(row);
+  // The frame's own blocks are true; its directory lists one more, over nothing.
+  const { ids, lengths } = decodeDirectory(row.directory);
+  const more = { ids: Buffer.concat([ids, Buffer.alloc(16, 7)]), lengths: Uint32Array.from([...lengths, 4000]) };
+  const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
+  await lab.vault.index.restore({ unit: { ...nothing, frames: [{ ...row, directory: encodeDirectory(more) }] } });
+  const report = await verifySnapshots({ vault: lab.vault, snapshots: [snapshot], readData: true });
+  assert.deepEqual(report.damagedFrames, [row.frame]);
+  for await (const item of lab.vault.index.allItems()) assert.equal(item.verified, false);
+  lab.ctx.advance(1000);
+  const other = await lab.backup(from, { owner: "two" });
+  assert.ok(other.snapshot.storedBytes > 40_000, "stored again");
 });

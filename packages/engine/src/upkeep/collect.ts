@@ -37,7 +37,7 @@ import type { Vault } from "../vault.ts";
 import { readWriters } from "../vault.ts";
 import type { Liveness } from "./liveness.ts";
 import { deadPacks, liveness, markLive } from "./liveness.ts";
-import { finishDeletion } from "./snapshots.ts";
+import { caughtUp, finishDeletion } from "./snapshots.ts";
 
 /** Adopting reads rows only; a run that takes longer than this has died. */
 const adoptionLeaseMs = 10 * 60_000;
@@ -268,6 +268,7 @@ async function settleManifest(vault: Vault, writers: WriterRegistry, snapshot: s
   if (!(await adopt(vault, manifest))) return "it reaches items that the index does not have";
   // Deleted while it was adopted: the tombstone, which is there before the row goes, has the last word.
   if (await isDeleted(vault, snapshot)) await finishDeletion(vault, snapshot);
+  else await caughtUp(vault, snapshot);
   return "adopted";
 }
 

@@ -64,8 +64,8 @@ export async function finishDeletion(vault: Vault, id: string): Promise<void> {
   await vault.store.delete(vault.names.manifest(id));
 }
 
-/** The row, with every change that the store has. Throws `FormatError` where one does not read: nothing is decided then. */
-async function caughtUp(vault: Vault, id: string): Promise<SnapshotRow> {
+/** The row, brought up to date with every change that the store has. Throws `FormatError` where one does not read: nothing is decided then. */
+export async function caughtUp(vault: Vault, id: string): Promise<SnapshotRow> {
   for (;;) {
     const row = await snapshotRow(vault, id);
     const next = vault.names.change(id, row.changes + 1);

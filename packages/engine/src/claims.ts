@@ -81,7 +81,7 @@ async function settle(vault: Claiming, session: number, ours: boolean): Promise<
 }
 
 /** The nonce of a claim; `damaged` where the object is none. */
-async function readClaim(vault: Claiming, session: number): Promise<number | "absent" | "damaged"> {
+export async function readClaim(vault: Claiming, session: number): Promise<number | "absent" | "damaged"> {
   try {
     const reader = new ByteReader(await vault.store.get(vault.names.session(session)));
     const known = sameBytes(reader.raw(8), magic) && sameBytes(reader.raw(vaultIdLength), vault.keys.vaultId);

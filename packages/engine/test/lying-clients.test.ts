@@ -17,6 +17,7 @@ import { signerFromSeed } from "../src/keys/signing.ts";
 import { createVaultKeys } from "../src/keys/vault-keys.ts";
 import type { SnapshotDraft } from "../src/manifest.ts";
 import { noRetention } from "../src/manifest.ts";
+import { PackBuilder } from "../src/packs/pack.ts";
 import { encodeRecipe } from "../src/recipes.ts";
 import type { Lab } from "../src/testing/lab.ts";
 import { describeTree, labContext, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
@@ -282,4 +283,20 @@ test("one honest slot does not vouch for the others: a frame with a false one is
   lab.ctx.advance(1000);
   const other = await lab.backup(from, { owner: "two" });
   assert.ok(other.snapshot.storedBytes > 40_000, "stored again");
+});
+
+test("a pack under another's session number pushes nobody's packs out of a rebuild", async (t) => {
+  const { lab, snapshot } = await prepare(t);
+  const stolen = { session: snapshot.session, nonce: 1 };
+  const { header } = startSession(lab.ctx, lab.vault.keys, lab.writer, stolen);
+  // A name that is listed before every other.
+  const pack = new PackBuilder(Buffer.alloc(16), header);
+  const name = lab.vault.names.pack(pack.name);
+  await lab.vault.store.put(name, Buffer.concat(pack.finish(lab.writer).chunks));
+  const report = await rebuild(lab.vault);
+  assert.deepEqual(
+    report.refused.map((each) => each.name),
+    [name],
+  );
+  assert.deepEqual([report.snapshots, report.incomplete], [[snapshot.id], []]);
 });

@@ -13,6 +13,7 @@
 
 import { Bitmap } from "../bitmap.ts";
 import { FormatError, hex, sameBytes } from "../bytes.ts";
+import { readClaim } from "../claims.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { framesPerSession, openFrame, readFrameHeader } from "../frames/frame.ts";
 import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../index/port.ts";
@@ -76,6 +77,7 @@ class RebuildRun {
   readonly #lost = new Set<number>();
   readonly #items = new Set<number>();
   readonly #headers = new Map<number, SessionHeader>();
+  readonly #claims = new Map<number, Awaited<ReturnType<typeof readClaim>>>();
   #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
     frames: [],
     items: [],
@@ -119,9 +121,11 @@ class RebuildRun {
     const { store, names, keys } = this.#vault;
     for await (const { name, size } of store.list(names.packs)) {
       const read = (offset: number, length: number) => store.get(name, { range: { offset, length } });
-      const table = await this.#accept(name, () =>
-        readPackTable(lastPart(name), size, read, { vaultId: keys.vaultId, writers }),
-      );
+      const table = await this.#accept(name, async () => {
+        const found = await readPackTable(lastPart(name), size, read, { vaultId: keys.vaultId, writers });
+        await this.#assertClaimed(found.header);
+        return found;
+      });
       if (table === null) continue;
       const { session } = table.header;
       const known = this.#headers.get(session) ?? table.header;
@@ -136,6 +140,14 @@ class RebuildRun {
       this.#progress({ packs: this.#tables.length });
     }
     this.#tables.sort((a, b) => a.header.session - b.header.session);
+  }
+
+  /** Of two sessions with one number the store's claim says which is true: a writer may sign any number it likes. */
+  async #assertClaimed({ session, nonce }: SessionHeader): Promise<void> {
+    const known = this.#claims.get(session) ?? (await readClaim(this.#vault, session));
+    this.#claims.set(session, known);
+    if (typeof known === "number" && known !== nonce)
+      throw new FormatError(`of a session ${session} that the store has as another's`);
   }
 
   /** Every number that was ever claimed is used, whether or not anything of its session is left. */
@@ -323,6 +335,7 @@ class RebuildRun {
       if (!list.includes(name) || (await this.#isDeleted(snapshot, list))) continue;
       const row = await this.#accept(name, async () => {
         const manifest = openManifest(await store.get(name), expected, writers, keys.authorityPublicKey);
+        await this.#assertClaimed(manifest.header);
         const { session, bytes } = manifest.header;
         if (!sameBytes((this.#headers.get(session) ?? manifest.header).bytes, bytes))
           throw new FormatError(`of a second session ${session}: an index was replaced without a rebuild`);

@@ -27,6 +27,8 @@ export interface CommandLine {
   readonly target: string | null;
   readonly threads: number;
   readonly full: boolean;
+  /** Snapshots whose unreadable manifests no longer stop collection. */
+  readonly givenUp: readonly string[];
 }
 
 /** A command line that cannot be run; the message says what is missing. */
@@ -45,7 +47,7 @@ export const helpText = `engine <command> --repo DIR [--json]
   restore <id|latest> --target DIR        restore into a missing or empty folder; --path P restores parts
   verify [--full]                         prove all snapshots; --full reads and opens all data
   scrub                                   read every pack and check it without any secret key
-  collect                                 delete what no snapshot needs
+  collect [--give-up ID]                  delete what no snapshot needs; give up a snapshot that cannot be read
   relay                                   lay scattered data down again, rewrite wasteful packs, heal damage
   rebuild                                 make the index anew from the object store alone
   delete <id>                             delete a snapshot
@@ -70,6 +72,7 @@ export function readArguments(args: readonly string[], cores: number): CommandLi
     throw new UsageError("--threads takes a number");
   return {
     command,
+    givenUp: values["give-up"] ?? [],
     paths: command === "restore" ? [rest[0] ?? "latest", ...(values.path ?? [])] : rest,
     repo: values.repo,
     json: values.json === true,
@@ -90,6 +93,7 @@ function parse(args: readonly string[]) {
         source: { type: "string" },
         target: { type: "string" },
         path: { type: "string", multiple: true },
+        "give-up": { type: "string", multiple: true },
         threads: { type: "string" },
         full: { type: "boolean" },
         json: { type: "boolean" },

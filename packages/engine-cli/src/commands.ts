@@ -179,6 +179,7 @@ async function scrubCommand({ vault, index }: Repository, _line: CommandLine, pr
   const report = await scrub({
     ...vault,
     judge,
+    authorityPublicKey: vault.keys.authorityPublicKey,
     onProgress: ({ packs, bytes }) => progress.report(() => `${packs} packs, ${bytesText(bytes)}`),
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
@@ -186,12 +187,13 @@ async function scrubCommand({ vault, index }: Repository, _line: CommandLine, pr
   const lines = [
     `${report.packs} packs, ${bytesText(report.bytes)} read`,
     ...report.findings.map((each) => `pack ${each.pack}: ${each.kind}: ${each.reason}`),
+    ...report.manifests.map((each) => `${each.name}: ${each.kind}: ${each.reason}`),
   ];
-  return { lines, data: report, complete: report.findings.length === 0 };
+  return { lines, data: report, complete: report.findings.length + report.manifests.length === 0 };
 }
 
-async function collectCommand({ vault }: Repository): Promise<Answer> {
-  const report = await collect(vault);
+async function collectCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {
+  const report = await collect(vault, { givenUp });
   const lines = [
     `${report.deletedPacks.length} packs deleted, ${bytesText(report.freedBytes)} freed`,
     ...report.orphanPacks.map((pack) => `leftover pack ${pack} deleted`),

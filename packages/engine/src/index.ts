@@ -51,7 +51,7 @@ export type { RebuildReport } from "./upkeep/rebuild.ts";
 export { rebuild } from "./upkeep/rebuild.ts";
 export type { RelayReport } from "./upkeep/relay.ts";
 export { relay, relaySegments, rewritePacks } from "./upkeep/relay.ts";
-export type { PackFinding, ScrubReport } from "./upkeep/scrub.ts";
+export type { ManifestFinding, PackFinding, ScrubReport } from "./upkeep/scrub.ts";
 export { scrub } from "./upkeep/scrub.ts";
 export { deleteSnapshot, setRetention } from "./upkeep/snapshots.ts";
 export type { VerifyFinding, VerifyReport } from "./upkeep/verify.ts";

@@ -11,6 +11,8 @@ import { describeTree, labContext, labOf, openLab, scratch, seededBytes, settleT
 import { collect } from "../src/upkeep/collect.ts";
 import { rebuild } from "../src/upkeep/rebuild.ts";
 import { rewritePacks } from "../src/upkeep/relay.ts";
+import { scrub } from "../src/upkeep/scrub.ts";
+import { readWriters } from "../src/vault.ts";
 
 interface Bench {
   readonly folder: string;
@@ -210,6 +212,33 @@ describe("what rebuild refused is no garbage", () => {
     const report = await collect(lab.vault, { givenUp: [snapshot.id] });
     assert.deepEqual(report.removedManifests, [snapshot.id]);
     assert.ok(report.deletedPacks.length > 0);
+  });
+
+  test("a flipped bit anywhere in a manifest, or a lost one, is found by scrubbing without secrets and named", async (t) => {
+    const bench = prepare(t);
+    const lab = await openLab(bench.store);
+    write(bench, "a");
+    const { snapshot } = await lab.backup(bench.from);
+    const name = lab.vault.names.manifest(snapshot.id);
+    const good = Buffer.from(await bench.store.get(name));
+    const { authorityPublicKey, vaultId } = lab.vault.keys;
+    const judge = { vaultId, writers: await readWriters(lab.vault) };
+    const scrubbed = async () => (await scrub({ ...lab.vault, judge, authorityPublicKey })).manifests;
+    assert.deepEqual(await scrubbed(), []);
+    for (let at = 0; at < good.length; at += 53) {
+      const bad = Buffer.from(good);
+      bad[at] = (bad[at] ?? 0) ^ 4;
+      await bench.store.put(name, bad);
+      assert.deepEqual(
+        (await scrubbed()).map((each) => [each.name, each.kind]),
+        [[name, "damaged"]],
+      );
+    }
+    await bench.store.delete(name);
+    assert.deepEqual(
+      (await scrubbed()).map((each) => [each.name, each.kind]),
+      [[name, "missing"]],
+    );
   });
 
   test("a forged tombstone does not make an unknown snapshot garbage", async (t) => {

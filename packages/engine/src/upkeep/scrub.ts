@@ -1,6 +1,6 @@
 /**
- * Scrubbing: finds every changed, missing or foreign byte of the packs without any secret. It needs the vault's id and
- * the registered writers' public keys, nothing else.
+ * Scrubbing: finds every changed, missing or foreign byte of the packs, and every damaged manifest, without any secret.
+ * It needs the vault's id and the public keys of the authority and the registered writers, nothing else.
  *
  * A pack is sound when its signature holds and every frame's bytes give the frame's id. Where the envelope (header,
  * footer) is broken, the frames are still judged one by one by what the index says, so that only what is lost counts as
@@ -10,6 +10,7 @@
 import { FormatError, sameBytes } from "../bytes.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import type { FrameRow, VaultIndex } from "../index/port.ts";
+import { openManifest } from "../manifest.ts";
 import type { VaultNames } from "../names.ts";
 import { lastPart } from "../names.ts";
 import type { ObjectStore } from "../object-store.ts";
@@ -25,10 +26,19 @@ export interface PackFinding {
   readonly frames: readonly number[];
 }
 
+/** A snapshot's manifest that is gone or does not read: while the index is there it can still be told. */
+export interface ManifestFinding {
+  readonly name: string;
+  readonly kind: "missing" | "damaged";
+  readonly reason: string;
+}
+
 export interface ScrubReport {
   readonly packs: number;
   readonly bytes: number;
   readonly findings: readonly PackFinding[];
+  /** Empty too where no authority's key was given to judge them by. */
+  readonly manifests: readonly ManifestFinding[];
 }
 
 export interface ScrubOptions {
@@ -36,6 +46,7 @@ export interface ScrubOptions {
   readonly names: VaultNames;
   readonly index: VaultIndex;
   readonly judge: PackJudge;
+  readonly authorityPublicKey?: Uint8Array | undefined;
   readonly onProgress?: ((progress: { readonly packs: number; readonly bytes: number }) => void) | undefined;
 }
 
@@ -68,7 +79,26 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
       frames: rows.map(({ frame }) => frame),
     });
   }
-  return { packs, bytes, findings };
+  return { packs, bytes, findings, manifests: await judgeManifests(options) };
+}
+
+async function judgeManifests({ store, names, index, judge, ...more }: ScrubOptions): Promise<ManifestFinding[]> {
+  const findings: ManifestFinding[] = [];
+  if (more.authorityPublicKey === undefined) return findings;
+  for (const { id, status } of await index.snapshots()) {
+    const name = names.manifest(id);
+    try {
+      const expected = { snapshot: id, vaultId: judge.vaultId };
+      if (status !== "deleting") openManifest(await store.get(name), expected, judge.writers, more.authorityPublicKey);
+    } catch (error) {
+      const gone = isObjectStoreError(error, "not_found");
+      if (!gone && !(error instanceof FormatError)) throw error;
+      // Deleted since the rows were read?
+      const there = (await index.snapshots()).some((row) => row.id === id && row.status !== "deleting");
+      if (there) findings.push({ name, kind: gone ? "missing" : "damaged", reason: error.message });
+    }
+  }
+  return findings;
 }
 
 async function judgePack(

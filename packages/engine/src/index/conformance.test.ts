@@ -208,6 +208,29 @@ for (const [name, make] of Object.entries(makers)) {
     await index.deleteSnapshot("s1", 1);
   });
 
+  test(`${name}: a number is given out once with its nonce; one claim found taken stops the index until it is cleared`, async () => {
+    const index = make();
+    const first = await begin(index, "u1");
+    const second = await begin(index, "u2");
+    assert.notEqual(first.session, second.session);
+    assert.notEqual(first.nonce, second.nonce);
+    assert.equal(await index.givenNonce(first.session), first.nonce);
+    assert.equal(await index.givenNonce(second.session + 1), null);
+    await index.settleClaim(first.session, true);
+    assert.deepEqual((await index.sessions()).open, [{ session: second.session, nonce: second.nonce }]);
+    await index.settleClaim(second.session, false);
+    assert.deepEqual(await index.sessions(), {
+      live: [first.session, second.session],
+      next: second.session + 1,
+      open: [],
+      stale: true,
+    });
+    await assert.rejects(begin(index, "u3"), { code: "stale" });
+    await index.clear(labContext(2));
+    assert.equal(await index.givenNonce(first.session), null);
+    assert.ok((await begin(index, "u3")).session > second.session);
+  });
+
   test(`${name}: hooks, successors, sessions and ordinals are what was stored last`, async () => {
     const index = await filled(make);
     assert.deepEqual(await index.findHooks([1n, 9n, -5n]), [1, null, null]);

@@ -17,6 +17,11 @@
  * 4. `commit` succeeds only while the lease runs, only for a new snapshot id, and only if every item of the snapshot is in the base or rests on packs
  *    that this upload has pinned. It ends the upload and its pins in the same step.
  * 5. What another owner added is known only once it is verified.
+ * 6. A session number is given out once, with a nonce that is remembered. One claim found taken makes the index stale:
+ *    it begins no upload until it was cleared.
+ * 7. Changes of a snapshot's retention are applied in the order of their numbers; a deletion that began cannot be held.
+ *
+ * `addUnit` registers what it is given. What a client says goes through `passUnit` (backup/unit-gate.ts) first.
  */
 
 import type { EngineContext } from "../context.ts";

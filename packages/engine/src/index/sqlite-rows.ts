@@ -1,12 +1,21 @@
 /** The tables of the SQLite index, and the way from a row to the port's nouns. */
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import type { FrameRow, Item, PackRow, PackState, SnapshotRow, SnapshotStatus, UploadUnit } from "./port.ts";
+import type {
+  FrameRow,
+  Item,
+  PackRow,
+  PackState,
+  SessionNumbers,
+  SnapshotRow,
+  SnapshotStatus,
+  UploadUnit,
+} from "./port.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
 /** Bump with any change; an index of another version is thrown away and rebuilt from the object store. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
@@ -211,4 +220,16 @@ export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
     row.changes,
     row.reach,
   );
+}
+
+/** What the tables say about the numbers of sessions. */
+export function sessionNumbers(sql: Sql, number: (name: string) => number): SessionNumbers {
+  const live = sql("select session from uploads").all();
+  const open = sql("select session, nonce from claims where open = 1").all();
+  return {
+    live: live.map((row) => integer(row, "session")),
+    next: number("session"),
+    open: open.map((row) => ({ session: integer(row, "session"), nonce: integer(row, "nonce") })),
+    stale: number("stale") !== 0,
+  };
 }

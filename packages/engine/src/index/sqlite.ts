@@ -41,6 +41,7 @@ import {
   putUnit,
   schema,
   schemaVersion,
+  sessionNumbers,
   snapshotOf,
   statements,
   stateOf,
@@ -256,14 +257,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async sessions(): Promise<SessionNumbers> {
-    const live = this.#sql("select session from uploads").all();
-    const open = this.#sql("select session, nonce from claims where open = 1").all();
-    return {
-      live: live.map((row) => integer(row, "session")),
-      next: this.#number("session"),
-      open: open.map((row) => ({ session: integer(row, "session"), nonce: integer(row, "nonce") })),
-      stale: this.#number("stale") !== 0,
-    };
+    return sessionNumbers(this.#sql, (name) => this.#number(name));
   }
 
   async givenNonce(session: number): Promise<number | null> {
@@ -291,9 +285,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async forgetPack(pack: string): Promise<void> {
-    this.#write(() => {
-      this.#sql("delete from packs where pack = ? and state = 'deleting'").run(pack);
-    });
+    this.#write(() => this.#sql("delete from packs where pack = ? and state = 'deleting'").run(pack));
   }
 
   async moveFrames(
@@ -466,10 +458,8 @@ export class SqliteIndex implements VaultIndex {
 
   #toDeleting(pack: string): boolean {
     if (this.#pins(pack) > 0) return false;
-    const { changes } = this.#sql("update packs set state = 'deleting' where pack = ? and state = 'condemned'").run(
-      pack,
-    );
-    return changes === 1;
+    const change = this.#sql("update packs set state = 'deleting' where pack = ? and state = 'condemned'");
+    return change.run(pack).changes === 1;
   }
 
   #newIncarnation(ctx: EngineContext): void {

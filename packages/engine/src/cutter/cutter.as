@@ -1,5 +1,5 @@
 /**
- * The content-defined cutter, in AssemblyScript. Built to `cutter.wasm` by `build.ts`; `build.test.ts` rebuilds it and
+ * The content-defined cutter, in AssemblyScript. Built to `cutter.wasm` by `testing/build.ts`, whose test builds it again and
  * compares the bytes. The memory is imported: the host reads files straight into it, so no byte is copied to be cut.
  *
  * Memory: [0, 2048) the keyed gear table, 256 × u64. Everything above belongs to the host.

@@ -1,6 +1,9 @@
 /** How much a test does: an everyday amount, or the heavy one that `npm run test:heavy` asks for. */
 
-/** `everyday`, or `heavy` where EMANET_TEST_SCALE=heavy. */
+/** Set to `1` by `tools/test.ts --heavy`. */
+const heavyVariable = "EMANET_TEST_HEAVY";
+
+/** `everyday`, or `heavy` in a heavy run. */
 export function scaled(everyday: number, heavy: number): number {
-  return process.env.EMANET_TEST_SCALE === "heavy" ? heavy : everyday;
+  return process.env[heavyVariable] === "1" ? heavy : everyday;
 }

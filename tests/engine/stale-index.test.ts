@@ -4,15 +4,15 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore } from "@emanet/storage/testing";
-import { MemoryIndex } from "../src/index/memory.ts";
-import { openSqliteIndex } from "../src/index/sqlite.ts";
-import type { Lab } from "../src/testing/lab.ts";
-import { describeTree, labContext, labOf, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
-import { collect } from "../src/upkeep/collect.ts";
-import { rebuild } from "../src/upkeep/rebuild.ts";
-import { rewritePacks } from "../src/upkeep/relay.ts";
-import { scrub } from "../src/upkeep/scrub.ts";
-import { readWriters } from "../src/vault.ts";
+import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, labContext, labOf, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";
+import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { readWriters } from "../../packages/engine/src/vault.ts";
 
 interface Bench {
   readonly folder: string;

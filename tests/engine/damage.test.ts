@@ -3,17 +3,17 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { RestoreResult } from "../src/restore/restore.ts";
-import type { Lab } from "../src/testing/lab.ts";
-import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
-import { scaled } from "../src/testing/scale.ts";
-import { Dice } from "../src/testing/tree-maker.ts";
-import { heal } from "../src/upkeep/heal.ts";
-import { rebuild } from "../src/upkeep/rebuild.ts";
-import type { ScrubReport } from "../src/upkeep/scrub.ts";
-import { scrub } from "../src/upkeep/scrub.ts";
-import { verifySnapshots } from "../src/upkeep/verify.ts";
-import { readWriters } from "../src/vault.ts";
+import type { RestoreResult } from "../../packages/engine/src/restore/restore.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { heal } from "../../packages/engine/src/upkeep/heal.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
+import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { readWriters } from "../../packages/engine/src/vault.ts";
 
 interface Bench {
   readonly store: MemoryStore;

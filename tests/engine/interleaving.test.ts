@@ -5,22 +5,22 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { MemoryStore } from "@emanet/storage";
-import { MemoryIndex } from "../src/index/memory.ts";
-import type { SnapshotRow, VaultIndex } from "../src/index/port.ts";
-import { describeTree, labContext, labOf, openLab, settleTimes } from "../src/testing/lab.ts";
-import { scaled } from "../src/testing/scale.ts";
-import { Scheduler } from "../src/testing/scheduler.ts";
-import { Dice } from "../src/testing/tree-maker.ts";
-import type { Seeds, SeedsAnswer } from "../src/testing/world-thread.ts";
-import { collect } from "../src/upkeep/collect.ts";
-import { relay } from "../src/upkeep/relay.ts";
-import { deleteSnapshot } from "../src/upkeep/snapshots.ts";
+import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import type { SnapshotRow, VaultIndex } from "../../packages/engine/src/index/port.ts";
+import { describeTree, labContext, labOf, openLab, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
+import { Scheduler } from "../../packages/engine/src/testing/scheduler.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import type { Seeds, SeedsAnswer } from "../../packages/engine/src/testing/world-thread.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
 
 /** Threads for the simulation. */
 const threads = 2;
 
 async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
-  const worker = new Worker(new URL("../src/testing/world-thread.ts", import.meta.url), { workerData: seeds });
+  const worker = new Worker(new URL("../../packages/engine/src/testing/world-thread.ts", import.meta.url), { workerData: seeds });
   return new Promise((resolve, reject) => {
     worker.once("message", resolve);
     worker.once("error", reject);

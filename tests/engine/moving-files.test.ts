@@ -4,9 +4,9 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSyn
 import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { folderSource } from "../src/backup/folder-source.ts";
-import type { BackupSource, FileEvent } from "../src/backup/source.ts";
-import { openLab, scratch, seededBytes } from "../src/testing/lab.ts";
+import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
+import type { BackupSource, FileEvent } from "../../packages/engine/src/backup/source.ts";
+import { openLab, scratch, seededBytes } from "../../packages/engine/src/testing/lab.ts";
 
 const bytes = seededBytes(51);
 /** Above the size of bundled files, so that it is read in stripes. */

@@ -4,9 +4,9 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { type Fault, FaultyStore, faultAt, StoreCrash } from "@emanet/storage/testing";
-import { MemoryIndex } from "../src/index/memory.ts";
-import type { VaultIndex } from "../src/index/port.ts";
-import type { Lab } from "../src/testing/lab.ts";
+import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import type { VaultIndex } from "../../packages/engine/src/index/port.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
   describeTree,
   labContext,
@@ -17,12 +17,12 @@ import {
   seededBytes,
   settleTimes,
   vaultId,
-} from "../src/testing/lab.ts";
-import { collect } from "../src/upkeep/collect.ts";
-import { rebuild } from "../src/upkeep/rebuild.ts";
-import { relay } from "../src/upkeep/relay.ts";
-import { deleteSnapshot, setRetention } from "../src/upkeep/snapshots.ts";
-import { openVault } from "../src/vault.ts";
+} from "../../packages/engine/src/testing/lab.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { openVault } from "../../packages/engine/src/vault.ts";
 
 /** Two nights' worth of a small source, and the steps of a second night that are put under faults. */
 interface Scene {

@@ -3,20 +3,20 @@ import { appendFileSync, mkdirSync, renameSync, truncateSync, writeFileSync } fr
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../src/backup/cache.ts";
-import { CutPool } from "../src/backup/cut-pool.ts";
-import { folderSource } from "../src/backup/folder-source.ts";
-import type { SourceEvent } from "../src/backup/source.ts";
-import { Bitmap } from "../src/bitmap.ts";
-import { recognisePages } from "../src/cutter/page-files.ts";
-import { decodeDirectory } from "../src/frames/directory.ts";
-import { sessionOfFrame } from "../src/frames/frame.ts";
-import type { SnapshotRow } from "../src/index/port.ts";
-import type { Lab } from "../src/testing/lab.ts";
-import { describeTree, openLab, scratch, settleTimes } from "../src/testing/lab.ts";
-import { Dice } from "../src/testing/tree-maker.ts";
-import { markLive } from "../src/upkeep/liveness.ts";
-import { relay } from "../src/upkeep/relay.ts";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
+import { CutPool } from "../../packages/engine/src/backup/cut-pool.ts";
+import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
+import type { SourceEvent } from "../../packages/engine/src/backup/source.ts";
+import { Bitmap } from "../../packages/engine/src/bitmap.ts";
+import { recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
+import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
+import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
+import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { markLive } from "../../packages/engine/src/upkeep/liveness.ts";
+import { relay } from "../../packages/engine/src/upkeep/relay.ts";
 
 /** Block bytes that a snapshot's session stored. */
 async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {

@@ -9,16 +9,16 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../src/backup/cache.ts";
-import { MemoryIndex } from "../src/index/memory.ts";
-import { openSqliteIndex } from "../src/index/sqlite.ts";
-import { describeTree, labContext, openLab } from "../src/testing/lab.ts";
-import { scaled } from "../src/testing/scale.ts";
-import { Dice, RandomTree } from "../src/testing/tree-maker.ts";
-import { collect } from "../src/upkeep/collect.ts";
-import { rebuild } from "../src/upkeep/rebuild.ts";
-import { relay } from "../src/upkeep/relay.ts";
-import { verifySnapshots } from "../src/upkeep/verify.ts";
+import { FileCache } from "../../../packages/engine/src/backup/cache.ts";
+import { MemoryIndex } from "../../../packages/engine/src/index/memory.ts";
+import { openSqliteIndex } from "../../../packages/engine/src/index/sqlite.ts";
+import { describeTree, labContext, openLab } from "../../../packages/engine/src/testing/lab.ts";
+import { scaled } from "../../../packages/engine/src/testing/scale.ts";
+import { Dice, RandomTree } from "../../../packages/engine/src/testing/tree-maker.ts";
+import { collect } from "../../../packages/engine/src/upkeep/collect.ts";
+import { rebuild } from "../../../packages/engine/src/upkeep/rebuild.ts";
+import { relay } from "../../../packages/engine/src/upkeep/relay.ts";
+import { verifySnapshots } from "../../../packages/engine/src/upkeep/verify.ts";
 
 /** Cases in an everyday run, and in a heavy one. */
 const cases = scaled(1000, 100_000);

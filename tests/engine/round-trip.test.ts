@@ -3,11 +3,11 @@ import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FrameReader } from "../src/frames/frame-reader.ts";
-import { readFile } from "../src/restore/read-file.ts";
-import { rootEntry } from "../src/restore/restore.ts";
-import { assertSameTree, openLab, scratch, seededBytes, settleTimes } from "../src/testing/lab.ts";
-import { findEntry } from "../src/trees/reader.ts";
+import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
+import { readFile } from "../../packages/engine/src/restore/read-file.ts";
+import { rootEntry } from "../../packages/engine/src/restore/restore.ts";
+import { assertSameTree, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { findEntry } from "../../packages/engine/src/trees/reader.ts";
 
 test("what was backed up comes back byte for byte: small, large, sparse, empty, links, odd names", async (t) => {
   const folder = scratch(t);

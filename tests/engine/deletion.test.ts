@@ -4,12 +4,12 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
-import { MemoryIndex } from "../src/index/memory.ts";
-import { encodeChange } from "../src/manifest.ts";
-import { labContext, labOf, openLab, scratch, seededBytes, vaultId } from "../src/testing/lab.ts";
-import { collect } from "../src/upkeep/collect.ts";
-import { rebuild } from "../src/upkeep/rebuild.ts";
-import { deleteSnapshot, setRetention } from "../src/upkeep/snapshots.ts";
+import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import { encodeChange } from "../../packages/engine/src/manifest.ts";
+import { labContext, labOf, openLab, scratch, seededBytes, vaultId } from "../../packages/engine/src/testing/lab.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
 
 const held = { expiresAt: null, lockedUntil: null, hold: true };
 

@@ -3,15 +3,15 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../src/backup/cache.ts";
-import { hex } from "../src/bytes.ts";
-import { MemoryIndex } from "../src/index/memory.ts";
-import { openContentKey, parseSessionHeader, startSession } from "../src/keys/session.ts";
-import { signerFromSeed } from "../src/keys/signing.ts";
-import { createVaultKeys, unwrapVaultKeys, wrapVaultKeys, writerKeys } from "../src/keys/vault-keys.ts";
-import { countersign, noRetention } from "../src/manifest.ts";
-import { PackBuilder } from "../src/packs/pack.ts";
-import type { Lab } from "../src/testing/lab.ts";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
+import { hex } from "../../packages/engine/src/bytes.ts";
+import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/keys/session.ts";
+import { signerFromSeed } from "../../packages/engine/src/keys/signing.ts";
+import { createVaultKeys, unwrapVaultKeys, wrapVaultKeys, writerKeys } from "../../packages/engine/src/keys/vault-keys.ts";
+import { countersign, noRetention } from "../../packages/engine/src/manifest.ts";
+import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
   describeTree,
   labContext,
@@ -22,11 +22,11 @@ import {
   seededBytes,
   settleTimes,
   vaultId,
-} from "../src/testing/lab.ts";
-import { collect } from "../src/upkeep/collect.ts";
-import { rebuild } from "../src/upkeep/rebuild.ts";
-import { deleteSnapshot, setRetention } from "../src/upkeep/snapshots.ts";
-import { createVault, openVault, registerWriter, rewrapVault } from "../src/vault.ts";
+} from "../../packages/engine/src/testing/lab.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { createVault, openVault, registerWriter, rewrapVault } from "../../packages/engine/src/vault.ts";
 
 async function prepare(t: {
   after(fn: () => void): void;

@@ -1,3 +1,0 @@
-import { propertyTests } from "./property-cases.ts";
-
-propertyTests(1);

@@ -20,7 +20,9 @@ import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
 const threads = 2;
 
 async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
-  const worker = new Worker(new URL("../../packages/engine/src/testing/world-thread.ts", import.meta.url), { workerData: seeds });
+  const worker = new Worker(new URL("../../packages/engine/src/testing/world-thread.ts", import.meta.url), {
+    workerData: seeds,
+  });
   return new Promise((resolve, reject) => {
     worker.once("message", resolve);
     worker.once("error", reject);

@@ -20,7 +20,14 @@ import { noRetention } from "../../packages/engine/src/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
 import { encodeRecipe } from "../../packages/engine/src/recipes.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, labContext, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import {
+  describeTree,
+  labContext,
+  openLab,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/lab.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { putDirectory, rewritePacks, sealData } from "../../packages/engine/src/upkeep/relay.ts";

@@ -7,7 +7,15 @@ import { FaultyStore } from "@emanet/storage/testing";
 import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
 import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, labContext, labOf, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import {
+  describeTree,
+  labContext,
+  labOf,
+  openLab,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/lab.ts";
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";

@@ -8,7 +8,12 @@ import { hex } from "../../packages/engine/src/bytes.ts";
 import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
 import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/keys/session.ts";
 import { signerFromSeed } from "../../packages/engine/src/keys/signing.ts";
-import { createVaultKeys, unwrapVaultKeys, wrapVaultKeys, writerKeys } from "../../packages/engine/src/keys/vault-keys.ts";
+import {
+  createVaultKeys,
+  unwrapVaultKeys,
+  wrapVaultKeys,
+  writerKeys,
+} from "../../packages/engine/src/keys/vault-keys.ts";
 import { countersign, noRetention } from "../../packages/engine/src/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";

@@ -21,6 +21,9 @@ export const endpointList = "packages/server/src/endpoints.ts";
 /** Clock and randomness live here and nowhere else. */
 export const clockFile = "packages/server/src/kernel/clock.ts";
 
+/** The engine's command has no kernel below it: its main.ts hands out the clock, randomness and the environment. */
+export const engineCommand = "packages/engine-cli/src/main.ts";
+
 /**
  * Domains of the server in the order in which they may use each other: a domain sees only the faces of those before
  * it. A new folder under packages/server/src gets its place here. `audit` and `webhooks` are fed by what a transaction

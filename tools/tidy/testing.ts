@@ -1,6 +1,8 @@
 // One text that breaks each rule and one that keeps it, for tidy.test.ts. Texts that would themselves break a rule
 // about the text of files are put together from pieces.
 
+import { engineCommand } from "./rooms.ts";
+
 /** A checkout in miniature: text by path. */
 export type Files = Readonly<Record<string, string>>;
 
@@ -161,6 +163,7 @@ export const cases: Readonly<Record<string, Cases>> = {
       breaking({ [kernel]: "\nconst a = process.env.A;" }, 2, /out of its room; add a setting/),
       breaking({ [kernel]: "const { env } = process;" }, 1, /setting/),
       breaking({ [kernel]: 'f(globalThis.process["env"]);' }, 1, /setting/),
+      breaking({ "packages/engine-cli/src/run.ts": "f(process.env);" }, 1, /setting/),
     ],
     keeps: [
       {
@@ -169,6 +172,7 @@ export const cases: Readonly<Record<string, Cases>> = {
         [`${server}/a.test.ts`]: "f(process.env);",
       },
       { [kernel]: "f(process.pid, other.env);" },
+      { [engineCommand]: "f(process.env);" },
     ],
   },
   clock: {
@@ -177,10 +181,12 @@ export const cases: Readonly<Record<string, Cases>> = {
       breaking({ [kernel]: "f(new Date());" }, 1, /take a Clock/),
       breaking({ "packages/storage/src/a.ts": "f(performance.now());" }, 1, /take a Clock/),
       breaking({ "packages/engine/src/a.ts": "f(Temporal.Now.instant());" }, 1, /take a Clock/),
+      breaking({ "packages/engine-cli/src/run.ts": "f(Date.now());" }, 1, /take a Clock/),
     ],
     keeps: [
       { [kernel]: "f(new Date(0), Date.parse(a), clock.now());", [`${server}/kernel/clock.ts`]: "f(new Date());" },
       { "bench/a.ts": "f(performance.now());", [`${server}/a.test.ts`]: "f(Date.now());" },
+      { [engineCommand]: "f(Date.now());" },
     ],
   },
   randomness: {
@@ -189,10 +195,12 @@ export const cases: Readonly<Record<string, Cases>> = {
       breaking({ [kernel]: 'import { createHash, randomBytes as r } from "node:crypto";' }, 1, /take a Random/),
       breaking({ "packages/engine/src/a.ts": "f(crypto.randomUUID());" }, 1, /take a Random/),
       breaking({ [kernel]: "f(globalThis.crypto.getRandomValues(a));" }, 1, /take a Random/),
+      breaking({ "packages/engine-cli/src/run.ts": "f(crypto.randomUUID());" }, 1, /take a Random/),
     ],
     keeps: [
       { [kernel]: 'import { createHash } from "node:crypto";\nf(random.bytes(2), Math.max(1, 2));' },
       { [`${server}/kernel/clock.ts`]: 'import { randomBytes } from "node:crypto";' },
+      { [engineCommand]: 'import { randomBytes } from "node:crypto";' },
     ],
   },
   console: {
@@ -232,7 +240,10 @@ export const cases: Readonly<Record<string, Cases>> = {
   },
   classes: {
     breaks: [breaking({ [kernel]: "class A {\n  static b = 1;\n  c() {}\n}" }, 1, /without state/)],
-    keeps: [{ [kernel]: "class A { #b = 1; }\nclass C { readonly d: number; }\nclass E extends Error {}" }],
+    keeps: [
+      { [kernel]: "class A { #b = 1; }\nclass C { readonly d: number; }\nclass E extends Error {}" },
+      { "packages/engine/src/a.d.ts": "declare class A {\n  b(): void;\n}" },
+    ],
   },
   "swallowed errors": {
     breaks: [

@@ -1,6 +1,9 @@
 /** Progress on standard error: nothing in the first two seconds, then a line a second. */
 
+/** Most commands on a small repository have ended by then and need no progress. */
 const quietMs = 2000;
+
+/** Often enough to show that it lives, seldom enough to be read. */
 const everyMs = 1000;
 
 export class Progress {

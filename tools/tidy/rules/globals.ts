@@ -2,7 +2,7 @@
 // process by itself cannot be tested and cannot be moved; it gets these as arguments. One row is one global.
 
 import { child, dotted, list, nodesOf, walk } from "../ast.ts";
-import { clockFile, isTestCode } from "../rooms.ts";
+import { clockFile, engineCommand, isTestCode } from "../rooms.ts";
 import { type Rule, sourceRule } from "../rule.ts";
 import type { Source } from "../tree.ts";
 
@@ -23,24 +23,25 @@ const randomNames: ReadonlySet<string> = new Set([
 const rows: readonly Row[] = [
   {
     name: "environment",
-    about: "process.env is read in packages/*/src/config.ts, tools, bench and test code only.",
-    allowed: (file) => beside(file) || isTestCode(file) || /^packages\/[^/]+\/src\/config\.ts$/.test(file),
+    about: "process.env is read in packages/*/src/config.ts, the engine's command, tools, bench and test code only.",
+    allowed: (file) =>
+      beside(file) || isTestCode(file) || file === engineCommand || /^packages\/[^/]+\/src\/config\.ts$/.test(file),
     instead: "add a setting to config.ts and pass its value in",
     uses: (source) => [...members(source, (name) => name === "process.env" || name.startsWith("process.env."))],
   },
   {
     name: "clock",
     about:
-      "Date.now, new Date() without arguments, performance.now, process.hrtime and Temporal.Now are used in kernel/clock.ts, tools, bench and test code only; engine and storage have no clock.",
-    allowed: (file) => beside(file) || isTestCode(file) || file === clockFile,
+      "Date.now, new Date() without arguments, performance.now, process.hrtime and Temporal.Now are used in kernel/clock.ts, the engine's command, tools, bench and test code only; engine and storage have no clock.",
+    allowed: (file) => beside(file) || isTestCode(file) || file === clockFile || file === engineCommand,
     instead: "take a Clock as an argument",
     uses: (source) => [...members(source, isClock), ...bareDates(source)],
   },
   {
     name: "randomness",
     about:
-      "Math.random and the random functions of crypto are used in kernel/clock.ts, tools, bench and test code only; engine and storage draw nothing.",
-    allowed: (file) => beside(file) || isTestCode(file) || file === clockFile,
+      "Math.random and the random functions of crypto are used in kernel/clock.ts, the engine's command, tools, bench and test code only; engine and storage draw nothing.",
+    allowed: (file) => beside(file) || isTestCode(file) || file === clockFile || file === engineCommand,
     instead: "take a Random as an argument",
     uses: (source) => [...members(source, isRandom), ...randomImports(source)],
   },

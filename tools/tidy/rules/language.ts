@@ -26,10 +26,15 @@ function forbidden(node: Node): string | undefined {
   return undefined;
 }
 
-export const classRule: Rule = sourceRule("classes", "A class has state; what has none is a function.", ({ program }) =>
-  nodesOf(program, "ClassDeclaration", "ClassExpression")
-    .filter((node) => child(node, "superClass") === undefined && !hasState(node))
-    .map((node) => ({ line: node.loc.start.line, message: "a class without state; write functions" })),
+export const classRule: Rule = sourceRule(
+  "classes",
+  "A class has state; what has none is a function. Declaration files (.d.ts) describe other people's classes.",
+  ({ file, program }) =>
+    file.endsWith(".d.ts")
+      ? []
+      : nodesOf(program, "ClassDeclaration", "ClassExpression")
+          .filter((node) => child(node, "superClass") === undefined && !hasState(node))
+          .map((node) => ({ line: node.loc.start.line, message: "a class without state; write functions" })),
 );
 
 function hasState(node: Node): boolean {

@@ -17,6 +17,8 @@ import { readEntry, writeEntry } from "../trees/entry.ts";
 import type { ChangeMarks } from "./source.ts";
 
 const schemaVersion = 1;
+
+/** A walk holds a part of every directory that it is in, so a part is small; most directories still fit into one. */
 const partBytes = 64 * 1024;
 
 /** SQLite's own memory. */

@@ -83,7 +83,9 @@ export class FileLine {
       const old = remembered?.entry.content;
       this.#bundle.push({ event, hint: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
     });
-    content.catch(() => {});
+    content.catch(() => {
+      // The tree awaits the content when it gets to this file; until then a failure is no unhandled one.
+    });
     this.#bundleBytes += event.size;
     await this.#tree.addFile(event, content);
     if (bundleEndsAfter(this.#bundleBytes, this.#bundle.length, event.facts.name, event.size)) await this.#sendBundle();

@@ -90,8 +90,9 @@ export class JobBoard {
     const result = new Promise<CutResult>((resolve, reject) => {
       this.#jobs.set(job, { plan, lane, segments: [], resolve, reject, bytes: 0, previous: 0 });
     });
-    // The caller may look at the result much later; until then a failure is no unhandled one.
-    result.catch(() => {});
+    result.catch(() => {
+      // The caller may look at the result much later; until then a failure is no unhandled one.
+    });
     this.#send(lane, { type: "cut", route: this.#route, job: workerJob(job, plan) });
     return { done: result };
   }

@@ -14,8 +14,10 @@ import type { SegmentReference } from "../trees/entry.ts";
 /** Files below this size are bundled. */
 export const bundledBelow = 256 * 1024;
 
+/** Several per large file, so that every core has work; each costs a broken segment per insertion, so not smaller. */
 export const stripeBytes = 64 * 1024 * 1024;
 
+/** A bundle is one segment: the mean that other segments have too (128 blocks of about 8 KiB). */
 const meanBundleBytes = 1024 * 1024;
 
 /** Files of a bundle: at least, on average and at most. The most must fit the queue between walk and tree. */

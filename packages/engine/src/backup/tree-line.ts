@@ -104,7 +104,9 @@ export class TreeLine {
   }
 
   async addFile(event: FileEvent, content: Promise<StoredContent>): Promise<void> {
-    content.catch(() => {});
+    content.catch(() => {
+      // It is awaited when the queue gets to this file; until then a failure is no unhandled one.
+    });
     this.#push({ type: "stored", event, content });
   }
 

@@ -1,6 +1,7 @@
 /**
- * The content-defined cutter, in AssemblyScript. Built to `cutter.wasm` by `testing/build.ts`, whose test builds it again and
- * compares the bytes. The memory is imported: the host reads files straight into it, so no byte is copied to be cut.
+ * The content-defined cutter, in AssemblyScript. Built to `cutter.wasm` by `testing/build.ts`; `testing/build.test.ts`
+ * rebuilds it and compares the bytes. The memory is imported: the host reads files straight into it, so no byte is
+ * copied to be cut.
  *
  * Memory: [0, 2048) the keyed gear table, 256 × u64. Everything above belongs to the host.
  *

@@ -10,14 +10,19 @@
 import { readFileSync } from "node:fs";
 import { blockIdLength, deriveKey, digestBlock, digestLength } from "../hash.ts";
 
-export const maxBlockBytes = 64 * 1024;
+/** Every segment costs an item and a recipe: shorter ones would cost more than they find again. */
 export const minSegmentBytes = 256 * 1024;
+
+/** Cutting buffers hold two of the longest (`stationBufferBytes`), so this bounds the memory of a cutting thread. */
 export const maxSegmentBytes = 4 * 1024 * 1024;
 
 /** A segment ends on average every 128 blocks of about 8 KiB. */
 const segmentMask = 0x7f;
 
+/** The gear table, 256 × u64 at address 0: where cutter.as reads it. */
 const gearBytes = 2048;
+
+/** WebAssembly counts its memory in pages of this size. */
 const pageBytes = 64 * 1024;
 
 /** Block ends of one buffer: 16 MiB of the smallest blocks. */

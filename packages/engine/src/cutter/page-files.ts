@@ -17,6 +17,8 @@ export const probeBytes = 256 * 1024;
 export const minPageFileBytes = 512 * 1024;
 
 const sqlServerPage = 8192;
+
+/** Dumps and disk images are laid out in sectors of this size. */
 const sectorBytes = 512;
 
 /** Blocks below 4 KiB make directories larger than they save; above 64 KiB they are no blocks. */

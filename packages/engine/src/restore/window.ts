@@ -16,7 +16,10 @@ import type { Recipe } from "../recipes.ts";
 import { blocksOf, decodeRecipe, framesOf } from "../recipes.ts";
 import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
 
+/** About 2 GiB of files. A larger window reads fewer frames twice, but its plan grows with its blocks. */
 export const maxWindowBlocks = 256 * 1024;
+
+/** Bounds windows of tiny files, where paths and entries fill the memory. */
 export const maxWindowFiles = 8192;
 
 /** Items and frames looked up per call. */

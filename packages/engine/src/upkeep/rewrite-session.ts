@@ -17,6 +17,7 @@ import type { Vault } from "../vault.ts";
 /** Upkeep works in small steps; one that is silent for longer has died. */
 const upkeepLeaseMs = 30 * 60_000;
 
+/** As a backup's (`defaultUploadSettings`): packs are in memory, one being filled and `uploads` on their way. */
 const packBytes = 16 * 1024 * 1024;
 const uploads = 2;
 

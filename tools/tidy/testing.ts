@@ -103,6 +103,7 @@ export const cases: Readonly<Record<string, Cases>> = {
       { [kernel]: 'import "pg/x";\nimport "node:fs";', ...manifest("server", { dependencies: { pg: "1" } }) },
       { [`${server}/a.test.ts`]: 'import "b";', "package.json": '{"devDependencies":{"b":"1"}}' },
       { "tools/a.ts": 'import "pg";', ...manifest("server", { dependencies: { pg: "1" } }) },
+      { [`${server}/a.test.ts`]: "const name: string = pick();\nawait import(name);", ...manifest("server") },
     ],
   },
   cycles: {

@@ -124,8 +124,11 @@ function specifierOf(node: Node): string | undefined {
     case "ExportNamedDeclaration":
     case "ExportAllDeclaration":
     case "ImportExpression":
-    case "TSImportType":
-      return nameOf(child(node, "source") ?? child(node, "argument"));
+    case "TSImportType": {
+      const source = child(node, "source") ?? child(node, "argument");
+      // The name of a variable is not the name of a package.
+      return source?.type === "Identifier" ? undefined : nameOf(source);
+    }
     default:
       return undefined;
   }

@@ -35,6 +35,7 @@ export const domains: readonly string[] = [
   "health",
   "messages",
   "accounts",
+  "limits",
   "keys",
   "identity",
   "applications",

@@ -209,13 +209,6 @@ const settings = {
     shownDefault: "25",
     about: "How long a stop waits for requests and jobs in flight; below the usual 30 s before a supervisor kills.",
   },
-  limitApplications: {
-    variable: "EMANET_LIMIT_APPLICATIONS",
-    parse: rate,
-    fallback: null as Rate | null,
-    shownDefault: "5/3600",
-    about: "`count/seconds` of the policy `applications`; only in profile `sandbox`.",
-  },
   newMasterKey: {
     variable: "EMANET_NEW_MASTER_KEY",
     parse: base64Key,
@@ -223,12 +216,40 @@ const settings = {
     shownDefault: "none",
     about: "The next master key, for `npm start -- rewrap` alone; see [OPERATIONS](OPERATIONS.md#master-key).",
   },
+  plannedLimits: {
+    variable: "EMANET_PLANNED_LIMITS",
+    parse: oneOf(["off", "shadow", "enforce"]),
+    fallback: "enforce" as "off" | "shadow" | "enforce",
+    shownDefault: "enforce",
+    about:
+      "The planned limits (per package, and per hour or day of some operations): `enforce` refuses, `shadow` only counts what would be refused, `off` does neither. Accounts with early access are never refused by them.",
+  },
+  redisUrl: {
+    variable: "EMANET_REDIS_URL",
+    parse: urlOf("redis:", "rediss:"),
+    fallback: null as string | null,
+    shownDefault: "limits are counted in the process",
+    about:
+      "Valkey or Redis (7 or newer), e.g. `redis://127.0.0.1:6379/0`: makes limits exact over several processes. Needed as soon as there is more than one.",
+  },
   limitLogin: limitSetting("login", "5/60"),
   limitLoginIp: limitSetting("login_ip", "60/60"),
   limitSmsMinute: limitSetting("sms_minute", "1/60"),
   limitSmsHour: limitSetting("sms_hour", "5/3600"),
   limitAdmin: limitSetting("admin", "60/60"),
   limitToken: limitSetting("token", "60/60"),
+  limitSnapshotsList: limitSetting("snapshots_list", "60/60"),
+  limitSnapshotsCreate: limitSetting("snapshots_create", "10/60"),
+  limitSnapshotsCreateHour: limitSetting("snapshots_create_hour", "30/3600"),
+  limitRestoreCreate: limitSetting("restore_create", "10/3600"),
+  limitAuditExport: limitSetting("audit_export", "5/86400"),
+  limitApplications: limitSetting("applications", "5/3600"),
+  limitPackage: limitSetting(
+    "package",
+    "the package's",
+    ", for every package (burst and the time in which it refills)",
+  ),
+  limitAnonymous: limitSetting("anonymous", "600/120", " (burst and the time in which it refills)"),
   limitLockout: {
     variable: "EMANET_LIMIT_LOCKOUT",
     parse: rate,
@@ -236,14 +257,6 @@ const settings = {
     shownDefault: "10/900",
     about:
       "`count/seconds` of the lockout after failed sign-ins: failures in a row before it begins (ten times as many in a day), longest wait; only in profile `sandbox`.",
-  },
-  limitAnonymous: {
-    variable: "EMANET_LIMIT_ANONYMOUS",
-    parse: rate,
-    fallback: null as Rate | null,
-    shownDefault: "600/120",
-    about:
-      "`count/seconds` of the policy `anonymous` (burst and the time in which it refills); only in profile `sandbox`.",
   },
 } satisfies Record<string, Setting<unknown>>;
 
@@ -351,13 +364,13 @@ function isLoopback(host: string): boolean {
 }
 
 /** A row that overrides a policy in the sandbox. */
-function limitSetting(policy: string, shownDefault: string): Setting<Rate | null> {
+function limitSetting(policy: string, shownDefault: string, more = ""): Setting<Rate | null> {
   return {
     variable: `EMANET_LIMIT_${policy.toUpperCase()}`,
     parse: rate,
     fallback: null,
     shownDefault,
-    about: `\`count/seconds\` of the policy \`${policy}\`; only in profile \`sandbox\`.`,
+    about: `\`count/seconds\` of the policy \`${policy}\`${more}; only in profile \`sandbox\`.`,
   };
 }
 

@@ -21,6 +21,7 @@ import {
   rejectApplication,
   reviewApplication,
 } from "./admin/endpoints/applications.ts";
+import { liftAdminBan, listAdminBans, setBan } from "./admin/endpoints/bans.ts";
 import {
   resumeAccount,
   setAccountEntitlement,
@@ -29,6 +30,14 @@ import {
   suspendAccount,
 } from "./admin/endpoints/change-account.ts";
 import { getOverview, listAudit } from "./admin/endpoints/overview.ts";
+import {
+  approveLimitRequest,
+  listAdminLimitRequests,
+  listAdminRateLimits,
+  rejectLimitRequest,
+  resetAccountRate,
+  setAccountRate,
+} from "./admin/endpoints/rate-limits.ts";
 import { resetSecondFactor } from "./admin/endpoints/reset-second-factor.ts";
 import { submitApplication } from "./applications/endpoints/submit-application.ts";
 import { withdrawApplication } from "./applications/endpoints/withdraw-application.ts";
@@ -60,6 +69,9 @@ import { stepUp } from "./identity/endpoints/step-up.ts";
 import type { EventType } from "./kernel/events.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
+import { listRateLimitRequests } from "./limits/endpoints/list-rate-limit-requests.ts";
+import { listRateLimits } from "./limits/endpoints/list-rate-limits.ts";
+import { requestRateLimit } from "./limits/endpoints/request-rate-limit.ts";
 import { authorizeEndpoints } from "./oauth/endpoints/authorize.ts";
 import { authorizeDevice } from "./oauth/endpoints/authorize-device.ts";
 import { codeEndpoints } from "./oauth/endpoints/enter-code.ts";
@@ -85,6 +97,10 @@ export const endpoints: readonly Endpoint[] = [
   ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, resetSecondFactor],
   ...[suspendAccount, resumeAccount, setAccountPackage, setAccountEntitlement, setEarlyAccess],
   ...[listAdminApplications, getAdminApplication, reviewApplication, approveApplication, rejectApplication],
+  ...[listRateLimits, requestRateLimit, listRateLimitRequests],
+  ...[listAdminBans, setBan, liftAdminBan],
+  ...[listAdminRateLimits, setAccountRate, resetAccountRate],
+  ...[listAdminLimitRequests, approveLimitRequest, rejectLimitRequest],
   moveClock,
   checkLive,
   checkReady,
@@ -111,6 +127,7 @@ export const tags: readonly OpenapiTag[] = [
   { name: "me", description: "The person who asks: name, password, second factor, phone." },
   { name: "members", description: "The people of an account and what they may do." },
   { name: "oauth-clients", description: "Programs of an account, and their secrets." },
+  { name: "rate-limits", description: "How often an account may ask, and what is left." },
   { name: "sandbox", description: "For tests, in profile sandbox only." },
   { name: "sessions", description: "Where a person is signed in." },
   { name: "webhooks", description: "What we tell your systems." },

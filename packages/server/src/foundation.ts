@@ -5,7 +5,9 @@ import type { Clock, Random } from "./kernel/clock.ts";
 import type { DataFolder } from "./kernel/data-folder.ts";
 import type { Pools } from "./kernel/database/pool.ts";
 import type { ErrorReports } from "./kernel/error-reports.ts";
+import type { ClientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
+import type { Limiter } from "./kernel/limits/limiter.ts";
 import type { Log } from "./kernel/log.ts";
 import type { Metrics } from "./kernel/metrics.ts";
 import type { AccessTokens, Authenticator } from "./kernel/principal.ts";
@@ -34,9 +36,11 @@ export interface Foundation {
   readonly reports: ErrorReports;
   readonly secrets: Secrets;
   readonly transactions: Transactions;
+  readonly addresses: ClientAddresses;
   readonly messages: MessagePorts;
   readonly authenticator: Authenticator;
   readonly tokens: AccessTokens;
+  readonly limiter: (real: Limiter) => Limiter;
   readonly place: Place;
   readonly endpoints: readonly Endpoint[];
   /** Registers how to undo a part; parts are undone in reverse order. */

@@ -6,14 +6,13 @@ import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
 import { problemReply } from "./kernel/http/answer.ts";
 import { createApp } from "./kernel/http/app.ts";
-import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
 import { createIdempotency } from "./kernel/idempotency.ts";
-import { createLimiter } from "./kernel/limits.ts";
 import { Problem } from "./kernel/problems.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { type Certificates, openLocalAuthority, openOwnCertificate } from "./kernel/transport/certificates.ts";
 import { createTransport, type ParserProblem, type ParserProblemKind } from "./kernel/transport/server.ts";
+import { type Limits, openLimits } from "./limits/index.ts";
 
 export interface Face {
   /** The address really bound. */
@@ -23,8 +22,10 @@ export interface Face {
 }
 
 export async function listen(foundation: Foundation): Promise<Face> {
-  const { config, log, onStop, place } = foundation;
-  const kernel = httpKernel(foundation);
+  const { config, folder, log, onStop, place } = foundation;
+  const limits = await openLimits({ ...foundation, journalFile: folder.path("limits.sqlite") });
+  onStop(() => limits.close());
+  const kernel = httpKernel(foundation, limits);
   const certificates = config.behindProxy ? null : await openCertificates(foundation);
   const transport = createTransport({
     mode: certificates === null ? { kind: "plain" } : { kind: "tls", certificates },
@@ -56,18 +57,8 @@ export async function listen(foundation: Foundation): Promise<Face> {
   return { url: boundUrl, caFile, reload };
 }
 
-function httpKernel(foundation: Foundation): HttpKernel {
+function httpKernel(foundation: Foundation, { limiter, bans, watch }: Limits): HttpKernel {
   const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator, tokens } = foundation;
-  const rates = {
-    applications: config.limitApplications,
-    anonymous: config.limitAnonymous,
-    login: config.limitLogin,
-    login_ip: config.limitLoginIp,
-    sms_minute: config.limitSmsMinute,
-    sms_hour: config.limitSmsHour,
-    admin: config.limitAdmin,
-    token: config.limitToken,
-  };
   return {
     settings: config,
     clock,
@@ -79,8 +70,10 @@ function httpKernel(foundation: Foundation): HttpKernel {
     tokens,
     secrets,
     transactions,
-    addresses: clientAddresses(config.trustedProxies),
-    limiter: createLimiter(clock, rates),
+    addresses: foundation.addresses,
+    limiter: foundation.limiter(limiter),
+    bans,
+    watch,
     idempotency: createIdempotency(transactions, secrets),
     cursors: createCursors(secrets),
     publicUrl: () => foundation.place.publicUrl(),

@@ -17,8 +17,10 @@ import { migrate, pendingMigrations } from "./kernel/database/migrate.ts";
 import { openPools, type Pools } from "./kernel/database/pool.ts";
 import type { DatabaseTarget } from "./kernel/database/target.ts";
 import { createErrorReports } from "./kernel/error-reports.ts";
+import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { countJobs, migrateJobs, startWorker } from "./kernel/jobs/index.ts";
+import type { Limiter } from "./kernel/limits/limiter.ts";
 import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
 import { startEmbeddedPostgres } from "./kernel/postgres/embedded.ts";
@@ -44,6 +46,8 @@ export interface StartOptions {
   readonly random?: Random;
   /** Puts another authenticator before the service's own. */
   readonly authenticator?: (real: Authenticator) => Authenticator;
+  /** Puts another limiter in place of the service's own; for measuring what that one costs. */
+  readonly limiter?: (real: Limiter) => Limiter;
   readonly endpoints?: readonly Endpoint[];
   readonly database?: DatabaseTarget;
   readonly writeLog?: (line: string) => void;
@@ -152,6 +156,7 @@ async function layFoundation(
   stack.defer(() => reports.flush(reportFlushMs));
   const transactions = createTransactions(pools.app, clock, random, log);
   const place = placeOf(config);
+  const addresses = clientAddresses(config.trustedProxies);
   const keys = createSigningKeys({ transactions, secrets, clock, random });
   const tokens = createTokens({ keys, clock, random, publicUrl: () => place.publicUrl() });
   const authenticator = createAuthenticator({ tokens, app: pools.app, clock, log });
@@ -166,10 +171,12 @@ async function layFoundation(
     reports,
     secrets,
     transactions,
+    addresses,
     // Also in roles that send nothing: wrong settings must stop the start, not the first message.
     messages: await usable(() => createMessagePorts(config, { clock })),
     authenticator: options.authenticator?.(authenticator) ?? authenticator,
     tokens,
+    limiter: options.limiter ?? ((real) => real),
     place,
     endpoints: options.endpoints ?? endpoints,
     onStop: (undo) => stack.defer(async () => void (await undo())),

@@ -41,7 +41,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
     "bench",
     "tests",
   ],
-  bench: ["engine", "storage", "sdk", "agent", "kernel", "config", "domain", "composition", "tests"],
+  bench: ["engine", "storage", "sdk", "agent", "kernel", "config", "domain", "composition", "tests", "tools"],
   tests: [
     "engine",
     "storage",

@@ -6,10 +6,12 @@
 
 import type { Pool } from "pg";
 import type { Clock } from "../kernel/clock.ts";
+import { policies } from "../kernel/limits/policies.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
 import {
   type AccessTokens,
   type AccountFacts,
+  type AccountLimits,
   type Authenticator,
   memberRoles,
   type OauthScope,
@@ -18,6 +20,7 @@ import {
   type TokenClaims,
   type TokenKind,
 } from "../kernel/principal.ts";
+import { ratesOf } from "../limits/index.ts";
 
 /** The contract's time in which a closed account can still be read and restored. */
 const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
@@ -41,8 +44,10 @@ export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSo
           checked.claims.sessionId,
         ]);
         const [row] = rows;
-        const principal = row && principalOf(checked.claims, row, clock.now());
-        return principal ?? { kind: "refused", code: "invalid_token" };
+        const now = clock.now();
+        const principal = row && principalOf(checked.claims, row, now);
+        if (row === undefined || principal === undefined) return { kind: "refused", code: "invalid_token" };
+        return isBanned(row, now) ? { kind: "refused", code: "banned" } : principal;
       } catch (error) {
         log.error("authentication_failed", errorFields(error));
         return { kind: "refused", code: "unavailable" };
@@ -74,6 +79,12 @@ export interface SubjectRow {
   readonly early_access: boolean | null;
   readonly entitlements: readonly string[];
   readonly api_package: string | null;
+  readonly requests_per_minute: number | null;
+  readonly burst: number | null;
+  /** By policy: requests, seconds, burst. */
+  readonly custom_limits: Readonly<Record<string, readonly [number, number, number]>> | null;
+  readonly is_banned: boolean;
+  readonly ban_expires_at: Date | null;
 }
 
 type Signed = Exclude<Principal, { kind: "anonymous" }>;
@@ -110,6 +121,10 @@ function isAlive(row: SubjectRow, now: Date): boolean {
   return row.account_closed_at === null || now.getTime() - row.account_closed_at.getTime() < closedReadableMs;
 }
 
+function isBanned(row: SubjectRow, now: Date): boolean {
+  return row.is_banned && (row.ban_expires_at === null || row.ban_expires_at > now);
+}
+
 function accountOf(row: SubjectRow): AccountFacts | undefined {
   if (row.account_state === null || row.package === null) return undefined;
   return {
@@ -118,8 +133,20 @@ function accountOf(row: SubjectRow): AccountFacts | undefined {
     entitlements: new Set(row.entitlements),
     apiPackage: row.api_package ?? row.package,
     earlyAccess: row.early_access === true,
+    limits: limitsOf(row),
   };
 }
+
+function limitsOf(row: SubjectRow): AccountLimits {
+  const { requests_per_minute: limit, burst, custom_limits: custom } = row;
+  return {
+    package: limit === null || burst === null ? policies.package.rate : { limit, windowMs: minuteMs, burst },
+    custom: ratesOf(custom),
+  };
+}
+
+/** Packages are sold by the minute. */
+const minuteMs = 60_000;
 
 /** The token's own, held to what its session and its client may have now. */
 function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {

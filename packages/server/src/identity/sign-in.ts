@@ -60,7 +60,7 @@ const nobody = "00000000-0000-0000-0000-000000000000";
 /** Checks everything that a sign-in has to show. Throws `invalid_credentials`, `too_many_attempts`, `rate_limited`. */
 export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<SignedIn> {
   const emailKey = foldEmail(claim.email);
-  ctx.spend(["login"], emailKey);
+  await ctx.spend(["login"], emailKey);
   const deviceHash = hashDevice(ctx, claim.deviceToken);
   const found = await countAndFind(ctx, emailKey, deviceHash, claim.allowStaff);
   const { matches, outdated } = await verifyPassword(found.passwordHash, claim.password);

@@ -11,6 +11,8 @@ export interface Clock {
   now(): Date;
   /** Brings a clock that several processes share (profile `sandbox`) up to date; others have nothing to do. */
   sync?(): Promise<void>;
+  /** How far such a clock is ahead of the machines' own. */
+  offsetMs?(): number;
 }
 
 export interface Random {

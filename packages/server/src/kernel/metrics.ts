@@ -55,6 +55,14 @@ export interface Metrics {
   watchPool(name: string, read: () => PoolCounts): void;
   /** Asked at every scrape: how many jobs are in which state. While it fails, the series are absent. */
   watchJobs(read: () => Promise<Readonly<Record<"scheduled" | "queued" | "running" | "failed", number>>>): void;
+  /** What a limit said of a request. */
+  limitDecided(policy: string, outcome: "allowed" | "shadow_denied" | "denied"): void;
+  /** A request met a shared store that is away, and was counted by the process or refused. */
+  limitFellBack(how: "process" | "refused"): void;
+  /** Whether the shared store of limits answers; without one it is never told. */
+  limitStoreUp(up: boolean): void;
+  /** A ban was set. */
+  banned(kind: string): void;
   /** Fields that the log refused: not zero means that code tries to log what it must not. */
   logFieldsDropped(count: number): void;
 }
@@ -105,6 +113,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     jobFinished: ({ task, outcome, durationMs }) => jobs.observe({ task: tasks(task), outcome }, durationMs / 1000),
     watchPool: (name, read) => void pools.set(name, read),
     watchJobs: (read) => void jobCounts.add(read),
+    ...limitMetrics(registers),
     logFieldsDropped: (count) => dropped.inc(count),
   };
 }
@@ -223,6 +232,41 @@ function poolGauge(registers: Registry[]): Map<string, () => PoolCounts> {
     },
   });
   return pools;
+}
+
+function limitMetrics(
+  registers: Registry[],
+): Pick<Metrics, "limitDecided" | "limitFellBack" | "limitStoreUp" | "banned"> {
+  const decisions = new Counter({
+    name: "emanet_limit_decisions_total",
+    help: "What each limit said of requests: allowed, denied, or would have denied (shadow).",
+    labelNames: ["policy", "outcome"],
+    registers,
+  });
+  const fallbacks = new Counter({
+    name: "emanet_limit_store_fallbacks_total",
+    help: "Requests that met a shared store of limits that was away: counted by the process, or refused.",
+    labelNames: ["how"],
+    registers,
+  });
+  const up = new Gauge({
+    name: "emanet_limit_store_up",
+    help: "Whether the shared store of limits answers; always 1 without one.",
+    registers,
+  });
+  up.set(1);
+  const bans = new Counter({
+    name: "emanet_bans_total",
+    help: "Bans set by what they are about.",
+    labelNames: ["kind"],
+    registers,
+  });
+  return {
+    limitDecided: (policy, outcome) => decisions.inc({ policy, outcome }),
+    limitFellBack: (how) => fallbacks.inc({ how }),
+    limitStoreUp: (isUp) => up.set(isUp ? 1 : 0),
+    banned: (kind) => bans.inc({ kind }),
+  };
 }
 
 type JobCountReader = Parameters<Metrics["watchJobs"]>[0];

@@ -4,6 +4,7 @@
  * works for. Staff of the platform belong to no account.
  */
 
+import type { PolicyName, Rate } from "./limits/policies.ts";
 import type { ProblemCode } from "./problems.ts";
 
 /** What an access token may be allowed to do, with the words shown to whoever grants it. */
@@ -78,6 +79,13 @@ export interface AccountFacts {
   /** The smallest package that includes the API, for whoever lacks it. */
   readonly apiPackage: string;
   readonly earlyAccess: boolean;
+  readonly limits: AccountLimits;
+}
+
+/** The rates of one account: its package's, and those that staff set for it. */
+export interface AccountLimits {
+  readonly package: Rate;
+  readonly custom: Readonly<Partial<Record<PolicyName, Rate>>>;
 }
 
 /** About a person's sign-in. */

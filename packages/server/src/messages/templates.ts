@@ -41,6 +41,15 @@ const kindNames = {
 /** Who applies. */
 export type ApplicantKind = keyof typeof kindNames;
 
+const bannedNames = {
+  client: { tr: "Hesabınızın bir uygulaması", en: "a program of your account" },
+  session: { tr: "Hesabınızın bir oturumu", en: "a session of your account" },
+  address: { tr: "Bir ağ adresi", en: "a network address" },
+} as const satisfies Record<string, Record<Language, string>>;
+
+/** What a ban is about. */
+export type BanKind = keyof typeof bannedNames;
+
 const mailTemplates = {
   application_received_staff: mailTemplate<{ application_id: string; kind: ApplicantKind; package: PackageName }>({
     tr: (v) => ({
@@ -186,6 +195,70 @@ const mailTemplates = {
         "Hello,",
         `Somebody signed in to your Emanet account from a new device at ${v.at} (UTC).`,
         "If this was not you, change your password and end your sessions.",
+        "Emanet",
+      ),
+    }),
+  }),
+  ban_set: mailTemplate<{ ban_id: string; kind: BanKind; until: string }>({
+    tr: (v) => ({
+      subject: "Erişim durduruldu",
+      text: paragraphs(
+        "Merhaba,",
+        `${bannedNames[v.kind].tr} için erişim durduruldu.`,
+        v.until === "" ? "Ekibimiz kaldırana kadar sürer." : `Bitiş: ${v.until} (UTC)`,
+        `Kayıt: ${v.ban_id}`,
+        "Nedeni denetim kaydında. Kısa sürede çok sayıda farklı adresin denenmesi bunu kendiliğinden başlatır. Yanlışsa kayıt numarasıyla bize yazın.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Access stopped",
+      text: paragraphs(
+        "Hello,",
+        `Access was stopped for ${bannedNames[v.kind].en}.`,
+        v.until === "" ? "It lasts until our staff lift it." : `Until: ${v.until} (UTC)`,
+        `Record: ${v.ban_id}`,
+        "Why is in the audit trail. Trying very many different addresses in a short time causes it by itself. If it is wrong, write to us with the record's number.",
+        "Emanet",
+      ),
+    }),
+  }),
+  limit_requested_staff: mailTemplate<{ request_id: string; account_id: string; policy: string }>({
+    tr: (v) => ({
+      subject: "Özel hız sınırı isteği",
+      text: paragraphs(
+        "Bir hesap başka bir hız sınırı istiyor.",
+        `İstek: ${v.request_id}\nHesap: ${v.account_id}\nSınır: ${v.policy}`,
+        "Gerekçe ve karar yönetim ekranında.",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Request for a custom limit",
+      text: paragraphs(
+        "An account asks for another limit.",
+        `Request: ${v.request_id}\nAccount: ${v.account_id}\nLimit: ${v.policy}`,
+        "The reason and the decision are in the administration pages.",
+      ),
+    }),
+  }),
+  limit_decided: mailTemplate<{ policy: string; decision: "approved" | "rejected" }>({
+    tr: (v) => ({
+      subject: v.decision === "approved" ? "Hız sınırı isteğiniz onaylandı" : "Hız sınırı isteğiniz reddedildi",
+      text: paragraphs(
+        "Merhaba,",
+        v.decision === "approved"
+          ? `"${v.policy}" sınırı için isteğiniz onaylandı; bir sonraki istekten başlayarak geçerlidir.`
+          : `"${v.policy}" sınırı için isteğiniz reddedildi; sınır değişmedi.`,
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: v.decision === "approved" ? "Your limit request was approved" : "Your limit request was rejected",
+      text: paragraphs(
+        "Hello,",
+        v.decision === "approved"
+          ? `Your request for the limit "${v.policy}" was approved; it counts from the next request on.`
+          : `Your request for the limit "${v.policy}" was rejected; the limit stays as it was.`,
         "Emanet",
       ),
     }),

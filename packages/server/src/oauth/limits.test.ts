@@ -20,3 +20,14 @@ test("429 temporarily_unavailable with Retry-After: the 61st request of a client
   service.clock.advance(60_000);
   assert.equal((await send(demo.client_id)).status, 200);
 });
+
+test("what fails to show who it is counts by address alone: nobody uses up a client's limit in its name", async () => {
+  service.clock.advance(60_000);
+  const send = (secret: string) =>
+    post(site, "/oauth2/token", { grant_type: "client_credentials" }, basic(demo.client_id, secret));
+  for (let count = 0; count < 60; count++) assert.equal((await send("wrong")).status, 401);
+  assert.equal((await send("wrong")).status, 429);
+  const right = await send(demo.client_secret);
+  assert.equal(right.status, 200);
+  assert.match(right.headers.ratelimit ?? "", /"token";r=59/);
+});

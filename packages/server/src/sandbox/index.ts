@@ -36,7 +36,7 @@ export async function createSandboxClock(base: Clock, app: Pool, log: Log): Prom
   const timer = setInterval(() => void trySync(), pollMs);
   timer.unref();
   return {
-    clock: { now: () => new Date(base.now().getTime() + offsetMs), sync: trySync },
+    clock: { now: () => new Date(base.now().getTime() + offsetMs), sync: trySync, offsetMs: () => offsetMs },
     stop: () => clearInterval(timer),
   };
 }

@@ -72,12 +72,18 @@ function checkBody(validate: ValidateFunction, where: string, answer: TestAnswer
   assert.ok(valid, `${where} differs from the document: ${JSON.stringify(validate.errors)}`);
 }
 
+/** The service promises these on everything that it answers. */
+const everyAnswer = [
+  "x-request-id",
+  ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit", "ratelimit-policy"],
+];
+
 function checkHeaders(where: string, response: Response, answer: TestAnswer): void {
   const declared = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
   for (const name of Object.keys(answer.headers)) {
     assert.ok(unlisted.has(name) || declared.has(name), `${where} sends ${name}, which the document lacks`);
   }
-  for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
+  for (const name of everyAnswer) {
     assert.ok(name in answer.headers, `${where} lacks ${name}`);
   }
 }

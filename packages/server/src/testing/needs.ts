@@ -11,6 +11,7 @@ const commands = {
   chromium: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   curl: ["curl"],
   openssl: ["openssl"],
+  redis: ["redis-server", "valkey-server"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type Program = keyof typeof commands;

@@ -10,6 +10,7 @@ import { readConfig } from "../config.ts";
 import { endpoints, events, tags } from "../endpoints.ts";
 import type { Endpoint } from "../kernel/http/endpoint.ts";
 import { openapiDocument } from "../kernel/http/openapi.ts";
+import { policies } from "../kernel/limits/policies.ts";
 import type { AccessTokens, Authenticator, OauthScope, Principal } from "../kernel/principal.ts";
 import { type Running, start } from "../start.ts";
 import { inReverse } from "./cleanup.ts";
@@ -132,7 +133,7 @@ function readTestToken(token: string): Extract<Principal, { kind: "client" }> | 
       sessionId: clientId,
       tokenKind: "api",
       vaultIds: null,
-      account: { ...account, entitlements: new Set(["api"]) },
+      account: { ...account, entitlements: new Set(["api"]), limits: { package: policies.package.rate, custom: {} } },
     };
   } catch {
     return null;

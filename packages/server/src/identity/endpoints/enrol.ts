@@ -73,6 +73,7 @@ export const requestEnrolmentCode = endpoint(
   {
     ...shared,
     id: "enrolment.request_code",
+    contentLimits: ["sms_minute", "sms_hour"],
     method: "POST",
     path: "/v1/enrolment/phone",
     summary: "Verify the phone",
@@ -88,7 +89,7 @@ export const requestEnrolmentCode = endpoint(
     errors: ["not_found"],
   },
   async (ctx, { body, language }) => {
-    ctx.spend(["sms_minute", "sms_hour"], body.token);
+    await ctx.spend(["sms_minute", "sms_hour"], body.token);
     const id = ctx.random.uuid();
     await ctx.tx({ kind: "system" }, async (tx) => {
       const { link, person } = await findEnrolment(tx, ctx, body.token);

@@ -19,6 +19,7 @@ export const logIn = endpoint(
       "Checks e-mail, password and second factor. Answers with an access token, to be kept in memory, and sets the refresh cookie. Whatever is wrong, the answer is the same. At most 5 a minute per e-mail and address; a growing wait follows ten failures in a row.",
     access: { kind: "public" },
     limits: ["login_ip"],
+    contentLimits: ["login"],
     cookies: ["__Host-device"],
     idempotency: "none",
     body: closed(

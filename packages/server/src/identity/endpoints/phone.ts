@@ -20,6 +20,7 @@ export const requestPhoneCode = endpoint(
     summary: "Change your phone",
     description: "Sends a code to the new number; nothing changes before it is shown (`/v1/me/phone/confirm`).",
     access: { kind: "person", scope: "account:write" },
+    contentLimits: ["sms_minute", "sms_hour"],
     stepUp: true,
     idempotency: "none",
     body: closed(
@@ -31,7 +32,7 @@ export const requestPhoneCode = endpoint(
   async (ctx, { principal, body, language }) => {
     const { personId, accountId, scope } = personOf(principal);
     const phone = requireMobile(body.phone, language);
-    ctx.spend(["sms_minute", "sms_hour"], personId);
+    await ctx.spend(["sms_minute", "sms_hour"], personId);
     const id = ctx.random.uuid();
     await ctx.tx(scope, async (tx) => {
       const code = await insertChallenge(tx, ctx, { id, accountId, personId, purpose: "phone", phone });

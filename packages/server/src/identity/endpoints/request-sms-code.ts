@@ -22,6 +22,7 @@ export const requestSmsCode = endpoint(
     description:
       "Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same; a message leaves only when e-mail and password are right, the phone is verified and the account allows it. With an access token, and then without e-mail and password, it makes a challenge for stepping up. Once a minute and five times an hour per e-mail and address.",
     access: { kind: "public" },
+    contentLimits: ["sms_minute", "sms_hour"],
     cookies: ["__Host-device"],
     idempotency: "none",
     body: closed(
@@ -34,12 +35,12 @@ export const requestSmsCode = endpoint(
   async (ctx, { body, principal, cookies, language }) => {
     const id = ctx.random.uuid();
     if (principal.kind === "member") {
-      ctx.spend(["sms_minute", "sms_hour"], principal.memberId);
+      await ctx.spend(["sms_minute", "sms_hour"], principal.memberId);
       const { accountId, memberId: personId } = principal;
       await challenge(ctx, { id, accountId, personId, purpose: "step_up" });
     } else {
       const { email, password } = required(body, language);
-      ctx.spend(["sms_minute", "sms_hour"], foldEmail(email));
+      await ctx.spend(["sms_minute", "sms_hour"], foldEmail(email));
       const deviceToken = cookies["__Host-device"];
       const person = await checkPassword(ctx, { email, password, deviceToken, allowStaff: false });
       const accountId = person?.account_id ?? null;

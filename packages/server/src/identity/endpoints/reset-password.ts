@@ -25,6 +25,7 @@ export const requestPasswordReset = endpoint(
       "Mails a link that is good once, for an hour. The answer is the same whether or not the address is known.",
     access: { kind: "public" },
     limits: ["login_ip"],
+    contentLimits: ["login"],
     idempotency: "none",
     body: closed({ email: emailSchema }, { title: "PasswordResetRequest" }),
     replies: {
@@ -36,7 +37,7 @@ export const requestPasswordReset = endpoint(
   },
   async (ctx, { body }) => {
     const emailKey = foldEmail(body.email);
-    ctx.spend(["login"], `reset ${emailKey}`);
+    await ctx.spend(["login"], `reset ${emailKey}`);
     // Who it is for is looked up by the job: the request does the same work for every address.
     await ctx.tx({ kind: "platform" }, (tx) => tx.job({ task: mailPasswordReset, payload: { email_key: emailKey } }));
     return { status: 202, body: { accepted: true } };

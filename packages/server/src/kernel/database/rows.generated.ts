@@ -6,11 +6,13 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 
 export interface Database {
   readonly account_entitlements: AccountEntitlementsRow;
+  readonly account_limits: AccountLimitsRow;
   readonly accounts: AccountsRow;
   readonly applications: ApplicationsRow;
   readonly attempts: AttemptsRow;
   readonly audit_heads: AuditHeadsRow;
   readonly audit_records: AuditRecordsRow;
+  readonly bans: BansRow;
   readonly credentials: CredentialsRow;
   readonly devices: DevicesRow;
   readonly event_heads: EventHeadsRow;
@@ -19,6 +21,7 @@ export interface Database {
   readonly idempotency_keys: IdempotencyKeysRow;
   readonly job_workers: JobWorkersRow;
   readonly jobs: JobsRow;
+  readonly limit_requests: LimitRequestsRow;
   readonly links: LinksRow;
   readonly oauth_artifacts: OauthArtifactsRow;
   readonly oauth_client_secrets: OauthClientSecretsRow;
@@ -40,6 +43,15 @@ export interface AccountEntitlementsRow {
   readonly account_id: string;
   readonly entitlement: string;
   readonly enabled: boolean;
+}
+
+export interface AccountLimitsRow {
+  readonly account_id: string;
+  readonly policy: string;
+  readonly rate_limit: number;
+  readonly window_s: number;
+  readonly burst: number;
+  readonly set_at: Date;
 }
 
 export interface AccountsRow {
@@ -114,6 +126,22 @@ export interface AuditRecordsRow {
   readonly hash: Buffer;
 }
 
+export interface BansRow {
+  readonly id: string;
+  readonly kind: "client" | "session" | "address";
+  readonly subject: string;
+  readonly account_id: string | null;
+  readonly cause: "pattern" | "staff";
+  readonly reason: string | null;
+  readonly created_by: string | null;
+  readonly expires_at: Date | null;
+  readonly lifted_at: Date | null;
+  readonly lifted_by: string | null;
+  readonly lift_reason: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
 export interface CredentialsRow {
   readonly person_id: string;
   readonly account_id: string | null;
@@ -184,6 +212,23 @@ export interface JobsRow {
   readonly failed_at: Date | null;
   readonly error_class: string | null;
   readonly error_code: string | null;
+}
+
+export interface LimitRequestsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly policy: string;
+  readonly rate_limit: number;
+  readonly window_s: number;
+  readonly burst: number;
+  readonly reason: string;
+  readonly state: "pending" | "approved" | "rejected";
+  readonly requested_by: string;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+  readonly decided_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
 }
 
 export interface LinksRow {
@@ -263,6 +308,8 @@ export interface PackagesRow {
   readonly name: string;
   readonly rank: number;
   readonly entitlements: readonly string[];
+  readonly requests_per_minute: number;
+  readonly burst: number;
 }
 
 export interface PeopleRow {

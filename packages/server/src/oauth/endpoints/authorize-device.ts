@@ -18,6 +18,7 @@ export const authorizeDevice: Endpoint = {
     description:
       "RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and allows it; meanwhile the program asks at the token endpoint with the device code. Codes live ten minutes.",
     access: { kind: "public" },
+    contentLimits: ["token"],
     idempotency: "none",
     wire: "oauth",
     form: deviceForm,
@@ -27,7 +28,7 @@ export const authorizeDevice: Endpoint = {
     const { form, headers } = rawOf(call);
     const parameters = new URLSearchParams(form);
     const clientId = claimedClient(parameters, headers.authorization);
-    ctx.spend(["token"], clientId ?? "");
+    await ctx.spend(["token"], clientId ?? "");
     return visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
       const client = clientId === undefined ? undefined : await visit.ports.clients.find(clientId);
       const changed = client === undefined ? parameters : withScopes(parameters, client.scopes);

@@ -72,6 +72,7 @@ const act: Endpoint = {
     idempotency: "none",
     form: interactionForm,
     limits: ["login_ip"],
+    contentLimits: ["login"],
     cookies: ["__Host-device"],
     replies: { 200: pageSpec, 303: redirectSpec, ...failures },
   },

@@ -4,7 +4,9 @@
  */
 
 import type { Ctx, Endpoint, Reply } from "../../kernel/http/endpoint.ts";
+import type { LaterSubject } from "../../kernel/limits/limiter.ts";
 import type { AccessTokenContent } from "../../kernel/principal.ts";
+import { findLimitedAccount } from "../../limits/index.ts";
 import { rawOf, replyOf, visitLibrary } from "../library.ts";
 import { knownScopes } from "../library-pages.ts";
 import { claimedClient, withKnownScopes, withScopes } from "../requests.ts";
@@ -19,8 +21,10 @@ export const issueToken: Endpoint = {
     tag: "oauth",
     summary: "Obtain an access token",
     description:
-      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. A refresh token is good once: using an old one ends the grant and every token of it. 60 requests a minute per client and address.",
+      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. A refresh token is good once: using an old one ends the grant and every token of it. 60 requests a minute per account; what fails counts by address.",
     access: { kind: "public" },
+    contentLimits: ["token"],
+    whileBanned: true,
     idempotency: "none",
     wire: "oauth",
     form: tokenForm,
@@ -30,17 +34,34 @@ export const issueToken: Endpoint = {
     const { form, headers } = rawOf(call);
     const parameters = new URLSearchParams(form);
     const clientId = claimedClient(parameters, headers.authorization);
-    ctx.spend(["token"], clientId ?? "");
     // Before anything is spent: without keys there is no token.
     await ctx.tokens.publicKeys();
     const outcome = await visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
       const changed = await prepared(visit, parameters, clientId);
       const reply = replyOf(await send({ form: changed.toString() }));
-      return { reply, content: reply.status === 200 ? await contentOf(visit, reply) : null };
+      const subject = await subjectOf(visit, reply);
+      if (reply.status !== 200) return { reply, content: null, subject };
+      // Inside the visit: when it is refused, nothing was redeemed.
+      await ctx.spend(["token"], subject);
+      return { reply, content: await contentOf(visit, reply), subject };
     });
-    return outcome.content === null ? outcome.reply : withOurToken(ctx, outcome.reply, outcome.content);
+    if (outcome.content !== null) return withOurToken(ctx, outcome.reply, outcome.content);
+    // After the visit: what a failure ended (a grant whose token was used twice) stays ended.
+    await ctx.spend(["token"], outcome.subject);
+    return outcome.reply;
   },
 };
+
+/**
+ * Who a request at the token endpoint counts for: the account of a client or a person that has shown who it is; the
+ * client together with the address where it cannot; the address alone where it tried to and failed.
+ */
+export async function subjectOf({ found, tx }: Visit, reply: Reply): Promise<LaterSubject> {
+  if (found.client === undefined || reply.status === 401) return { address: true };
+  const accountId = found.grant?.accountId ?? found.client.accountId;
+  if (accountId === null || (reply.status !== 200 && found.client.authentication === "none")) return found.client.id;
+  return { accountId, account: await findLimitedAccount(tx, accountId) };
+}
 
 async function prepared(visit: Visit, parameters: URLSearchParams, clientId: string | undefined) {
   switch (parameters.get("grant_type")) {

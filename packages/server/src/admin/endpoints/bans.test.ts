@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { tokenFor } from "../../testing/accounts.ts";
+import { openKeptAlive } from "../../testing/kept-alive.ts";
+import { limitedEndpoints } from "../../testing/limited.ts";
+import { messageTo } from "../../testing/outbox.ts";
+import { storedRows } from "../../testing/rows.ts";
+import { type Sent, startTestService, type TestCall } from "../../testing/running.ts";
+
+const wide = { EMANET_LIMIT_PACKAGE: "1000000/60", EMANET_LIMIT_ADMIN: "1000000/60" };
+const service = await startTestService({ after }, { extra: limitedEndpoints, settings: wide });
+const client = openKeptAlive({ after }, service, 8);
+const staff = await tokenFor(service, { as: "staff" });
+
+/** Asks for so many different paths that do not exist. */
+async function lookAround(count: number, headers: Record<string, string> = {}): Promise<readonly number[]> {
+  return client.all(Array.from({ length: count }, () => ({ path: `/v1/${randomUUID()}`, headers })));
+}
+
+/** A ban is set when the answer has left, so it takes a moment. */
+async function eventually(work: () => Promise<boolean>): Promise<void> {
+  for (let waited = 0; waited < 30_000; waited += 20) {
+    if (await work()) return;
+    await delay(20);
+  }
+  assert.fail("did not happen");
+}
+
+async function bans(): Promise<readonly Record<string, unknown>[]> {
+  const answer = await service.send("GET", "/v1/admin/bans?state=active", { headers: staff.auth });
+  assert.equal(answer.status, 200, JSON.stringify(answer.json));
+  return answer.json?.data as Record<string, unknown>[];
+}
+
+async function lift(id: unknown): Promise<void> {
+  const call: TestCall = { json: { reason: "a test is over" }, headers: staff.auth };
+  assert.equal((await service.send("POST", `/v1/admin/bans/${id}/lift`, call)).status, 200);
+}
+
+async function auditOf(action: string, chain: string): Promise<number> {
+  const text = "select id from emanet.audit_records where action = $1 and chain = $2";
+  return (await storedRows(service.database, text, [action, chain])).length;
+}
+
+const anonymous = () => service.send("GET", "/health/live");
+const hasBan = (kind: string, subject: string | null) => async () =>
+  (await bans()).some((ban) => ban.kind === kind && (subject === null || ban.subject === subject));
+
+describe("whoever looks around", () => {
+  test("without a credential: the address is banned for an hour, audited and mailed; who signed in behind it goes on", async () => {
+    const member = await tokenFor(service);
+    await lookAround(990);
+    assert.equal((await anonymous()).status, 200);
+    await lookAround(20);
+    await eventually(hasBan("address", "127.0.0.1"));
+    const refused = await anonymous();
+    assert.deepEqual([refused.status, refused.json?.code], [403, "banned"]);
+    assert.match(refused.headers["x-ratelimit-remaining"] ?? "", /^\d+$/);
+    assert.equal((await service.send("GET", "/v1/account", { headers: member.auth })).status, 200);
+    // Its own credential is what counts at the refresh.
+    assert.equal((await service.send("POST", "/v1/auth/refresh")).json?.code, "refresh_token_missing");
+    assert.equal(await auditOf("ban.set", "platform"), 1);
+    await messageTo(service.dataDir, "staff@emanet.invalid", "ban_set");
+    const [ban] = await bans();
+    assert.equal(Date.parse(String(ban?.expires_at)) - Date.parse(String(ban?.created_at)), 3_600_000);
+    service.clock.advance(3_600_000);
+    assert.equal((await anonymous()).status, 200);
+    const renewed = await tokenFor(service, { as: "staff" });
+    staff.auth.authorization = renewed.auth.authorization;
+    await lookAround(1_000);
+    await eventually(hasBan("address", "127.0.0.1"));
+    const [second] = await bans();
+    assert.equal(Date.parse(String(second?.expires_at)) - Date.parse(String(second?.created_at)), 24 * 3_600_000);
+    await lift(second?.id);
+    await eventually(async () => (await anonymous()).status === 200);
+    assert.equal(await auditOf("ban.lifted", "platform"), 1);
+  });
+
+  test("with one: the credential is banned, for an hour, a day, then until it is lifted; the rest of the account goes on", async () => {
+    const scanner = await tokenFor(service, { as: "client" });
+    const { accountId } = scanner;
+    assert.ok(accountId);
+    const owner = await tokenFor(service, { accountId });
+    const ask = (auth: Record<string, string>): Promise<Sent> => service.send("GET", "/v1/account", { headers: auth });
+    const lengths: (number | null)[] = [];
+    for (let round = 0; round < 3; round++) {
+      await lookAround(1_000, scanner.auth);
+      await eventually(async () => (await ask(scanner.auth)).json?.code === "banned");
+      assert.equal((await ask(owner.auth)).status, 200);
+      assert.equal((await anonymous()).status, 200);
+      const [ban] = (await bans()).filter((one) => one.account_id === accountId);
+      const { created_at: from, expires_at: until } = ban ?? {};
+      lengths.push(until === null ? null : Date.parse(String(until)) - Date.parse(String(from)));
+      // As if the time had passed, so that the token need not be issued anew.
+      const ended = "update emanet.bans set expires_at = $2 where id = $1 and expires_at is not null";
+      await storedRows(service.database, ended, [ban?.id, service.clock.now()]);
+    }
+    assert.deepEqual(lengths, [3_600_000, 24 * 3_600_000, null]);
+    assert.equal(await auditOf("ban.set", accountId), 3);
+    await messageTo(service.dataDir, `${owner.personId}@test.example`, "ban_set", 3);
+    assert.equal((await ask(scanner.auth)).status, 403);
+    const [held] = (await bans()).filter((one) => one.account_id === accountId);
+    await lift(held?.id);
+    assert.equal((await ask(scanner.auth)).status, 200);
+  });
+
+  test("a customer who reads 1 400 resources of their own in a minute is not banned", async () => {
+    const corporate = await tokenFor(service, { as: "client" });
+    const paths = Array.from({ length: 1_400 }, () => ({
+      path: `/v1/test-things/${randomUUID()}`,
+      headers: corporate.auth,
+    }));
+    const statuses = await client.all(paths);
+    assert.ok(statuses.every((status) => status === 200));
+    assert.deepEqual(await bans(), []);
+  });
+
+  test("a forged token bans the address it came from, not the credential it names", async () => {
+    const victim = await tokenFor(service, { as: "client" });
+    const forged = { authorization: `${victim.auth.authorization.slice(0, -4)}AAAA` };
+    await lookAround(1_000, forged);
+    await eventually(hasBan("address", "127.0.0.1"));
+    assert.equal((await service.send("GET", "/v1/account", { headers: victim.auth })).status, 200);
+    for (const ban of await bans()) await lift(ban.id);
+  });
+});
+
+describe("a configured proxy", () => {
+  test("is never banned; the client behind it is", async () => {
+    const settings = { EMANET_TRUSTED_PROXIES: "127.0.0.0/8" };
+    const proxied = await startTestService({ after }, { settings });
+    const many = openKeptAlive({ after }, proxied, 8);
+    const paths = (headers: Record<string, string>) =>
+      Array.from({ length: 1_000 }, () => ({ path: `/v1/${randomUUID()}`, headers }));
+    await many.all(paths({}));
+    await many.all(paths({ "x-forwarded-for": "198.51.100.7" }));
+    const from = (address: string) => proxied.send("GET", "/health/live", { headers: { "x-forwarded-for": address } });
+    await eventually(async () => (await from("198.51.100.7")).status === 403);
+    assert.equal((await from("198.51.100.8")).status, 200);
+    assert.equal((await proxied.send("GET", "/health/live")).status, 200);
+  });
+});
+
+describe("by hand", () => {
+  const act = (json: unknown) => service.send("POST", "/v1/admin/bans", { json, headers: staff.auth });
+
+  test("staff ban a client, a session, an address; each once, with a reason, and lift it", async () => {
+    const member = await tokenFor(service);
+    const made = await act({ kind: "session", subject: member.sessionId, hours: null, reason: "shared by mistake" });
+    assert.equal(made.status, 201, JSON.stringify(made.json));
+    assert.equal((await service.send("GET", "/v1/account", { headers: member.auth })).json?.code, "banned");
+    const again = await act({ kind: "session", subject: member.sessionId, hours: 1, reason: "once more" });
+    assert.equal(again.json?.code, "state_conflict");
+    await lift(made.json?.id);
+    assert.equal((await service.send("GET", "/v1/account", { headers: member.auth })).status, 200);
+    const address = await act({ kind: "address", subject: "2001:db8::1:2", hours: 2, reason: "a scanner" });
+    assert.equal(address.json?.subject, "2001:db8::/64");
+    await lift(address.json?.id);
+  });
+
+  test("404 for a credential that does not exist, 422 for what is no address or too long", async () => {
+    assert.equal((await act({ kind: "client", subject: randomUUID(), hours: 1, reason: "none" })).status, 404);
+    assert.equal((await act({ kind: "address", subject: "999.1.1.1", hours: 1, reason: "none" })).status, 422);
+    assert.equal((await act({ kind: "address", subject: "192.0.2.1", hours: 25, reason: "none" })).status, 422);
+    assert.equal((await act({ kind: "address", subject: "192.0.2.1", hours: null, reason: "none" })).status, 422);
+    assert.equal(
+      (
+        await service.send("POST", `/v1/admin/bans/${randomUUID()}/lift`, {
+          json: { reason: "none" },
+          headers: staff.auth,
+        })
+      ).status,
+      404,
+    );
+  });
+});

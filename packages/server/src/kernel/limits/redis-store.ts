@@ -1,0 +1,59 @@
+/** Limits counted in Valkey or Redis: exact over any number of processes. */
+
+import type { Clock } from "../clock.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Look } from "./arithmetic.ts";
+import { type PolicyName, policies } from "./policies.ts";
+import { type RedisConnection, redisScript } from "./redis-connection.ts";
+import { limitScript } from "./redis-script.ts";
+import { type BusySubject, type LimitStore, StoreDown, type Want } from "./store.ts";
+
+const script = redisScript(limitScript);
+const listScript = redisScript("return redis.call('ZREVRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1)");
+
+/** One hash tag for all: the wants of a request are looked at together, so they belong in one slot of a cluster. */
+const prefix = "{emanet:limits}";
+const busyList = `${prefix}:busy`;
+
+export function createRedisStore(connection: RedisConnection, clock: Clock, secrets: Secrets): LimitStore {
+  // Addresses and what came in a body are personal: the store sees a keyed hash of them.
+  const keyOf = ({ policy, key }: Want) => {
+    const isPersonal = policies[policy].subject !== "account";
+    return `${prefix}:${policy}:${isPersonal ? secrets.digest("limit-key", `${policy}\n${key}`).toString("base64url") : key}`;
+  };
+  return {
+    async decide(wants, act) {
+      const values = wants.flatMap(({ policy, key, rate, mode }) => {
+        const { kind, subject } = policies[policy];
+        const listed = subject === "account" ? `${policy} ${key}` : "";
+        return [kind, mode, String(rate.limit), String(rate.windowMs), String(rate.burst), listed];
+      });
+      const head = [act === "spend" ? "1" : "0", String(clock.offsetMs?.() ?? 0)];
+      const answer = await connection.run(script, [...wants.map(keyOf), busyList], [...head, ...values]);
+      return parsed(answer, wants.length);
+    },
+    async busiest(count) {
+      const names = await connection.run(listScript, [busyList], [String(count)]);
+      return Array.isArray(names) ? names.flatMap(subjectOf) : [];
+    },
+    close: () => connection.close(),
+  };
+}
+
+function parsed(answer: unknown, count: number) {
+  const numbers = Array.isArray(answer) ? answer.map(Number) : [];
+  if (numbers.length !== 1 + 3 * count || !numbers.every(Number.isFinite)) {
+    throw new StoreDown(new TypeError("an answer that is none of the script's"));
+  }
+  const at = (index: number) => numbers[index] ?? 0;
+  const looks = Array.from({ length: count }, (_, index): Look => {
+    const first = 1 + 3 * index;
+    return { retryAfterMs: at(first), remaining: at(first + 1), resetAtMs: at(first + 2) };
+  });
+  return { nowMs: at(0), looks };
+}
+
+function subjectOf(name: unknown): readonly BusySubject[] {
+  const [policy = "", key = ""] = String(name).split(" ");
+  return Object.hasOwn(policies, policy) ? [{ policy: policy as PolicyName, key }] : [];
+}

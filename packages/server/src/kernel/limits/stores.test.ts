@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import fc from "fast-check";
+import { testClock } from "../../testing/clock.ts";
+import { needs } from "../../testing/needs.ts";
+import { connected, startRedis } from "../../testing/redis.ts";
+import { scaled } from "../../testing/scale.ts";
+import { systemRandom } from "../clock.ts";
+import { createSecrets } from "../secrets.ts";
+import { createMemoryStore, maxSubjectsPerPolicy } from "./memory-store.ts";
+import { type PolicyName, policies, type Rate } from "./policies.ts";
+import { type RedisConnection, redisScript } from "./redis-connection.ts";
+import { createRedisStore } from "./redis-store.ts";
+import type { Decision, LimitStore, Want } from "./store.ts";
+
+const runs = scaled(200, 20_000);
+
+/** Rates as somebody could set them: also those whose interval is no whole number of milliseconds. */
+const rate = fc
+  .record({ limit: fc.integer({ min: 1, max: 40 }), seconds: fc.integer({ min: 1, max: 120 }), more: fc.nat(60) })
+  .map(({ limit, seconds, more }): Rate => ({ limit, windowMs: seconds * 1000, burst: limit + more }));
+
+/** Pauses between requests: none, a few milliseconds, about a window. */
+const pauses = fc.array(
+  fc.oneof(fc.constantFrom(0, 0, 1_000, 10_000), fc.integer({ min: 1, max: 50 }), fc.integer({ min: 0, max: 70_000 })),
+  { minLength: 1, maxLength: 120 },
+);
+
+function want(policy: PolicyName, more: Partial<Want> = {}): Want {
+  return { policy, key: "a", rate: policies[policy].rate, mode: "enforce", ...more };
+}
+
+function now(decision: Decision | Promise<Decision>): Decision {
+  assert.ok(!(decision instanceof Promise));
+  return decision;
+}
+
+function isAllowed(store: LimitStore, wanted: Want): boolean {
+  return now(store.decide([wanted], "spend")).looks[0]?.retryAfterMs === 0;
+}
+
+describe("a sliding window", () => {
+  test("lets the limit through and not one more, wherever the window is placed", () => {
+    fc.assert(
+      fc.property(rate, pauses, (set, waits) => {
+        const clock = testClock();
+        const store = createMemoryStore({ clock });
+        const admitted: number[] = [];
+        for (const wait of waits) {
+          clock.advance(wait);
+          const at = clock.now().getTime();
+          const inWindow = admitted.filter((moment) => moment > at - set.windowMs).length;
+          const { looks } = now(store.decide([want("applications", { rate: set })], "spend"));
+          assert.equal(looks[0]?.retryAfterMs === 0, inWindow < set.limit);
+          if (looks[0]?.retryAfterMs === 0) admitted.push(at);
+          assert.equal(looks[0]?.remaining, set.limit - Math.min(inWindow + 1, set.limit));
+        }
+      }),
+      { seed: 1, numRuns: runs },
+    );
+  });
+
+  for (const [name, policy] of Object.entries(policies)) {
+    if (policy.kind !== "window") continue;
+    test(`${name}: ${policy.rate.limit} pass and the next is refused, in any placement of the stated window`, () => {
+      const gaps = fc.array(fc.integer({ min: 0, max: Math.ceil((policy.rate.windowMs * 3) / policy.rate.limit) }), {
+        minLength: policy.rate.limit + 1,
+        maxLength: policy.rate.limit * 3,
+      });
+      fc.assert(
+        fc.property(gaps, (waits) => {
+          const clock = testClock();
+          const store = createMemoryStore({ clock });
+          const admitted: number[] = [];
+          for (const wait of waits) {
+            clock.advance(wait);
+            const at = clock.now().getTime();
+            const inWindow = admitted.filter((moment) => moment > at - policy.rate.windowMs).length;
+            const allowed = isAllowed(store, want(name as PolicyName));
+            assert.equal(allowed, inWindow < policy.rate.limit);
+            if (allowed) admitted.push(at);
+          }
+        }),
+        { seed: 2, numRuns: scaled(50, 5_000) },
+      );
+    });
+  }
+});
+
+/** The bucket in whole numbers: a token is `windowMs` units, and each millisecond brings `limit` of them. */
+class ExactBucket {
+  readonly #rate: Rate;
+  #units: bigint;
+  #at: number;
+
+  constructor(set: Rate, at: number) {
+    this.#rate = set;
+    this.#units = BigInt(set.burst) * BigInt(set.windowMs);
+    this.#at = at;
+  }
+
+  spend(at: number): { allowed: boolean; remaining: number } {
+    const full = BigInt(this.#rate.burst) * BigInt(this.#rate.windowMs);
+    const token = BigInt(this.#rate.windowMs);
+    const grown = this.#units + BigInt(at - this.#at) * BigInt(this.#rate.limit);
+    this.#units = grown > full ? full : grown;
+    this.#at = at;
+    const allowed = this.#units >= token;
+    if (allowed) this.#units -= token;
+    return { allowed, remaining: Number(this.#units / token) };
+  }
+}
+
+describe("a token bucket", () => {
+  test("admits exactly what the arithmetic says: never one too many, never one too few", () => {
+    fc.assert(
+      fc.property(rate, pauses, (set, waits) => {
+        const clock = testClock();
+        const store = createMemoryStore({ clock });
+        const exact = new ExactBucket(set, clock.now().getTime());
+        for (const wait of waits) {
+          clock.advance(wait);
+          const expected = exact.spend(clock.now().getTime());
+          const { looks } = now(store.decide([want("anonymous", { rate: set })], "spend"));
+          assert.deepEqual({ allowed: looks[0]?.retryAfterMs === 0, remaining: looks[0]?.remaining }, expected);
+        }
+      }),
+      { seed: 3, numRuns: runs },
+    );
+  });
+
+  test("stays exact over a long time without a pause, also when a token takes a fraction of a millisecond", () => {
+    const set = { limit: 100_000, windowMs: 60_000, burst: 100_000 };
+    const clock = testClock();
+    const store = createMemoryStore({ clock });
+    const exact = new ExactBucket(set, clock.now().getTime());
+    for (let request = 0; request < 60_000; request++) {
+      if (request % 3 === 0) clock.advance(1);
+      const { allowed, remaining } = exact.spend(clock.now().getTime());
+      const { looks } = now(store.decide([want("anonymous", { rate: set })], "spend"));
+      if (allowed === (looks[0]?.retryAfterMs === 0) && remaining === looks[0]?.remaining) continue;
+      assert.fail(`request ${request}: ${JSON.stringify(looks[0])}, not ${JSON.stringify({ allowed, remaining })}`);
+    }
+  });
+});
+
+describe("the process's own store", () => {
+  test("a refusal by one spends nothing from the others, and looking spends nothing at all", () => {
+    const store = createMemoryStore({ clock: testClock() });
+    const narrow = want("applications", { rate: { limit: 1, windowMs: 60_000, burst: 1 } });
+    const both = [narrow, want("anonymous")];
+    const remaining = () => now(store.decide(both, "peek")).looks.map((look) => look.remaining);
+    assert.deepEqual(remaining(), [1, 600]);
+    void store.decide(both, "spend");
+    assert.deepEqual(remaining(), [0, 599]);
+    void store.decide(both, "spend");
+    assert.deepEqual(remaining(), [0, 599]);
+  });
+
+  test("a limit that only watches refuses nobody and does not count what it would refuse; one that is off counts nothing", () => {
+    const store = createMemoryStore({ clock: testClock() });
+    const narrow = { rate: { limit: 1, windowMs: 60_000, burst: 1 } };
+    const wants = [
+      want("token", { ...narrow, mode: "shadow" }),
+      want("restore_create", { mode: "off" }),
+      want("package"),
+    ];
+    void store.decide(wants, "spend");
+    const { looks } = now(store.decide(wants, "spend"));
+    assert.deepEqual(
+      looks.map((look) => look.remaining),
+      [0, 10, 2998],
+    );
+    assert.ok((looks[0]?.retryAfterMs ?? 0) > 0);
+  });
+
+  test("forgets the least recently used subjects, policy by policy: a flood of addresses forgets no customer", () => {
+    const clock = testClock();
+    const store = createMemoryStore({ clock });
+    void store.decide([want("snapshots_create", { key: "customer" })], "spend");
+    for (let n = 0; n < maxSubjectsPerPolicy * 2; n++)
+      void store.decide([want("anonymous", { key: `address ${n}` })], "spend");
+    const looks = (policy: PolicyName, key: string) =>
+      now(store.decide([want(policy, { key })], "peek")).looks[0]?.remaining;
+    assert.equal(looks("snapshots_create", "customer"), 9);
+    assert.equal(looks("anonymous", `address ${maxSubjectsPerPolicy * 2 - 1}`), 599);
+    assert.equal(looks("anonymous", "address 0"), 600);
+  });
+});
+
+/** Scripts by a clock of the test's own in place of the server's. */
+function atClock(connection: RedisConnection, clock: { now(): Date }): RedisConnection {
+  const local = /^local now = .*$/m;
+  return {
+    ...connection,
+    run: (script, keys, values) =>
+      connection.run(redisScript(script.text.replace(local, `local now = ${clock.now().getTime()}`)), keys, values),
+  };
+}
+
+describe("the shared store", () => {
+  test("says what the process's own says, to the millisecond, for any mixture of limits", async (t) => {
+    const command = needs(t, "redis");
+    if (command === undefined) return;
+    const redis = await startRedis({ after }, command);
+    const connection = await connected({ after }, redis);
+    const secrets = createSecrets(Buffer.alloc(32, 3), systemRandom);
+    let round = 0;
+    const steps = fc.array(
+      fc.record({
+        wait: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2_000 })),
+        act: fc.constantFrom("spend", "spend", "spend", "peek"),
+        modes: fc.array(fc.constantFrom("enforce", "enforce", "shadow", "off"), { minLength: 3, maxLength: 3 }),
+      }),
+      { minLength: 1, maxLength: 40 },
+    );
+    const small = fc
+      .record({ limit: fc.integer({ min: 1, max: 9 }), seconds: fc.integer({ min: 1, max: 20 }), more: fc.nat(9) })
+      .map(({ limit, seconds, more }): Rate => ({ limit, windowMs: seconds * 1000, burst: limit + more }));
+    await fc.assert(
+      fc.asyncProperty(small, small, small, steps, async (first, second, third, list) => {
+        round++;
+        // Around the server's own time: it forgets what has passed by its clock.
+        const clock = testClock(new Date().toISOString());
+        const shared = createRedisStore(atClock(connection, clock), clock, secrets);
+        const local = createMemoryStore({ clock });
+        for (const { wait, act, modes } of list) {
+          clock.advance(wait);
+          const key = `k${round}`;
+          const wants = [
+            want("login_ip", { key, rate: first, mode: modes[0] ?? "off" }),
+            want("package", { key, rate: second, mode: modes[1] ?? "off" }),
+            want("snapshots_create", { key, rate: third, mode: modes[2] ?? "off" }),
+          ];
+          assert.deepEqual(await shared.decide(wants, act as "spend"), local.decide(wants, act as "spend"));
+        }
+      }),
+      { seed: 4, numRuns: scaled(60, 5_000) },
+    );
+    const busiest = await createRedisStore(connection, testClock(), secrets).busiest(10);
+    assert.ok(busiest.length > 0 && busiest.every(({ policy }) => policies[policy].subject === "account"));
+  });
+});

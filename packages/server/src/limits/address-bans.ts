@@ -1,0 +1,70 @@
+/**
+ * The banned addresses, known to this process so that a request without a credential needs no question to the
+ * database. What another process or staff changed is read about a second later, in the background, when requests come.
+ */
+
+import type { Clock } from "../kernel/clock.ts";
+import { monotonicMs } from "../kernel/clock.ts";
+import type { AddressBans } from "../kernel/limits/bans.ts";
+import { errorFields, type Log } from "../kernel/log.ts";
+import type { RunTx } from "../kernel/tx.ts";
+import { type BanRow, holds, listAddressBans } from "./bans.ts";
+
+/** Between two readings. */
+const staleMs = 1_000;
+
+/** Read again with every reading: another process's clock may be behind, its commit later than its time. */
+const overlapMs = 60_000;
+
+/** No ban of an address lasts longer, so nothing older can hold. */
+const longestMs = 24 * 60 * 60 * 1000;
+
+/** Addresses known at most, some 20 MB: more than a process needs to keep a flood away. */
+const maxAddresses = 100_000;
+
+export interface AddressBanList extends AddressBans {
+  /** What this process changed itself counts at once. */
+  note(row: BanRow): void;
+}
+
+export async function openAddressBans(options: {
+  readonly run: RunTx;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Promise<AddressBanList> {
+  const { run, clock, log } = options;
+  const known = new Map<string, BanRow>();
+  let since = new Date(0);
+  let readAt = 0;
+  let reading = false;
+  const note = (row: BanRow) => {
+    known.delete(row.subject);
+    if (holds(row, clock.now())) known.set(row.subject, row);
+    if (known.size > maxAddresses) known.delete(known.keys().next().value ?? "");
+  };
+  const read = async () => {
+    readAt = monotonicMs();
+    const now = clock.now().getTime();
+    const from = new Date(Math.max(since.getTime() - overlapMs, now - longestMs - overlapMs));
+    const rows = await run({ kind: "platform" }, (tx) => listAddressBans(tx, from, maxAddresses));
+    // Newest first; the newest about an address is what holds.
+    for (const row of rows.toReversed()) note(row);
+    since = new Date(now);
+  };
+  await read();
+  return {
+    note,
+    isBanned(addressKey) {
+      if (!reading && monotonicMs() - readAt > staleMs) {
+        reading = true;
+        void read()
+          .catch((error: unknown) => log.warn("bans_unread", errorFields(error)))
+          .finally(() => {
+            reading = false;
+          });
+      }
+      const row = known.get(addressKey);
+      return row !== undefined && holds(row, clock.now());
+    },
+  };
+}

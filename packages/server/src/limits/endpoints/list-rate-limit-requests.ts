@@ -1,0 +1,30 @@
+/** `GET /v1/rate-limits/requests`: what the account has asked for. */
+
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { limitRequestSchema, limitRequestShape } from "../shapes.ts";
+import { type LimitRequestRow, listLimitRequests } from "../store.ts";
+
+export const listRateLimitRequests = endpoint(
+  {
+    id: "rate_limits.list_requests",
+    method: "GET",
+    path: "/v1/rate-limits/requests",
+    tag: "rate-limits",
+    summary: "List the account's requests for other limits",
+    description: "Newest first.",
+    access: { kind: "account", scope: "account:read" },
+    query: closed({ ...pageQuery }),
+    replies: { 200: { description: "A page.", body: pageOf(limitRequestSchema, "RateLimitRequestPage") } },
+  },
+  async (ctx, { principal, query }) => {
+    const { accountId } = principal;
+    const binding = { operation: "rate_limits.list_requests", filters: [accountId] };
+    const page = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx(scopeOf(principal), (tx) => listLimitRequests(tx, { accountId }, page));
+    const position = (row: LimitRequestRow) => ({ key: row.created_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: limitRequestShape }) };
+  },
+);

@@ -1,0 +1,124 @@
+/** Puts the limits of a service together: where they are counted, who is banned, who looks around. */
+
+import ipaddr from "ipaddr.js";
+import type { Config } from "../config.ts";
+import type { Clock, Random } from "../kernel/clock.ts";
+import type { ClientAddresses } from "../kernel/http/client-address.ts";
+import { openLimitJournal } from "../kernel/limits/journal.ts";
+import { createLimiter, type Limiter } from "../kernel/limits/limiter.ts";
+import { createMemoryStore } from "../kernel/limits/memory-store.ts";
+import { openRedis } from "../kernel/limits/redis-connection.ts";
+import { createRedisStore } from "../kernel/limits/redis-store.ts";
+import { createTargetWatch, type TargetWatch, type WatchedSubject } from "../kernel/limits/targets.ts";
+import { errorFields, type Log } from "../kernel/log.ts";
+import type { Metrics } from "../kernel/metrics.ts";
+import type { Secrets } from "../kernel/secrets.ts";
+import type { RunTx, Transactions } from "../kernel/tx.ts";
+import { type AddressBanList, openAddressBans } from "./address-bans.ts";
+import { banSubject } from "./bans.ts";
+
+export interface Limits {
+  readonly limiter: Limiter;
+  readonly bans: AddressBanList;
+  readonly watch: TargetWatch;
+  close(): Promise<void>;
+}
+
+export interface LimitsOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly secrets: Secrets;
+  readonly transactions: Transactions;
+  readonly addresses: ClientAddresses;
+  /** Where long windows are kept over a restart. */
+  readonly journalFile: string;
+}
+
+export async function openLimits(options: LimitsOptions): Promise<Limits> {
+  const { config, clock, log, metrics, secrets } = options;
+  const { redisUrl: url } = config;
+  const redis = url === null ? undefined : openRedis({ url, log, onState: (up) => metrics.limitStoreUp(up) });
+  const journal = openLimitJournal(options.journalFile, secrets, log);
+  const local = createMemoryStore({ clock, journal });
+  const limiter = createLimiter({
+    local,
+    ...(redis && { shared: createRedisStore(redis, clock, secrets) }),
+    plannedMode: config.plannedLimits,
+    overrides: overridesOf(config),
+    metrics,
+  });
+  const stopping = new AbortController();
+  const run: RunTx = (scope, work) =>
+    options.transactions.run(
+      { actor: { kind: "system" }, context: { operation: "limits.watch" }, signal: stopping.signal },
+      scope,
+      ({ tx }) => work(tx),
+    );
+  const bans = await openAddressBans({ run, clock, log });
+  const busy = new Set<Promise<void>>();
+  const onError = (error: unknown) => log.error("ban_failed", errorFields(error));
+  const onSuspicious = (subject: WatchedSubject) => {
+    const work = ban(options, run, bans, subject)
+      .catch(onError)
+      .finally(() => busy.delete(work));
+    busy.add(work);
+  };
+  return {
+    limiter,
+    bans,
+    watch: createTargetWatch({ clock, ...(redis && { redis }), onSuspicious, onError }),
+    async close() {
+      await Promise.allSettled(busy);
+      stopping.abort();
+      await Promise.all([local.close(), redis?.close()]);
+    },
+  };
+}
+
+async function ban(
+  { config, random, metrics, log, addresses }: LimitsOptions,
+  run: RunTx,
+  bans: AddressBanList,
+  subject: WatchedSubject,
+): Promise<void> {
+  // Behind it is everybody.
+  if (subject.kind === "address" && addresses.isProxy(plainAddress(subject.id))) {
+    log.warn("proxy_not_banned", { ip: plainAddress(subject.id) });
+    return;
+  }
+  const accountId = subject.kind === "address" ? null : subject.accountId;
+  const wanted = { kind: subject.kind, subject: subject.id, accountId, by: { cause: "pattern" } } as const;
+  const row = await banSubject(run, wanted, { random, staffEmail: config.staffEmail });
+  if (row === undefined) return;
+  if (row.kind === "address") bans.note(row);
+  metrics.banned(row.kind);
+  log.warn("banned", { target_id: row.id, reason: row.kind });
+}
+
+/** An address key without the length of its network. */
+function plainAddress(key: string): string {
+  const [address = ""] = key.split("/");
+  return ipaddr.isValid(address) ? address : "0.0.0.0";
+}
+
+function overridesOf(config: Config) {
+  return {
+    login: config.limitLogin,
+    login_ip: config.limitLoginIp,
+    sms_minute: config.limitSmsMinute,
+    sms_hour: config.limitSmsHour,
+    applications: config.limitApplications,
+    snapshots_list: config.limitSnapshotsList,
+    snapshots_create: config.limitSnapshotsCreate,
+    snapshots_create_hour: config.limitSnapshotsCreateHour,
+    restore_create: config.limitRestoreCreate,
+    audit_export: config.limitAuditExport,
+    token: config.limitToken,
+    admin: config.limitAdmin,
+    package: config.limitPackage,
+    anonymous: config.limitAnonymous,
+  };
+}

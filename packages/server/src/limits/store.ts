@@ -1,0 +1,144 @@
+/** All SQL about rates. Runs in the scope of the account; lists of all accounts in scope `staff`. */
+
+import { type Selectable, sql } from "kysely";
+import type { Position } from "../kernel/cursors.ts";
+import type { LimitRequestsRow } from "../kernel/database/rows.generated.ts";
+import type { LimitedAccount } from "../kernel/limits/limiter.ts";
+import { type PolicyName, policies, type Rate } from "../kernel/limits/policies.ts";
+import type { Tx } from "../kernel/tx.ts";
+import { ratesOf } from "./rules.ts";
+
+export type LimitRequestRow = Selectable<LimitRequestsRow>;
+
+/** Packages are sold by the minute. */
+const minuteMs = 60_000;
+
+/** What the limiter needs to know of an account whose token is not at hand; null when there is none. */
+export async function findLimitedAccount(tx: Tx, accountId: string): Promise<LimitedAccount> {
+  return (await findLimitedAccounts(tx, [accountId])).get(accountId) ?? null;
+}
+
+/** The same of several; in scope `staff` of any. */
+export async function findLimitedAccounts(
+  tx: Tx,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, LimitedAccount>> {
+  if (accountIds.length === 0) return new Map();
+  const rows = await tx.db
+    .selectFrom("accounts")
+    .innerJoin("packages", "packages.name", "accounts.package")
+    .select(["accounts.id", "accounts.early_access", "packages.requests_per_minute", "packages.burst"])
+    .where("accounts.id", "in", [...accountIds])
+    .execute();
+  const own = await tx.db
+    .selectFrom("account_limits")
+    .selectAll()
+    .where("account_id", "in", [...accountIds])
+    .execute();
+  const customOf = (id: string) =>
+    ratesOf(
+      Object.fromEntries(
+        own
+          .filter((row) => row.account_id === id)
+          .map((row) => [row.policy, [row.rate_limit, row.window_s, row.burst] as const]),
+      ),
+    );
+  return new Map(
+    rows.map((row) => {
+      const rate = { limit: row.requests_per_minute, windowMs: minuteMs, burst: row.burst };
+      return [row.id, { earlyAccess: row.early_access, limits: { package: rate, custom: customOf(row.id) } }];
+    }),
+  );
+}
+
+export async function setAccountLimit(tx: Tx, accountId: string, policy: PolicyName, rate: Rate): Promise<void> {
+  const values = { rate_limit: rate.limit, window_s: rate.windowMs / 1000, burst: rate.burst, set_at: tx.now };
+  await tx.db
+    .insertInto("account_limits")
+    .values({ account_id: accountId, policy, ...values })
+    .onConflict((conflict) => conflict.columns(["account_id", "policy"]).doUpdateSet(values))
+    .execute();
+}
+
+/** Back to the stated rate. */
+export async function deleteAccountLimit(tx: Tx, accountId: string, policy: PolicyName): Promise<void> {
+  await tx.db.deleteFrom("account_limits").where("account_id", "=", accountId).where("policy", "=", policy).execute();
+}
+
+export interface NewLimitRequest {
+  readonly id: string;
+  readonly accountId: string;
+  readonly policy: PolicyName;
+  readonly rate: Rate;
+  readonly reason: string;
+  readonly requestedBy: string;
+}
+
+/** Undefined when one for that policy waits already. */
+export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Promise<LimitRequestRow | undefined> {
+  return tx.db
+    .insertInto("limit_requests")
+    .values({
+      id: request.id,
+      account_id: request.accountId,
+      policy: request.policy,
+      rate_limit: request.rate.limit,
+      window_s: request.rate.windowMs / 1000,
+      burst: request.rate.burst,
+      reason: request.reason,
+      state: "pending",
+      requested_by: request.requestedBy,
+      created_at: tx.now,
+      updated_at: tx.now,
+    })
+    .onConflict((conflict) => conflict.columns(["account_id", "policy"]).where("state", "=", "pending").doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** A page, newest first; of one account, or of all in scope `staff`. */
+export async function listLimitRequests(
+  tx: Tx,
+  filter: { readonly accountId?: string; readonly state?: LimitRequestRow["state"] },
+  page: { readonly after: Position | null; readonly take: number },
+): Promise<LimitRequestRow[]> {
+  let select = tx.db.selectFrom("limit_requests").selectAll();
+  if (filter.accountId !== undefined) select = select.where("account_id", "=", filter.accountId);
+  if (filter.state !== undefined) select = select.where("state", "=", filter.state);
+  if (page.after !== null) {
+    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
+  }
+  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+}
+
+export interface LimitDecision {
+  readonly state: "approved" | "rejected";
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** Decides a request that waits, and sets the rate when it is approved; undefined when it does not wait any more. */
+export async function decideLimitRequest(
+  tx: Tx,
+  id: string,
+  decision: LimitDecision,
+): Promise<LimitRequestRow | undefined> {
+  const row = await tx.db
+    .updateTable("limit_requests")
+    .set({
+      state: decision.state,
+      decided_by: decision.by,
+      decision_reason: decision.reason,
+      decided_at: tx.now,
+      updated_at: tx.now,
+    })
+    .where("id", "=", id)
+    .where("state", "=", "pending")
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined && row.state === "approved" && Object.hasOwn(policies, row.policy)) {
+    const rate = { limit: row.rate_limit, windowMs: row.window_s * 1000, burst: row.burst };
+    await setAccountLimit(tx, row.account_id, row.policy as PolicyName, rate);
+  }
+  return row;
+}

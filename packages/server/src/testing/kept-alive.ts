@@ -1,0 +1,57 @@
+/** Many requests over few connections that are kept open: a handshake for each would be most of the work. */
+
+import http2 from "node:http2";
+import type { Cleanup } from "./database.ts";
+
+export interface KeptAlive {
+  /** Sends all, each connection one after the other, and gives the statuses in the order of the requests. */
+  all(requests: readonly KeptAliveRequest[]): Promise<readonly number[]>;
+}
+
+export interface KeptAliveRequest {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export function openKeptAlive(
+  cleanup: Cleanup,
+  { url, ca }: { readonly url: string; readonly ca: string },
+  connections: number,
+): KeptAlive {
+  const sessions = Array.from({ length: connections }, () => http2.connect(url, { ca }));
+  for (const session of sessions) session.on("error", () => undefined);
+  cleanup.after(async () => {
+    for (const session of sessions) session.destroy();
+  });
+  return {
+    async all(requests) {
+      const statuses: number[] = [];
+      let next = 0;
+      const work = sessions.map(async (session) => {
+        for (let at = next++; at < requests.length; at = next++) {
+          const request = requests[at];
+          if (request !== undefined) statuses[at] = await statusOf(session, request);
+        }
+      });
+      await Promise.all(work);
+      return statuses;
+    },
+  };
+}
+
+function statusOf(session: http2.ClientHttp2Session, request: KeptAliveRequest): Promise<number> {
+  const { path, method = "GET", headers = {}, body } = request;
+  return new Promise((resolve, reject) => {
+    const stream = session.request({ ":path": path, ":method": method, ...headers }, { endStream: body === undefined });
+    let status = 0;
+    stream.on("response", (received) => {
+      status = Number(received[":status"] ?? 0);
+    });
+    stream.on("error", reject);
+    stream.on("close", () => resolve(status));
+    stream.resume();
+    if (body !== undefined) stream.end(body);
+  });
+}

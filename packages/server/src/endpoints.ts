@@ -30,13 +30,18 @@ import {
 } from "./admin/endpoints/change-account.ts";
 import { getOverview, listAudit } from "./admin/endpoints/overview.ts";
 import { resetSecondFactor } from "./admin/endpoints/reset-second-factor.ts";
+import { withdrawalPages } from "./applications/endpoints/confirm-withdrawal.ts";
+import { withdrawalDoor } from "./applications/endpoints/open-withdrawal.ts";
 import { submitApplication } from "./applications/endpoints/submit-application.ts";
 import { withdrawApplication } from "./applications/endpoints/withdraw-application.ts";
 import { docsEndpoints } from "./docs/endpoints/read-docs.ts";
 import { docsPages } from "./docs/index.ts";
 import { checkLive } from "./health/endpoints/check-live.ts";
 import { checkReady } from "./health/endpoints/check-ready.ts";
+import { askPages } from "./identity/endpoints/ask-for-password-reset.ts";
 import { changePassword } from "./identity/endpoints/change-password.ts";
+import { passwordPages } from "./identity/endpoints/choose-password.ts";
+import { confirmPages } from "./identity/endpoints/confirm-access.ts";
 import { decideSecondFactorReset } from "./identity/endpoints/decide-second-factor-reset.ts";
 import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
 import { logIn } from "./identity/endpoints/log-in.ts";
@@ -50,13 +55,17 @@ import {
   removeMember,
   resendInvitation,
 } from "./identity/endpoints/members.ts";
+import { enrolmentDoor } from "./identity/endpoints/open-enrolment.ts";
+import { resetDoor } from "./identity/endpoints/open-password-reset.ts";
 import { confirmPhone, requestPhoneCode } from "./identity/endpoints/phone.ts";
 import { refreshSession } from "./identity/endpoints/refresh-session.ts";
 import { requestSmsCode } from "./identity/endpoints/request-sms-code.ts";
 import { requestPasswordReset, resetPassword } from "./identity/endpoints/reset-password.ts";
 import { beginTotp, confirmTotp, renewCodes } from "./identity/endpoints/second-factor.ts";
 import { endSession, listSessions } from "./identity/endpoints/sessions.ts";
+import { setupPages } from "./identity/endpoints/set-up-access.ts";
 import { stepUp } from "./identity/endpoints/step-up.ts";
+import { phonePages } from "./identity/endpoints/verify-phone.ts";
 import type { EventType } from "./kernel/events.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
@@ -85,6 +94,9 @@ export const endpoints: readonly Endpoint[] = [
   ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, resetSecondFactor],
   ...[suspendAccount, resumeAccount, setAccountPackage, setAccountEntitlement, setEarlyAccess],
   ...[listAdminApplications, getAdminApplication, reviewApplication, approveApplication, rejectApplication],
+  ...[...enrolmentDoor, ...phonePages, ...setupPages, ...confirmPages],
+  ...[...resetDoor, ...passwordPages, ...askPages],
+  ...[...withdrawalDoor, ...withdrawalPages],
   moveClock,
   checkLive,
   checkReady,

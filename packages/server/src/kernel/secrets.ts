@@ -39,7 +39,8 @@ type Purpose =
   | "first-run"
   | "oauth"
   | "oauth-id"
-  | "oauth-form";
+  | "oauth-form"
+  | "page-form";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */

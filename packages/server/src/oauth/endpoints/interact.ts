@@ -4,7 +4,19 @@ import { cookieHeader } from "../../kernel/http/cookies.ts";
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { consentHtml, noticeHtml, signInHtml } from "../html.ts";
+import {
+  failedPageSpec,
+  limitedPageSpec,
+  noticeHtml,
+  type PageReply,
+  pageReply,
+  pageSpec,
+  redirectReply,
+  redirectSpec,
+  unauthorizedPageSpec,
+  type Word,
+} from "../../pages/index.ts";
+import { consentHtml, signInHtml } from "../html.ts";
 import {
   approve,
   deny,
@@ -16,22 +28,11 @@ import {
   rememberSignIn,
 } from "../interaction.ts";
 import { cookieOf, type Library, rawOf, visitLibrary } from "../library.ts";
-import {
-  failedPageSpec,
-  formTargetOf,
-  limitedPageSpec,
-  type PageReply,
-  pageReply,
-  pageSpec,
-  redirectReply,
-  redirectSpec,
-  unauthorizedPageSpec,
-} from "../pages.ts";
+import { formTargetOf } from "../pages.ts";
 import type { Credentials, SignedIn } from "../ports.ts";
 import { cookieNames } from "../provider.ts";
 import { interactionForm, interactionId } from "../shapes.ts";
 import { signInPerson } from "../wiring.ts";
-import type { Word } from "../words.ts";
 
 const common = {
   tag: "oauth",

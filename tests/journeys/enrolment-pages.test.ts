@@ -177,6 +177,18 @@ describe("a newcomer with a browser", () => {
     });
   }
 
+  test("the secret is out of the address before anything is sent", async (t) => {
+    const browser = await browserFor(t);
+    if (browser === undefined) return;
+    const { page } = await openPage(browser, service.url);
+    // Holds the page at the moment of sending.
+    await page.addInitScript("HTMLFormElement.prototype.submit = () => {}");
+    const secret = `enr_${"A".repeat(43)}`;
+    await page.goto(`${service.url}/enrol#${secret}`);
+    assert.equal(await page.locator('input[name="link"]').inputValue(), secret);
+    assert.equal(await page.evaluate("location.href"), `${service.url}/enrol`);
+  });
+
   test("without JavaScript the link is pasted, and the key typed by hand", async (t) => {
     const browser = await browserFor(t);
     if (browser === undefined) return;

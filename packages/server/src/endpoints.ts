@@ -28,6 +28,7 @@ import {
   setEarlyAccess,
   suspendAccount,
 } from "./admin/endpoints/change-account.ts";
+import { listAdminJobs } from "./admin/endpoints/list-jobs.ts";
 import { getOverview, listAudit } from "./admin/endpoints/overview.ts";
 import { resetSecondFactor } from "./admin/endpoints/reset-second-factor.ts";
 import { withdrawalPages } from "./applications/endpoints/confirm-withdrawal.ts";
@@ -91,7 +92,7 @@ export const endpoints: readonly Endpoint[] = [
   ...[logIn, refreshSession, logOut, requestSmsCode, stepUp, requestPasswordReset, resetPassword],
   ...[getMe, updateMe, changePassword, beginTotp, confirmTotp, renewCodes, requestPhoneCode, confirmPhone],
   ...[listSessions, endSession],
-  ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, resetSecondFactor],
+  ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, listAdminJobs, resetSecondFactor],
   ...[suspendAccount, resumeAccount, setAccountPackage, setAccountEntitlement, setEarlyAccess],
   ...[listAdminApplications, getAdminApplication, reviewApplication, approveApplication, rejectApplication],
   ...[...enrolmentDoor, ...phonePages, ...setupPages, ...confirmPages],

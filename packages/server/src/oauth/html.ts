@@ -15,6 +15,8 @@ export interface SignInView {
   readonly failure: Word | null;
   /** What was typed, so that it need not be typed again. Never the password. */
   readonly email: string;
+  /** Once a code was asked for by SMS: what it will answer. */
+  readonly challengeId: string | null;
 }
 
 export function signInHtml(language: Language, view: SignInView): string {
@@ -23,13 +25,15 @@ export function signInHtml(language: Language, view: SignInView): string {
     language,
     "signInTitle",
     `${failureHtml(language, view.failure)}
+${view.challengeId === null ? "" : `<p role="status">${say("smsMaybeSent")} <a href="${escapeHtml(view.action)}">${say("appInstead")}</a></p>`}
 <p>${say("signInLead")} <strong>${escapeHtml(view.clientName)}</strong></p>
 <form method="post" action="${escapeHtml(view.action)}">
 ${hidden("csrf", view.csrf)}
 <label>${say("email")}<input name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(view.email)}"></label>
 <label>${say("password")}<input name="password" type="password" autocomplete="current-password" maxlength="1024" required></label>
-<label>${say("code")}<input name="totp_code" inputmode="text" autocomplete="one-time-code" maxlength="11" required></label>
+${view.challengeId === null ? "" : `${hidden("otp_challenge_id", view.challengeId)}\n`}<label>${say(view.challengeId === null ? "code" : "smsCode")}<input name="totp_code" inputmode="text" autocomplete="one-time-code" maxlength="11" required></label>
 <button type="submit" name="act" value="sign_in">${say("signIn")}</button>
+<button type="submit" name="act" value="send_code" class="second" formnovalidate>${say(view.challengeId === null ? "smsInstead" : "smsAgain")}</button>
 <button type="submit" name="act" value="deny" class="second" formnovalidate>${say("cancel")}</button>
 </form>`,
   );

@@ -46,7 +46,7 @@ export async function sendPhoneCode(
   { token, phone: given }: { readonly token: string; readonly phone?: string },
   language: Language,
 ): Promise<string> {
-  ctx.spend(["sms_minute", "sms_hour"], token);
+  await ctx.spend(["sms_minute", "sms_hour"], token);
   const id = ctx.random.uuid();
   await ctx.tx({ kind: "system" }, async (tx) => {
     const { link, person } = await findEnrolment(tx, ctx, token);

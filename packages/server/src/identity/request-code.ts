@@ -14,7 +14,7 @@ export async function requestSignInCode(
   ctx: SignInCtx,
   claim: Pick<SignInClaim, "email" | "password" | "deviceToken">,
 ): Promise<string> {
-  ctx.spend(["sms_minute", "sms_hour"], foldEmail(claim.email));
+  await ctx.spend(["sms_minute", "sms_hour"], foldEmail(claim.email));
   const person = await checkPassword(ctx, { ...claim, allowStaff: false });
   const accountId = person?.account_id ?? null;
   return challenge(ctx, { accountId, personId: person?.id ?? null, purpose: "sign_in" });
@@ -25,7 +25,7 @@ export async function requestStepUpCode(
   ctx: SignInCtx,
   { accountId, memberId: personId }: { readonly accountId: string; readonly memberId: string },
 ): Promise<string> {
-  ctx.spend(["sms_minute", "sms_hour"], personId);
+  await ctx.spend(["sms_minute", "sms_hour"], personId);
   return challenge(ctx, { accountId, personId, purpose: "step_up" });
 }
 

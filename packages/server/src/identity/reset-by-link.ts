@@ -15,7 +15,7 @@ import { scopeOfPerson } from "./sign-in.ts";
 /** Mails a link, if the address is known; whoever asks is not told. */
 export async function askForReset(ctx: Ctx, email: string): Promise<void> {
   const emailKey = foldEmail(email);
-  ctx.spend(["login"], `reset ${emailKey}`);
+  await ctx.spend(["login"], `reset ${emailKey}`);
   // Who it is for is looked up by the job: the request does the same work for every address.
   await ctx.tx({ kind: "platform" }, (tx) => tx.job({ task: mailPasswordReset, payload: { email_key: emailKey } }));
 }

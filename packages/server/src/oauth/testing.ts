@@ -4,9 +4,11 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../kernel/http/schema.ts";
 import type { OauthScope } from "../kernel/principal.ts";
+import type { Cleanup } from "../testing/database.ts";
 import { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf } from "../testing/pages.ts";
 import { type FirstRunFile, type Login, noSignInLimits, readFirstRun } from "../testing/people.ts";
-import type { Sent, TestService } from "../testing/running.ts";
+import { type Sent, startTestService, type TestService } from "../testing/running.ts";
+import { agentClientId } from "./index.ts";
 
 export { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf };
 
@@ -152,6 +154,63 @@ export async function obtainCode(site: Site, login: Login, clientId: string, mor
   const returnTo = await signInAndAllow(site, login, jar, locationOf(start));
   const back = new URL(locationOf(await jar.get(returnTo)));
   return { code: back.searchParams.get("code") ?? "", verifier, back };
+}
+
+/** What tests of tokens begin with: a service, its demo account, a program of that account that people sign in to. */
+export async function startOauth(cleanup: Cleanup, program: Partial<TestClient> = {}) {
+  const service = await startTestService(cleanup, { settings: roomyLimits, extra: [whoAmI] });
+  const site = siteOf(service);
+  const demo = await demoOf(service);
+  const proof = basic(demo.client_id, demo.client_secret);
+  const usual = { accountId: demo.account_id, grants: ["authorization_code"], redirectUris: [callback] };
+  const client = await addClient(service, { ...usual, ...program });
+  return {
+    service,
+    site,
+    demo,
+    /** How the demo account's machine client shows who it is. */
+    proof,
+    /** The program's id. */
+    client,
+    /** The tokens of a person who signed in and allowed it. */
+    grant: async () => {
+      const { code, verifier } = await obtainCode(site, demo, client);
+      return (await redeem(site, client, code, verifier)).json;
+    },
+    /** A token request of the machine client. */
+    credentials: (more: Fields = {}, headers: Fields = proof) =>
+      post(site, "/oauth2/token", { grant_type: "client_credentials", ...more }, headers),
+  };
+}
+
+/** Starts the device flow of the agent. */
+export function startDevice(site: Site): Promise<Sent> {
+  return post(site, "/oauth2/device_authorization", { client_id: agentClientId });
+}
+
+/** Asks, as the agent does, whether its person has decided. */
+export function pollDevice(site: Site, deviceCode: unknown): Promise<Sent> {
+  return post(site, "/oauth2/token", {
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    client_id: agentClientId,
+    device_code: String(deviceCode),
+  });
+}
+
+/** Types a device's code, confirms it, signs in and decides; the last page. */
+export async function decideDevice(
+  site: Site,
+  login: Login,
+  userCode: unknown,
+  decision: "approve" | "deny" = "approve",
+): Promise<Sent> {
+  const jar = new CookieJar(site);
+  const user_code = String(userCode);
+  const form = await jar.get("/oauth2/device");
+  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code });
+  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code, confirm: "yes" };
+  const confirmed = await jar.post("/oauth2/device", confirm);
+  return jar.get(await signInAndAllow(site, login, jar, locationOf(confirmed), decision));
 }
 
 export function redeem(service: Site, clientId: string, code: string, verifier: string, more: Fields = {}) {

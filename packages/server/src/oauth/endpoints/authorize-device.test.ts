@@ -1,40 +1,12 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startTestService } from "../../testing/running.ts";
 import { agentClientId } from "../index.ts";
-import {
-  askWho,
-  CookieJar,
-  demoOf,
-  fieldOf,
-  locationOf,
-  post,
-  roomyLimits,
-  signInAndAllow,
-  siteOf,
-  whoAmI,
-} from "../testing.ts";
+import { askWho, CookieJar, decideDevice, fieldOf, pollDevice, post, startDevice, startOauth } from "../testing.ts";
 
-const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
-const site = siteOf(service);
-const demo = await demoOf(service);
-const start = () => post(site, "/oauth2/device_authorization", { client_id: agentClientId });
-const poll = (device_code: unknown) =>
-  post(site, "/oauth2/token", {
-    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
-    client_id: agentClientId,
-    device_code: String(device_code),
-  });
-
-/** Types the code, confirms it, signs in and decides. */
-async function decide(userCode: string, decision: "approve" | "deny") {
-  const jar = new CookieJar(site);
-  const form = await jar.get("/oauth2/device");
-  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code: userCode });
-  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code: userCode, confirm: "yes" };
-  const confirmed = await jar.post("/oauth2/device", confirm);
-  return jar.get(await signInAndAllow(site, demo, jar, locationOf(confirmed), decision));
-}
+const { service, site, demo } = await startOauth({ after });
+const start = () => startDevice(site);
+const poll = (deviceCode: unknown) => pollDevice(site, deviceCode);
+const decide = (userCode: string, decision: "approve" | "deny") => decideDevice(site, demo, userCode, decision);
 
 describe("the device flow", () => {
   test("leads to tokens of the member, of kind agent, for what the agent may", async () => {

@@ -4,14 +4,12 @@
  */
 
 import { changeAccount, getAccount } from "./accounts/endpoints/account.ts";
-import {
-  createOauthClient,
-  deleteOauthClient,
-  getOauthClient,
-  listOauthClients,
-  rotateOauthClientSecret,
-  updateOauthClient,
-} from "./accounts/endpoints/oauth-clients.ts";
+import { createOauthClient } from "./accounts/endpoints/create-oauth-client.ts";
+import { deleteOauthClient } from "./accounts/endpoints/delete-oauth-client.ts";
+import { getOauthClient } from "./accounts/endpoints/get-oauth-client.ts";
+import { listOauthClients } from "./accounts/endpoints/list-oauth-clients.ts";
+import { rotateOauthClientSecret } from "./accounts/endpoints/rotate-oauth-client-secret.ts";
+import { updateOauthClient } from "./accounts/endpoints/update-oauth-client.ts";
 import { accountSuspended } from "./accounts/index.ts";
 import { getAdminAccount, listAdminAccounts, listAdminMembers } from "./admin/endpoints/accounts.ts";
 import {
@@ -45,27 +43,25 @@ import { passwordPages } from "./identity/endpoints/choose-password.ts";
 import { confirmPages } from "./identity/endpoints/confirm-access.ts";
 import { decideSecondFactorReset } from "./identity/endpoints/decide-second-factor-reset.ts";
 import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
+import { getMember } from "./identity/endpoints/get-member.ts";
+import { inviteMember } from "./identity/endpoints/invite-member.ts";
+import { listAccountMembers } from "./identity/endpoints/list-members.ts";
 import { logIn } from "./identity/endpoints/log-in.ts";
 import { logOut } from "./identity/endpoints/log-out.ts";
 import { getMe, updateMe } from "./identity/endpoints/me.ts";
-import {
-  changeMember,
-  getMember,
-  inviteMember,
-  listAccountMembers,
-  removeMember,
-  resendInvitation,
-} from "./identity/endpoints/members.ts";
 import { enrolmentDoor } from "./identity/endpoints/open-enrolment.ts";
 import { resetDoor } from "./identity/endpoints/open-password-reset.ts";
 import { confirmPhone, requestPhoneCode } from "./identity/endpoints/phone.ts";
 import { refreshSession } from "./identity/endpoints/refresh-session.ts";
+import { removeMember } from "./identity/endpoints/remove-member.ts";
 import { requestSmsCode } from "./identity/endpoints/request-sms-code.ts";
+import { resendInvitation } from "./identity/endpoints/resend-invitation.ts";
 import { requestPasswordReset, resetPassword } from "./identity/endpoints/reset-password.ts";
 import { beginTotp, confirmTotp, renewCodes } from "./identity/endpoints/second-factor.ts";
 import { endSession, listSessions } from "./identity/endpoints/sessions.ts";
 import { setupPages } from "./identity/endpoints/set-up-access.ts";
 import { stepUp } from "./identity/endpoints/step-up.ts";
+import { updateMember } from "./identity/endpoints/update-member.ts";
 import { phonePages } from "./identity/endpoints/verify-phone.ts";
 import type { EventType } from "./kernel/events.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
@@ -83,7 +79,7 @@ import { version } from "./version.ts";
 
 export const endpoints: readonly Endpoint[] = [
   ...[getAccount, changeAccount],
-  ...[listAccountMembers, inviteMember, getMember, changeMember, removeMember, resendInvitation],
+  ...[listAccountMembers, inviteMember, getMember, updateMember, removeMember, resendInvitation],
   decideSecondFactorReset,
   ...[listOauthClients, createOauthClient, getOauthClient, updateOauthClient],
   ...[deleteOauthClient, rotateOauthClientSecret],

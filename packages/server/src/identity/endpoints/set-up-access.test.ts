@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { codeIn, messageTo } from "../../testing/outbox.ts";
+import { tokenFor } from "../../testing/accounts.ts";
+import { codeIn, messageTo, tokenIn } from "../../testing/outbox.ts";
 import { type CookieJar, enter, fieldOf, invited, locationOf, post, siteOf } from "../../testing/pages.ts";
-import { noSignInLimits, signInAs } from "../../testing/people.ts";
+import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { type Sent, startTestService } from "../../testing/running.ts";
 import { codeAt } from "../totp.ts";
 
@@ -78,6 +79,33 @@ describe("the page that sets up access", () => {
         assert.ok(!answer.body.includes(given));
       }
     }
+  });
+
+  test("after a reset of the second factor it asks for the password that one has, and for no phone", async () => {
+    const { demo } = await readFirstRun(service.dataDir);
+    const { auth } = await signInAs(service, demo);
+    const { json: me } = await service.send("GET", "/v1/me", { headers: auth });
+    const staff = await tokenFor(service, { as: "staff" });
+    const asked = { json: { reason: "telefon kayboldu" }, headers: staff.auth };
+    await service.send("POST", `/v1/admin/members/${me?.id}/reset-second-factor`, asked);
+    const owner = await tokenFor(service, { accountId: demo.account_id });
+    const confirmed = { json: { decision: "confirm" }, headers: owner.auth };
+    assert.equal((await service.send("POST", `/v1/members/${me?.id}/second-factor-reset`, confirmed)).status, 204);
+    const { jar, next } = await enter(
+      service,
+      "/enrol",
+      tokenIn(await messageTo(service.dataDir, demo.email, "second_factor_reset")),
+    );
+    assert.equal(locationOf(await jar.get(next)), "/enrol/setup");
+    const page = await jar.get("/enrol/setup");
+    assert.match(page.body.toString(), /autocomplete="current-password"/);
+    const fields = { csrf: fieldOf(page, "csrf"), totp_code: now(secretOn(page)) };
+    const wrong = await jar.post("/enrol/setup", { ...fields, password: "not the password" });
+    assert.equal(wrong.status, 401);
+    assert.match(wrong.body.toString(), /role="alert">The password is wrong/);
+    const done = await jar.post("/enrol/setup", { ...fields, password: demo.password });
+    assert.match(done.body.toString(), /Your recovery codes/);
+    await signInAs(service, { ...demo, totp_secret: secretOn(page) });
   });
 
   test("of two browsers that finish with one link, one succeeds; the other is told that it is over", async () => {

@@ -11,24 +11,23 @@ import { listOauthClients } from "./accounts/endpoints/list-oauth-clients.ts";
 import { rotateOauthClientSecret } from "./accounts/endpoints/rotate-oauth-client-secret.ts";
 import { updateOauthClient } from "./accounts/endpoints/update-oauth-client.ts";
 import { accountSuspended } from "./accounts/index.ts";
-import { getAdminAccount, listAdminAccounts, listAdminMembers } from "./admin/endpoints/accounts.ts";
-import {
-  approveApplication,
-  getAdminApplication,
-  listAdminApplications,
-  rejectApplication,
-  reviewApplication,
-} from "./admin/endpoints/applications.ts";
-import {
-  resumeAccount,
-  setAccountEntitlement,
-  setAccountPackage,
-  setEarlyAccess,
-  suspendAccount,
-} from "./admin/endpoints/change-account.ts";
+import { approveApplication } from "./admin/endpoints/approve-application.ts";
+import { getAdminAccount } from "./admin/endpoints/get-account.ts";
+import { getAdminApplication } from "./admin/endpoints/get-application.ts";
+import { getOverview } from "./admin/endpoints/get-overview.ts";
+import { listAdminAccounts } from "./admin/endpoints/list-accounts.ts";
+import { listAdminApplications } from "./admin/endpoints/list-applications.ts";
+import { listAudit } from "./admin/endpoints/list-audit.ts";
 import { listAdminJobs } from "./admin/endpoints/list-jobs.ts";
-import { getOverview, listAudit } from "./admin/endpoints/overview.ts";
+import { listAdminMembers } from "./admin/endpoints/list-members.ts";
+import { rejectApplication } from "./admin/endpoints/reject-application.ts";
 import { resetSecondFactor } from "./admin/endpoints/reset-second-factor.ts";
+import { resumeAccount } from "./admin/endpoints/resume-account.ts";
+import { reviewApplication } from "./admin/endpoints/review-application.ts";
+import { setEarlyAccess } from "./admin/endpoints/set-early-access.ts";
+import { setAccountEntitlement } from "./admin/endpoints/set-entitlement.ts";
+import { setAccountPackage } from "./admin/endpoints/set-package.ts";
+import { suspendAccount } from "./admin/endpoints/suspend-account.ts";
 import { withdrawalPages } from "./applications/endpoints/confirm-withdrawal.ts";
 import { withdrawalDoor } from "./applications/endpoints/open-withdrawal.ts";
 import { submitApplication } from "./applications/endpoints/submit-application.ts";

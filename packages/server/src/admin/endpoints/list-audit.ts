@@ -1,54 +1,23 @@
-/** `GET /v1/admin/overview` and `GET /v1/admin/audit`: how things stand, and what was done. */
+/** `GET /v1/admin/audit`: what was done, by whom, to what. */
 
 import { type Selectable, sql } from "kysely";
-import { countAccountsByState } from "../../accounts/index.ts";
-import { countApplicationsByStatus } from "../../applications/index.ts";
 import { pageOf, pageQuery } from "../../kernel/cursors.ts";
 import type { AuditRecordsRow } from "../../kernel/database/rows.generated.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
 import { auditRecordSchema } from "../shapes.ts";
 
-const shared = { tag: "admin", method: "GET", access: { kind: "staff" } } as const;
-
-const counts = Type.Record(
-  Type.String({ maxLength: 32, pattern: "^[a-z_]+$" }),
-  Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-  { maxProperties: 20, additionalProperties: false },
-);
-
-export const getOverview = endpoint(
-  {
-    ...shared,
-    id: "admin.overview",
-    path: "/v1/admin/overview",
-    summary: "Read the overview",
-    description: "Accounts and applications by state.",
-    replies: {
-      200: {
-        description: "How things stand.",
-        body: closed({ accounts: counts, applications: counts }, { title: "AdminOverview" }),
-      },
-    },
-  },
-  async (ctx) => {
-    const body = await ctx.tx({ kind: "staff" }, async (tx) => ({
-      accounts: { ...(await countAccountsByState(tx)) },
-      applications: { ...(await countApplicationsByStatus(tx)) },
-    }));
-    return { status: 200, body };
-  },
-);
-
 type AuditRow = Selectable<AuditRecordsRow>;
 
 export const listAudit = endpoint(
   {
-    ...shared,
     id: "admin.list_audit",
+    method: "GET",
     path: "/v1/admin/audit",
+    tag: "admin",
     summary: "Read the audit trail",
     description: "Of all accounts and of the platform, newest first.",
+    access: { kind: "staff" },
     query: closed({
       ...pageQuery,
       account_id: Type.Optional(uuid("Only of this account.")),

@@ -31,6 +31,7 @@ export const engineCommand = "packages/engine-cli/src/main.ts";
  */
 export const domains: readonly string[] = [
   "identifiers",
+  "pages",
   "docs",
   "health",
   "messages",

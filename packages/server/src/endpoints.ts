@@ -4,32 +4,23 @@
  */
 
 import { changeAccount, getAccount } from "./accounts/endpoints/account.ts";
-import {
-  createOauthClient,
-  deleteOauthClient,
-  getOauthClient,
-  listOauthClients,
-  rotateOauthClientSecret,
-  updateOauthClient,
-} from "./accounts/endpoints/oauth-clients.ts";
+import { createOauthClient } from "./accounts/endpoints/create-oauth-client.ts";
+import { deleteOauthClient } from "./accounts/endpoints/delete-oauth-client.ts";
+import { getOauthClient } from "./accounts/endpoints/get-oauth-client.ts";
+import { listOauthClients } from "./accounts/endpoints/list-oauth-clients.ts";
+import { rotateOauthClientSecret } from "./accounts/endpoints/rotate-oauth-client-secret.ts";
+import { updateOauthClient } from "./accounts/endpoints/update-oauth-client.ts";
 import { accountSuspended } from "./accounts/index.ts";
-import { getAdminAccount, listAdminAccounts, listAdminMembers } from "./admin/endpoints/accounts.ts";
-import {
-  approveApplication,
-  getAdminApplication,
-  listAdminApplications,
-  rejectApplication,
-  reviewApplication,
-} from "./admin/endpoints/applications.ts";
+import { approveApplication } from "./admin/endpoints/approve-application.ts";
 import { liftAdminBan, listAdminBans, setBan } from "./admin/endpoints/bans.ts";
-import {
-  resumeAccount,
-  setAccountEntitlement,
-  setAccountPackage,
-  setEarlyAccess,
-  suspendAccount,
-} from "./admin/endpoints/change-account.ts";
-import { getOverview, listAudit } from "./admin/endpoints/overview.ts";
+import { getAdminAccount } from "./admin/endpoints/get-account.ts";
+import { getAdminApplication } from "./admin/endpoints/get-application.ts";
+import { getOverview } from "./admin/endpoints/get-overview.ts";
+import { listAdminAccounts } from "./admin/endpoints/list-accounts.ts";
+import { listAdminApplications } from "./admin/endpoints/list-applications.ts";
+import { listAudit } from "./admin/endpoints/list-audit.ts";
+import { listAdminJobs } from "./admin/endpoints/list-jobs.ts";
+import { listAdminMembers } from "./admin/endpoints/list-members.ts";
 import {
   approveLimitRequest,
   listAdminLimitRequests,
@@ -38,34 +29,48 @@ import {
   resetAccountRate,
   setAccountRate,
 } from "./admin/endpoints/rate-limits.ts";
+import { rejectApplication } from "./admin/endpoints/reject-application.ts";
 import { resetSecondFactor } from "./admin/endpoints/reset-second-factor.ts";
+import { resumeAccount } from "./admin/endpoints/resume-account.ts";
+import { reviewApplication } from "./admin/endpoints/review-application.ts";
+import { setEarlyAccess } from "./admin/endpoints/set-early-access.ts";
+import { setAccountEntitlement } from "./admin/endpoints/set-entitlement.ts";
+import { setAccountPackage } from "./admin/endpoints/set-package.ts";
+import { suspendAccount } from "./admin/endpoints/suspend-account.ts";
+import { withdrawalPages } from "./applications/endpoints/confirm-withdrawal.ts";
+import { withdrawalDoor } from "./applications/endpoints/open-withdrawal.ts";
 import { submitApplication } from "./applications/endpoints/submit-application.ts";
 import { withdrawApplication } from "./applications/endpoints/withdraw-application.ts";
 import { docsEndpoints } from "./docs/endpoints/read-docs.ts";
 import { docsPages } from "./docs/index.ts";
 import { checkLive } from "./health/endpoints/check-live.ts";
 import { checkReady } from "./health/endpoints/check-ready.ts";
+import { askPages } from "./identity/endpoints/ask-for-password-reset.ts";
 import { changePassword } from "./identity/endpoints/change-password.ts";
+import { passwordPages } from "./identity/endpoints/choose-password.ts";
+import { confirmPages } from "./identity/endpoints/confirm-access.ts";
 import { decideSecondFactorReset } from "./identity/endpoints/decide-second-factor-reset.ts";
 import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
+import { getMember } from "./identity/endpoints/get-member.ts";
+import { inviteMember } from "./identity/endpoints/invite-member.ts";
+import { listAccountMembers } from "./identity/endpoints/list-members.ts";
 import { logIn } from "./identity/endpoints/log-in.ts";
 import { logOut } from "./identity/endpoints/log-out.ts";
 import { getMe, updateMe } from "./identity/endpoints/me.ts";
-import {
-  changeMember,
-  getMember,
-  inviteMember,
-  listAccountMembers,
-  removeMember,
-  resendInvitation,
-} from "./identity/endpoints/members.ts";
+import { enrolmentDoor } from "./identity/endpoints/open-enrolment.ts";
+import { resetDoor } from "./identity/endpoints/open-password-reset.ts";
 import { confirmPhone, requestPhoneCode } from "./identity/endpoints/phone.ts";
 import { refreshSession } from "./identity/endpoints/refresh-session.ts";
+import { removeMember } from "./identity/endpoints/remove-member.ts";
 import { requestSmsCode } from "./identity/endpoints/request-sms-code.ts";
+import { resendInvitation } from "./identity/endpoints/resend-invitation.ts";
 import { requestPasswordReset, resetPassword } from "./identity/endpoints/reset-password.ts";
 import { beginTotp, confirmTotp, renewCodes } from "./identity/endpoints/second-factor.ts";
 import { endSession, listSessions } from "./identity/endpoints/sessions.ts";
+import { setupPages } from "./identity/endpoints/set-up-access.ts";
 import { stepUp } from "./identity/endpoints/step-up.ts";
+import { updateMember } from "./identity/endpoints/update-member.ts";
+import { phonePages } from "./identity/endpoints/verify-phone.ts";
 import type { EventType } from "./kernel/events.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
@@ -85,7 +90,7 @@ import { version } from "./version.ts";
 
 export const endpoints: readonly Endpoint[] = [
   ...[getAccount, changeAccount],
-  ...[listAccountMembers, inviteMember, getMember, changeMember, removeMember, resendInvitation],
+  ...[listAccountMembers, inviteMember, getMember, updateMember, removeMember, resendInvitation],
   decideSecondFactorReset,
   ...[listOauthClients, createOauthClient, getOauthClient, updateOauthClient],
   ...[deleteOauthClient, rotateOauthClientSecret],
@@ -94,13 +99,16 @@ export const endpoints: readonly Endpoint[] = [
   ...[logIn, refreshSession, logOut, requestSmsCode, stepUp, requestPasswordReset, resetPassword],
   ...[getMe, updateMe, changePassword, beginTotp, confirmTotp, renewCodes, requestPhoneCode, confirmPhone],
   ...[listSessions, endSession],
-  ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, resetSecondFactor],
+  ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, listAdminJobs, resetSecondFactor],
   ...[suspendAccount, resumeAccount, setAccountPackage, setAccountEntitlement, setEarlyAccess],
   ...[listAdminApplications, getAdminApplication, reviewApplication, approveApplication, rejectApplication],
   ...[listRateLimits, requestRateLimit, listRateLimitRequests],
   ...[listAdminBans, setBan, liftAdminBan],
   ...[listAdminRateLimits, setAccountRate, resetAccountRate],
   ...[listAdminLimitRequests, approveLimitRequest, rejectLimitRequest],
+  ...[...enrolmentDoor, ...phonePages, ...setupPages, ...confirmPages],
+  ...[...resetDoor, ...passwordPages, ...askPages],
+  ...[...withdrawalDoor, ...withdrawalPages],
   moveClock,
   checkLive,
   checkReady,

@@ -69,10 +69,12 @@ export function maskedTaxId(taxId: string): string {
 
 export const roleSchema = oneOf(memberRoles, "What the member may do; see the table of roles.");
 
+/** RFC 5321: 254 characters, of which 64 before the sign; mail servers refuse longer ones. */
 export const emailSchema = Type.String({
   format: "email",
   minLength: 6,
   maxLength: 254,
+  pattern: "^[^@]{1,64}@",
   description: "E-mail address.",
 });
 

@@ -1,6 +1,6 @@
 /** What an application looks like from outside. */
 
-import { packages } from "../accounts/index.ts";
+import { emailSchema, packages } from "../accounts/index.ts";
 import { closed, oneOf, type Static, Type, text, uuid } from "../kernel/http/schema.ts";
 
 export const applicationKinds = ["accounting_office", "company"] as const;
@@ -16,7 +16,7 @@ export const newApplication = closed(
   {
     kind: oneOf(applicationKinds, "Who applies."),
     full_name: text(200, { pattern: oneLine, description: "Name of the person who applies." }),
-    email: Type.String({ format: "email", minLength: 6, maxLength: 254, description: "Where we write to." }),
+    email: { ...emailSchema, description: "Where we write to." },
     phone: text(24, {
       minLength: 10,
       pattern: "^\\+?[0-9 ().-]+$",

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { once } from "node:events";
 import https from "node:https";
 import { after, describe, test } from "node:test";
 import { SignJWT } from "jose";
+import { openTrap, watchOutgoing } from "../testing/outgoing.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../testing/people.ts";
 import { storedRows } from "../testing/rows.ts";
 import { startTestService } from "../testing/running.ts";
@@ -80,20 +82,35 @@ describe("access tokens", () => {
   });
 
   test("401: keys, and addresses of keys, that a token brings along are not used, and nobody is called", async (t) => {
-    const calls = t.mock.method(https, "request");
-    const before = calls.mock.callCount();
+    const trap = await openTrap(t);
+    const targets = watchOutgoing(t);
     const jwk = stranger.publicKey.export({ format: "jwk" });
-    const tricks = [
-      { jwk },
-      { jku: "https://127.0.0.1:9/jwks", kid: "theirs" },
-      { x5u: "https://127.0.0.1:9/cert" },
-      { kid: "../../../../dev/null" },
-      { kid: "' or 1=1 --" },
-      { kid: "" },
-      { kid: "x".repeat(2000) },
+    const { privateKey } = await ownKey();
+    const candidates = [
+      await forged({ jwk }),
+      await forged({ jku: trap.url, kid: "theirs" }),
+      await forged({ x5u: trap.url, kid: "theirs" }),
+      await forged({ jku: trap.url, x5u: trap.url, jwk }),
+      await forged({ jku: "https://keys.evil.example/jwks" }),
+      await forged({ kid: trap.url }),
+      await forged({ kid: "../../../../dev/null" }),
+      await forged({ kid: "' or 1=1 --" }),
+      await forged({ kid: "" }),
+      await forged({ kid: "x".repeat(2000) }),
+      await forged({}, { iss: trap.url }),
+      await forged({ jku: trap.url }, { iss: trap.url, aud: trap.url }, privateKey),
+      `${part({ alg: "none", typ: "at+jwt", jku: trap.url })}.${payload}.`,
     ];
-    for (const trick of tricks) assert.equal(await codeOf(await forged(trick)), "invalid_token");
-    assert.equal(calls.mock.callCount() - before, tricks.length, "the test's own requests, and no other");
+    for (const candidate of candidates) assert.equal(await codeOf(candidate), "invalid_token");
+    const { host } = new URL(service.url);
+    assert.deepEqual([...new Set(targets)], [host], "the test's own connections, and no other");
+    assert.equal(targets.length, candidates.length);
+    assert.equal(trap.calls(), 0);
+
+    // That the watch sees what it is to see: every way to call out is counted, and reaches the trap.
+    await assert.rejects(fetch(trap.url));
+    await assert.rejects(once(https.get(trap.url), "response"));
+    assert.deepEqual([targets.length - candidates.length, trap.calls()], [2, 2]);
   });
 
   test("401: with our own key, but another type, issuer, audience, session or time", async () => {

@@ -19,6 +19,7 @@ export { purgeIdentity } from "./jobs.ts";
 export { findLink, type LinkRow, makeLink, spendLink } from "./links.ts";
 export { mailPasswordReset } from "./password-reset.ts";
 export { hashPassword } from "./passwords.ts";
+export { requestSignInCode } from "./request-code.ts";
 export { applySecondFactorReset, beginSecondFactorReset, completeSecondFactorReset } from "./second-factor-reset.ts";
 export { sendCode } from "./send-code.ts";
 export {

@@ -101,6 +101,11 @@ export const totpSetup = closed(
       pattern: "^<svg",
       description: "The same as a picture: an SVG image of a QR code.",
     }),
+    qr_png: Type.String({
+      maxLength: 20_000,
+      pattern: "^iVBORw0KGgo[A-Za-z0-9+/]*={0,2}$",
+      description: "The same as a PNG image, in base64.",
+    }),
   },
   { title: "TotpSetup" },
 );
@@ -117,3 +122,18 @@ export const recoveryCodesReply = closed({ recovery_codes: recoveryCodes }, { ti
 export function maskedPhone(phone: string | null): string | null {
   return phone === null ? null : `${phone.slice(0, 3)}${"*".repeat(phone.length - 7)}${phone.slice(-4)}`;
 }
+
+export const phoneInput = text(24, { minLength: 10, pattern: "^\\+?[0-9 ().-]+$", description: "Turkish mobile." });
+
+export const enrolmentCompletion = closed(
+  {
+    token: linkToken,
+    password: passwordSchema,
+    totp_code: sixDigits,
+    phone_challenge_id: Type.Optional(uuid("Of the code by SMS.")),
+    phone_code: Type.Optional(sixDigits),
+  },
+  { title: "EnrolmentCompletion" },
+);
+
+export const passwordReset = closed({ token: linkToken, new_password: passwordSchema }, { title: "PasswordReset" });

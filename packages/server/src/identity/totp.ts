@@ -5,9 +5,9 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { generateSync, generateURI } from "otplib";
-import { encodeQR } from "qr";
 import type { Random } from "../kernel/clock.ts";
 import type { Secrets } from "../kernel/secrets.ts";
+import { qrPng, qrSvg } from "./qr.ts";
 
 /** RFC 6238's default, which every authenticator knows. */
 const stepSeconds = 30;
@@ -39,13 +39,13 @@ export function codeAt(secret: string, now: Date): string {
   return generateSync({ secret, epoch: Math.floor(now.getTime() / 1000), period: stepSeconds });
 }
 
-/** What an authenticator is shown: the URI, and a picture of it. */
+/** What an authenticator is shown: the URI, and pictures of it. */
 export function enrolmentOf(
   secret: string,
   email: string,
-): { totp_secret: string; otpauth_uri: string; qr_svg: string } {
+): { totp_secret: string; otpauth_uri: string; qr_svg: string; qr_png: string } {
   const uri = generateURI({ issuer: "Emanet", label: email, secret });
-  return { totp_secret: secret, otpauth_uri: uri, qr_svg: encodeQR(uri, "svg", { ecc: "medium", border: 4 }) };
+  return { totp_secret: secret, otpauth_uri: uri, qr_svg: qrSvg(uri), qr_png: qrPng(uri).toString("base64") };
 }
 
 /** Sealed to its owner, so that a row cannot be given to somebody else. */

@@ -40,7 +40,8 @@ type Purpose =
   | "oauth"
   | "oauth-id"
   | "oauth-form"
-  | "limit-key";
+  | "limit-key"
+  | "page-form";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */

@@ -210,6 +210,11 @@ function hashOf({ ctx }: Visit, name: string, value: string): Buffer {
   return ctx.secrets.digest("oauth-id", `${name}\n${value}`);
 }
 
+/** What a device code is kept by. */
+export function deviceCodeHash(visit: Visit, code: string): Buffer {
+  return hashOf(visit, "DeviceCode", code);
+}
+
 function contextOf(kind: string, idHash: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${kind}\n`), idHash]);
 }

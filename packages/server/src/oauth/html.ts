@@ -5,16 +5,7 @@
 
 import type { OauthScope } from "../kernel/principal.ts";
 import type { Language } from "../kernel/problems.ts";
-import { scopeWords, type Word, words } from "./words.ts";
-
-export const stylePath = "/oauth2/pages.css";
-
-/** A way to say the words of one language. */
-export type Say = (word: Word) => string;
-
-export function sayIn(language: Language): Say {
-  return (word) => escapeHtml(words[word][language]);
-}
+import { escapeHtml, failureHtml, frame, hidden, sayIn, scopeWords, type Word } from "../pages/index.ts";
 
 export interface SignInView {
   readonly action: string;
@@ -24,6 +15,8 @@ export interface SignInView {
   readonly failure: Word | null;
   /** What was typed, so that it need not be typed again. Never the password. */
   readonly email: string;
+  /** Once a code was asked for by SMS: what it will answer. */
+  readonly challengeId: string | null;
 }
 
 export function signInHtml(language: Language, view: SignInView): string {
@@ -31,14 +24,16 @@ export function signInHtml(language: Language, view: SignInView): string {
   return frame(
     language,
     "signInTitle",
-    `${view.failure === null ? "" : `<p class="failure" role="alert">${say(view.failure)}</p>`}
+    `${failureHtml(language, view.failure)}
+${view.challengeId === null ? "" : `<p role="status">${say("smsMaybeSent")} <a href="${escapeHtml(view.action)}">${say("appInstead")}</a></p>`}
 <p>${say("signInLead")} <strong>${escapeHtml(view.clientName)}</strong></p>
 <form method="post" action="${escapeHtml(view.action)}">
 ${hidden("csrf", view.csrf)}
 <label>${say("email")}<input name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(view.email)}"></label>
 <label>${say("password")}<input name="password" type="password" autocomplete="current-password" maxlength="1024" required></label>
-<label>${say("code")}<input name="totp_code" inputmode="text" autocomplete="one-time-code" maxlength="11" required></label>
+${view.challengeId === null ? "" : `${hidden("otp_challenge_id", view.challengeId)}\n`}<label>${say(view.challengeId === null ? "code" : "smsCode")}<input name="totp_code" inputmode="text" autocomplete="one-time-code" maxlength="11" required></label>
 <button type="submit" name="act" value="sign_in">${say("signIn")}</button>
+<button type="submit" name="act" value="send_code" class="second" formnovalidate>${say(view.challengeId === null ? "smsInstead" : "smsAgain")}</button>
 <button type="submit" name="act" value="deny" class="second" formnovalidate>${say("cancel")}</button>
 </form>`,
   );
@@ -89,7 +84,7 @@ export function codeEntryHtml(language: Language, view: CodeEntryView): string {
   return frame(
     language,
     "codeTitle",
-    `${view.failure === null ? "" : `<p class="failure" role="alert">${say(view.failure)}</p>`}
+    `${failureHtml(language, view.failure)}
 <p>${say("codeLead")}</p>
 <form method="post" action="/oauth2/device">
 ${hidden("xsrf", view.csrf)}
@@ -130,70 +125,9 @@ ${hidden("user_code", view.code)}
   );
 }
 
-/** A page that says one thing; `code` for developers. */
-export function noticeHtml(language: Language, title: Word, lead: Word, code?: string): string {
-  const say = sayIn(language);
-  const detail =
-    code === undefined ? "" : `\n<p class="small">${say("errorCode")}: <code>${escapeHtml(code)}</code></p>`;
-  return frame(language, title, `<p>${say(lead)}</p>${detail}`);
-}
-
 function scopeList(language: Language, scopes: readonly OauthScope[]): string {
   const items = scopes.map(
     (scope) => `<li>${escapeHtml(scopeWords[scope][language])} <code class="small">${escapeHtml(scope)}</code></li>`,
   );
   return `<ul>\n${items.join("\n")}\n</ul>`;
 }
-
-function frame(language: Language, title: Word, body: string): string {
-  const say = sayIn(language);
-  return `<!doctype html>
-<html lang="${language}">
-<head>
-<meta charset="utf-8">
-<title>${say(title)} · Emanet</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${stylePath}">
-</head>
-<body>
-<main>
-<p class="brand">Emanet</p>
-<h1>${say(title)}</h1>
-${body}
-</main>
-</body>
-</html>
-`;
-}
-
-function hidden(name: string, value: string): string {
-  return `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
-}
-
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
-}
-
-/** The style sheet of every page. */
-export const styleSheet = `:root { color-scheme: light dark; }
-body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; }
-main { max-width: 28rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; margin: 0 0 1rem; }
-.brand { font-weight: 700; letter-spacing: .05em; margin: 0 0 .5rem; }
-label { display: block; margin: 0 0 1rem; }
-input:not([type=hidden]) { display: block; box-sizing: border-box; width: 100%; padding: .5rem; font: inherit; }
-input.code, p.code { font-size: 1.4rem; letter-spacing: .15em; text-transform: uppercase; }
-button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; cursor: pointer; }
-button.second { font-weight: 400; }
-dt { font-size: .9rem; opacity: .75; }
-dd { margin: 0 0 .5rem; overflow-wrap: anywhere; }
-.failure { border-left: .25rem solid #c00; padding-left: .75rem; }
-.small { font-size: .8rem; opacity: .75; }
-`;

@@ -20,7 +20,7 @@
  * | provider.ts, clients.ts, requests.ts | its configuration, and what is changed on the way in |
  * | adapter.ts, store.ts, jobs.ts | its storage |
  * | interaction.ts, user-codes.ts | signing in, deciding, typing codes |
- * | pages.ts, html.ts, library-pages.ts, words.ts | what people see |
+ * | pages.ts, html.ts, library-pages.ts | what people see |
  */
 
 export { purgeOauth } from "./jobs.ts";

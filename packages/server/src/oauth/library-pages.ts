@@ -1,10 +1,10 @@
 /** The pages that the library asks for in the middle of its own work: the user code, its confirmation, what failed. */
 
 import { type OauthScope, oauthScopes } from "../kernel/principal.ts";
-import { codeEntryHtml, deviceConfirmHtml, noticeHtml } from "./html.ts";
+import { noticeHtml, type Word } from "../pages/index.ts";
+import { codeEntryHtml, deviceConfirmHtml } from "./html.ts";
 import type { KoaContextWithOIDC } from "./oidc-provider.ts";
 import { currentVisit } from "./visit.ts";
-import type { Word } from "./words.ts";
 
 /** An error of the library: its code in the protocol, and its class. */
 export interface ErrorView {

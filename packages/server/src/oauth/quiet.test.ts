@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import path from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { SignJWT } from "jose";
+import { openTrap, watchOutgoing } from "../testing/outgoing.ts";
 import { startTestService } from "../testing/running.ts";
 import { addClient, authorizePath, CookieJar, callback, demoOf, pkce, post, roomyLimits, siteOf } from "./testing.ts";
 
@@ -17,14 +16,8 @@ test("the library says nothing past the log, neither when it is loaded nor when 
 });
 
 test("nothing that a request names is ever fetched", async (t) => {
-  let connections = 0;
-  const trap = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  });
-  await new Promise<void>((resolve) => trap.listen(0, "127.0.0.1", resolve));
-  t.after(() => trap.close());
-  const bait = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/x`;
+  const trap = await openTrap(t);
+  const bait = trap.url;
   const service = await startTestService({ after }, { settings: roomyLimits });
   const site = siteOf(service);
   const demo = await demoOf(service);
@@ -39,6 +32,7 @@ test("nothing that a request names is ever fetched", async (t) => {
     .setSubject(bait)
     .sign(Buffer.alloc(32));
   const jar = new CookieJar(site);
+  const targets = watchOutgoing(t);
   for (const more of [{ request_uri: bait }, { client_id: bait }, { redirect_uri: bait }, { resource: bait }]) {
     assert.ok((await jar.get(authorizePath(client, pkce().challenge, more))).status < 500);
   }
@@ -49,5 +43,7 @@ test("nothing that a request names is ever fetched", async (t) => {
     const { status } = await post(site, `/oauth2/${target}`, form);
     assert.ok(status === 400 || status === 401, target);
   }
-  assert.equal(connections, 0);
+  const { host } = new URL(service.url);
+  assert.deepEqual([...new Set(targets)], [host], "the test's own connections, and no other");
+  assert.equal(trap.calls(), 0);
 });

@@ -152,10 +152,11 @@ export const codeForm = closed(
 export const interactionForm = closed(
   {
     csrf: text(100, { description: "From the page." }),
-    act: oneOf(["sign_in", "approve", "deny"], "Which button was pressed."),
+    act: oneOf(["sign_in", "send_code", "approve", "deny"], "Which button was pressed."),
     email: Type.Optional(text(254, { description: "To sign in." })),
     password: Type.Optional(text(1024, { description: "To sign in." })),
     totp_code: Type.Optional(text(11, { description: "To sign in: six digits, or a recovery code." })),
+    otp_challenge_id: Type.Optional(text(36, { description: "From the page, once a code was sent by SMS." })),
   },
   { title: "InteractionForm" },
 );

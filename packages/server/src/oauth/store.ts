@@ -108,6 +108,34 @@ export async function consumeArtifact(tx: Tx, kind: string, idHash: Buffer): Pro
   return changed.length === 1;
 }
 
+export interface PollRules {
+  readonly firstSeconds: number;
+  readonly stepSeconds: number;
+  readonly longestSeconds: number;
+  readonly graceMs: number;
+}
+
+/** Notes that a device asked; true when sooner than its interval allows, which then grows. One at a time per code. */
+export async function countPoll(tx: Tx, idHash: Buffer, rules: PollRules): Promise<boolean> {
+  const { rows } = await sql<{ too_soon: boolean }>`
+    with asked as (
+      select id_hash, coalesce(poll_interval_s, ${rules.firstSeconds}::integer) as seconds, polled_at
+      from emanet.oauth_artifacts where kind = 'DeviceCode' and id_hash = ${idHash} for update
+    ), judged as (
+      select id_hash, seconds,
+        coalesce(${tx.now}::timestamptz < polled_at + make_interval(secs => seconds - ${rules.graceMs / 1000}::float8), false)
+          as too_soon
+      from asked
+    )
+    update emanet.oauth_artifacts as kept set
+      polled_at = ${tx.now},
+      poll_interval_s = case when judged.too_soon
+        then least(judged.seconds + ${rules.stepSeconds}::integer, ${rules.longestSeconds}::integer) else judged.seconds end
+    from judged where kept.kind = 'DeviceCode' and kept.id_hash = judged.id_hash
+    returning judged.too_soon`.execute(tx.db);
+  return rows[0]?.too_soon ?? false;
+}
+
 export async function deleteArtifact(tx: Tx, kind: string, idHash: Buffer): Promise<void> {
   await tx.db.deleteFrom("oauth_artifacts").where("kind", "=", kind).where("id_hash", "=", idHash).execute();
 }

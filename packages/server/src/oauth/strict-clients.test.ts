@@ -13,8 +13,8 @@ import {
   addClient,
   CookieJar,
   callback,
+  decideDevice,
   demoOf,
-  fieldOf,
   locationOf,
   roomyLimits,
   signInAndAllow,
@@ -45,15 +45,6 @@ async function walk(target: URL): Promise<URL> {
   const jar = new CookieJar(site);
   const start = await jar.get(target.href);
   return new URL(locationOf(await jar.get(await signInAndAllow(site, demo, jar, locationOf(start)))));
-}
-
-async function typeCode(user_code: string): Promise<void> {
-  const jar = new CookieJar(site);
-  const form = await jar.get("/oauth2/device");
-  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code });
-  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code, confirm: "yes" };
-  const confirmed = await jar.post("/oauth2/device", confirm);
-  await jar.get(await signInAndAllow(site, demo, jar, locationOf(confirmed)));
 }
 
 const codeClient = await addClient(service, {
@@ -130,7 +121,7 @@ describe("openid-client", () => {
   test("device flow", async () => {
     const config = await discover(agentClientId, openid.None());
     const codes = await openid.initiateDeviceAuthorization(config, {});
-    await typeCode(codes.user_code);
+    await decideDevice(site, demo, codes.user_code);
     const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...codes, interval: 1 });
     assert.ok(tokens.refresh_token);
   });
@@ -206,7 +197,7 @@ describe("oauth4webapi, over HTTP/2", () => {
     const client: oauth.Client = { client_id: agentClientId };
     const started = await oauth.deviceAuthorizationRequest(as, client, oauth.None(), {}, fetchOption);
     const codes = await oauth.processDeviceAuthorizationResponse(as, client, started);
-    await typeCode(codes.user_code);
+    await decideDevice(site, demo, codes.user_code);
     const answer = await oauth.deviceCodeGrantRequest(as, client, oauth.None(), codes.device_code, fetchOption);
     assert.ok((await oauth.processDeviceCodeResponse(as, client, answer)).refresh_token);
   });

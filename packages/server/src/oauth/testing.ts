@@ -1,12 +1,16 @@
 /** What the tests of OAuth share: clients of every kind, a person who signs in, and the forms of the pages. */
 
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { codeAt } from "../identity/totp.ts";
 import { endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../kernel/http/schema.ts";
 import type { OauthScope } from "../kernel/principal.ts";
+import type { Cleanup } from "../testing/database.ts";
+import { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf } from "../testing/pages.ts";
 import { type FirstRunFile, type Login, noSignInLimits, readFirstRun } from "../testing/people.ts";
-import type { Sent, TestCall, TestService } from "../testing/running.ts";
+import { type Sent, startTestService, type TestService } from "../testing/running.ts";
+import { agentClientId } from "./index.ts";
+
+export { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf };
 
 /** An operation that says who is asking; what a token is worth. */
 export const whoAmI = endpoint(
@@ -58,27 +62,6 @@ export async function demoOf(service: Pick<TestService, "dataDir">): Promise<Dem
   return (await readFirstRun(service.dataDir)).demo;
 }
 
-/** The part of a service that pages and tokens are tried out on. */
-export interface Site {
-  /** Its public address. */
-  readonly url: string;
-  send(method: string, path: string, call?: TestCall): Promise<Sent>;
-  /** The next code of a person's app; each is good once. */
-  nextCode(secret: string): string;
-}
-
-/** A test service as a site: its clock moves on for each code. */
-export function siteOf(service: TestService): Site {
-  return {
-    url: service.url,
-    send: service.send,
-    nextCode: (secret) => {
-      service.clock.advance(30_000);
-      return codeAt(secret, service.clock.now());
-    },
-  };
-}
-
 export interface TestClient {
   readonly accountId: string | null;
   readonly grants: readonly string[];
@@ -120,66 +103,9 @@ export async function asSystem(
   }
 }
 
-export type Fields = Readonly<Record<string, string>>;
-
-/** Sends a form. */
-export function post(service: Site, target: string, fields: Fields, headers: Fields = {}): Promise<Sent> {
-  return service.send("POST", target, {
-    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
-    body: new URLSearchParams(fields).toString(),
-  });
-}
-
 export function basic(id: string, secret: string): Fields {
   const text = `${encodeURIComponent(id)}:${encodeURIComponent(secret)}`;
   return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
-}
-
-/** A browser without eyes: keeps cookies, follows nothing by itself. */
-export class CookieJar {
-  readonly #service: Site;
-  readonly #cookies = new Map<string, string>();
-
-  constructor(service: Site) {
-    this.#service = service;
-  }
-
-  get(target: string): Promise<Sent> {
-    return this.#keep(this.#service.send("GET", this.#path(target), { headers: { cookie: this.header } }));
-  }
-
-  post(target: string, fields: Fields): Promise<Sent> {
-    return this.#keep(post(this.#service, this.#path(target), fields, { cookie: this.header }));
-  }
-
-  get header(): string {
-    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  }
-
-  #path(target: string): string {
-    return target.startsWith(this.#service.url) ? target.slice(this.#service.url.length) : target;
-  }
-
-  async #keep(sending: Promise<Sent>): Promise<Sent> {
-    const answer = await sending;
-    for (const cookie of answer.headers["set-cookie"]?.split(/, (?=__Host-)/) ?? []) {
-      const [pair = ""] = cookie.split(";");
-      const at = pair.indexOf("=");
-      if (pair.slice(at + 1) === "" || /expires=Thu, 01 Jan 1970|max-age=0/i.test(cookie)) {
-        this.#cookies.delete(pair.slice(0, at));
-      } else this.#cookies.set(pair.slice(0, at), pair.slice(at + 1));
-    }
-    return answer;
-  }
-}
-
-/** The value of a hidden field of a page. */
-export function fieldOf(page: Sent, name: string): string {
-  return new RegExp(`name="${name}" value="([^"]*)"`).exec(page.body.toString())?.[1] ?? "";
-}
-
-export function locationOf(answer: Sent): string {
-  return answer.headers.location ?? "";
 }
 
 /** Signs in and allows, from the first page on; where the browser is sent afterwards. */
@@ -228,6 +154,63 @@ export async function obtainCode(site: Site, login: Login, clientId: string, mor
   const returnTo = await signInAndAllow(site, login, jar, locationOf(start));
   const back = new URL(locationOf(await jar.get(returnTo)));
   return { code: back.searchParams.get("code") ?? "", verifier, back };
+}
+
+/** What tests of tokens begin with: a service, its demo account, a program of that account that people sign in to. */
+export async function startOauth(cleanup: Cleanup, program: Partial<TestClient> = {}) {
+  const service = await startTestService(cleanup, { settings: roomyLimits, extra: [whoAmI] });
+  const site = siteOf(service);
+  const demo = await demoOf(service);
+  const proof = basic(demo.client_id, demo.client_secret);
+  const usual = { accountId: demo.account_id, grants: ["authorization_code"], redirectUris: [callback] };
+  const client = await addClient(service, { ...usual, ...program });
+  return {
+    service,
+    site,
+    demo,
+    /** How the demo account's machine client shows who it is. */
+    proof,
+    /** The program's id. */
+    client,
+    /** The tokens of a person who signed in and allowed it. */
+    grant: async () => {
+      const { code, verifier } = await obtainCode(site, demo, client);
+      return (await redeem(site, client, code, verifier)).json;
+    },
+    /** A token request of the machine client. */
+    credentials: (more: Fields = {}, headers: Fields = proof) =>
+      post(site, "/oauth2/token", { grant_type: "client_credentials", ...more }, headers),
+  };
+}
+
+/** Starts the device flow of the agent. */
+export function startDevice(site: Site): Promise<Sent> {
+  return post(site, "/oauth2/device_authorization", { client_id: agentClientId });
+}
+
+/** Asks, as the agent does, whether its person has decided. */
+export function pollDevice(site: Site, deviceCode: unknown): Promise<Sent> {
+  return post(site, "/oauth2/token", {
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    client_id: agentClientId,
+    device_code: String(deviceCode),
+  });
+}
+
+/** Types a device's code, confirms it, signs in and decides; the last page. */
+export async function decideDevice(
+  site: Site,
+  login: Login,
+  userCode: unknown,
+  decision: "approve" | "deny" = "approve",
+): Promise<Sent> {
+  const jar = new CookieJar(site);
+  const user_code = String(userCode);
+  const form = await jar.get("/oauth2/device");
+  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code });
+  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code, confirm: "yes" };
+  const confirmed = await jar.post("/oauth2/device", confirm);
+  return jar.get(await signInAndAllow(site, login, jar, locationOf(confirmed), decision));
 }
 
 export function redeem(service: Site, clientId: string, code: string, verifier: string, more: Fields = {}) {

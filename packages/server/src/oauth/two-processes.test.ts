@@ -4,7 +4,7 @@ import { codeAt } from "../identity/totp.ts";
 import { sendHttp1 } from "../testing/https.ts";
 import { type Peer, startTwoServices } from "../testing/two-services.ts";
 import { agentClientId } from "./index.ts";
-import { CookieJar, fieldOf, locationOf, post, refresh, type Site, signInAndAllow } from "./testing.ts";
+import { decideDevice, pollDevice, post, refresh, type Site, startDevice } from "./testing.ts";
 
 const { peers, firstRun } = await startTwoServices({ after });
 const stepMs = 30_000;
@@ -32,37 +32,24 @@ const both = (send: (site: Site) => Promise<{ status: number }>) =>
   Promise.all(Array.from({ length: 20 }, (_, index) => send(index % 2 === 0 ? one : other)));
 const read = (site: Site, token: unknown) =>
   site.send("GET", "/v1/account", { headers: { authorization: `Bearer ${token}` } });
-const poll = (site: Site, device_code: unknown) =>
-  post(site, "/oauth2/token", {
-    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
-    client_id: agentClientId,
-    device_code: String(device_code),
-  });
-
 /** A device code that was allowed; every page is asked of the other process than the one before. */
 async function allowed(): Promise<unknown> {
-  const { json } = await post(one, "/oauth2/device_authorization", { client_id: agentClientId });
+  const { json } = await startDevice(one);
   let turn = 0;
   const turns: Site = { ...one, send: (...call) => (turn++ % 2 === 0 ? one : other).send(...call) };
-  const jar = new CookieJar(turns);
-  const form = await jar.get("/oauth2/device");
-  const user_code = String(json?.user_code);
-  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code });
-  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code, confirm: "yes" };
-  const confirmed = await jar.post("/oauth2/device", confirm);
-  await jar.get(await signInAndAllow(turns, firstRun.demo, jar, locationOf(confirmed)));
+  await decideDevice(turns, firstRun.demo, json?.user_code);
   return json?.device_code;
 }
 
 describe("two processes on one database", () => {
   test("a device code redeemed twenty times at once on both gives tokens once", async () => {
     const code = await allowed();
-    const answers = await both((site) => poll(site, code));
+    const answers = await both((site) => pollDevice(site, code));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(19).fill(400)]);
   });
 
   test("a refresh token used twenty times at once on both gives tokens once, and the grant ends on both", async () => {
-    const first = (await poll(other, await allowed())).json;
+    const first = (await pollDevice(other, await allowed())).json;
     assert.equal((await read(one, first?.access_token)).status, 200);
     const answers = await both((site) => refresh(site, agentClientId, first?.refresh_token));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(19).fill(400)]);
@@ -70,7 +57,7 @@ describe("two processes on one database", () => {
   });
 
   test("a token revoked on one process is refused by the other from then on", async () => {
-    const tokens = (await poll(one, await allowed())).json;
+    const tokens = (await pollDevice(one, await allowed())).json;
     assert.equal((await read(other, tokens?.access_token)).status, 200);
     const form = { token: String(tokens?.refresh_token), client_id: agentClientId };
     assert.equal((await post(one, "/oauth2/revoke", form)).status, 200);

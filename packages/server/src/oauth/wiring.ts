@@ -6,6 +6,7 @@ import {
   insertSession,
   principalOf,
   prolongSession,
+  requestSignInCode,
   revokeSession,
   type SubjectRow,
   signIn,
@@ -59,6 +60,11 @@ export async function signInPerson(
   const { personId, accountId, amr, authTime, deviceCookie } = await signIn(ctx, claim);
   if (accountId === null) throw new Error("a member without an account signed in");
   return { memberId: personId, accountId, amr, authTime, deviceCookie };
+}
+
+/** Has a code sent by SMS, by the rules of the API; the challenge that it answers. */
+export function sendSignInCode(ctx: Ctx, call: Call, claim: Pick<Credentials, "email" | "password">): Promise<string> {
+  return requestSignInCode(ctx, { ...claim, deviceToken: call.cookies["__Host-device"] });
 }
 
 export async function publicKeys(ctx: Ctx): Promise<{ keys: PublicKey[] }> {

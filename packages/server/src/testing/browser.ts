@@ -49,9 +49,13 @@ export async function openBrowser(t: BrowserCleanup, executablePath: string): Pr
 }
 
 /** Opens an empty page of a fresh profile that only talks to `origin`, with its record. */
-export async function openPage(browser: Browser, origin: string): Promise<{ page: Page; misdeeds: Misdeeds }> {
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: { readonly locale?: string; readonly javaScriptEnabled?: boolean } = {},
+): Promise<{ page: Page; misdeeds: Misdeeds }> {
   // The certificate of the service under test comes from its own authority, which no browser knows.
-  const context = await browser.newContext({ ignoreHTTPSErrors: true });
+  const context = await browser.newContext({ ignoreHTTPSErrors: true, ...options });
   context.setDefaultTimeout(pageLimitMs);
   const page = await context.newPage();
   const misdeeds: Misdeeds = { complaints: [], foreign: [], failed: [] };

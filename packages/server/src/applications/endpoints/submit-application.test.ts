@@ -221,6 +221,7 @@ describe("422", () => {
     ["/email wrong_format", { email: "a@b@ornek.example" }],
     ["/email wrong_format", { email: "ayse @ornek.example" }],
     ["/email wrong_format", { email: "ayse@ornek.example\nBcc: x@y.example" }],
+    ["/email wrong_format", { email: `${"x".repeat(65)}@ornek.example` }],
     ["/email too_long", { email: `${"x".repeat(250)}@ornek.example` }],
     ["/phone wrong_format", { phone: "0212 000 00 00" }],
     ["/phone wrong_format", { phone: "+49 151 0000000" }],
@@ -294,6 +295,7 @@ describe("422", () => {
       { phone: "00905320000000" },
       { phone: "+90 532 000 00 00" },
       { email: "a+b.c_d@sub.ornek.example" },
+      { email: `${"x".repeat(64)}@ornek.example` },
     ]) {
       assert.equal((await submit({ ...valid, ...change })).status, 202, JSON.stringify(change).slice(0, 80));
     }

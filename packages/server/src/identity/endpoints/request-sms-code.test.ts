@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { tokenFor } from "../../testing/accounts.ts";
 import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
@@ -65,6 +66,36 @@ describe("POST /auth/sms-otp/request", () => {
     const login = { email: demo.email, password: demo.password, ...challenge };
     assert.equal((await service.send("POST", "/v1/auth/login", { json: login })).status, 401);
     assert.equal((await service.send("POST", "/v1/auth/step-up", { json: challenge, headers: auth })).status, 200);
+  });
+
+  test("an owner switches codes by SMS off: the answer stays the same, no message leaves, stepping up still works", async () => {
+    service.clock.advance(2 * 3600 * 1000);
+    const { auth } = await signInAs(service, demo);
+    const sent = async () => (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const before = await sent();
+    const set = (sms_sign_in: boolean) =>
+      service.send("PATCH", "/v1/account", { json: { sms_sign_in }, headers: auth });
+    const manager = await tokenFor(service, { accountId: demo.account_id, role: "manager" });
+    const byManager = { json: { sms_sign_in: false }, headers: manager.auth };
+    assert.equal((await service.send("PATCH", "/v1/account", byManager)).status, 403);
+    assert.equal((await set(false)).json?.sms_sign_in, false);
+    const off = await ask(demo.email, demo.password);
+    assert.deepEqual([off.status, Object.keys(off.json ?? {}).sort()], [202, ["challenge_id", "expires_in"]]);
+    const stepUp = await service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth });
+    assert.equal(stepUp.status, 202);
+    // The step-up was asked for later and has arrived: what was not sent by now will not be.
+    const code = codeIn(await messageTo(service.dataDir, phone, "otp_code", before + 1));
+    const login = {
+      email: demo.email,
+      password: demo.password,
+      totp_code: code,
+      otp_challenge_id: off.json?.challenge_id,
+    };
+    assert.equal((await service.send("POST", "/v1/auth/login", { json: login })).status, 401);
+    await set(true);
+    await ask(demo.email, demo.password);
+    await messageTo(service.dataDir, phone, "otp_code", before + 2);
+    assert.equal(await sent(), before + 2);
   });
 
   test("429: once a minute per e-mail and address", async (t) => {

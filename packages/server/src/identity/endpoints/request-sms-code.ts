@@ -1,15 +1,13 @@
 /** `POST /auth/sms-otp/request`: a code by SMS, in place of the authenticator or to step up. */
 
 import { emailSchema } from "../../accounts/index.ts";
-import { foldEmail } from "../../identifiers/index.ts";
-import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
-import { challengeSeconds, insertChallenge, type NewChallenge } from "../challenges.ts";
-import { sendCode } from "../send-code.ts";
+import { challengeSeconds } from "../challenges.ts";
+import { requestSignInCode, requestStepUpCode } from "../request-code.ts";
 import { challengeReply, passwordSchema } from "../shapes.ts";
-import { checkPassword, scopeOfPerson } from "../sign-in.ts";
 
 export const requestSmsCode = endpoint(
   {
@@ -33,19 +31,10 @@ export const requestSmsCode = endpoint(
     errors: ["too_many_attempts"],
   },
   async (ctx, { body, principal, cookies, language }) => {
-    const id = ctx.random.uuid();
-    if (principal.kind === "member") {
-      await ctx.spend(["sms_minute", "sms_hour"], principal.memberId);
-      const { accountId, memberId: personId } = principal;
-      await challenge(ctx, { id, accountId, personId, purpose: "step_up" });
-    } else {
-      const { email, password } = required(body, language);
-      await ctx.spend(["sms_minute", "sms_hour"], foldEmail(email));
-      const deviceToken = cookies["__Host-device"];
-      const person = await checkPassword(ctx, { email, password, deviceToken, allowStaff: false });
-      const accountId = person?.account_id ?? null;
-      await challenge(ctx, { id, accountId, personId: person?.id ?? null, purpose: "sign_in" });
-    }
+    const id =
+      principal.kind === "member"
+        ? await requestStepUpCode(ctx, principal)
+        : await requestSignInCode(ctx, { ...required(body, language), deviceToken: cookies["__Host-device"] });
     return { status: 202, body: { challenge_id: id, expires_in: challengeSeconds } };
   },
 );
@@ -56,12 +45,4 @@ function required(body: { email?: string; password?: string }, language: Languag
   const missing = (["email", "password"] as const).filter((name) => body[name] === undefined);
   const errors = missing.map((name) => invalidField(`/${name}`, "required", language));
   throw new Problem("validation_failed", { errors });
-}
-
-/** The same work whoever asks; whether a message leaves is decided by the job, where nobody waits for it. */
-async function challenge(ctx: Ctx, wanted: NewChallenge): Promise<void> {
-  await ctx.tx(scopeOfPerson({ account_id: wanted.accountId }), async (tx) => {
-    const code = await insertChallenge(tx, ctx, wanted);
-    await tx.job({ task: sendCode, payload: { challenge_id: wanted.id, code } });
-  });
 }

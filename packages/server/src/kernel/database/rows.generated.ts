@@ -254,6 +254,8 @@ export interface OauthArtifactsRow {
   readonly created_at: Date;
   readonly expires_at: Date;
   readonly consumed_at: Date | null;
+  readonly polled_at: Date | null;
+  readonly poll_interval_s: number | null;
 }
 
 export interface OauthClientSecretsRow {

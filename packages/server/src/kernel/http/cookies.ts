@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Problem } from "../problems.ts";
 
-export const cookieNames = ["__Host-refresh", "__Host-device"] as const;
+export const cookieNames = ["__Host-refresh", "__Host-device", "__Host-link"] as const;
 export type CookieName = (typeof cookieNames)[number];
 
 export interface NewCookie {

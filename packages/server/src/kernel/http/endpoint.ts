@@ -13,7 +13,7 @@ import type { LaterSubject, Limiter } from "../limits/limiter.ts";
 import type { PolicyName } from "../limits/policies.ts";
 import type { Log } from "../log.ts";
 import type { AccessTokens, MemberRole, OauthScope, Principal } from "../principal.ts";
-import type { Language, ProblemCode } from "../problems.ts";
+import type { Language, Problem, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
 import type { RunTx } from "../tx.ts";
 import type { CookieName } from "./cookies.ts";
@@ -69,8 +69,12 @@ export interface EndpointSpec {
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly bodyLimitBytes?: number;
-  /** Speaks OAuth 2.0 instead of this API's own manners; see `oauth-error.ts`. */
-  readonly wire?: "oauth";
+  /**
+   * Not this API's own manners. `oauth`: speaks OAuth 2.0, see `oauth-error.ts`. `pages`: for people with a browser; what
+   * is sent is a form, unknown parameters are ignored (mail programs add their own to links), and problems are told by
+   * the endpoint's `explain`.
+   */
+  readonly wire?: "oauth" | "pages";
   /** With `wire`: the fields of its form, for the document. The handler gets the form as it came. */
   readonly form?: TObject;
   readonly replies: Readonly<Record<number, ReplySpec>>;
@@ -151,6 +155,8 @@ export interface Call {
 export interface Endpoint {
   readonly spec: EndpointSpec;
   readonly handle: (ctx: Ctx, call: Call) => Promise<Reply>;
+  /** With `wire: "pages"`: what a person is shown in place of a problem, whichever stage it comes from. */
+  readonly explain?: (problem: Problem, language: Language) => Reply;
 }
 
 type Shape<S extends EndpointSpec, Part extends "params" | "query" | "body"> = S[Part] extends TSchema
@@ -254,7 +260,7 @@ export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
     spec.query?.properties.cursor !== undefined && ["invalid_cursor"],
     spec.body !== undefined && ["malformed_json", "validation_failed", "unsupported_media_type"],
     spec.method !== "GET" && ["storage_full"],
-    spec.wire === "oauth" && ["unsupported_media_type"],
+    spec.wire !== undefined && ["unsupported_media_type"],
     takesIdempotencyKey(spec) && ["idempotency_in_progress", "idempotency_key_reused"],
     spec.ifMatch !== undefined && ["precondition_failed"],
     spec.ifMatch === "required" && ["precondition_required"],

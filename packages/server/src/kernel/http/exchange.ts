@@ -99,6 +99,9 @@ export async function spendLater(
   subject: LaterSubject,
 ): Promise<void> {
   const { limiter } = kernel;
+  const undeclared = policies.filter((policy) => !exchange.endpoint?.spec.contentLimits?.includes(policy));
+  if (undeclared.length > 0)
+    throw new Error(`${exchange.endpoint?.spec.id} spends ${undeclared}, not in contentLimits`);
   const key = laterKey(kernel, exchange, subject);
   const account = typeof subject === "object" && "accountId" in subject ? subject.account : null;
   const refusal = await spendPending(

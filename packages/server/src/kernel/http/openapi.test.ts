@@ -146,7 +146,7 @@ describe("operations", () => {
   test("every code that an endpoint may answer has its status, its example and the headers that belong to it", () => {
     for (const { spec } of everything) {
       const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
-      const codes = spec.wire === "oauth" || speaksOauth(spec.path) ? [] : declaredProblems(spec);
+      const codes = spec.wire !== undefined || speaksOauth(spec.path) ? [] : declaredProblems(spec);
       for (const code of codes) {
         const response = responses[String(catalogue[code].status)];
         const examples = response?.content?.["application/problem+json"]?.examples ?? {};
@@ -171,6 +171,19 @@ describe("operations", () => {
         assert.ok("application/json" in (responses[status]?.content ?? {}), `${spec.id} ${status}`);
       }
       assert.ok(!JSON.stringify(responses).includes("problem+json"), spec.id);
+    }
+  });
+
+  test("what people see declares every refusal as a page, and explains it", () => {
+    const pages = everything.filter(({ spec }) => spec.wire === "pages");
+    assert.ok(pages.length > 10);
+    for (const { spec, explain } of pages) {
+      assert.ok(explain, spec.id);
+      const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
+      for (const code of declaredProblems(spec)) {
+        const { status } = catalogue[code];
+        assert.deepEqual(Object.keys(responses[String(status)]?.content ?? {}), ["text/html"], `${spec.id} ${status}`);
+      }
     }
   });
 

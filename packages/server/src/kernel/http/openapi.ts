@@ -263,6 +263,7 @@ function responses(spec: EndpointSpec, components: Components): JsonObject {
     all["304"] = { description: "You already have this version.", headers: responseHeaders(components, ["ETag"]) };
   }
   if (spec.wire === "oauth" || speaksOauth(spec.path)) return { ...oauthErrors(spec, components), ...all };
+  if (spec.wire === "pages") return { ...pageErrors(spec, components), ...all };
   const byStatus = Map.groupBy(declaredProblems(spec), (code) => catalogue[code].status);
   for (const [status, codes] of byStatus) all[String(status)] = problemResponse(spec, status, codes.sort(), components);
   return all;
@@ -321,13 +322,30 @@ function oauthErrors(spec: EndpointSpec, components: Components): Record<string,
   return Object.fromEntries(statuses.map((status) => [status, oauthErrorResponse(status, components)]));
 }
 
+/** Problems as pages: what the kernel's stages may answer to a person. */
+function pageErrors(spec: EndpointSpec, components: Components): Record<string, JsonObject> {
+  const statuses = [...new Set([...declaredProblems(spec)].map((code) => catalogue[code].status))];
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      {
+        description: "A page that says what is wrong and what to do.",
+        headers: responseHeaders(components, headersOfStatus(status)),
+        content: { "text/html": {} },
+      },
+    ]),
+  );
+}
+
+function headersOfStatus(status: number): (keyof typeof headers)[] {
+  if (status === 401) return ["WWW-Authenticate"];
+  return status === 429 || status === 503 ? ["Retry-After"] : [];
+}
+
 function oauthErrorResponse(status: number, components: Components): JsonObject {
-  const extra: (keyof typeof headers)[] = [];
-  if (status === 401) extra.push("WWW-Authenticate");
-  if (status === 429 || status === 503) extra.push("Retry-After");
   return {
     description: `${oauthErrorTitles[status]} (RFC 6749 form).`,
-    headers: responseHeaders(components, extra),
+    headers: responseHeaders(components, headersOfStatus(status)),
     content: { "application/json": { schema: components.schema(oauthErrorSchema) }, "text/html": {} },
   };
 }

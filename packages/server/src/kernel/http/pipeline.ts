@@ -78,13 +78,13 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       // A request that ended before its limits were spent has reached them all the same.
       const refusal = await settle(kernel, exchange).catch((fault: unknown) => fault);
       const shown = refusal ?? error;
-      return failed(kernel, exchange, shown instanceof Problem ? declared(shown) : shown);
+      return failed(kernel, exchange, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
     }
   };
 }
 
 /** What is wrong on our side is said to us, not to the client. */
-export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown): Answer {
+export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown, explain?: Endpoint["explain"]): Answer {
   const operation = exchange.endpoint?.spec.id;
   const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
   if (problem.extras.cause !== undefined) {
@@ -94,6 +94,7 @@ export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown): 
   if (problem.code === "internal_error") {
     kernel.reports.report(problem.extras.cause, { request_id: exchange.requestId, operation });
   }
+  if (explain !== undefined) return encodeReply(explain(problem, exchange.language));
   const form = exchange.errorForm === "oauth" ? oauthErrorReply : problemReply;
   return encodeReply(form(problem, { ...exchange, publicUrl: kernel.publicUrl() }));
 }
@@ -111,7 +112,7 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
   const keyPattern = new RegExp(idempotencyKeyPattern);
   return async ({ principal, language, address, addressKey }, { raw, query, params }) => {
     const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
-    if (spec.wire === "oauth") {
+    if (spec.wire !== undefined) {
       const fits = validators.every(({ part, check }) => part !== "params" || check(params, language).length === 0);
       if (!fits) throw new Problem("not_found");
       const nothing = { params, query: undefined, body: undefined, idempotencyKey: undefined };

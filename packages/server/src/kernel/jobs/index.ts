@@ -9,6 +9,7 @@
  * |---|---|
  * | task.ts | what a task is, its retries, recurring tasks |
  * | enqueue.ts | writing a job inside a transaction of the application role |
+ * | list.ts | the queue as staff see it |
  * | outcome.ts | what becomes of a job after an attempt: pure |
  * | store.ts | all SQL on jobs, as the owner |
  * | execute.ts | one attempt, from pointer to outcome |
@@ -20,6 +21,7 @@
 
 export { enqueueJob, type JobExecutor, type JobRequest, maxKeyLength, maxPayloadBytes } from "./enqueue.ts";
 export type { JobReport } from "./execute.ts";
+export { type JobState, jobStates, type ListedJob, listJobs } from "./list.ts";
 export { migrateJobs } from "./migrate.ts";
 export { countJobs, type JobCounts } from "./store.ts";
 export {

@@ -1,40 +1,12 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startTestService } from "../../testing/running.ts";
 import { agentClientId } from "../index.ts";
-import {
-  askWho,
-  CookieJar,
-  demoOf,
-  fieldOf,
-  locationOf,
-  post,
-  roomyLimits,
-  signInAndAllow,
-  siteOf,
-  whoAmI,
-} from "../testing.ts";
+import { askWho, CookieJar, decideDevice, fieldOf, pollDevice, post, startDevice, startOauth } from "../testing.ts";
 
-const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
-const site = siteOf(service);
-const demo = await demoOf(service);
-const start = () => post(site, "/oauth2/device_authorization", { client_id: agentClientId });
-const poll = (device_code: unknown) =>
-  post(site, "/oauth2/token", {
-    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
-    client_id: agentClientId,
-    device_code: String(device_code),
-  });
-
-/** Types the code, confirms it, signs in and decides. */
-async function decide(userCode: string, decision: "approve" | "deny") {
-  const jar = new CookieJar(site);
-  const form = await jar.get("/oauth2/device");
-  const shown = await jar.post("/oauth2/device", { xsrf: fieldOf(form, "xsrf"), user_code: userCode });
-  const confirm = { xsrf: fieldOf(shown, "xsrf"), user_code: userCode, confirm: "yes" };
-  const confirmed = await jar.post("/oauth2/device", confirm);
-  return jar.get(await signInAndAllow(site, demo, jar, locationOf(confirmed), decision));
-}
+const { service, site, demo } = await startOauth({ after });
+const start = () => startDevice(site);
+const poll = (deviceCode: unknown) => pollDevice(site, deviceCode);
+const decide = (userCode: string, decision: "approve" | "deny") => decideDevice(site, demo, userCode, decision);
 
 describe("the device flow", () => {
   test("leads to tokens of the member, of kind agent, for what the agent may", async () => {
@@ -56,6 +28,40 @@ describe("the device flow", () => {
     assert.equal(who.json?.client_id, agentClientId);
     assert.equal((await poll(codes.json?.device_code)).json?.error, "invalid_grant");
     assert.equal((await askWho(site, tokens.json?.access_token)).status, 401);
+  });
+
+  test("a device that asks too soon hears slow_down, and has to wait five seconds longer from then on", async () => {
+    const codes = await start();
+    assert.equal(codes.json?.interval, 5);
+    const ask = async (afterSeconds: number) => {
+      service.clock.advance(afterSeconds * 1000);
+      const answer = await poll(codes.json?.device_code);
+      return [answer.status, answer.json?.error];
+    };
+    const [pending, slow] = [
+      [400, "authorization_pending"],
+      [400, "slow_down"],
+    ];
+    assert.deepEqual(await ask(0), pending, "the first question is never too soon");
+    assert.deepEqual(await ask(5), pending);
+    assert.deepEqual(await ask(2), slow, "now ten seconds");
+    assert.deepEqual(await ask(5), slow, "now fifteen");
+    assert.deepEqual(await ask(15), pending);
+    assert.deepEqual(await ask(13), slow, "now twenty");
+    assert.deepEqual(await ask(19.5), pending, "half a second early is the network's");
+    const other = await start();
+    assert.deepEqual((await poll(other.json?.device_code)).json?.error, "authorization_pending", "each code by itself");
+    await decide(String(codes.json?.user_code), "approve");
+    assert.equal((await poll(codes.json?.device_code)).status, 200, "what is decided is not held back");
+  });
+
+  test("of twenty questions at once one is on time, and the interval grows to a minute at most", async () => {
+    const codes = await start();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => poll(codes.json?.device_code)));
+    const count = (error: string) => answers.filter(({ json }) => json?.error === error).length;
+    assert.deepEqual([count("authorization_pending"), count("slow_down")], [1, 19]);
+    service.clock.advance(60_000);
+    assert.equal((await poll(codes.json?.device_code)).json?.error, "authorization_pending");
   });
 
   test("denied, the device hears access_denied", async () => {

@@ -1,12 +1,10 @@
 /** `POST /oauth2/device_authorization` (RFC 8628): the device flow starts. */
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
+import { pollIntervalSeconds } from "../device-polls.ts";
 import { rawOf, replyOf, visitLibrary } from "../library.ts";
 import { claimedClient, withScopes } from "../requests.ts";
 import { deviceAnswer, deviceForm } from "../shapes.ts";
-
-/** What RFC 8628 assumes where nothing is said. */
-const pollIntervalSeconds = 5;
 
 export const authorizeDevice: Endpoint = {
   spec: {
@@ -16,7 +14,7 @@ export const authorizeDevice: Endpoint = {
     tag: "oauth",
     summary: "Start the device flow",
     description:
-      "RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and allows it; meanwhile the program asks at the token endpoint with the device code. Codes live ten minutes.",
+      "RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and allows it; meanwhile the program asks at the token endpoint with the device code. Codes live ten minutes. Who asks more often than every `interval` seconds hears `slow_down` and has to add five.",
     access: { kind: "public" },
     contentLimits: ["token"],
     idempotency: "none",

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startTestService } from "../../testing/running.ts";
 import {
   addClient,
   askWho,
@@ -8,28 +7,20 @@ import {
   authorizePath,
   CookieJar,
   callback,
-  demoOf,
   locationOf,
   obtainCode,
   pkce,
   post,
   redeem,
   refresh,
-  roomyLimits,
   signInAndAllow,
-  siteOf,
-  whoAmI,
+  startOauth,
 } from "../testing.ts";
 
-const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
-const site = siteOf(service);
-const demo = await demoOf(service);
-const client = await addClient(service, {
-  accountId: demo.account_id,
-  grants: ["authorization_code"],
-  redirectUris: [callback, "https://defter.example/geri?sabit=1"],
-  scopes: ["account:read", "snapshots:read"],
-});
+const { service, site, demo, client } = await startOauth(
+  { after },
+  { redirectUris: [callback, "https://defter.example/geri?sabit=1"], scopes: ["account:read", "snapshots:read"] },
+);
 
 describe("an authorization", () => {
   test("leads through sign-in and consent to a code, and the code to a token of the member", async () => {

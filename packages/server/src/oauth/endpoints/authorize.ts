@@ -7,9 +7,17 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
-import { noticeHtml, stylePath, styleSheet } from "../html.ts";
+import {
+  failedPageSpec,
+  noticeHtml,
+  pageReply,
+  pageSpec,
+  redirectSpec,
+  stylePath,
+  styleSheet,
+} from "../../pages/index.ts";
 import { cookieOf, rawOf, visitLibrary } from "../library.ts";
-import { failedPageSpec, pageOf, pageReply, pageSpec, redirectSpec } from "../pages.ts";
+import { pageOf } from "../pages.ts";
 import { cookieNames, routes } from "../provider.ts";
 import { withQueryMode, withScopes } from "../requests.ts";
 import { authorizeQuery, interactionId } from "../shapes.ts";

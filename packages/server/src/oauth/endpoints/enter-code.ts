@@ -5,9 +5,9 @@
 
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
-import { noticeHtml } from "../html.ts";
+import { failedPageSpec, limitedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
 import { type Library, rawOf, visitLibrary } from "../library.ts";
-import { failedPageSpec, limitedPageSpec, pageOf, pageReply, pageSpec, redirectSpec } from "../pages.ts";
+import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
 import { codeForm, deviceQuery, interactionId } from "../shapes.ts";
 import { returnTry, takeTry, triesWindowMs } from "../user-codes.ts";

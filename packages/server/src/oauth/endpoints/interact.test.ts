@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startTestService } from "../../testing/running.ts";
+import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
+import { storedRows } from "../../testing/rows.ts";
+import { type Sent, startTestService } from "../../testing/running.ts";
 import {
   addClient,
   authorizePath,
@@ -150,6 +152,49 @@ describe("signing in on the page", () => {
       pages.add(answer.body.toString().replaceAll(credentials.email, "E-MAIL"));
     }
     assert.equal(pages.size, 1);
+  });
+
+  test("a code by SMS signs in, where the phone is verified; nobody is told whether one was sent", async () => {
+    service.clock.advance(60_000);
+    await storedRows(
+      service.database,
+      "update emanet.people set phone = '+905327770001', phone_verified_at = now() where email = $1",
+      [demo.email],
+    );
+    const { jar, path, csrf } = await begin();
+    const ask = (email: string, password: string) => jar.post(path, { csrf, act: "send_code", email, password });
+    const right = await ask(demo.email, demo.password);
+    const wrongs = [await ask("nobody@unknown.example", demo.password)];
+    service.clock.advance(60_000);
+    wrongs.push(await ask(demo.email, "not the password"));
+    const bare = (page: Sent) =>
+      page.body
+        .toString()
+        .replaceAll(/[0-9a-f-]{36}/g, "ID")
+        .replaceAll(/value="[^"]+@[^"]+"/g, "E-MAIL");
+    for (const page of wrongs) assert.deepEqual([page.status, bare(page)], [200, bare(right)]);
+    assert.match(right.body.toString(), /a code is on its way/);
+    const otp_challenge_id = fieldOf(right, "otp_challenge_id");
+    const totp_code = codeIn(await messageTo(service.dataDir, "+905327770001", "otp_code"));
+    const login = { csrf, act: "sign_in", email: demo.email, password: demo.password, totp_code };
+    assert.equal((await jar.post(path, login)).status, 401, "without its challenge it is no code");
+    const other = { ...login, otp_challenge_id: fieldOf(wrongs[1] ?? right, "otp_challenge_id") };
+    assert.equal((await jar.post(path, other)).status, 401, "of another challenge");
+    assert.equal(locationOf(await jar.post(path, { ...login, otp_challenge_id })), path);
+    assert.match((await jar.get(path)).body.toString(), /value="approve"/);
+    assert.equal((await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length, 1);
+  });
+
+  test("429: codes by SMS spend the same limit as POST /auth/sms-otp/request", async () => {
+    service.clock.advance(3600_000);
+    const { jar, path, csrf } = await begin();
+    const [email, password] = ["sms@emanet.example", "some password"];
+    const asked = await service.send("POST", "/auth/sms-otp/request", { json: { email, password } });
+    assert.equal(asked.status, 202);
+    const refused = await jar.post(path, { csrf, act: "send_code", email, password });
+    assert.deepEqual([refused.status, refused.headers["retry-after"]], [429, "60"]);
+    const nothing = await jar.post(path, { csrf, act: "send_code", email, password: "" });
+    assert.equal(nothing.status, 401);
   });
 
   test("429: it spends the same limit as POST /v1/auth/login", async () => {

@@ -4,7 +4,19 @@ import { cookieHeader } from "../../kernel/http/cookies.ts";
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { consentHtml, noticeHtml, signInHtml } from "../html.ts";
+import {
+  failedPageSpec,
+  limitedPageSpec,
+  noticeHtml,
+  type PageReply,
+  pageReply,
+  pageSpec,
+  redirectReply,
+  redirectSpec,
+  unauthorizedPageSpec,
+  type Word,
+} from "../../pages/index.ts";
+import { consentHtml, signInHtml } from "../html.ts";
 import {
   approve,
   deny,
@@ -16,22 +28,11 @@ import {
   rememberSignIn,
 } from "../interaction.ts";
 import { cookieOf, type Library, rawOf, visitLibrary } from "../library.ts";
-import {
-  failedPageSpec,
-  formTargetOf,
-  limitedPageSpec,
-  type PageReply,
-  pageReply,
-  pageSpec,
-  redirectReply,
-  redirectSpec,
-  unauthorizedPageSpec,
-} from "../pages.ts";
+import { formTargetOf } from "../pages.ts";
 import type { Credentials, SignedIn } from "../ports.ts";
 import { cookieNames } from "../provider.ts";
 import { interactionForm, interactionId } from "../shapes.ts";
-import { signInPerson } from "../wiring.ts";
-import type { Word } from "../words.ts";
+import { sendSignInCode, signInPerson } from "../wiring.ts";
 
 const common = {
   tag: "oauth",
@@ -72,7 +73,7 @@ const act: Endpoint = {
     idempotency: "none",
     form: interactionForm,
     limits: ["login_ip"],
-    contentLimits: ["login"],
+    contentLimits: ["login", "sms_minute", "sms_hour"],
     cookies: ["__Host-device"],
     replies: { 200: pageSpec, 303: redirectSpec, ...failures },
   },
@@ -83,6 +84,8 @@ const act: Endpoint = {
     switch (form.get("act")) {
       case "sign_in":
         return signIn(ctx, call, form);
+      case "send_code":
+        return sendCode(ctx, call, form);
       case "approve":
         return visit(ctx, call, allow);
       case "deny":
@@ -123,26 +126,31 @@ async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Page
     if (credentials === null) throw new Problem("invalid_credentials");
     signedIn = await signInPerson(ctx, call, credentials);
   } catch (error) {
-    const failure = error instanceof Problem ? failureOf(error) : undefined;
-    if (failure === undefined || !(error instanceof Problem)) throw error;
-    const { status, word } = failure;
-    const retry = error.extras.headers?.["Retry-After"];
-    const headers = {
-      ...(status === 401 && { "www-authenticate": 'Bearer realm="emanet"' }),
-      ...(retry !== undefined && { "retry-after": retry }),
-    };
-    return visit(ctx, call, async (interaction) =>
-      signInPage(ctx, call, interaction, { status, word, headers, email: form.get("email") ?? "" }),
-    );
+    return refusedPage(ctx, call, error, { email: form.get("email") ?? "", challengeId: challengeIn(form) });
   }
   return visit(ctx, call, async (interaction) => {
     const cookies = [cookieHeader(signedIn.deviceCookie)];
     if (!mayAllow(interaction.client, signedIn.accountId)) {
-      return signInPage(ctx, call, interaction, { status: 200, word: "otherAccount", headers: {}, email: "" });
+      const retry = { status: 200, word: "otherAccount", headers: {}, email: "", challengeId: null } as const;
+      return signInPage(ctx, call, interaction, retry);
     }
     await rememberSignIn(interaction, signedIn);
     return redirectReply(pathOf(interaction), cookies);
   });
+}
+
+/** A code by SMS in place of the authenticator; the page does not tell whether one was sent. */
+async function sendCode(ctx: Ctx, call: Call, form: URLSearchParams): Promise<PageReply> {
+  const claim = claimIn(form);
+  const email = form.get("email") ?? "";
+  try {
+    if (claim === null) throw new Problem("invalid_credentials");
+    const challengeId = await sendSignInCode(ctx, call, claim);
+    const again = { status: 200, word: null, headers: {}, email, challengeId };
+    return visit(ctx, call, async (interaction) => signInPage(ctx, call, interaction, again));
+  } catch (error) {
+    return refusedPage(ctx, call, error, { email, challengeId: challengeIn(form) });
+  }
 }
 
 async function allow(interaction: Interaction, { provider, visit: open }: Library): Promise<PageReply> {
@@ -153,11 +161,32 @@ async function allow(interaction: Interaction, { provider, visit: open }: Librar
   return redirectReply(returnTo);
 }
 
+/** The sign-in again, with what was wrong; problems that are not the person's are thrown. */
+function refusedPage(
+  ctx: Ctx,
+  call: Call,
+  error: unknown,
+  typed: Pick<Retry, "email" | "challengeId">,
+): Promise<PageReply> {
+  const failure = error instanceof Problem ? failureOf(error) : undefined;
+  if (failure === undefined || !(error instanceof Problem)) throw error;
+  const { status, word } = failure;
+  const retry = error.extras.headers?.["Retry-After"];
+  const headers = {
+    ...(status === 401 && { "www-authenticate": 'Bearer realm="emanet"' }),
+    ...(retry !== undefined && { "retry-after": retry }),
+  };
+  return visit(ctx, call, async (interaction) =>
+    signInPage(ctx, call, interaction, { status, word, headers, ...typed }),
+  );
+}
+
 interface Retry {
   readonly status: number;
-  readonly word: Word;
+  readonly word: Word | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly email: string;
+  readonly challengeId: string | null;
 }
 
 function signInPage(ctx: Ctx, call: Call, interaction: Interaction, retry?: Retry): PageReply {
@@ -168,6 +197,7 @@ function signInPage(ctx: Ctx, call: Call, interaction: Interaction, retry?: Retr
     clientName: client.name,
     failure: retry?.word ?? null,
     email: retry?.email ?? "",
+    challengeId: retry?.challengeId ?? null,
   });
   // Cancelling leads back to the application.
   const options = { headers: retry?.headers ?? {}, formTarget: formTargetOf(redirectUri) };
@@ -214,13 +244,25 @@ function failureOf({ code }: Problem): { status: number; word: Word } | undefine
 
 /** Null when a field has a form that no account has; the answer is that of a wrong password. */
 function credentialsIn(form: URLSearchParams): Credentials | null {
+  const claim = claimIn(form);
+  const code = (form.get("totp_code") ?? "").trim().toLowerCase();
+  if (claim === null || !/^(\d{6}|[a-z0-9]{5}-[a-z0-9]{5})$/.test(code)) return null;
+  // A recovery code is one wherever it is typed.
+  const challengeId = code.includes("-") ? undefined : (challengeIn(form) ?? undefined);
+  return { ...claim, code, challengeId };
+}
+
+function claimIn(form: URLSearchParams): Pick<Credentials, "email" | "password"> | null {
   const email = (form.get("email") ?? "").trim();
   const password = form.get("password") ?? "";
-  const code = (form.get("totp_code") ?? "").trim().toLowerCase();
-  const isCode = /^(\d{6}|[a-z0-9]{5}-[a-z0-9]{5})$/.test(code);
   const storable = [email, password].every((text) => text.isWellFormed() && !text.includes("\0") && text !== "");
   const short = email.length <= maxEmailLength && password.length <= maxPasswordLength;
-  return isCode && storable && short ? { email, password, code, challengeId: undefined } : null;
+  return storable && short ? { email, password } : null;
+}
+
+function challengeIn(form: URLSearchParams): string | null {
+  const id = form.get("otp_challenge_id") ?? "";
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id : null;
 }
 
 /** RFC 5321. */

@@ -1,45 +1,15 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { decodeJwt } from "jose";
-import { startTestService } from "../../testing/running.ts";
-import {
-  addClient,
-  asSystem,
-  basic,
-  callback,
-  demoOf,
-  obtainCode,
-  post,
-  redeem,
-  refresh,
-  roomyLimits,
-  siteOf,
-} from "../testing.ts";
+import { asSystem, basic, post, refresh, startOauth } from "../testing.ts";
 
-const service = await startTestService({ after }, { settings: roomyLimits });
-const site = siteOf(service);
-const demo = await demoOf(service);
-const proof = basic(demo.client_id, demo.client_secret);
-const client = await addClient(service, {
-  accountId: demo.account_id,
-  grants: ["authorization_code"],
-  redirectUris: [callback],
-});
+const { service, site, demo, proof, client, grant, credentials } = await startOauth({ after });
 const ask = (token: unknown, more = {}, headers: Readonly<Record<string, string>> = proof) =>
   post(site, "/oauth2/introspect", { token: String(token), ...more }, headers);
-const grant = async () => {
-  const { code, verifier } = await obtainCode(site, demo, client);
-  return (await redeem(site, client, code, verifier)).json;
-};
 
 describe("introspection", () => {
   test("says of an access token what the token says", async () => {
-    const { json } = await post(
-      site,
-      "/oauth2/token",
-      { grant_type: "client_credentials", scope: "audit:read" },
-      proof,
-    );
+    const { json } = await credentials({ scope: "audit:read" });
     const claims = decodeJwt(String(json?.access_token));
     const { iss, aud, sub, client_id, jti, iat, exp, sid, acct, scope } = claims;
     const expected = { active: true, token_type: "Bearer", iss, aud, sub, client_id, jti, iat, exp, sid, acct, scope };

@@ -3,30 +3,9 @@ import { generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
 import { decodeJwt, decodeProtectedHeader, SignJWT } from "jose";
 import { oauthScopes } from "../../kernel/principal.ts";
-import { startTestService } from "../../testing/running.ts";
-import {
-  addClient,
-  askWho,
-  asSystem,
-  basic,
-  callback,
-  demoOf,
-  type Fields,
-  obtainCode,
-  post,
-  redeem,
-  refresh,
-  roomyLimits,
-  siteOf,
-  whoAmI,
-} from "../testing.ts";
+import { addClient, askWho, asSystem, basic, callback, type Fields, post, refresh, startOauth } from "../testing.ts";
 
-const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
-const site = siteOf(service);
-const demo = await demoOf(service);
-const proof = basic(demo.client_id, demo.client_secret);
-const credentials = (more: Fields = {}, headers: Fields = proof) =>
-  post(site, "/oauth2/token", { grant_type: "client_credentials", ...more }, headers);
+const { service, site, demo, proof, client, grant, credentials } = await startOauth({ after });
 
 describe("client credentials", () => {
   test("a client gets a token of its own for exactly what it asks for", async () => {
@@ -180,17 +159,7 @@ describe("private_key_jwt", async () => {
   });
 });
 
-describe("refresh", async () => {
-  const client = await addClient(service, {
-    accountId: demo.account_id,
-    grants: ["authorization_code"],
-    redirectUris: [callback],
-  });
-  const grant = async () => {
-    const { code, verifier } = await obtainCode(site, demo, client);
-    return (await redeem(site, client, code, verifier)).json;
-  };
-
+describe("refresh", () => {
   test("gives the next pair, and the scopes can only become fewer", async () => {
     const first = await grant();
     const second = await refresh(site, client, first?.refresh_token, { scope: "snapshots:read" });

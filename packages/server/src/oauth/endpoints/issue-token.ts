@@ -7,6 +7,7 @@ import type { Ctx, Endpoint, Reply } from "../../kernel/http/endpoint.ts";
 import type { LaterSubject } from "../../kernel/limits/limiter.ts";
 import type { AccessTokenContent } from "../../kernel/principal.ts";
 import { findLimitedAccount } from "../../limits/index.ts";
+import { isTooSoon } from "../device-polls.ts";
 import { rawOf, replyOf, visitLibrary } from "../library.ts";
 import { knownScopes } from "../library-pages.ts";
 import { claimedClient, withKnownScopes, withScopes } from "../requests.ts";
@@ -38,7 +39,7 @@ export const issueToken: Endpoint = {
     await ctx.tokens.publicKeys();
     const outcome = await visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
       const changed = await prepared(visit, parameters, clientId);
-      const reply = replyOf(await send({ form: changed.toString() }));
+      const reply = await slowedDown(visit, parameters, replyOf(await send({ form: changed.toString() })));
       const subject = await subjectOf(visit, reply);
       if (reply.status !== 200) return { reply, content: null, subject };
       // Inside the visit: when it is refused, nothing was redeemed.
@@ -74,6 +75,14 @@ async function prepared(visit: Visit, parameters: URLSearchParams, clientId: str
     default:
       return parameters;
   }
+}
+
+/** A device that asks again too soon, while nothing is decided, is told to wait longer. */
+async function slowedDown(visit: Visit, parameters: URLSearchParams, reply: ReturnType<typeof replyOf>) {
+  const { error } = (reply.body ?? {}) as { error?: string };
+  if (error !== "authorization_pending" || !(await isTooSoon(visit, parameters.get("device_code") ?? ""))) return reply;
+  const description = "the device asks too often; add five seconds to its interval";
+  return { ...reply, body: { error: "slow_down", error_description: description } };
 }
 
 async function contentOf({ found, ports }: Visit, reply: Reply): Promise<AccessTokenContent> {

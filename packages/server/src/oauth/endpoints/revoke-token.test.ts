@@ -1,34 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { startTestService } from "../../testing/running.ts";
-import {
-  addClient,
-  askWho,
-  basic,
-  callback,
-  demoOf,
-  obtainCode,
-  post,
-  redeem,
-  refresh,
-  roomyLimits,
-  siteOf,
-  whoAmI,
-} from "../testing.ts";
+import { askWho, basic, post, refresh, startOauth } from "../testing.ts";
 
-const service = await startTestService({ after }, { settings: roomyLimits, extra: [whoAmI] });
-const site = siteOf(service);
-const demo = await demoOf(service);
-const proof = basic(demo.client_id, demo.client_secret);
-const client = await addClient(service, {
-  accountId: demo.account_id,
-  grants: ["authorization_code"],
-  redirectUris: [callback],
-});
-const grant = async () => {
-  const { code, verifier } = await obtainCode(site, demo, client);
-  return (await redeem(site, client, code, verifier)).json;
-};
+const { site, demo, proof, client, grant, credentials } = await startOauth({ after });
 const revoke = (token: unknown, more: Readonly<Record<string, string>> = { client_id: client }, headers = {}) =>
   post(site, "/oauth2/revoke", { token: String(token), ...more }, headers);
 
@@ -46,8 +20,7 @@ describe("revoking", () => {
   }
 
   test("a client's own token ends that token and no other", async () => {
-    const issue = async () =>
-      (await post(site, "/oauth2/token", { grant_type: "client_credentials" }, proof)).json?.access_token;
+    const issue = async () => (await credentials()).json?.access_token;
     const [one, two] = [await issue(), await issue()];
     assert.equal((await revoke(one, { token_type_hint: "access_token" }, proof)).status, 200);
     assert.equal((await askWho(site, one)).status, 401);

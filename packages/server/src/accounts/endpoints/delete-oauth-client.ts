@@ -1,0 +1,33 @@
+/** `DELETE /v1/oauth-clients/{id}`: a program loses its access. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { clientId, requireClient, shared, writes } from "../client-rules.ts";
+import { lockClient, revokeClient } from "../clients.ts";
+import { clientShape } from "../shapes.ts";
+
+export const deleteOauthClient = endpoint(
+  {
+    ...shared,
+    id: "oauth_clients.delete",
+    method: "DELETE",
+    path: "/v1/oauth-clients/{id}",
+    summary: "Remove a machine client",
+    description: "Its tokens are refused from now on. Also while the account is suspended.",
+    access: writes,
+    stepUp: true,
+    whileSuspended: true,
+    params: clientId,
+    ifMatch: "optional",
+    replies: { 204: { description: "Removed.", empty: true } },
+  },
+  async (ctx, { principal, params, requireMatch }) => {
+    const { accountId } = principal;
+    await ctx.tx(scopeOf(principal), async (tx) => {
+      requireMatch(clientShape(await requireClient(lockClient(tx, accountId, params.id))));
+      await revokeClient(tx, accountId, params.id);
+      tx.audit({ action: "oauth_client.removed", targets: [{ type: "oauth_client", id: params.id }] });
+    });
+    return { status: 204 };
+  },
+);

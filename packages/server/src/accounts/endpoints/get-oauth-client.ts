@@ -1,0 +1,25 @@
+/** `GET /v1/oauth-clients/{id}`: one of them. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { clientId, reads, requireClient, shared } from "../client-rules.ts";
+import { findClient } from "../clients.ts";
+import { clientSchema, clientShape } from "../shapes.ts";
+
+export const getOauthClient = endpoint(
+  {
+    ...shared,
+    id: "oauth_clients.get",
+    method: "GET",
+    path: "/v1/oauth-clients/{id}",
+    summary: "Read a machine client",
+    description: "Without its secret, which is shown once when it is made.",
+    access: reads,
+    params: clientId,
+    replies: { 200: { description: "The client.", body: clientSchema } },
+  },
+  async (ctx, { principal, params }) => {
+    const row = await ctx.tx(scopeOf(principal), (tx) => requireClient(findClient(tx, principal.accountId, params.id)));
+    return { status: 200, body: clientShape(row) };
+  },
+);

@@ -1,0 +1,30 @@
+/** `GET /v1/oauth-clients`: the programs of an account. */
+
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { reads, shared } from "../client-rules.ts";
+import { type ClientRow, listClients } from "../clients.ts";
+import { clientSchema, clientShape } from "../shapes.ts";
+
+export const listOauthClients = endpoint(
+  {
+    ...shared,
+    id: "oauth_clients.list",
+    method: "GET",
+    path: "/v1/oauth-clients",
+    summary: "List the machine clients",
+    description: "Newest first.",
+    access: reads,
+    query: closed({ ...pageQuery }),
+    replies: { 200: { description: "A page.", body: pageOf(clientSchema, "OauthClientPage") } },
+  },
+  async (ctx, { principal, query }) => {
+    const binding = { operation: "oauth_clients.list", filters: [principal.accountId] };
+    const page = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx(scopeOf(principal), (tx) => listClients(tx, principal.accountId, page));
+    const position = (row: ClientRow) => ({ key: row.created_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: clientShape }) };
+  },
+);

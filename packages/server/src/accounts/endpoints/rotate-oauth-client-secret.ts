@@ -1,0 +1,56 @@
+/** `POST /v1/oauth-clients/{id}/rotate-secret`: a new secret, with an overlap. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type, uuid } from "../../kernel/http/schema.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { clientId, requireClient, secretText, shared, writes } from "../client-rules.ts";
+import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets } from "../clients.ts";
+
+/** A week to bring the new secret to every machine. */
+const maxOverlapSeconds = 7 * 24 * 60 * 60;
+const defaultOverlapSeconds = 24 * 60 * 60;
+
+export const rotateOauthClientSecret = endpoint(
+  {
+    ...shared,
+    id: "oauth_clients.rotate_secret",
+    method: "POST",
+    path: "/v1/oauth-clients/{id}/rotate-secret",
+    summary: "Replace a client's secret",
+    description:
+      "Makes a new secret and shows it this once. The old one stays valid for `overlap_s` (a day), so that no program has to stop; 0 ends it at once.",
+    access: writes,
+    stepUp: true,
+    params: clientId,
+    body: closed(
+      {
+        overlap_s: Type.Optional(
+          Type.Integer({ format: "int32", minimum: 0, maximum: maxOverlapSeconds, description: "Seconds (86400)." }),
+        ),
+      },
+      { title: "SecretRotation" },
+    ),
+    replies: {
+      200: {
+        description: "The new secret.",
+        body: closed({ client_id: uuid("The client."), secret: secretText }, { title: "RotatedSecret" }),
+      },
+    },
+    errors: ["state_conflict"],
+  },
+  async (ctx, { principal, params, body }) => {
+    const { accountId } = principal;
+    const overlap = body.overlap_s ?? defaultOverlapSeconds;
+    const secret = await ctx.tx(scopeOf(principal), async (tx) => {
+      const client = await requireClient(lockClient(tx, accountId, params.id));
+      if (client.auth_method !== "client_secret") throw new Problem("state_conflict");
+      await endSecrets(tx, client.id, new Date(tx.now.getTime() + overlap * 1000));
+      if ((await countLiveSecrets(tx, client.id)) >= maxLiveSecrets) throw new Problem("state_conflict");
+      const metadata = { overlap_s: overlap };
+      tx.audit({ action: "oauth_client.secret_rotated", targets: [{ type: "oauth_client", id: client.id }], metadata });
+      return addSecret(tx, ctx, { id: client.id, accountId });
+    });
+    return { status: 200, body: { client_id: params.id, secret } };
+  },
+);

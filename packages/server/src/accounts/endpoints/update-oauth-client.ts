@@ -1,0 +1,44 @@
+/** `PATCH /v1/oauth-clients/{id}`: another name, other scopes or vaults. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { clientId, requireClient, shared, writes } from "../client-rules.ts";
+import { findClient, lockClient, updateClient } from "../clients.ts";
+import { clientFields, clientSchema, clientShape } from "../shapes.ts";
+
+export const updateOauthClient = endpoint(
+  {
+    ...shared,
+    id: "oauth_clients.update",
+    method: "PATCH",
+    path: "/v1/oauth-clients/{id}",
+    summary: "Change a machine client",
+    description: "Name, scopes and vaults. What is taken away counts for tokens that are out already.",
+    access: writes,
+    stepUp: true,
+    params: clientId,
+    body: closed(
+      {
+        name: Type.Optional(clientFields.name),
+        scopes: Type.Optional(clientFields.scopes),
+        vault_ids: Type.Optional(clientFields.vault_ids),
+      },
+      { title: "OauthClientChange" },
+    ),
+    ifMatch: "optional",
+    replies: { 200: { description: "The client.", body: clientSchema } },
+  },
+  async (ctx, { principal, params, body, requireMatch }) => {
+    const { accountId } = principal;
+    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+      const before = await requireClient(lockClient(tx, accountId, params.id));
+      requireMatch(clientShape(before));
+      await updateClient(tx, accountId, params.id, body);
+      const metadata = { fields: Object.keys(body).sort().join(" ") };
+      tx.audit({ action: "oauth_client.changed", targets: [{ type: "oauth_client", id: params.id }], metadata });
+      return requireClient(findClient(tx, accountId, params.id));
+    });
+    return { status: 200, body: clientShape(row) };
+  },
+);

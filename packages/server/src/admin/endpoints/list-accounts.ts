@@ -1,0 +1,31 @@
+/** `GET /v1/admin/accounts`: the customers, for staff. */
+
+import { type AccountRow, accountSchema, accountShape, listAccounts } from "../../accounts/index.ts";
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
+
+export const listAdminAccounts = endpoint(
+  {
+    id: "admin.list_accounts",
+    method: "GET",
+    path: "/v1/admin/accounts",
+    tag: "admin",
+    summary: "List the accounts",
+    description: "Newest first.",
+    access: { kind: "staff" },
+    query: closed({
+      ...pageQuery,
+      state: Type.Optional(oneOf(["active", "suspended", "closed"], "Only those in this state.")),
+    }),
+    replies: { 200: { description: "A page.", body: pageOf(accountSchema, "AdminAccountPage") } },
+  },
+  async (ctx, { query }) => {
+    const binding = { operation: "admin.list_accounts", filters: [query.state ?? null] };
+    const page = ctx.cursors.start(query, binding);
+    const filter = query.state === undefined ? {} : { state: query.state };
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => listAccounts(tx, filter, page));
+    const position = (row: AccountRow) => ({ key: row.created_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: accountShape }) };
+  },
+);

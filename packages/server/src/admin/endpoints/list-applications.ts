@@ -1,0 +1,29 @@
+/** `GET /v1/admin/applications`: who wants to become a customer. */
+
+import { type ApplicationRow, applicationStates, listApplications } from "../../applications/index.ts";
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
+import { applicationSchema, applicationShape } from "../shapes.ts";
+
+export const listAdminApplications = endpoint(
+  {
+    id: "admin.list_applications",
+    method: "GET",
+    path: "/v1/admin/applications",
+    tag: "admin",
+    summary: "List the applications",
+    description: "Newest first.",
+    access: { kind: "staff" },
+    query: closed({ ...pageQuery, status: Type.Optional(oneOf(applicationStates, "Only those in this state.")) }),
+    replies: { 200: { description: "A page.", body: pageOf(applicationSchema, "AdminApplicationPage") } },
+  },
+  async (ctx, { query }) => {
+    const binding = { operation: "admin.list_applications", filters: [query.status ?? null] };
+    const page = ctx.cursors.start(query, binding);
+    const filter = query.status === undefined ? {} : { status: query.status };
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => listApplications(tx, filter, page));
+    const position = (row: ApplicationRow) => ({ key: row.created_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: applicationShape }) };
+  },
+);

@@ -1,0 +1,57 @@
+/** `GET /v1/admin/audit`: what was done, by whom, to what. */
+
+import { type Selectable, sql } from "kysely";
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import type { AuditRecordsRow } from "../../kernel/database/rows.generated.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
+import { auditRecordSchema } from "../shapes.ts";
+
+type AuditRow = Selectable<AuditRecordsRow>;
+
+export const listAudit = endpoint(
+  {
+    id: "admin.list_audit",
+    method: "GET",
+    path: "/v1/admin/audit",
+    tag: "admin",
+    summary: "Read the audit trail",
+    description: "Of all accounts and of the platform, newest first.",
+    access: { kind: "staff" },
+    query: closed({
+      ...pageQuery,
+      account_id: Type.Optional(uuid("Only of this account.")),
+      action: Type.Optional(text(64, { pattern: "^[a-z_.]+$", description: "Only this act." })),
+    }),
+    replies: { 200: { description: "A page.", body: pageOf(auditRecordSchema, "AdminAuditPage") } },
+  },
+  async (ctx, { query }) => {
+    const filters = [query.account_id ?? null, query.action ?? null];
+    const binding = { operation: "admin.list_audit", filters };
+    const { after, take } = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => {
+      let select = tx.db.selectFrom("audit_records").selectAll();
+      if (query.account_id !== undefined) select = select.where("account_id", "=", query.account_id);
+      if (query.action !== undefined) select = select.where("action", "=", query.action);
+      if (after !== null)
+        select = select.where(sql<boolean>`(occurred_at, id) < (${after.key}::timestamptz, ${after.id}::uuid)`);
+      return select.orderBy("occurred_at", "desc").orderBy("id", "desc").limit(take).execute();
+    });
+    const position = (row: AuditRow) => ({ key: row.occurred_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: auditShape }) };
+  },
+);
+
+function auditShape(row: AuditRow): Static<typeof auditRecordSchema> {
+  return {
+    id: row.id,
+    chain: row.chain,
+    seq: row.seq,
+    occurred_at: row.occurred_at.toISOString(),
+    action: row.action,
+    actor: row.actor as Static<typeof auditRecordSchema>["actor"],
+    targets: row.targets as Static<typeof auditRecordSchema>["targets"],
+    outcome: row.outcome,
+    metadata: row.metadata as Record<string, unknown>,
+  };
+}

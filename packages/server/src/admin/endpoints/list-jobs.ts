@@ -1,0 +1,92 @@
+/** `GET /v1/admin/jobs`: the background work that waits, runs or failed, for staff. */
+
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import {
+  closed,
+  identifier,
+  nullable,
+  oneOf,
+  type Static,
+  Type,
+  text,
+  timestamp,
+  uuid,
+} from "../../kernel/http/schema.ts";
+import { jobStates, type ListedJob, listJobs } from "../../kernel/jobs/index.ts";
+
+const jobKind = text(100, { pattern: "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", description: "What is to be done." });
+
+const jobSchema = closed(
+  {
+    id: uuid("Id of the job."),
+    kind: jobKind,
+    state: oneOf(jobStates, "`scheduled` until `run_at`, `queued` for a worker, `running`, or `failed` for good."),
+    attempt: Type.Integer({
+      format: "int32",
+      minimum: 1,
+      maximum: 2_147_483_647,
+      description: "Which attempt it is at, from 1.",
+    }),
+    crashes: Type.Integer({
+      format: "int32",
+      minimum: 0,
+      maximum: 2_147_483_647,
+      description: "How many workers died while they ran it.",
+    }),
+    last_error: nullable(
+      closed(
+        {
+          class: identifier("^[A-Za-z0-9_]+$", "Class of the error."),
+          code: nullable(identifier("^[A-Za-z0-9_]+$", "Its code, where it has one.")),
+        },
+        { description: "Of the last attempt that failed. Its message, which may hold personal data, is not kept." },
+      ),
+    ),
+    created_at: timestamp("When it was asked for."),
+    run_at: timestamp("When it is or was due."),
+    failed_at: nullable(timestamp("When it was given up.")),
+  },
+  { title: "AdminJob" },
+);
+
+export const listAdminJobs = endpoint(
+  {
+    id: "admin.list_jobs",
+    method: "GET",
+    path: "/v1/admin/jobs",
+    tag: "admin",
+    summary: "List the jobs",
+    description:
+      "Background work that is not done yet, newest first, and what failed in the last 90 days. What a job is about is not shown: it may hold personal data. Jobs that are done are gone.",
+    access: { kind: "staff" },
+    query: closed({
+      ...pageQuery,
+      kind: Type.Optional(jobKind),
+      state: Type.Optional(oneOf(jobStates, "Only those in this state.")),
+    }),
+    replies: { 200: { description: "A page.", body: pageOf(jobSchema, "AdminJobPage") } },
+  },
+  async (ctx, { query }) => {
+    const binding = { operation: "admin.list_jobs", filters: [query.kind ?? null, query.state ?? null] };
+    const page = ctx.cursors.start(query, binding);
+    const filter = { ...(query.kind && { task: query.kind }), ...(query.state && { state: query.state }) };
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => listJobs(tx, filter, page));
+    const position = (row: ListedJob) => ({ key: row.created_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: jobShape }) };
+  },
+);
+
+function jobShape(row: ListedJob): Static<typeof jobSchema> {
+  return {
+    id: row.id,
+    kind: row.task,
+    state: row.state,
+    attempt: row.attempt,
+    crashes: row.crashes,
+    last_error: row.error_class === null ? null : { class: row.error_class, code: row.error_code },
+    created_at: row.created_at.toISOString(),
+    run_at: row.run_at.toISOString(),
+    failed_at: row.failed_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,29 @@
+/** `GET /v1/admin/members`: the people of all customers, for staff. */
+
+import { listAllMembers, memberShape, type PersonRow } from "../../accounts/index.ts";
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { adminMemberSchema } from "../shapes.ts";
+
+export const listAdminMembers = endpoint(
+  {
+    id: "admin.list_members",
+    method: "GET",
+    path: "/v1/admin/members",
+    tag: "admin",
+    summary: "List the members of all accounts",
+    description: "Newest first.",
+    access: { kind: "staff" },
+    query: closed({ ...pageQuery }),
+    replies: { 200: { description: "A page.", body: pageOf(adminMemberSchema, "AdminMemberPage") } },
+  },
+  async (ctx, { query }) => {
+    const binding = { operation: "admin.list_members", filters: [] };
+    const page = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => listAllMembers(tx, page));
+    const position = (row: PersonRow) => ({ key: row.created_at.toISOString(), id: row.id });
+    const item = (row: PersonRow) => ({ ...memberShape(row), account_id: row.account_id ?? "" });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item }) };
+  },
+);

@@ -1,0 +1,41 @@
+/** `POST /v1/admin/applications/{id}/reject`: no, and why. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { mailMessage, sendMessage } from "../../messages/index.ts";
+import { auditDecision, moveOrRefuse, platform } from "../application-moves.ts";
+import { applicationSchema, applicationShape, idParam, reasonSchema } from "../shapes.ts";
+
+export const rejectApplication = endpoint(
+  {
+    id: "admin.reject_application",
+    method: "POST",
+    path: "/v1/admin/applications/{id}/reject",
+    tag: "admin",
+    summary: "Reject an application",
+    description: "The applicant is told by mail, with the reason as it is written here.",
+    access: { kind: "staff" },
+    params: idParam,
+    body: closed({ reason: reasonSchema }),
+    replies: { 200: { description: "The application.", body: applicationSchema } },
+    errors: ["state_conflict"],
+  },
+  async (ctx, { principal, params, body }) => {
+    const row = await ctx.tx(platform, async (tx) => {
+      const from = ["submitted", "under_review"] as const;
+      const moved = await moveOrRefuse(tx, params.id, {
+        from,
+        to: "rejected",
+        by: principal.staffId,
+        reason: body.reason,
+      });
+      const { email: to, language } = moved;
+      const values = { application_id: moved.id, reason: body.reason };
+      const mail = { id: ctx.random.uuid(), to, language };
+      await tx.job({ task: sendMessage, payload: mailMessage({ ...mail, template: "application_rejected", values }) });
+      auditDecision(tx, "application.rejected", params.id, body.reason);
+      return moved;
+    });
+    return { status: 200, body: applicationShape(row) };
+  },
+);

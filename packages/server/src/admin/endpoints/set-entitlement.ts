@@ -1,0 +1,30 @@
+/** `POST /v1/admin/accounts/{id}/entitlements`: more or less than the package says. */
+
+import { accountShape, setEntitlement } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, nullable, oneOf, Type } from "../../kernel/http/schema.ts";
+import { changeAccount, changing } from "../account-changes.ts";
+import { reasonSchema } from "../shapes.ts";
+
+export const setAccountEntitlement = endpoint(
+  {
+    ...changing,
+    id: "admin.set_entitlement",
+    path: "/v1/admin/accounts/{id}/entitlements",
+    summary: "Switch an entitlement on or off",
+    description: "For one account, whatever its package says; null goes back to the package.",
+    body: closed({
+      entitlement: oneOf(["api"], "Which."),
+      enabled: nullable(Type.Boolean({ description: "On, off, or null for what the package says." })),
+      reason: reasonSchema,
+    }),
+  },
+  async (ctx, { params, body }) => {
+    const { reason, entitlement, enabled } = body;
+    const act = { action: "account.entitlement_set", metadata: { reason, entitlement, enabled } };
+    const row = await changeAccount(ctx, params.id, act, (tx, before) =>
+      setEntitlement(tx, before.id, entitlement, enabled),
+    );
+    return { status: 200, body: accountShape(row) };
+  },
+);

@@ -1,0 +1,29 @@
+/** `POST /v1/admin/accounts/{id}/suspend`: no more writing. */
+
+import { accountShape, accountSuspended, suspensionCauses, updateAccount } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, oneOf } from "../../kernel/http/schema.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { changeAccount, changing } from "../account-changes.ts";
+import { reasonSchema } from "../shapes.ts";
+
+export const suspendAccount = endpoint(
+  {
+    ...changing,
+    id: "admin.suspend_account",
+    path: "/v1/admin/accounts/{id}/suspend",
+    summary: "Suspend an account",
+    description: "Its members can sign in, read and restore, not write. Emits `account.suspended`.",
+    body: closed({ cause: oneOf(suspensionCauses, "Why, for the customer's systems."), reason: reasonSchema }),
+    errors: ["state_conflict"],
+  },
+  async (ctx, { params, body }) => {
+    const metadata = { reason: body.reason, cause: body.cause };
+    const row = await changeAccount(ctx, params.id, { action: "account.suspended", metadata }, async (tx, before) => {
+      if (before.state !== "active") throw new Problem("state_conflict");
+      await updateAccount(tx, before.id, { state: "suspended" });
+      tx.emit(accountSuspended, { reason: body.cause });
+    });
+    return { status: 200, body: accountShape(row) };
+  },
+);

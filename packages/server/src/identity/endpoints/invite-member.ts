@@ -1,0 +1,61 @@
+/** `POST /v1/members`: somebody is asked to join the account. */
+
+import {
+  emailSchema,
+  findPerson,
+  insertPerson,
+  memberSchema,
+  memberShape,
+  oneLinePattern,
+  roleSchema,
+} from "../../accounts/index.ts";
+import { foldEmail } from "../../identifiers/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, text } from "../../kernel/http/schema.ts";
+import { type Principal, scopeOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { sendEnrolment } from "../enrolment.ts";
+import { requirePerson, requireRank, writes } from "../members.ts";
+
+export const inviteMember = endpoint(
+  {
+    id: "members.invite",
+    method: "POST",
+    path: "/v1/members",
+    tag: "members",
+    summary: "Invite a member",
+    description:
+      "Mails an enrolment link, good once and for a week. Only owners invite owners. 409 when the address already signs in here. Inviting again somebody who has not enrolled sends a new link.",
+    access: writes,
+    body: closed(
+      {
+        email: emailSchema,
+        full_name: text(200, { pattern: oneLinePattern, description: "Name." }),
+        role: roleSchema,
+      },
+      { title: "Invitation" },
+    ),
+    replies: { 201: { description: "Invited.", body: memberSchema } },
+    errors: ["state_conflict", "insufficient_role"],
+  },
+  async (ctx, { principal, body, language }) => {
+    requireRank(principal, body.role);
+    const { accountId } = principal;
+    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+      const id = ctx.random.uuid();
+      const emailKey = foldEmail(body.email);
+      const person = { id, accountId, role: body.role, state: "invited", email: body.email, emailKey } as const;
+      const rest = { fullName: body.full_name, phone: null, language, invitedBy: inviterOf(principal) };
+      if (!(await insertPerson(tx, { ...person, ...rest }))) throw new Problem("state_conflict");
+      const made = await requirePerson(findPerson(tx, accountId, id));
+      await sendEnrolment(tx, ctx, made);
+      tx.audit({ action: "member.invited", targets: [{ type: "person", id }], metadata: { role: body.role } });
+      return made;
+    });
+    return { status: 201, body: memberShape(row) };
+  },
+);
+
+function inviterOf(principal: Principal): string | null {
+  return principal.kind === "member" ? principal.memberId : null;
+}

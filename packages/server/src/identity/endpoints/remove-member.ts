@@ -1,0 +1,46 @@
+/** `DELETE /v1/members/{id}`: somebody leaves the account. */
+
+import { memberShape, updatePerson } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { forgetDevices } from "../credentials.ts";
+import { endLinks } from "../links.ts";
+import { lockAmongOwners, memberId, requireRank, writes } from "../members.ts";
+import { revokeSessionsOf } from "../sessions.ts";
+
+export const removeMember = endpoint(
+  {
+    id: "members.remove",
+    method: "DELETE",
+    path: "/v1/members/{id}",
+    tag: "members",
+    summary: "Remove a member",
+    description:
+      "Ends all their sessions at once. Only owners remove owners; the last one cannot be removed. Also while the account is suspended.",
+    access: writes,
+    stepUp: true,
+    whileSuspended: true,
+    params: memberId,
+    ifMatch: "optional",
+    replies: { 204: { description: "Removed.", empty: true } },
+    errors: ["state_conflict", "insufficient_role"],
+  },
+  async (ctx, { principal, params, requireMatch }) => {
+    const { accountId } = principal;
+    await ctx.tx(scopeOf(principal), async (tx) => {
+      const { person, isLastOwner } = await lockAmongOwners(tx, accountId, params.id);
+      requireMatch(memberShape(person));
+      requireRank(principal, person.role);
+      if (isLastOwner) throw new Problem("state_conflict");
+      await updatePerson(tx, accountId, person.id, { state: "removed" });
+      await revokeSessionsOf(tx, person.id, "removed");
+      await forgetDevices(tx, person.id);
+      for (const purpose of ["enrolment", "password_reset", "second_factor_reset"] as const) {
+        await endLinks(tx, person.id, purpose);
+      }
+      tx.audit({ action: "member.removed", targets: [{ type: "person", id: person.id }] });
+    });
+    return { status: 204 };
+  },
+);

@@ -1,0 +1,34 @@
+/** `POST /v1/members/{id}/resend-invitation`: the mail was lost, or its link is over. */
+
+import { lockPerson, memberSchema, memberShape } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { sendEnrolment } from "../enrolment.ts";
+import { memberId, requirePerson, writes } from "../members.ts";
+
+export const resendInvitation = endpoint(
+  {
+    id: "members.resend_invitation",
+    method: "POST",
+    path: "/v1/members/{id}/resend-invitation",
+    tag: "members",
+    summary: "Send an enrolment link again",
+    description: "For a member who has not enrolled yet; the link of the earlier mail ends.",
+    access: writes,
+    params: memberId,
+    replies: { 200: { description: "Sent.", body: memberSchema } },
+    errors: ["state_conflict"],
+  },
+  async (ctx, { principal, params }) => {
+    const { accountId } = principal;
+    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+      const person = await requirePerson(lockPerson(tx, accountId, params.id));
+      if (person.state !== "invited") throw new Problem("state_conflict");
+      await sendEnrolment(tx, ctx, person);
+      tx.audit({ action: "member.invited", targets: [{ type: "person", id: person.id }], metadata: { again: true } });
+      return person;
+    });
+    return { status: 200, body: memberShape(row) };
+  },
+);

@@ -1,0 +1,87 @@
+/** `GET` and `POST /enrol/phone`: the page where a newcomer has a code sent to their phone. */
+
+import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
+import { refuse, validator } from "../../kernel/http/validate.ts";
+import {
+  explaining,
+  fieldsOf,
+  formToken,
+  linkOf,
+  mending,
+  mendSpecs,
+  pageReply,
+  pageSpec,
+  redirectReply,
+  redirectSpec,
+  requireFormToken,
+} from "../../pages/index.ts";
+import { phoneHtml } from "../enrolment-html.ts";
+import { openEnrolment, sendPhoneCode } from "../enrolment-steps.ts";
+import { phoneInput } from "../shapes.ts";
+
+const shared = {
+  tag: "enrolment",
+  path: "/enrol/phone",
+  access: { kind: "public" },
+  wire: "pages",
+  limits: ["login_ip"],
+  cookies: ["__Host-link"],
+  errors: ["not_found", "origin_not_allowed"],
+} as const;
+const explain = explaining({ not_found: "enrolOver" });
+const checkPhone = validator(closed({ phone: Type.Optional(phoneInput) }), "");
+
+const show: Endpoint = {
+  spec: {
+    ...shared,
+    id: "enrolment.show_phone",
+    method: "GET",
+    summary: "Page to verify the phone",
+    description: "For people who came by the link of the mail. Changes nothing.",
+    replies: { 200: pageSpec, 303: redirectSpec },
+  },
+  handle: async (ctx, call) => {
+    const enrolment = await openEnrolment(ctx, linkOf(call));
+    if (enrolment.purpose === "second_factor_reset") return redirectReply("/enrol/setup");
+    return pageReply(200, phoneHtml(call.language, { enrolment, csrf: formToken(ctx, linkOf(call)), mend: null }));
+  },
+  explain,
+};
+
+const send: Endpoint = {
+  spec: {
+    ...shared,
+    id: "enrolment.send_phone_code",
+    contentLimits: ["sms_minute", "sms_hour"],
+    method: "POST",
+    summary: "Send the code to the phone",
+    description: "The button of that page: the operation `enrolment.request_code`, with its limits.",
+    idempotency: "none",
+    form: closed({
+      csrf: Type.String({ maxLength: 64, pattern: "^[A-Za-z0-9_-]*$", description: "From the page." }),
+      phone: Type.Optional(Type.String({ maxLength: 24, pattern: "^[^\\u0000]*$", description: "Another phone." })),
+    }),
+    replies: { 200: mendSpecs[200], 303: redirectSpec, 429: mendSpecs[429] },
+  },
+  handle: async (ctx, call) => {
+    const token = linkOf(call);
+    const { csrf, phone = "" } = fieldsOf(call);
+    requireFormToken(ctx, token, csrf);
+    const wanted = { token, ...(phone.trim() !== "" && { phone: phone.trim() }) };
+    const outcome = await mending(() => sendCode(ctx, call, wanted));
+    if ("done" in outcome) return redirectReply(`/enrol/setup?challenge=${outcome.done}`);
+    const { mend } = outcome;
+    const view = { enrolment: await openEnrolment(ctx, token), csrf: formToken(ctx, token), mend };
+    return pageReply(mend.status, phoneHtml(call.language, view), { headers: mend.headers });
+  },
+  explain,
+};
+
+async function sendCode(ctx: Ctx, { language }: Call, wanted: { token: string; phone?: string }): Promise<string> {
+  const { token, ...phone } = wanted;
+  refuse(checkPhone(phone, language));
+  return sendPhoneCode(ctx, { token, ...phone }, language);
+}
+
+export const phonePages: readonly Endpoint[] = [show, send];

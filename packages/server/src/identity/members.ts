@@ -1,0 +1,31 @@
+/** What the operations on members share: who may, and who may not be touched. */
+
+import { lockOwners, lockPerson, type PersonRow } from "../accounts/index.ts";
+import { closed, uuid } from "../kernel/http/schema.ts";
+import type { MemberRole, Principal } from "../kernel/principal.ts";
+import { Problem } from "../kernel/problems.ts";
+import type { Tx } from "../kernel/tx.ts";
+
+export const memberId = closed({ id: uuid("Id of the member.") });
+export const reads = { kind: "account", scope: "account:read" } as const;
+export const writes = { kind: "account", scope: "account:write" } as const;
+
+/** Owners are locked first and in one order, so that two who remove each other do not both succeed. */
+export async function lockAmongOwners(tx: Tx, accountId: string, id: string) {
+  const owners = await lockOwners(tx, accountId);
+  const person = await requirePerson(lockPerson(tx, accountId, id));
+  const isLastOwner = owners.length === 1 && owners[0]?.id === id;
+  return { person, isLastOwner };
+}
+
+export async function requirePerson(found: Promise<PersonRow | undefined>): Promise<PersonRow> {
+  const row = await found;
+  if (row === undefined || row.state === "removed") throw new Problem("not_found");
+  return row;
+}
+
+/** What concerns an owner is an owner's; machines count as managers. */
+export function requireRank(principal: Principal, ...roles: readonly (MemberRole | "staff")[]): void {
+  const isOwner = principal.kind === "member" && principal.role === "owner";
+  if (!isOwner && roles.includes("owner")) throw new Problem("insufficient_role");
+}

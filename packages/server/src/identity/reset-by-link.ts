@@ -1,0 +1,53 @@
+/** A forgotten password, as the API and the pages replace it: a link by mail, and the new password with it. */
+
+import { findPerson, type PersonRow } from "../accounts/index.ts";
+import { foldEmail } from "../identifiers/index.ts";
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import { type Language, Problem } from "../kernel/problems.ts";
+import { mailMessage, sendMessage } from "../messages/index.ts";
+import { setPasswordHash } from "./credentials.ts";
+import { findLink, spendLink } from "./links.ts";
+import { mailPasswordReset } from "./password-reset.ts";
+import { hashPassword, requireGoodPassword } from "./passwords.ts";
+import { revokeSessionsOf } from "./sessions.ts";
+import { scopeOfPerson } from "./sign-in.ts";
+
+/** Mails a link, if the address is known; whoever asks is not told. */
+export async function askForReset(ctx: Ctx, email: string): Promise<void> {
+  const emailKey = foldEmail(email);
+  await ctx.spend(["login"], `reset ${emailKey}`);
+  // Who it is for is looked up by the job: the request does the same work for every address.
+  await ctx.tx({ kind: "platform" }, (tx) => tx.job({ task: mailPasswordReset, payload: { email_key: emailKey } }));
+}
+
+/** Whose password the link replaces; `not_found` when it is over. Spends nothing. */
+export async function findReset(ctx: Ctx, token: string): Promise<PersonRow> {
+  const person = await ctx.tx({ kind: "system" }, async (tx) => {
+    const link = await findLink(tx, ctx.secrets, token, ["password_reset"]);
+    return link.person_id === null ? undefined : findPerson(tx, link.account_id, link.person_id);
+  });
+  if (person === undefined || person.state !== "active") throw new Problem("not_found");
+  return person;
+}
+
+/** Sets the new password, spends the link, ends all sessions, and tells the person by mail. */
+export async function resetByLink(
+  ctx: Ctx,
+  { token, new_password: password }: { readonly token: string; readonly new_password: string },
+  language: Language,
+): Promise<void> {
+  const person = await findReset(ctx, token);
+  requireGoodPassword(password, person.email, "/new_password", language);
+  const hash = await hashPassword(password, ctx.random);
+  await ctx.tx(scopeOfPerson(person), async (tx) => {
+    // Held from here on: of two that use the link at once, one finds it spent.
+    const link = await findLink(tx, ctx.secrets, token, ["password_reset"], "lock");
+    await spendLink(tx, link.id);
+    await setPasswordHash(tx, person.id, hash, true);
+    await revokeSessionsOf(tx, person.id, "password_changed");
+    tx.audit({ action: "person.password_reset", targets: [{ type: "person", id: person.id }] });
+    const values = { at: tx.now.toISOString() };
+    const mail = { id: ctx.random.uuid(), to: person.email, language: person.language };
+    await tx.job({ task: sendMessage, payload: mailMessage({ ...mail, template: "password_changed", values }) });
+  });
+}

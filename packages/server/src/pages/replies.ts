@@ -1,0 +1,149 @@
+/**
+ * Pages as replies: what a browser may do with them, the headers that every one has, and what a person is told when a
+ * request is refused before a page of its own can say it.
+ */
+
+import type { Reply, ReplySpec } from "../kernel/http/endpoint.ts";
+import { Type } from "../kernel/http/schema.ts";
+import { catalogue, type Language, type Problem, type ProblemCode } from "../kernel/problems.ts";
+import { noticeHtml } from "./html.ts";
+import type { Word } from "./words.ts";
+
+export interface PageReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body?: string;
+}
+
+export interface PageOptions {
+  readonly cookies?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Where a form of the page may lead besides ourselves; browsers check redirects too. */
+  readonly formTarget?: string;
+  /** The one script that the page may run, as a source of a security policy (its hash). */
+  readonly script?: string;
+}
+
+export function pageReply(status: number, html: string, options: PageOptions = {}): PageReply {
+  return {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "content-security-policy": policy(options),
+      "cross-origin-opener-policy": "same-origin",
+      "x-frame-options": "DENY",
+      // Forms must say that they come from here; to other origins nothing is said.
+      "referrer-policy": "same-origin",
+      ...options.headers,
+      ...(options.cookies && options.cookies.length > 0 && { "set-cookie": [...options.cookies] }),
+    },
+    body: html,
+  };
+}
+
+export function redirectReply(location: string, cookies: readonly string[] = []): PageReply {
+  return {
+    status: 303,
+    headers: { location, "cache-control": "no-store", ...(cookies.length > 0 && { "set-cookie": [...cookies] }) },
+  };
+}
+
+/** The style sheet and our own forms; no script but one that is named by its hash, in nobody's frame. */
+function policy({ formTarget = "", script }: PageOptions): string {
+  return [
+    "default-src 'none'",
+    ...(script === undefined ? [] : [`script-src ${script}`]),
+    "style-src 'self'",
+    "img-src data:",
+    `form-action 'self' ${formTarget}`.trim(),
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const pageHeaders = {
+  "Set-Cookie": Type.String({ maxLength: 4096, pattern: "^__Host-" }),
+  "X-Frame-Options": Type.String({ maxLength: 10, pattern: "^DENY$" }),
+};
+
+export const pageSpec: ReplySpec = { description: "A page.", content: ["text/html"], headers: pageHeaders };
+
+export const failedPageSpec: ReplySpec = {
+  description: "A page that says what is wrong; errors of the stages before it have the form of RFC 6749.",
+  content: ["text/html", "application/json"],
+  headers: pageHeaders,
+};
+
+export const unauthorizedPageSpec: ReplySpec = {
+  ...failedPageSpec,
+  description: "The page again: e-mail, password or code is wrong.",
+  headers: {
+    ...pageHeaders,
+    "WWW-Authenticate": Type.String({ maxLength: 100, pattern: "^(Bearer|Basic) " }),
+  },
+};
+
+export const limitedPageSpec: ReplySpec = {
+  ...failedPageSpec,
+  description: "Too many tries; `Retry-After` says when the next may be made.",
+  headers: {
+    ...pageHeaders,
+    "Retry-After": Type.Integer({ format: "int32", minimum: 0, maximum: 86_400, description: "Seconds." }),
+  },
+};
+
+export const redirectSpec: ReplySpec = {
+  description: "To the next page, or back to the application.",
+  empty: true,
+  headers: {
+    Location: Type.String({ maxLength: 16_384, pattern: "^[^\\s]+$" }),
+    "Set-Cookie": pageHeaders["Set-Cookie"],
+  },
+};
+
+/** A form again, with what is wrong in its place; see `mending` in `forms.ts`. */
+export const mendSpecs = {
+  401: {
+    description: "The page again: the password or a code is wrong.",
+    content: ["text/html"],
+    headers: unauthorizedPageSpec.headers ?? {},
+  },
+  200: { description: "The page again, with what is wrong.", content: ["text/html"], headers: pageHeaders },
+  429: {
+    description: "The page again: too many tries; `Retry-After` says when the next may be made.",
+    content: ["text/html"],
+    headers: limitedPageSpec.headers ?? {},
+  },
+} as const satisfies Record<number, ReplySpec>;
+
+/** What a person is told in place of a problem, and what to do; by the code. */
+type Explanations = Partial<Record<ProblemCode, Word>>;
+
+const explanations: Explanations = {
+  not_found: "linkOver",
+  origin_not_allowed: "otherSite",
+  rate_limited: "tooManyAttempts",
+  too_many_attempts: "tooManyAttempts",
+  unavailable: "ourFault",
+  storage_full: "ourFault",
+  internal_error: "ourFault",
+};
+
+/** Says problems as pages, for endpoints of `wire: "pages"`; `own` where a page knows better what to do. */
+export function explaining(
+  own: Explanations = {},
+  onward: Partial<Record<ProblemCode, { readonly href: string; readonly word: Word }>> = {},
+): (problem: Problem, language: Language) => Reply {
+  return ({ code, extras }, language) => {
+    const { status } = catalogue[code];
+    const lead = own[code] ?? explanations[code] ?? "pageRefused";
+    const html = noticeHtml(language, "failedTitle", lead, code, onward[code]);
+    const retry = extras.headers?.["Retry-After"];
+    const headers = {
+      ...(status === 401 && { "www-authenticate": 'Bearer realm="emanet"' }),
+      ...(retry !== undefined && { "retry-after": retry }),
+    };
+    return pageReply(status, html, { headers });
+  };
+}

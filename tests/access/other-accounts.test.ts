@@ -1,0 +1,138 @@
+/**
+ * Every operation of the OpenAPI document that names an object in its address × callers from elsewhere. The operations
+ * are the document's: one that is new and has no specimen here fails. A specimen is a real object and a call that its own
+ * account can make, which is tried last, so that a 404 means "not yours" and not "never worked".
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly "x-access": "public" | "account" | "person" | "staff";
+  readonly "x-step-up"?: boolean;
+}
+
+interface Row extends Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+type Bearer = Awaited<ReturnType<typeof tokenFor>>;
+
+/** An object of an account, and a body with which the operation works on it. */
+interface Specimen {
+  readonly id: string;
+  readonly body?: object;
+  /** Who may call the operation on it; its account's owner unless said otherwise. */
+  readonly by?: Bearer;
+}
+
+const service = await startTestService({ after }, { settings: noSignInLimits });
+const file = path.resolve(import.meta.dirname, "../../openapi.json");
+const document = JSON.parse(await readFile(file, "utf8")) as { paths: Record<string, Record<string, Operation>> };
+const rows: readonly Row[] = Object.entries(document.paths).flatMap(([place, methods]) =>
+  Object.entries(methods)
+    .filter(() => place.includes("{"))
+    .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: place })),
+);
+const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+
+async function created(target: string, json: object, { auth }: Bearer): Promise<string> {
+  const answer = await service.send("POST", target, { json, headers: auth });
+  assert.equal(answer.status, 201, answer.body.toString());
+  return String(answer.json?.id ?? (answer.json?.client as { id: string } | undefined)?.id);
+}
+
+async function member(owner: Bearer): Promise<string> {
+  const { personId } = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
+  return personId ?? assert.fail("no person");
+}
+
+let invitations = 0;
+const invitation = (owner: Bearer) =>
+  created("/v1/members", { email: `kisi-${++invitations}@ornek.example`, full_name: "Kişi", role: "viewer" }, owner);
+
+async function waitingReset(owner: Bearer): Promise<string> {
+  const id = await member(owner);
+  const { auth: headers } = await tokenFor(service, { as: "staff" });
+  const call = { json: { reason: "telefon kayboldu" }, headers };
+  const asked = await service.send("POST", `/v1/admin/members/${id}/reset-second-factor`, call);
+  assert.ok(asked.status < 300, asked.body.toString());
+  return id;
+}
+
+const client = (owner: Bearer) =>
+  created(
+    "/v1/oauth-clients",
+    { name: "Defter", scopes: ["account:read"], grant_types: ["client_credentials"], auth_method: "client_secret" },
+    owner,
+  );
+
+/** By operation. */
+const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> = {
+  "members.get": async (owner) => ({ id: await member(owner) }),
+  "members.update": async (owner) => ({ id: await member(owner), body: { role: "operator" } }),
+  "members.remove": async (owner) => ({ id: await member(owner) }),
+  "members.resend_invitation": async (owner) => ({ id: await invitation(owner) }),
+  "members.decide_second_factor_reset": async (owner) => ({
+    id: await waitingReset(owner),
+    body: { decision: "cancel" },
+  }),
+  "oauth_clients.get": async (owner) => ({ id: await client(owner) }),
+  "oauth_clients.update": async (owner) => ({ id: await client(owner), body: { name: "Başka" } }),
+  "oauth_clients.delete": async (owner) => ({ id: await client(owner) }),
+  "oauth_clients.rotate_secret": async (owner) => ({ id: await client(owner), body: {} }),
+  "sessions.end": async (owner) => {
+    const by = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
+    return { id: by.sessionId, by };
+  },
+};
+
+function call(row: Row, id: string, body: object | undefined, { auth }: Bearer): Promise<Sent> {
+  const target = row.path.replaceAll(/\{\w+\}/g, id);
+  return service.send(row.method, target, { ...(body && { json: body }), headers: auth });
+}
+
+/** An answer but for what names or counts requests. */
+function comparable({ status, headers, json }: Sent): unknown {
+  const own = /^(date|x-request-id|x-ratelimit-(remaining|reset)|ratelimit)$/;
+  const rest = Object.entries(headers).filter(([name]) => !own.test(name));
+  return { status, headers: Object.fromEntries(rest), body: { ...json, instance: "", request_id: "" } };
+}
+
+describe("an operation on one object", () => {
+  test("has a specimen here when the object is an account's, and none that the document lacks", () => {
+    const ofAccounts = rows.filter((row) => row["x-access"] === "account" || row["x-access"] === "person");
+    assert.deepEqual(ofAccounts.map(({ operationId }) => operationId).sort(), Object.keys(specimens).sort());
+    // What is public names no object of an account: pages of OAuth go by a secret, documentation is everybody's.
+    for (const row of rows.filter((one) => one["x-access"] === "public")) assert.match(row.path, /^\/(oauth2|docs)\//);
+    for (const row of rows.filter((one) => one["x-access"] === "staff")) assert.match(row.path, /^\/v1\/admin\//);
+  });
+
+  for (const row of rows.filter(({ operationId }) => operationId in specimens)) {
+    test(`404: ${row.operationId} on an object of another account is indistinguishable from a missing one`, async () => {
+      const owner = await tokenFor(service);
+      const { id, body, by = owner } = (await specimens[row.operationId]?.(owner)) ?? assert.fail("no specimen");
+      const strangers = [
+        await tokenFor(service),
+        ...(row["x-access"] === "account" && !row["x-step-up"] ? [await tokenFor(service, { as: "client" })] : []),
+        // What is a person's own is not even a colleague's, nor staff's.
+        ...(row["x-access"] === "person" ? [owner, await tokenFor(service, { as: "staff" })] : []),
+      ];
+      for (const stranger of strangers) {
+        const theirs = await call(row, id, body, stranger);
+        const nobodys = await call(row, nobodysId, body, stranger);
+        assert.deepEqual([theirs.status, theirs.json?.code], [404, "not_found"], theirs.body.toString());
+        assert.deepEqual(comparable(theirs), comparable(nobodys));
+      }
+      const own = await call(row, id, body, by);
+      assert.ok(own.status >= 200 && own.status < 300, `its own account: ${own.status} ${own.body}`);
+    });
+  }
+});

@@ -11,6 +11,8 @@
 import { ByteReader, type ByteWriter, FormatError } from "../bytes.ts";
 import { idLength } from "../hash.ts";
 
+const hookLength = 8;
+
 export type MetaItem =
   | { readonly kind: "node"; readonly ordinal: number; readonly id: Uint8Array; readonly bytes: Uint8Array }
   | {
@@ -55,7 +57,8 @@ function readItem(reader: ByteReader): MetaItem {
   if (kind === 1) {
     const head = { ordinal: reader.varint(), id: reader.raw(idLength), recipe: reader.bytes() };
     const count = reader.varint();
-    const hooks = Array.from({ length: count }, () => reader.raw(8).readBigInt64LE());
+    if (count * hookLength > reader.left) throw new FormatError("hooks are cut short");
+    const hooks = Array.from({ length: count }, () => reader.raw(hookLength).readBigInt64LE());
     return { kind: "segment", ...head, hooks };
   }
   if (kind === 2) {
@@ -66,7 +69,7 @@ function readItem(reader: ByteReader): MetaItem {
 }
 
 function hookBytes(hook: bigint): Buffer {
-  const bytes = Buffer.alloc(8);
+  const bytes = Buffer.alloc(hookLength);
   bytes.writeBigInt64LE(hook);
   return bytes;
 }

@@ -53,7 +53,7 @@ import {
 const busyTimeoutMs = 10_000;
 
 /** Page cache: small, because a backup's whole memory is bounded and the file is in the system's cache anyway. */
-const cacheKib = 4 * 1024;
+const cacheKib = 2 * 1024;
 
 /** Rows fetched at a time when everything is scanned; a frame's row has its directory, tens of kilobytes. */
 const itemsPage = 500;

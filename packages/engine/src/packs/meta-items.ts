@@ -33,7 +33,7 @@ export function writeMetaItem(writer: ByteWriter, item: MetaItem): void {
       return;
     case "segment":
       writer.u8(1).varint(item.ordinal).raw(item.id).bytes(item.recipe).varint(item.hooks.length);
-      for (const hook of item.hooks) writer.raw(hookBytes(hook));
+      for (const hook of item.hooks) writer.i64(hook);
       return;
     case "directory":
       writer.u8(2).varint(item.frame).varint(item.generation).bytes(item.directory);
@@ -66,10 +66,4 @@ function readItem(reader: ByteReader): MetaItem {
   }
   if (kind === 3) return { kind: "gone" };
   throw new FormatError("an unknown kind of metadata item");
-}
-
-function hookBytes(hook: bigint): Buffer {
-  const bytes = Buffer.alloc(hookLength);
-  bytes.writeBigInt64LE(hook);
-  return bytes;
 }

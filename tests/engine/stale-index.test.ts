@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore } from "@emanet/storage/testing";
 import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import type { FrameRow } from "../../packages/engine/src/index/port.ts";
 import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
@@ -261,6 +262,38 @@ describe("what rebuild refused is no garbage", () => {
     const before = await content(bench, lab);
     await assert.rejects(collect(lab.vault), { name: "IncompleteIndexError" });
     assert.deepEqual(await content(bench, lab), before);
+  });
+
+  test("one damaged metadata frame costs a rebuild that frame, not the others of its pack", async (t) => {
+    const bench = prepare(t);
+    const lab = await openLab(bench.store);
+    write(bench, "a");
+    await lab.backup(bench.from);
+    const frames: FrameRow[] = [];
+    for await (const row of lab.vault.index.allFrames()) if (row.kind === "meta") frames.push(row);
+    const packs = new Set(frames.map(({ pack }) => pack));
+    assert.deepEqual([frames.length > 1, packs.size], [true, 1]);
+    for (const { frame, pack, offset } of frames) {
+      const name = lab.vault.names.pack(pack);
+      const good = Buffer.from(await bench.store.get(name));
+      const bad = Buffer.from(good);
+      bad[offset + 60] = (bad[offset + 60] ?? 0) ^ 1;
+      await bench.store.put(name, bad);
+      assert.deepEqual(
+        (await rebuild(lab.vault)).refused.map((each) => each.name),
+        [name],
+      );
+      const rested = new Set<number>();
+      for await (const item of lab.vault.index.allItems()) rested.add(item.record);
+      assert.deepEqual(
+        [...rested].sort(),
+        frames
+          .map((each) => each.frame)
+          .filter((each) => each !== frame)
+          .sort(),
+      );
+      await bench.store.put(name, good);
+    }
   });
 
   test("metadata that rebuild could not read: the snapshot's data packs stay", async (t) => {

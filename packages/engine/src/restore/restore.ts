@@ -94,6 +94,17 @@ interface LateWork {
   readonly target: Uint8Array | null;
 }
 
+type FileFailure = Omit<RestoreFailure, "path">;
+
+/** What became of the files of a window, by their places in it. */
+interface WrittenWindow {
+  readonly failed: Map<number, FileFailure>;
+  /** How many frames each file is written from. */
+  readonly single: ReadonlyMap<number, number>;
+  readonly holes: ReadonlySet<number>;
+  readonly damaged: Set<number>;
+}
+
 class RestoreRun {
   readonly #options: RestoreOptions;
   readonly #reader: FrameReader;
@@ -183,33 +194,47 @@ class RestoreRun {
     this.#window = [];
     this.#windowBlocks = 0;
     if (files.length === 0) return;
+    const first = await this.#write(files);
+    // Relaying may have laid segments down anew and collection taken the old frames since this window was planned. So
+    // what looks damaged is planned once more; only what fails again is.
+    const doubtful = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
+    const second = doubtful.length === 0 ? null : await this.#write(doubtful);
+    const places = new Map(doubtful.map((file, place) => [file, place]));
+    for (const [i, file] of files.entries()) {
+      const at = places.get(file) ?? i;
+      const { failed, single, holes } = places.has(file) && second !== null ? second : first;
+      this.#finish(file, single.get(at) ?? 0, holes.has(at), failed.get(at) ?? null);
+    }
+    for (const frame of second?.damaged ?? []) this.#damaged.add(frame);
+    this.#options.onProgress?.({ files: this.#files, bytes: this.#bytes });
+  }
+
+  /** Plans files and writes their frames. */
+  async #write(files: readonly PlannedFile[]): Promise<WrittenWindow> {
     const plan = await planWindow(this.#options.vault.index, this.#options.vault.keys.blockIdKey, files);
-    const failed = new Map<number, { reason: string; kind: "damage" | "file"; pack: string | null }>();
+    const failed = new Map<number, FileFailure>();
     for (const [file, reason] of plan.failed) failed.set(file, { reason, kind: "damage", pack: null });
-    const single = framesPerFile(plan);
+    const written = { failed, single: framesPerFile(plan), holes: plan.holes, damaged: new Set<number>() };
     const active = new Set<Promise<void>>();
     for (const frame of plan.frames) {
       while (active.size >= this.#options.pool.width) await Promise.race(active);
-      const work = this.#frame(frame, files, single, failed).finally(() => active.delete(work));
+      const work = this.#frame(frame, files, written).finally(() => active.delete(work));
       active.add(work);
     }
     await Promise.all(active);
-    for (const [i, file] of files.entries())
-      this.#finish(file, single.get(i) ?? 0, plan.holes.has(i), failed.get(i) ?? null);
-    this.#options.onProgress?.({ files: this.#files, bytes: this.#bytes });
+    return written;
   }
 
   async #frame(
     plan: FramePlan,
     files: readonly PlannedFile[],
-    single: ReadonlyMap<number, number>,
-    failed: Map<number, { reason: string; kind: "damage" | "file"; pack: string | null }>,
+    { failed, single, damaged }: WrittenWindow,
   ): Promise<void> {
     const pieces = plan.pieces.filter(({ file }) => !failed.has(file));
     if (pieces.length === 0) return;
     const blame = (kind: "damage" | "file", reason: string, pack: string | null) => {
       for (const { file } of pieces) if (!failed.has(file)) failed.set(file, { reason, kind, pack });
-      if (kind === "damage") this.#damaged.add(plan.row.frame);
+      if (kind === "damage") damaged.add(plan.row.frame);
     };
     try {
       const { row, bytes } = await this.#reader.sealed(plan.row.frame);
@@ -238,12 +263,7 @@ class RestoreRun {
     }
   }
 
-  #finish(
-    file: PlannedFile,
-    frames: number,
-    hole: boolean,
-    failure: { reason: string; kind: "damage" | "file"; pack: string | null } | null,
-  ): void {
+  #finish(file: PlannedFile, frames: number, hole: boolean, failure: FileFailure | null): void {
     const { entry } = file;
     const path = asBuffer(file.path);
     if (failure !== null) {

@@ -20,7 +20,9 @@ import {
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";
+import { restateManifests } from "../../packages/engine/src/upkeep/restate.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
 import { readWriters } from "../../packages/engine/src/vault.ts";
 
 interface Bench {
@@ -248,6 +250,35 @@ describe("what rebuild refused is no garbage", () => {
       (await scrubbed()).map((each) => [each.name, each.kind]),
       [[name, "missing"]],
     );
+  });
+
+  test("a manifest that is damaged or gone is written anew from the row: rebuild brings the same snapshot back", async (t) => {
+    const bench = prepare(t);
+    const lab = await openLab(bench.store);
+    write(bench, "a");
+    const { snapshot } = await lab.backup(bench.from);
+    await setRetention(lab.vault, snapshot.id, { expiresAt: null, lockedUntil: null, hold: true });
+    const name = lab.vault.names.manifest(snapshot.id);
+    const [before] = await lab.vault.index.snapshots();
+    assert.ok(before);
+    const judge = { vaultId: lab.vault.keys.vaultId, writers: await readWriters(lab.vault) };
+    const { authorityPublicKey } = lab.vault.keys;
+    const found = async () => (await scrub({ ...lab.vault, judge, authorityPublicKey })).manifests;
+    for (const damage of ["flipped", "gone"]) {
+      const bad = Buffer.from(await bench.store.get(name));
+      bad[1400] = (bad[1400] ?? 0) ^ 1;
+      if (damage === "gone") await bench.store.delete(name);
+      else await bench.store.put(name, bad);
+      assert.deepEqual(await restateManifests(lab.vault, await found()), [name], damage);
+      assert.deepEqual(await found(), [], damage);
+      const report = await rebuild(lab.vault);
+      assert.deepEqual([report.refused, report.incomplete], [[], []], damage);
+      const [after] = await lab.vault.index.snapshots();
+      assert.deepEqual({ ...after, session: 0, status: "" }, { ...before, session: 0, status: "" }, damage);
+      await assertRestores(bench, lab, new Map([[snapshot.id, describeTree(bench.from)]]));
+      await collect(lab.vault);
+      assert.equal((await lab.vault.index.snapshots()).length, 1);
+    }
   });
 
   test("a forged tombstone does not make an unknown snapshot garbage", async (t) => {

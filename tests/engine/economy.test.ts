@@ -15,8 +15,11 @@ import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { markLive } from "../../packages/engine/src/upkeep/liveness.ts";
-import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { relay, rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
 
 /** Block bytes that a snapshot's session stored. */
 async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {
@@ -125,6 +128,99 @@ test("relaying lays scattered segments down again: fewer frames to read, the sam
   const to = path.join(folder, "to");
   assert.deepEqual((await lab.restore(newest, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a restore that is overtaken by relaying and collection restores everything all the same", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const dice = new Dice(5);
+  const bytes = dump(dice, 300);
+  const store = new MemoryStore();
+  const lab = await openLab(store);
+  for (let night = 0; night < 12; night++) {
+    for (let i = 0; i < 12; i++) dice.bytes(300).copy(bytes, dice.below(300) * pageBytes + 200);
+    writeFileSync(path.join(from, "db.bak"), bytes);
+    settleTimes(from);
+    await lab.backup(from);
+    lab.ctx.advance(1000);
+  }
+  const rows = [...(await lab.vault.index.snapshots())];
+  const newest = rows.pop();
+  assert.ok(newest);
+  let moved = 0;
+  const overtaken = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]) => {
+        // The plan is made by the time the first data is fetched.
+        const isData = name === "get" && String(args[0]).includes("/packs/") && planned;
+        if (isData && moved === 0) {
+          moved = 1;
+          for (const row of rows) await deleteSnapshot(lab.vault, row.id);
+          moved = (await relay(lab.vault)).segments;
+          await collect(lab.vault);
+        }
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  let planned = false;
+  const index = new Proxy(lab.vault.index, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        // Only planning asks for many frames at a time.
+        if (name === "frames" && (args[0] as unknown[]).length > 1) planned = true;
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  const to = path.join(folder, "to");
+  const vault = { ...lab.vault, store: overtaken, index };
+  const { failures, damagedFrames } = await lab.restore(newest, to, { vault });
+  assert.deepEqual([failures, damagedFrames], [[], []]);
+  assert.ok(moved > 0, "segments were laid down again meanwhile");
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a rewritten frame changes no recipe: every one is the same byte for byte, and so is what is restored", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const lab = await openLab(new MemoryStore());
+  const file = (i: number) => path.join(from, `f${i}`);
+  for (let i = 0; i < 40; i++) writeFileSync(file(i), new Dice(i + 1).bytes(30_000));
+  settleTimes(from);
+  const first = await lab.backup(from);
+  for (let i = 0; i < 40; i += 2) writeFileSync(file(i), new Dice(i + 100).bytes(20_000));
+  settleTimes(from);
+  lab.ctx.advance(1000);
+  const second = await lab.backup(from);
+  await deleteSnapshot(lab.vault, first.snapshot.id);
+  const live = [...Bitmap.decode(second.snapshot.reach)];
+  const recipes = async () =>
+    (await lab.vault.index.itemsByOrdinal(live)).map(
+      (item) => `${item?.ordinal} ${Buffer.from(item?.recipe ?? []).toString("hex")}`,
+    );
+  const places = async () =>
+    (await Array.fromAsync(lab.vault.index.allFrames())).map(({ frame, generation }) => ({ frame, generation }));
+  const before = await recipes();
+  const { rewritten, refused } = await rewritePacks(lab.vault, 0.1);
+  assert.ok(rewritten.length > 0 && refused.length === 0, `${rewritten.length} rewritten, ${refused.length} refused`);
+  assert.ok(
+    (await places()).some(({ generation }) => generation > 0),
+    "frames were rewritten under their numbers",
+  );
+  assert.deepEqual(await recipes(), before);
+  const to = path.join(folder, "to");
+  assert.deepEqual((await lab.restore(second.snapshot, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+  // The store alone says the same.
+  assert.deepEqual((await rebuild(lab.vault)).refused, []);
+  assert.deepEqual(await recipes(), before);
 });
 
 test("1000 snapshots of a million ordinals are marked by OR alone", () => {

@@ -45,7 +45,7 @@ describe("interleavings", () => {
     assert.ok(answers.reduce((sum, { turns }) => sum + turns, 0) / seeds > 20, "the actors really take turns");
   });
 
-  for (const planted of ["unpinned-answer", "stale-condemn"] as const) {
+  for (const planted of ["unpinned-answer", "stale-condemn", "lost-pins"] as const) {
     test(`a planted bug in the pin logic is found: ${planted}`, async () => {
       const { failure } = await runSeeds({ first: 1, last: 2000, step: 1, planted });
       // Lost content, or a backup that fails because of a collection: both are what pins are there to prevent.

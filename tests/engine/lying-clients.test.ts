@@ -6,7 +6,7 @@ import { MemoryStore } from "@emanet/storage";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import { passUnit } from "../../packages/engine/src/backup/unit-gate.ts";
 import { Bitmap } from "../../packages/engine/src/bitmap.ts";
-import { ByteWriter } from "../../packages/engine/src/bytes.ts";
+import { ByteWriter, FormatError } from "../../packages/engine/src/bytes.ts";
 import type { FrameDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { decodeDirectory, encodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { frameNumber } from "../../packages/engine/src/frames/frame.ts";
@@ -213,7 +213,7 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
     length: 1,
     frameId: Buffer.alloc(32),
     session: 3,
-    directory: Buffer.alloc(0),
+    directory: encodeDirectory({ ids: new Uint8Array(0), lengths: new Uint32Array(0) }),
     record: 0,
     damaged: false,
   };
@@ -242,6 +242,12 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
     { packs: [{ ...pack, session: 2 }] },
   ];
   for (const lie of lies) assert.throws(() => passUnit({ ...unit, ...lie }, bounds), /not/);
+  // What does not read would stop marking and matching for everybody.
+  const garbage = [
+    { items: [{ ...item, recipe: Buffer.alloc(9, 255) }] },
+    { frames: [{ ...frame, directory: Buffer.alloc(1, 9) }] },
+  ];
+  for (const lie of garbage) assert.throws(() => passUnit({ ...unit, ...lie }, bounds), FormatError);
   assert.throws(() => passUnit(unit, { ...bounds, nonce: 78 }), /session header/);
 });
 

@@ -116,4 +116,25 @@ describe("files that move between the walk and the read", () => {
     assert.equal(snapshot.files, 1);
     assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
   });
+
+  test("a folder that vanishes during the walk is a warning; the backup goes on behind it", async (t) => {
+    const { from, to } = prepare(t);
+    for (const name of ["a-temp", "b-temp"]) mkdirSync(path.join(from, name));
+    writeFileSync(path.join(from, "b-temp", "inside"), "x");
+    async function* walk() {
+      for await (const event of folderSource(from).walk()) {
+        // The names of the root are read by now, `b-temp` among them.
+        if (event.type === "enter" && Buffer.from(event.path).toString() === "a-temp") {
+          rmSync(path.join(from, "a-temp"), { recursive: true });
+          rmSync(path.join(from, "b-temp"), { recursive: true });
+        }
+        yield event;
+      }
+    }
+    const lab = await openLab(new MemoryStore());
+    const { snapshot, warnings } = await lab.backup(from, { source: { walk } });
+    assert.deepEqual(warningsOf(warnings), ["a-temp ENOENT", "b-temp ENOENT"]);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual(readFileSync(path.join(to, "still")), readFileSync(path.join(from, "still")));
+  });
 });

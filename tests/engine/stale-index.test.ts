@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore } from "@emanet/storage/testing";
 import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
+import type { FrameRow } from "../../packages/engine/src/index/port.ts";
 import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
@@ -19,7 +20,9 @@ import {
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";
+import { restateManifests } from "../../packages/engine/src/upkeep/restate.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
 import { readWriters } from "../../packages/engine/src/vault.ts";
 
 interface Bench {
@@ -249,6 +252,35 @@ describe("what rebuild refused is no garbage", () => {
     );
   });
 
+  test("a manifest that is damaged or gone is written anew from the row: rebuild brings the same snapshot back", async (t) => {
+    const bench = prepare(t);
+    const lab = await openLab(bench.store);
+    write(bench, "a");
+    const { snapshot } = await lab.backup(bench.from);
+    await setRetention(lab.vault, snapshot.id, { expiresAt: null, lockedUntil: null, hold: true });
+    const name = lab.vault.names.manifest(snapshot.id);
+    const [before] = await lab.vault.index.snapshots();
+    assert.ok(before);
+    const judge = { vaultId: lab.vault.keys.vaultId, writers: await readWriters(lab.vault) };
+    const { authorityPublicKey } = lab.vault.keys;
+    const found = async () => (await scrub({ ...lab.vault, judge, authorityPublicKey })).manifests;
+    for (const damage of ["flipped", "gone"]) {
+      const bad = Buffer.from(await bench.store.get(name));
+      bad[1400] = (bad[1400] ?? 0) ^ 1;
+      if (damage === "gone") await bench.store.delete(name);
+      else await bench.store.put(name, bad);
+      assert.deepEqual(await restateManifests(lab.vault, await found()), [name], damage);
+      assert.deepEqual(await found(), [], damage);
+      const report = await rebuild(lab.vault);
+      assert.deepEqual([report.refused, report.incomplete], [[], []], damage);
+      const [after] = await lab.vault.index.snapshots();
+      assert.deepEqual({ ...after, session: 0, status: "" }, { ...before, session: 0, status: "" }, damage);
+      await assertRestores(bench, lab, new Map([[snapshot.id, describeTree(bench.from)]]));
+      await collect(lab.vault);
+      assert.equal((await lab.vault.index.snapshots()).length, 1);
+    }
+  });
+
   test("a forged tombstone does not make an unknown snapshot garbage", async (t) => {
     const bench = prepare(t);
     const lab = await openLab(bench.store);
@@ -261,6 +293,38 @@ describe("what rebuild refused is no garbage", () => {
     const before = await content(bench, lab);
     await assert.rejects(collect(lab.vault), { name: "IncompleteIndexError" });
     assert.deepEqual(await content(bench, lab), before);
+  });
+
+  test("one damaged metadata frame costs a rebuild that frame, not the others of its pack", async (t) => {
+    const bench = prepare(t);
+    const lab = await openLab(bench.store);
+    write(bench, "a");
+    await lab.backup(bench.from);
+    const frames: FrameRow[] = [];
+    for await (const row of lab.vault.index.allFrames()) if (row.kind === "meta") frames.push(row);
+    const packs = new Set(frames.map(({ pack }) => pack));
+    assert.deepEqual([frames.length > 1, packs.size], [true, 1]);
+    for (const { frame, pack, offset } of frames) {
+      const name = lab.vault.names.pack(pack);
+      const good = Buffer.from(await bench.store.get(name));
+      const bad = Buffer.from(good);
+      bad[offset + 60] = (bad[offset + 60] ?? 0) ^ 1;
+      await bench.store.put(name, bad);
+      assert.deepEqual(
+        (await rebuild(lab.vault)).refused.map((each) => each.name),
+        [name],
+      );
+      const rested = new Set<number>();
+      for await (const item of lab.vault.index.allItems()) rested.add(item.record);
+      assert.deepEqual(
+        [...rested].sort(),
+        frames
+          .map((each) => each.frame)
+          .filter((each) => each !== frame)
+          .sort(),
+      );
+      await bench.store.put(name, good);
+    }
   });
 
   test("metadata that rebuild could not read: the snapshot's data packs stay", async (t) => {

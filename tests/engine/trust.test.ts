@@ -30,8 +30,16 @@ import {
 } from "../../packages/engine/src/testing/lab.ts";
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
-import { createVault, openVault, registerWriter, rewrapVault } from "../../packages/engine/src/vault.ts";
+import {
+  createVault,
+  openVault,
+  readWriters,
+  registerWriter,
+  repairKeys,
+  rewrapVault,
+} from "../../packages/engine/src/vault.ts";
 
 async function prepare(t: {
   after(fn: () => void): void;
@@ -119,6 +127,50 @@ test("a key object opens with its master key only; a changed byte is refused; re
     (await labOf(lab.ctx, reopened, lab.writer).restore(snapshot, path.join(folder, "to"))).failures,
     [],
   );
+});
+
+test("a flipped bit in a key object, or its loss, costs nothing: its copy opens, scrubbing names it, repair makes it whole", async (t) => {
+  const { from, store, lab } = await prepare(t);
+  await lab.backup(from);
+  const { ctx, index, names } = lab.vault;
+  const judge = { vaultId, writers: await readWriters(lab.vault) };
+  const keyFindings = async () => (await scrub({ ...lab.vault, judge })).keys.map(({ name }) => name);
+  const good = Buffer.from(await store.get(names.keyObject(1)));
+  assert.deepEqual(await keyFindings(), []);
+  for (const name of [names.keyObject(1), names.keyCopy(1)]) {
+    for (const at of [0, 20, 500, 1300, good.length - 1, -1]) {
+      const bad = Buffer.from(good);
+      if (at < 0) await store.delete(name);
+      else {
+        bad[at] = (bad[at] ?? 0) ^ 1;
+        await store.put(name, bad);
+      }
+      const refused: string[] = [];
+      const vault = await openVault({ ctx, store, index }, masterKey, vaultId, (each) => refused.push(each));
+      assert.deepEqual(refused, at < 0 ? [] : [name]);
+      assert.ok((await keyFindings()).includes(name), `${name} ${at}`);
+      assert.deepEqual(await repairKeys(vault, masterKey), [name]);
+      await store.put(name, good);
+      assert.deepEqual(await keyFindings(), []);
+    }
+  }
+});
+
+test("a planted key object locks nobody out; a re-wrapping that dies between its two writes leaves one that opens", async (t) => {
+  const { store, lab } = await prepare(t);
+  const { ctx, index, names } = lab.vault;
+  const good = Buffer.from(await store.get(names.keyObject(1)));
+  await store.put(names.keyObject(99_999_999), Buffer.alloc(good.length, 1));
+  const refused: string[] = [];
+  await openVault({ ctx, store, index }, masterKey, vaultId, (name) => refused.push(name));
+  assert.deepEqual(refused, [names.keyObject(99_999_999)]);
+  await store.delete(names.keyObject(99_999_999));
+  const next = Buffer.alloc(32, 98);
+  await rewrapVault(lab.vault, next);
+  await store.put(names.keyObject(1), good);
+  for (const key of [masterKey, next]) await openVault({ ctx, store, index }, key, vaultId);
+  assert.deepEqual(await repairKeys(lab.vault, next), [names.keyObject(1)]);
+  await assert.rejects(openVault({ ctx, store, index }, masterKey, vaultId), /master key/);
 });
 
 test("two vaults have different ids for the same block, and different cuts", () => {

@@ -5,6 +5,8 @@ import path from "node:path";
 
 export type Room =
   | { readonly kind: "engine" | "storage" | "agent" | "dashboard" | "sdk" }
+  /** The engine's own command: joins engine and storage, and knows nothing of the service. */
+  | { readonly kind: "engine-cli" }
   /** Below every domain, and blind to them. */
   | { readonly kind: "kernel" }
   /** The table of settings, the only reader of the environment. */
@@ -54,8 +56,8 @@ export function roomOf(file: string): Room | undefined {
   if (first === "tools" || first === "bench" || first === "tests") return { kind: first };
   if (first === "sdks") return { kind: "sdk" };
   if (first !== "packages") return undefined;
-  if (second === "engine" || second === "storage" || second === "agent" || second === "dashboard")
-    return { kind: second };
+  if (second === "engine" || second === "storage" || second === "engine-cli") return { kind: second };
+  if (second === "agent" || second === "dashboard") return { kind: second };
   return file.startsWith(serverSource) ? serverRoom(file.slice(serverSource.length)) : undefined;
 }
 

@@ -36,6 +36,12 @@ export const cases: Readonly<Record<string, Cases>> = {
     breaks: [
       breaking({ "packages/engine/src/a.ts": 'import "@emanet/server";', ...manifest("server") }, 1, /engine imports/),
       breaking({ "packages/storage/src/a.ts": 'import "../../server/src/kernel/b.ts";' }, 1, /storage imports kernel/),
+      breaking(
+        { "packages/engine-cli/src/a.ts": 'import "../../server/src/kernel/b.ts";' },
+        1,
+        /engine-cli imports kernel/,
+      ),
+      breaking({ "packages/engine/src/a.ts": 'import "../../engine-cli/src/a.ts";' }, 1, /engine imports engine-cli/),
       breaking({ [kernel]: 'import "../applications/index.ts";' }, 1, /kernel imports domain/),
       breaking({ [kernel]: 'import type { A } from "../main.ts";' }, 1, /kernel imports composition/),
       breaking({ [`${server}/messages/a.ts`]: 'import "../applications/index.ts";' }, 1, /comes after it/),

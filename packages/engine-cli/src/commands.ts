@@ -14,6 +14,8 @@ import {
   readWriters,
   rebuild,
   relay,
+  repairKeys,
+  restateManifests,
   restoreSnapshot,
   runBackup,
   type SnapshotRow,
@@ -174,7 +176,11 @@ async function verifyCommand(repository: Repository, line: CommandLine, progress
   };
 }
 
-async function scrubCommand({ vault, index }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
+async function scrubCommand(
+  { vault, index, masterKey }: Repository,
+  _line: CommandLine,
+  progress: Progress,
+): Promise<Answer> {
   const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
   const report = await scrub({
     ...vault,
@@ -184,12 +190,19 @@ async function scrubCommand({ vault, index }: Repository, _line: CommandLine, pr
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
   if (damaged.length > 0) await index.setDamaged(damaged, true);
+  const repaired = [
+    ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
+    ...(report.manifests.length === 0 ? [] : await restateManifests(vault, report.manifests)),
+  ];
   const lines = [
     `${report.packs} packs, ${bytesText(report.bytes)} read`,
     ...report.findings.map((each) => `pack ${each.pack}: ${each.kind}: ${each.reason}`),
     ...report.manifests.map((each) => `${each.name}: ${each.kind}: ${each.reason}`),
+    ...report.keys.map((each) => `${each.name}: ${each.reason}`),
+    ...repaired.map((name) => `written anew: ${name}`),
   ];
-  return { lines, data: report, complete: report.findings.length + report.manifests.length === 0 };
+  const complete = report.findings.length + report.manifests.length + report.keys.length === 0;
+  return { lines, data: { ...report, repaired }, complete };
 }
 
 async function collectCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {

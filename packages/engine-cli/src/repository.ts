@@ -31,6 +31,7 @@ export interface Repository {
   readonly folder: string;
   readonly vault: Vault;
   readonly writer: Signer;
+  readonly masterKey: Uint8Array;
   readonly store: ObjectStore;
   readonly index: SqliteIndex;
   readonly ctx: EngineContext;
@@ -47,11 +48,12 @@ export async function createRepository(folder: string, ctx: EngineContext): Prom
   secretFile(path.join(folder, "master.key"), ctx.random(32));
   secretFile(path.join(folder, "writer.key"), ctx.random(32));
   const parts = await openParts(folder, ctx);
-  const vault = await createVault(parts, readKey(folder, "master.key"), vaultId);
+  const masterKey = readKey(folder, "master.key");
+  const vault = await createVault(parts, masterKey, vaultId);
   const writer = signerFromSeed(readKey(folder, "writer.key"));
   await registerWriter(vault, writer.publicKey);
   writeFileSync(description, `${JSON.stringify({ format: 1, vault: vaultId.toString("hex") })}\n`, { mode: 0o600 });
-  return { folder, vault, writer, ...parts, indexIsNew: false };
+  return { folder, vault, writer, masterKey, ...parts, indexIsNew: false };
 }
 
 /** Opens a repository. */
@@ -62,8 +64,9 @@ export async function openRepository(folder: string, ctx: EngineContext): Promis
   const vaultId = typeof read === "object" && read !== null && "vault" in read ? String(read.vault) : "";
   const indexIsNew = !existsSync(path.join(folder, "index.sqlite"));
   const parts = await openParts(folder, ctx);
-  const vault = await openVault(parts, readKey(folder, "master.key"), Buffer.from(vaultId, "hex"));
-  return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), ...parts, indexIsNew };
+  const masterKey = readKey(folder, "master.key");
+  const vault = await openVault(parts, masterKey, Buffer.from(vaultId, "hex"));
+  return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), masterKey, ...parts, indexIsNew };
 }
 
 async function openParts(folder: string, ctx: EngineContext) {

@@ -6,8 +6,8 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { FormatError } from "./bytes.ts";
 
-/** 2^33 ordinals of about a megabyte are more than any vault will hold: 1 GiB of bitmap. */
-const maxBitmapBytes = 1024 * 1024 * 1024;
+/** 2^30 ordinals of about a megabyte are more than any vault will hold: 128 MiB of bitmap. */
+const maxBitmapBytes = 128 * 1024 * 1024;
 
 export class Bitmap {
   #words: Uint32Array;
@@ -16,10 +16,13 @@ export class Bitmap {
     this.#words = words;
   }
 
-  /** Reads a stored bitmap. */
-  static decode(bytes: Uint8Array): Bitmap {
+  /**
+   * Reads a stored bitmap. `below` is what its reader knows to be beyond every ordinal: a client's bitmap that claims more
+   * is refused before it is unpacked.
+   */
+  static decode(bytes: Uint8Array, below = maxBitmapBytes * 8): Bitmap {
     if (bytes.length === 0) return new Bitmap();
-    const plain = zstdDecompressSync(bytes, { maxOutputLength: maxBitmapBytes });
+    const plain = unpacked(bytes, Math.min(maxBitmapBytes, Math.ceil(below / 32) * 4));
     if (plain.length % 4 !== 0) throw new FormatError("a bitmap has a broken length");
     const words = new Uint32Array(plain.length / 4);
     Buffer.from(words.buffer).set(plain);
@@ -93,5 +96,13 @@ export class Bitmap {
     const grown = new Uint32Array(Math.max(words, this.#words.length * 2));
     grown.set(this.#words);
     this.#words = grown;
+  }
+}
+
+function unpacked(bytes: Uint8Array, most: number): Buffer {
+  try {
+    return zstdDecompressSync(bytes, { maxOutputLength: Math.max(most, 1) });
+  } catch (cause) {
+    throw new FormatError("a bitmap does not unpack", { cause });
   }
 }

@@ -51,6 +51,13 @@ export class ByteWriter {
     return this;
   }
 
+  /** A signed 64-bit integer. */
+  i64(value: bigint): this {
+    this.#room(8);
+    this.#length = this.#bytes.writeBigInt64LE(value, this.#length);
+    return this;
+  }
+
   varint(value: number): this {
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not a varint: ${value}`);
     this.#room(8);

@@ -2,6 +2,7 @@
  * The names of a vault's objects. Everything of a vault is under one prefix, so erasing a vault is erasing a prefix.
  *
  *   vaults/<vault>/keys/<epoch>                   wrapped keys
+ *   vaults/<vault>/keys/<epoch>.copy              the same again: everything else is worthless without them
  *   vaults/<vault>/writers/<writer>               registrations
  *   vaults/<vault>/sessions/<number>              claims of session numbers
  *   vaults/<vault>/packs/<pack>                   packs
@@ -24,6 +25,7 @@ export interface VaultNames {
   readonly packs: string;
   readonly snapshots: string;
   keyObject(epoch: number): string;
+  keyCopy(epoch: number): string;
   writer(id: Uint8Array): string;
   session(session: number): string;
   pack(pack: string): string;
@@ -43,6 +45,7 @@ export function vaultNames(vaultId: Uint8Array): VaultNames {
     packs: `${root}/packs/`,
     snapshots: `${root}/snapshots/`,
     keyObject: (epoch) => `${root}/keys/${numbered(epoch)}`,
+    keyCopy: (epoch) => `${root}/keys/${numbered(epoch)}.copy`,
     writer: (id) => `${root}/writers/${hex(id)}`,
     session: (session) => `${root}/sessions/${String(session).padStart(sessionDigits, "0")}`,
     pack: (pack) => `${root}/packs/${pack}`,

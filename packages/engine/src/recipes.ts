@@ -23,8 +23,11 @@ export type Run =
 
 export type Recipe = readonly Run[];
 
-/** More runs than the most blocks a segment can have. */
+/** More runs, and more blocks, than a segment can have. */
 const maxRuns = 1 << 20;
+
+/** Sixteen of the largest segments that anybody cuts. A lying recipe must not make a reader allocate what it likes. */
+const maxRecipeBytes = 64 * 1024 * 1024;
 
 /** A recipe as bytes. */
 export function encodeRecipe(recipe: Recipe): Buffer {
@@ -56,21 +59,22 @@ export function decodeRecipe(bytes: Uint8Array): Recipe {
   if (count > maxRuns) throw new FormatError("a recipe is too long");
   const runs: Run[] = [];
   let previous = 0;
+  let blocksInAll = 0;
+  let bytesInAll = 0;
   for (let i = 0; i < count; i++) {
     const tag = reader.u8();
     if (tag === 0) {
       const blocks = reader.varint();
-      runs.push({ kind: "zeros", count: blocks, bytes: blocks * reader.varint() });
+      const each = reader.varint();
+      runs.push({ kind: "zeros", count: blocks, bytes: blocks * each });
     } else if (tag === 1) {
       previous += reader.zigzag();
-      runs.push({
-        kind: "stored",
-        frame: previous,
-        slot: reader.varint(),
-        count: reader.varint(),
-        bytes: reader.varint(),
-      });
+      const [slot, blocks, bytes] = [reader.varint(), reader.varint(), reader.varint()];
+      runs.push({ kind: "stored", frame: previous, slot, count: blocks, bytes });
     } else throw new FormatError("an unknown kind of run");
+    blocksInAll += runs[i]?.count ?? 0;
+    bytesInAll += runs[i]?.bytes ?? 0;
+    if (blocksInAll > maxRuns || bytesInAll > maxRecipeBytes) throw new FormatError("a recipe is too long");
   }
   reader.done();
   return runs;

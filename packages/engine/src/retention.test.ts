@@ -69,3 +69,36 @@ test("the newest of every source, held and locked ones are never removed, whatev
     }
   }
 });
+
+test("a policy without a rule removes nothing but what has expired by itself", () => {
+  const at = (id: string, days: number, expiresAt: number | null = null): RetentionSnapshot => ({
+    id,
+    source: "s",
+    completedAt: start + days * day,
+    retention: { ...none, expiresAt },
+  });
+  const snapshots = [at("a", 1), at("b", 2), at("old", 3, start + 4 * day), at("c", 5)];
+  assert.deepEqual(planRetention(snapshots, {}, start + 10 * day).remove, ["old"]);
+  assert.deepEqual(planRetention(snapshots, { last: undefined }, start + 10 * day).remove, ["old"]);
+  assert.deepEqual(planRetention(snapshots, { last: 0 }, start + 10 * day).remove, ["old", "b", "a"]);
+});
+
+test("a damaged newest snapshot does not cost the newest good one", () => {
+  const at = (id: string, days: number, damaged: boolean): RetentionSnapshot => ({
+    id,
+    source: "s",
+    completedAt: start + days * day,
+    retention: none,
+    damaged,
+  });
+  const snapshots = [at("older", 1, false), at("good", 2, false), at("torn", 3, true), at("newest", 4, true)];
+  const { keep, remove } = planRetention(snapshots, { last: 1 }, start + 10 * day);
+  assert.deepEqual(
+    keep.map(({ id, reasons }) => [id, ...reasons]),
+    [
+      ["newest", "newest", "last"],
+      ["good", "newest_good"],
+    ],
+  );
+  assert.deepEqual(remove, ["torn", "older"]);
+});

@@ -1,7 +1,8 @@
 /**
  * Retention: which snapshots a policy keeps, and why. A pure plan, shown before it is applied.
  *
- * Rules that no policy can change: the newest good snapshot of a source stays, and so does a held or locked one. Days,
+ * Rules that no policy can change: the newest snapshot of a source and its newest good one stay, and so does a held or
+ * locked one. A policy without any rule keeps everything: nobody asked for anything to go. Days,
  * weeks, months and years are those of the given offset from UTC (Istanbul is +180 minutes all year).
  */
 
@@ -20,6 +21,8 @@ export interface RetentionPolicy {
 
 export type KeepReason =
   | "newest"
+  | "newest_good"
+  | "no_rule"
   | "hold"
   | "locked"
   | "last"
@@ -35,7 +38,10 @@ export interface RetentionPlan {
   readonly remove: readonly string[];
 }
 
-export type RetentionSnapshot = Pick<SnapshotRow, "id" | "source" | "completedAt" | "retention">;
+export interface RetentionSnapshot extends Pick<SnapshotRow, "id" | "source" | "completedAt" | "retention"> {
+  /** It has known damage, or came back incomplete: it must not be what the last good one is given up for. */
+  readonly damaged?: boolean | undefined;
+}
 
 const dayMs = 86_400_000;
 
@@ -68,8 +74,12 @@ function reasonsOf(
 ): Map<string, KeepReason[]> {
   const reasons = new Map<string, KeepReason[]>();
   const add = (id: string, reason: KeepReason) => reasons.set(id, [...(reasons.get(id) ?? []), reason]);
+  const good = newestFirst.find(({ damaged }) => damaged !== true);
+  const hasRule = Object.values(policy).some((value) => value !== undefined);
   for (const [i, { id, completedAt, retention }] of newestFirst.entries()) {
     if (i === 0) add(id, "newest");
+    else if (id === good?.id) add(id, "newest_good");
+    if (!hasRule && retention.expiresAt === null) add(id, "no_rule");
     if (retention.hold) add(id, "hold");
     if ((retention.lockedUntil ?? 0) > now) add(id, "locked");
     if (i < (policy.last ?? 0)) add(id, "last");

@@ -5,7 +5,7 @@
  * A vault handle for a *writer* has no private seed: it can back up and can open nothing.
  */
 
-import { FormatError } from "./bytes.ts";
+import { FormatError, sameBytes } from "./bytes.ts";
 import type { EngineContext } from "./context.ts";
 import type { VaultIndex } from "./index/port.ts";
 import type { Signer } from "./keys/signing.ts";
@@ -17,6 +17,7 @@ import { decodeRegistration, encodeRegistration, registryOf } from "./keys/write
 import type { VaultNames } from "./names.ts";
 import { vaultNames } from "./names.ts";
 import type { ObjectStore } from "./object-store.ts";
+import { isObjectStoreError } from "./object-store.ts";
 
 /** What every role has. */
 export interface VaultAccess {
@@ -45,29 +46,80 @@ export async function createVault(
 ): Promise<Vault> {
   const keys = createVaultKeys(access.ctx, vaultId);
   const names = vaultNames(vaultId);
-  await access.store.put(names.keyObject(keys.epoch), wrapVaultKeys(access.ctx, masterKey, keys), { ifAbsent: true });
+  const object = wrapVaultKeys(access.ctx, masterKey, keys);
+  await access.store.put(names.keyObject(keys.epoch), object, { ifAbsent: true });
+  await access.store.put(names.keyCopy(keys.epoch), object);
   return { ...access, names, keys, authority: authoritySigner(keys) };
 }
 
-/** Opens a vault with nothing but the store and the master key. */
+/**
+ * Opens a vault with nothing but the store and the master key. Of the key objects the newest that opens is taken: a damaged
+ * one, or one that somebody planted, locks nobody out. Each that does not open is told to `refused`.
+ */
 export async function openVault(
   access: Omit<VaultAccess, "names">,
   masterKey: Uint8Array,
   vaultId: Uint8Array,
+  refused: (name: string, reason: string) => void = () => {},
 ): Promise<Vault> {
   const names = vaultNames(vaultId);
-  let newest: string | null = null;
-  for await (const { name } of access.store.list(names.keys)) newest = name;
-  if (newest === null) throw new FormatError("the vault has no key object");
-  const keys = unwrapVaultKeys(masterKey, await access.store.get(newest));
-  if (!Buffer.from(keys.vaultId).equals(Buffer.from(vaultId)))
-    throw new FormatError("the key object is another vault's");
-  return { ...access, names, keys, authority: authoritySigner(keys) };
+  const objects: string[] = [];
+  for await (const { name } of access.store.list(names.keys)) objects.unshift(name);
+  let failure = new FormatError("the vault has no key object");
+  let found: VaultKeys | null = null;
+  for (const name of objects) {
+    const keys = await readKeys(access.store, name, masterKey, vaultId);
+    if (keys instanceof FormatError) {
+      refused(name, keys.message);
+      failure = keys;
+    } else if (found === null || keys.epoch > found.epoch) found = keys;
+  }
+  if (found === null) throw failure;
+  return { ...access, names, keys: found, authority: authoritySigner(found) };
 }
 
-/** Seals the vault's keys under another master key. No content is touched. */
+/** The keys in a key object, or why it is none of this vault's. */
+async function readKeys(
+  store: ObjectStore,
+  name: string,
+  masterKey: Uint8Array,
+  vaultId: Uint8Array,
+): Promise<VaultKeys | FormatError> {
+  try {
+    const keys = unwrapVaultKeys(masterKey, await store.get(name));
+    return sameBytes(keys.vaultId, vaultId) ? keys : new FormatError("the key object is another vault's");
+  } catch (error) {
+    if (error instanceof FormatError) return error;
+    if (isObjectStoreError(error, "not_found")) return new FormatError("the key object is missing");
+    throw error;
+  }
+}
+
+/**
+ * Seals the vault's keys under another master key. No content is touched. The copy is written and read back before the
+ * object itself is replaced, so that at every moment one of the two opens with one of the two master keys.
+ */
 export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<void> {
-  await vault.store.put(vault.names.keyObject(vault.keys.epoch), wrapVaultKeys(vault.ctx, masterKey, vault.keys));
+  const { store, names, keys } = vault;
+  const object = wrapVaultKeys(vault.ctx, masterKey, keys);
+  for (const name of [names.keyCopy(keys.epoch), names.keyObject(keys.epoch)]) {
+    await store.put(name, object);
+    if (!sameBytes(await store.get(name), object))
+      throw new FormatError(`${name} does not read back as it was written`);
+  }
+}
+
+/** Writes each of the two key objects anew that is missing or does not open. Returns the names of those. */
+export async function repairKeys(vault: Vault, masterKey: Uint8Array): Promise<readonly string[]> {
+  const { store, names, keys } = vault;
+  const broken: string[] = [];
+  for (const name of [names.keyObject(keys.epoch), names.keyCopy(keys.epoch)]) {
+    const found = await readKeys(store, name, masterKey, keys.vaultId);
+    if (!(found instanceof FormatError) && sameBytes(found.privateSeed, keys.privateSeed)) continue;
+    await store.put(name, wrapVaultKeys(vault.ctx, masterKey, keys));
+    broken.push(name);
+  }
+  return broken;
 }
 
 /** Registers a writer's public key with the vault. */

@@ -21,6 +21,7 @@ type Kind = Room["kind"];
 const uses: Readonly<Record<Kind, readonly Kind[]>> = {
   engine: [],
   storage: ["engine"],
+  "engine-cli": ["engine", "storage"],
   sdk: [],
   agent: ["engine", "sdk"],
   dashboard: ["sdk"],
@@ -31,6 +32,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
   tools: [
     "engine",
     "storage",
+    "engine-cli",
     "sdk",
     "agent",
     "dashboard",
@@ -41,10 +43,23 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
     "bench",
     "tests",
   ],
-  bench: ["engine", "storage", "sdk", "agent", "kernel", "config", "domain", "composition", "tests", "tools"],
+  bench: [
+    "engine",
+    "storage",
+    "engine-cli",
+    "sdk",
+    "agent",
+    "kernel",
+    "config",
+    "domain",
+    "composition",
+    "tests",
+    "tools",
+  ],
   tests: [
     "engine",
     "storage",
+    "engine-cli",
     "sdk",
     "agent",
     "dashboard",
@@ -60,7 +75,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
 export const roomRule: Rule = {
   name: "rooms",
   about:
-    "Imports go downwards: engine → nothing of ours; storage → engine; kernel → no domain; a domain → kernel, engine, storage and the index.ts of domains before it; agent → engine and SDK; dashboard → SDK; SDKs → nothing of ours.",
+    "Imports go downwards: engine → nothing of ours; storage → engine; the engine's command → engine and storage; kernel → no domain; a domain → kernel, engine, storage and the index.ts of domains before it; agent → engine and SDK; dashboard → SDK; SDKs → nothing of ours.",
   check: (tree) => eachImport(tree, roomFinding),
 };
 

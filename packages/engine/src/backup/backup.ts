@@ -53,19 +53,21 @@ export interface BackupResult {
   readonly warnings: readonly BackupWarning[];
   /** Files whose content came from the cache. */
   readonly unchanged: number;
+  /** Why the cache could not be kept; the snapshot is complete all the same. */
+  readonly cacheError: Error | null;
 }
 
 /** Makes a snapshot of the source. Rejects without one when anything but a single file fails. */
 export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const { ctx, target, cache } = options;
   const startedAt = ctx.now();
-  const { start, usable } = await begin(target, cache ?? null);
-  const session = startSession(ctx, options.keys, options.signer, start);
-  const upload = new Upload({ ...options, session, settings: { ...defaultUploadSettings, ...options.settings } });
+  let upload: Upload | null = null;
   try {
-    const result = await store(options, session, upload, start, usable, startedAt);
-    cache?.commit(result.snapshot.id, start.generation);
-    return result;
+    const { start, usable } = await begin(target, cache ?? null);
+    const session = startSession(ctx, options.keys, options.signer, start);
+    upload = new Upload({ ...options, session, settings: { ...defaultUploadSettings, ...options.settings } });
+    const stored = await store(options, session, upload, start, usable, startedAt);
+    return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.generation) };
   } catch (error) {
     cache?.rollback();
     await target.abandon().catch(() => {
@@ -73,7 +75,18 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
     });
     throw error;
   } finally {
-    upload.close();
+    upload?.close();
+  }
+}
+
+/** The snapshot is made by now: a cache that cannot be kept costs the next backup time, and nothing else. */
+function commitCache(cache: FileCache | null, snapshot: string, generation: number): Error | null {
+  try {
+    cache?.commit(snapshot, generation);
+    return null;
+  } catch (error) {
+    cache?.rollback();
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 
@@ -96,7 +109,7 @@ async function store(
   start: UploadStart,
   usable: boolean,
   startedAt: number,
-): Promise<BackupResult> {
+): Promise<Omit<BackupResult, "cacheError">> {
   const { ctx, signer, source, sourceName, target } = options;
   const reach = new Bitmap();
   const tree = new TreeLine(upload, reach, options.cache ?? null, ctx);

@@ -166,7 +166,7 @@ export class CachedDirectory {
 
   put(file: CachedFile): void {
     writeEntry(this.#writer, file.entry);
-    this.#writer.u64(Number(file.marks.inode & 0x1f_ffff_ffff_ffffn)).raw(bigBytes(file.marks.ctimeNs));
+    this.#writer.u64(Number(file.marks.inode & 0x1f_ffff_ffff_ffffn)).i64(file.marks.ctimeNs);
     this.#writer.varint(file.ordinals.length);
     for (const ordinal of file.ordinals) this.#writer.varint(ordinal);
     if (this.#writer.length >= partBytes) this.#endPart();
@@ -227,10 +227,4 @@ export function isUnchanged(
     cached.marks.inode === (marks.inode & 0x1f_ffff_ffff_ffffn) &&
     cached.marks.ctimeNs === marks.ctimeNs
   );
-}
-
-function bigBytes(value: bigint): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64LE(value);
-  return bytes;
 }

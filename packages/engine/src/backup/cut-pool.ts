@@ -7,6 +7,7 @@
 
 import { Worker } from "node:worker_threads";
 import { CutStation } from "./cut-station.ts";
+import { cutThread } from "./cut-thread.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
 export interface CutLane {
@@ -20,7 +21,7 @@ export interface CutListener {
 }
 
 /** Memory of a thread's JavaScript heap; buffers are outside it. Sessions keep nothing that grows in a worker. */
-const threadHeapMib = 32;
+const threadHeapMib = 16;
 
 export class CutPool {
   readonly #lanes: CutLane[] = [];
@@ -59,7 +60,8 @@ export class CutPool {
   }
 
   #thread(index: number): CutLane {
-    const thread = new Worker(new URL("./cut-thread.ts", import.meta.url), {
+    const thread = new Worker(cutThread, {
+      workerData: cutThread.href,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
     thread.on("message", (message: FromWorker) => this.#hear(index, message));

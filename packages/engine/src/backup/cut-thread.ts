@@ -1,10 +1,17 @@
-/** A cutting worker as a thread: the station's messages over the thread's port. */
+/**
+ * A cutting worker as a thread: the station's messages over the thread's port. Elsewhere it is imported for its address
+ * only, which also brings it into Node's compile cache before the first thread starts.
+ */
 
-import { parentPort } from "node:worker_threads";
+import { parentPort, workerData } from "node:worker_threads";
 import { CutStation } from "./cut-station.ts";
 import type { ToWorker } from "./protocol.ts";
 
-if (parentPort === null) throw new Error("cut-thread.ts runs as a worker thread");
-const port = parentPort;
-const station = new CutStation((message, transfer) => port.postMessage(message, transfer));
-port.on("message", (message: ToWorker) => station.handle(message));
+/** Where a thread starts, and what it is started with. */
+export const cutThread = new URL(import.meta.url);
+
+if (parentPort !== null && workerData === cutThread.href) {
+  const port = parentPort;
+  const station = new CutStation((message, transfer) => port.postMessage(message, transfer));
+  port.on("message", (message: ToWorker) => station.handle(message));
+}

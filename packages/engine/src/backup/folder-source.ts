@@ -1,6 +1,6 @@
 /**
- * A folder, or several paths, as a source. Names are bytes; a directory of a million names is held as one packed list
- * and sorted there, so that memory is a few dozen bytes per name of the largest directory, and nothing per file else.
+ * A folder, or several paths, as a source. Names are bytes, walked in byte order; a directory's names are held
+ * compressed (`sorted-names.ts`), and nothing is held per file else.
  *
  * Several paths appear under a root made of their absolute paths; one path is the root itself.
  */
@@ -8,8 +8,8 @@
 import type { BigIntStats } from "node:fs";
 import { lstatSync, opendirSync, readlinkSync } from "node:fs";
 import path from "node:path";
-import { release } from "../bytes.ts";
 import type { EntryFacts } from "../trees/entry.ts";
+import { SortedNames } from "./sorted-names.ts";
 import type { BackupSource, SourceEvent } from "./source.ts";
 import { sightOf } from "./source.ts";
 
@@ -73,7 +73,9 @@ async function* walkBranch(branch: Branch, at: Buffer, inside: Buffer): AsyncGen
     const relative = inside.length === 0 ? name : Buffer.concat([inside, slash, name]);
     if (next.whole) yield* walkEntry(full, relative, name);
     else {
-      yield { type: "enter", path: relative, facts: factsOf(name, lstatSync(full, { bigint: true })) };
+      const event = look(full, relative, name);
+      yield event;
+      if (event.type !== "enter") continue;
       yield* walkBranch(next, full, relative);
       yield { type: "leave" };
     }
@@ -81,44 +83,46 @@ async function* walkBranch(branch: Branch, at: Buffer, inside: Buffer): AsyncGen
 }
 
 async function* walkDirectory(at: Buffer, inside: Buffer): AsyncGenerator<SourceEvent> {
-  let names: PackedNames;
+  let names: SortedNames;
   try {
     names = readNames(at);
   } catch (error) {
     yield { type: "warning", path: inside, code: codeOf(error) };
     return;
   }
-  for (let i = 0; i < names.count; i++) {
-    if (i % yieldEvery === yieldEvery - 1) await new Promise((resolve) => setImmediate(resolve));
-    const name = names.name(i);
+  let count = 0;
+  for (const view of names.inOrder()) {
+    if (++count % yieldEvery === 0) await new Promise((resolve) => setImmediate(resolve));
+    const name = Buffer.from(view);
     const full = Buffer.concat([at, slash, name]);
-    const relative = inside.length === 0 ? Buffer.from(name) : Buffer.concat([inside, slash, name]);
+    const relative = inside.length === 0 ? name : Buffer.concat([inside, slash, name]);
     const event = look(full, relative, name);
-    if (event === "directory") yield* walkEntry(full, relative, name);
-    else yield event;
+    yield event;
+    if (event.type === "enter") yield* walkBelow(full, relative);
   }
 }
 
 async function* walkEntry(full: Buffer, relative: Buffer, name: Buffer): AsyncGenerator<SourceEvent> {
   const event = look(full, relative, name);
-  if (event !== "directory") {
-    yield event;
-    return;
-  }
-  yield { type: "enter", path: relative, facts: factsOf(name, lstatSync(full, { bigint: true })) };
+  yield event;
+  if (event.type === "enter") yield* walkBelow(full, relative);
+}
+
+async function* walkBelow(full: Buffer, relative: Buffer): AsyncGenerator<SourceEvent> {
   yield* walkDirectory(full, relative);
   yield { type: "leave" };
 }
 
-function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent | "directory" {
+/** What is at a path: looked at once, so that what vanishes later is a warning wherever it happens. */
+function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent {
   const again = () => {
     const event = look(full, relative, name);
-    return event !== "directory" && event.type === "file" ? event : null;
+    return event.type === "file" ? event : null;
   };
   try {
     const stat = lstatSync(full, { bigint: true });
-    if (stat.isDirectory()) return "directory";
     const facts = factsOf(name, stat);
+    if (stat.isDirectory()) return { type: "enter", path: relative, facts };
     if (stat.isSymbolicLink()) return { type: "link", path: relative, facts, target: readlinkSync(full, "buffer") };
     if (!stat.isFile()) return { type: "warning", path: relative, code: "special_file" };
     const marks = { inode: stat.ino, ctimeNs: stat.ctimeNs };
@@ -134,7 +138,7 @@ function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {
   const nanos = Number(stat.mtimeNs % 1_000_000_000n);
   const before = nanos < 0;
   return {
-    name: Buffer.from(name),
+    name,
     mode: Number(stat.mode) & 0o7777,
     uid: Number(stat.uid),
     gid: Number(stat.gid),
@@ -144,73 +148,21 @@ function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {
   };
 }
 
-interface PackedNames {
-  readonly count: number;
-  name(index: number): Buffer;
-}
-
-/** All names of a directory in byte order: their bytes in one buffer, their order in one array. */
-function readNames(at: Buffer): PackedNames {
+/** All names of a directory. */
+function readNames(at: Buffer): SortedNames {
   // The types say string; with this encoding names are buffers.
   const directory = opendirSync(at as unknown as string, {
     encoding: "buffer" as BufferEncoding,
     bufferSize: readAhead,
   });
-  let bytes: Buffer = Buffer.allocUnsafeSlow(4096);
-  let used = 0;
-  let offsets = new Uint32Array(128);
-  let count = 0;
+  const names = new SortedNames();
   try {
-    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
-      const name = entry.name as unknown as Buffer;
-      if (used + name.length > bytes.length) bytes = grown(bytes, name.length);
-      if (count + 1 >= offsets.length) {
-        const longer = new Uint32Array(offsets.length * 2);
-        longer.set(offsets);
-        offsets.buffer.transfer(0);
-        offsets = longer;
-      }
-      bytes.set(name, used);
-      offsets[count++] = used;
-      used += name.length;
-      offsets[count] = used;
-    }
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync())
+      names.add(entry.name as unknown as Buffer);
   } finally {
     directory.closeSync();
   }
-  const slice = (index: number) => bytes.subarray(offsets[index] ?? 0, offsets[index + 1] ?? 0);
-  const compare = (a: number, b: number) =>
-    bytes.compare(bytes, offsets[b] ?? 0, offsets[b + 1] ?? 0, offsets[a] ?? 0, offsets[a + 1] ?? 0);
-  const order = sortedOrder(count, compare);
-  return { count, name: (index) => slice(order[index] ?? 0) };
-}
-
-/** 0 … count - 1 in the order of `compare`: a merge sort in two typed arrays, since the built-in one copies to the heap. */
-function sortedOrder(count: number, compare: (a: number, b: number) => number): Uint32Array {
-  let from = new Uint32Array(count);
-  let to = new Uint32Array(count);
-  for (let i = 0; i < count; i++) from[i] = i;
-  for (let width = 1; width < count; width *= 2) {
-    for (let start = 0; start < count; start += 2 * width) {
-      const middle = Math.min(start + width, count);
-      const end = Math.min(start + 2 * width, count);
-      for (let at = start, left = start, right = middle; at < end; at++) {
-        const takeLeft = right >= end || (left < middle && compare(from[left] ?? 0, from[right] ?? 0) <= 0);
-        to[at] = (takeLeft ? from[left++] : from[right++]) ?? 0;
-      }
-    }
-    [from, to] = [to, from];
-  }
-  to.buffer.transfer(0);
-  return from;
-}
-
-/** The same bytes with more room; the old memory is given back at once. */
-function grown(bytes: Buffer, atLeast: number): Buffer {
-  const longer = Buffer.allocUnsafeSlow(bytes.length + Math.max(bytes.length >> 1, atLeast));
-  longer.set(bytes);
-  release(bytes);
-  return longer;
+  return names;
 }
 
 function codeOf(error: unknown): string {

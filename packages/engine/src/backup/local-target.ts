@@ -3,6 +3,7 @@
  * service's own pipeline. Renews the upload's lease while it is used.
  */
 
+import { Bitmap } from "../bitmap.ts";
 import { FormatError, sameBytes } from "../bytes.ts";
 import { beginClaimed } from "../claims.ts";
 import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../index/port.ts";
@@ -120,6 +121,8 @@ export class LocalTarget implements UploadTarget {
     const known = await access.index.session(header.session);
     if (known !== null && !sameBytes(known.header, header.bytes))
       throw new FormatError("a manifest under another session header than the packs");
+    // No ordinal beyond those given out: a bitmap that claims more is not even unpacked.
+    Bitmap.decode(row.reach, await access.index.reserveOrdinals(0));
     return { ...row, source, status: "completed" };
   }
 

@@ -4,15 +4,18 @@
  *
  * - Packs, frames and the header are of the upload's own session; frames are new ones (generation 0).
  * - Ordinals are ones that this upload reserved.
+ * - Recipes and directories read: marking, matching and healing would stop at one that does not, for everybody.
  * - Owner and verification are the index's to say, never the client's.
  *
  * Rewritten frames and new recipes of old segments come from upkeep, which works inside and passes no gate.
  */
 
 import { FormatError } from "../bytes.ts";
+import { decodeDirectory } from "../frames/directory.ts";
 import { framesPerSession } from "../frames/frame.ts";
 import type { Item, UploadUnit } from "../index/port.ts";
 import { parseSessionHeader } from "../keys/session.ts";
+import { decodeRecipe } from "../recipes.ts";
 
 /** What an upload may speak of. */
 export interface UnitBounds {
@@ -35,6 +38,8 @@ export function passUnit(unit: UploadUnit, bounds: UnitBounds): UploadUnit {
     const own = session === bounds.session && Math.floor(frame / framesPerSession) === bounds.session;
     if (!own || generation !== 0 || !packs.has(pack)) throw new FormatError(`frame ${frame} is not the upload's`);
   }
+  for (const { kind, directory } of unit.frames) if (kind === "data") decodeDirectory(directory);
+  for (const { recipe } of unit.items) decodeRecipe(recipe);
   const isOwn = (ordinal: number) => bounds.ordinals.some(([first, end]) => ordinal >= first && ordinal < end);
   for (const ordinal of [...unit.items.map((item) => item.ordinal), ...unit.hooks.map(([, ordinal]) => ordinal)])
     if (!isOwn(ordinal)) throw new FormatError(`ordinal ${ordinal} was not reserved by the upload`);

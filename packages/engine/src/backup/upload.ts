@@ -62,6 +62,12 @@ const maxPendingSegments = 4096;
 /** Directories waiting to be registered; a bound for backups of very many tiny files. */
 const maxPendingDirectoryBytes = 2 * 1024 * 1024;
 
+/**
+ * Nodes of this session remembered by id. One that was forgotten and comes again is found in the index once it is
+ * registered, and is stored twice at worst.
+ */
+const maxKnownNodes = 4096;
+
 /** Hooks of one bundle at most: two per file of some size, deduplicated by the index. */
 const maxHooksPerSegment = 48;
 
@@ -155,6 +161,7 @@ export class Upload implements NodeSink {
     if (known !== undefined) return known;
     const [stored] = await this.#options.target.acquire([id]);
     const ordinal = stored ?? (await this.#newOrdinal());
+    if (this.#nodes.size >= maxKnownNodes) this.#nodes.clear();
     this.#nodes.set(key, ordinal);
     if (stored !== null && stored !== undefined) return ordinal;
     const place = this.#meta.add("nodes", { kind: "node", ordinal, id, bytes });
@@ -324,6 +331,8 @@ export class Upload implements NodeSink {
     }
     this.#meta.flush("records");
     this.#meta.flush("nodes");
+    // The tree goes on while packs are on their way: what it adds from here on is in no pack yet and waits its turn.
+    const nodes = this.#nodeItems.splice(0);
     if (everything) await this.#data.drain();
     await this.#metaLine.drain();
     this.#noteDurable([...this.#data.takeDurable(), ...this.#metaLine.takeDurable()]);
@@ -331,7 +340,7 @@ export class Upload implements NodeSink {
       .filter(([, { previous }]) => previous !== 0)
       .map(([, { previous, item }]) => [previous, item.ordinal] as const);
     const hooks = ready.flatMap(([, { item, hooks: own }]) => own.map((hook) => [hook, item.ordinal] as const));
-    await this.#register(items, records, hooks, follows);
+    await this.#register([...items, ...nodes], records, hooks, follows);
   }
 
   async #register(
@@ -354,13 +363,12 @@ export class Upload implements NodeSink {
       }),
     );
     this.#unregistered.splice(0, this.#unregistered.length, ...waiting);
-    const nodes = this.#nodeItems.splice(0);
-    if (packs.length === 0 && items.length === 0 && nodes.length === 0) return;
+    if (packs.length === 0 && items.length === 0) return;
     await this.#options.target.register({
       packs,
       header: this.#options.session.header.bytes,
       frames,
-      items: [...items, ...nodes],
+      items,
       hooks,
       follows,
     });

@@ -18,6 +18,9 @@ export interface FrameDirectory {
 /** More than any frame can hold: 4 MiB of one-byte blocks would be a quarter of this. */
 export const maxSlots = 1 << 24;
 
+/** A block is in one frame, so it is never longer than the longest frame's plain bytes. */
+const maxBlockBytes = 16 * 1024 * 1024;
+
 /** Appends the directory to `writer`. */
 export function writeDirectory(writer: ByteWriter, directory: FrameDirectory): void {
   const { ids, lengths } = directory;
@@ -43,12 +46,19 @@ export function readDirectory(reader: ByteReader): FrameDirectory {
   const count = reader.varint();
   if (count > maxSlots) throw new FormatError("a frame directory is too long");
   const shape = reader.u8();
+  // Every slot takes at least its id: what is not there need not be made room for.
+  if (count * blockIdLength > reader.left) throw new FormatError("a frame directory is cut short");
   const lengths = new Uint32Array(count);
-  if (shape === 0) lengths.fill(reader.varint());
-  else if (shape === 1) for (let i = 0; i < count; i++) lengths[i] = reader.u32();
+  if (shape === 0) lengths.fill(lengthOf(reader.varint()));
+  else if (shape === 1) for (let i = 0; i < count; i++) lengths[i] = lengthOf(reader.u32());
   else throw new FormatError("an unknown directory shape");
   const ids = Buffer.from(reader.raw(count * blockIdLength));
   return { ids, lengths };
+}
+
+function lengthOf(value: number): number {
+  if (value > maxBlockBytes) throw new FormatError("a slot is too long");
+  return value;
 }
 
 /** Reads a directory that stands alone. */

@@ -106,6 +106,19 @@ for (const [name, make] of Object.entries(makers)) {
     await assert.rejects(index.commit("u2", 1, snapshotOf("s2", [1])), IndexError);
   });
 
+  test(`${name}: a replaced recipe is pinned for whoever was told of the old one: its commit is not refused`, async () => {
+    const index = await filled(make);
+    await begin(index, "told");
+    await begin(index, "untold");
+    assert.equal((await index.acquire("told", [idOf(1)]))[0]?.ordinal, 1);
+    await begin(index, "upkeep", { owner: "upkeep" });
+    await index.addUnit("upkeep", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(1, 20)]));
+    await index.endUpload("upkeep");
+    assert.deepEqual((await index.condemn(["p2"], await generationOf(index))).condemned, []);
+    await index.commit("told", 1, snapshotOf("s2", [1]));
+    await assert.rejects(index.commit("untold", 1, snapshotOf("s3", [1])), { code: "not_closed" });
+  });
+
   test(`${name}: an answer known pins: the pack cannot be condemned until the upload ends`, async () => {
     const index = await filled(make);
     await index.deleteSnapshot("s1", 1);

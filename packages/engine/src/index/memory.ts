@@ -26,10 +26,10 @@ import { IndexError } from "./port.ts";
 import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "./rules.ts";
 
 /**
- * Bugs that a simulation can plant to prove that it would find them: answering "known" without pinning, and condemning
- * by a marking that is out of date.
+ * Bugs that a simulation can plant to prove that it would find them: answering "known" without pinning, condemning by a
+ * marking that is out of date, and replacing a recipe without its holders' pins.
  */
-export type PlantedBug = "unpinned-answer" | "stale-condemn";
+export type PlantedBug = "unpinned-answer" | "stale-condemn" | "lost-pins";
 
 interface LiveUpload {
   readonly owner: string;
@@ -305,7 +305,11 @@ export class MemoryIndex implements VaultIndex {
   async close(): Promise<void> {}
 
   #register(unit: UploadUnit): void {
-    if (unit.items.some(({ ordinal }) => this.#items.has(ordinal))) this.#generation++;
+    const replaced = unit.items.flatMap((item) => {
+      const old = this.#items.get(item.ordinal);
+      return old === undefined ? [] : [{ item, holders: this.#holders(old) }];
+    });
+    if (replaced.length > 0) this.#generation++;
     for (const row of unit.packs) {
       if (this.#packs.has(row.pack)) throw new IndexError("conflict", `pack ${row.pack} is registered already`);
       this.#packs.set(row.pack, row);
@@ -323,6 +327,15 @@ export class MemoryIndex implements VaultIndex {
       const item = this.#items.get(earlier);
       if (item !== undefined) this.#items.set(earlier, { ...item, next: later });
     }
+    // Whoever was told that it is known goes on to hold what it rests on.
+    for (const { item, holders } of replaced) for (const upload of holders) this.#pinFrames(upload, restingOn(item));
+  }
+
+  /** The uploads that have pinned everything that an item rests on. */
+  #holders(item: Item): string[] {
+    if (this.#planted === "lost-pins") return [];
+    const frames = restingOn(item);
+    return [...this.#uploads.keys()].filter((upload) => frames.every((frame) => this.#isPinned(frame, upload)));
   }
 
   #forget(ordinal: number): void {

@@ -19,7 +19,8 @@
  * 5. What another owner added is known only once it is verified.
  * 6. A session number is given out once, with a nonce that is remembered. One claim found taken makes the index stale:
  *    it begins no upload until it was cleared.
- * 7. Changes of a snapshot's retention are applied in the order of their numbers; a deletion that began cannot be held.
+ * 7. A recipe that replaces another is pinned for every upload that had pinned what the old one rests on, in the same step.
+ * 8. Changes of a snapshot's retention are applied in the order of their numbers; a deletion that began cannot be held.
  *
  * `addUnit` registers what it is given. What a client says goes through `passUnit` (backup/unit-gate.ts) first.
  */

@@ -30,6 +30,7 @@ import type {
 } from "./port.ts";
 import { IndexError } from "./port.ts";
 import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "./rules.ts";
+import { gapOf, holdersOf, pinFrames } from "./sqlite-pins.ts";
 import {
   blob,
   frameOf,
@@ -53,7 +54,7 @@ import {
 const busyTimeoutMs = 10_000;
 
 /** Page cache: small, because a backup's whole memory is bounded and the file is in the system's cache anyway. */
-const cacheKib = 4 * 1024;
+const cacheKib = 2 * 1024;
 
 /** Rows fetched at a time when everything is scanned; a frame's row has its directory, tens of kilobytes. */
 const itemsPage = 500;
@@ -139,7 +140,7 @@ export class SqliteIndex implements VaultIndex {
         for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
           const item = itemOf(row);
           const visible = item.verified || item.owner === owner;
-          if (visible && this.#pinFrames(upload, restingOn(item))) return item;
+          if (visible && pinFrames(this.#sql, upload, restingOn(item))) return item;
         }
         return null;
       });
@@ -147,7 +148,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
-    return this.#writeLightly(() => frames.map((frame) => this.#pinFrames(upload, [frame])));
+    return this.#writeLightly(() => frames.map((frame) => pinFrames(this.#sql, upload, [frame])));
   }
 
   async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
@@ -163,7 +164,7 @@ export class SqliteIndex implements VaultIndex {
       const row = this.#live(upload, now);
       const twin = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
       if (twin !== undefined) throw new IndexError("conflict", `snapshot ${snapshot.id} exists`);
-      const gap = this.#gap(upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
+      const gap = gapOf(this.#sql, upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
       if (gap !== null) throw new IndexError("not_closed", `item ${gap} is neither in the base nor pinned`);
       insertSnapshot(this.#sql, snapshot);
       this.#end(upload);
@@ -358,43 +359,16 @@ export class SqliteIndex implements VaultIndex {
   }
 
   #register(unit: UploadUnit): void {
+    const replaced = unit.items.flatMap((item) => {
+      const old = this.#item(item.ordinal);
+      return old === null ? [] : [{ item, holders: holdersOf(this.#sql, old) }];
+    });
     // A recipe that replaces another makes every marking in progress wrong.
-    const known = this.#sql("select 1 from items where ordinal = ?");
-    if (unit.items.some(({ ordinal }) => known.get(ordinal) !== undefined)) this.#take("generation", 1);
+    if (replaced.length > 0) this.#take("generation", 1);
     putUnit(this.#sql, unit);
-  }
-
-  /** Pins the packs of all these frames and of their directory records for the upload, or none of them. */
-  #pinFrames(upload: string, frames: readonly number[]): boolean {
-    const packs = new Set<string>();
-    const place = this.#sql(
-      "select frames.pack, record, damaged, state from frames join packs on packs.pack = frames.pack where frame = ?",
-    );
-    for (const frame of frames) {
-      for (let at = frame; at !== 0; ) {
-        const row = place.get(at);
-        if (row === undefined || integer(row, "damaged") === 1 || text(row, "state") === "deleting") return false;
-        packs.add(text(row, "pack"));
-        at = integer(row, "record");
-      }
-    }
-    for (const pack of packs) {
-      const { changes } = this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
-      if (changes === 1) this.#sql("update packs set state = 'live' where pack = ? and state = 'condemned'").run(pack);
-    }
-    return true;
-  }
-
-  /** The first item of the set that does not rest on packs pinned by the upload, or null. */
-  #gap(upload: string, wanted: Bitmap): number | null {
-    const pinned = this.#sql(
-      "select 1 from frames join pins on pins.pack = frames.pack and upload = ? where frame = ?",
-    );
-    for (const ordinal of wanted) {
-      const item = this.#item(ordinal);
-      if (item === null || !restingOn(item).every((frame) => pinned.get(upload, frame) !== undefined)) return ordinal;
-    }
-    return null;
+    // Whoever was told that it is known goes on to hold what it rests on.
+    for (const { item, holders } of replaced)
+      for (const upload of holders) pinFrames(this.#sql, upload, restingOn(item));
   }
 
   #damagedFrames(): number[] {

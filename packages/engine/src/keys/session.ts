@@ -108,11 +108,20 @@ export function verifySessionHeader(header: SessionHeader, vaultId: Uint8Array, 
 
 /** The session's content key, for whoever holds the vault's private seed. */
 export function openContentKey(privateSeed: Uint8Array, header: SessionHeader): Uint8Array {
-  const contentKey = deriveKey(xWingDecapsulate(privateSeed, header.encapsulation), "content key");
+  const contentKey = deriveKey(opened(privateSeed, header.encapsulation), "content key");
   if (!timingSafeEqual(commitTo(contentKey), header.commitment)) {
     throw new FormatError("the session key does not match its commitment");
   }
   return contentKey;
+}
+
+/** X25519 refuses points of low order, which only a forged encapsulation has: no key, and no reason to stop. */
+function opened(privateSeed: Uint8Array, encapsulation: Uint8Array): Uint8Array {
+  try {
+    return xWingDecapsulate(privateSeed, encapsulation);
+  } catch (cause) {
+    throw new FormatError("the session key does not open", { cause });
+  }
 }
 
 /** The key that one worker of a session seals with. */

@@ -17,12 +17,15 @@ import type { EngineContext } from "../context.ts";
 import { deriveKey } from "../hash.ts";
 import type { Signer } from "./signing.ts";
 import { signerFromSeed } from "./signing.ts";
-import { xWingPublicKey } from "./x-wing.ts";
+import { xWingPublicKey, xWingPublicLength } from "./x-wing.ts";
 
 export const vaultIdLength = 16;
 const magic = Buffer.from("EMANETK1");
 const nonceLength = 12;
 const tagLength = 16;
+
+/** Magic, vault, epoch, two public keys, nonce, three secrets, tag. */
+const keyObjectLength = 8 + vaultIdLength + 4 + xWingPublicLength + 32 + nonceLength + 96 + tagLength;
 
 /** What a writer needs and may keep between sessions. */
 export interface WriterKeys {
@@ -113,6 +116,16 @@ export function unwrapVaultKeys(masterKey: Uint8Array, object: Uint8Array): Vaul
     authoritySeed,
     authorityPublicKey,
   };
+}
+
+/** Whether the bytes have the shape of a key object of this vault. Whether it opens, the master key says. */
+export function isKeyObject(object: Uint8Array, vaultId: Uint8Array): boolean {
+  const head = magic.length + vaultIdLength;
+  return (
+    object.length === keyObjectLength &&
+    sameBytes(object.subarray(0, magic.length), magic) &&
+    sameBytes(object.subarray(magic.length, head), vaultId)
+  );
 }
 
 function openSecrets(open: () => Buffer): Buffer {

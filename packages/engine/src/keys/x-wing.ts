@@ -3,7 +3,7 @@
  * Node. A shared secret stays secret while either of the two holds; books are kept for ten years.
  *
  * A private key is its 32-byte seed. Encapsulation cannot be seeded (Node draws ML-KEM's message itself), so the
- * published vectors are checked for key generation and decapsulation, and encapsulation by decapsulating it.
+ * published vectors are checked for key generation and decapsulation, and encapsulation against another implementation.
  */
 
 import type { KeyObject } from "node:crypto";

@@ -11,6 +11,8 @@
 import { ByteReader, type ByteWriter, FormatError } from "../bytes.ts";
 import { idLength } from "../hash.ts";
 
+const hookLength = 8;
+
 export type MetaItem =
   | { readonly kind: "node"; readonly ordinal: number; readonly id: Uint8Array; readonly bytes: Uint8Array }
   | {
@@ -31,7 +33,7 @@ export function writeMetaItem(writer: ByteWriter, item: MetaItem): void {
       return;
     case "segment":
       writer.u8(1).varint(item.ordinal).raw(item.id).bytes(item.recipe).varint(item.hooks.length);
-      for (const hook of item.hooks) writer.raw(hookBytes(hook));
+      for (const hook of item.hooks) writer.i64(hook);
       return;
     case "directory":
       writer.u8(2).varint(item.frame).varint(item.generation).bytes(item.directory);
@@ -55,7 +57,8 @@ function readItem(reader: ByteReader): MetaItem {
   if (kind === 1) {
     const head = { ordinal: reader.varint(), id: reader.raw(idLength), recipe: reader.bytes() };
     const count = reader.varint();
-    const hooks = Array.from({ length: count }, () => reader.raw(8).readBigInt64LE());
+    if (count * hookLength > reader.left) throw new FormatError("hooks are cut short");
+    const hooks = Array.from({ length: count }, () => reader.raw(hookLength).readBigInt64LE());
     return { kind: "segment", ...head, hooks };
   }
   if (kind === 2) {
@@ -63,10 +66,4 @@ function readItem(reader: ByteReader): MetaItem {
   }
   if (kind === 3) return { kind: "gone" };
   throw new FormatError("an unknown kind of metadata item");
-}
-
-function hookBytes(hook: bigint): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64LE(hook);
-  return bytes;
 }

@@ -22,7 +22,7 @@ import {
   rmSync,
   symlinkSync,
 } from "node:fs";
-import { asBuffer } from "../bytes.ts";
+import { asBuffer, FormatError } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import type { SnapshotRow } from "../index/port.ts";
@@ -32,7 +32,7 @@ import type { Vault } from "../vault.ts";
 import type { FramePlan, PlannedFile, WindowPlan } from "./window.ts";
 import { maxWindowBlocks, maxWindowFiles, planWindow } from "./window.ts";
 import type { WritePool } from "./write-pool.ts";
-import type { WriteJob } from "./write-station.ts";
+import type { Finish, WriteJob } from "./write-station.ts";
 import { finishFile } from "./write-station.ts";
 
 export interface RestoreOptions {
@@ -69,6 +69,9 @@ const roughBlockBytes = 8192;
 
 const slash = Buffer.from("/");
 
+/** setuid and setgid. */
+const runAsOwnerBits = 0o6000;
+
 export async function restoreSnapshot(options: RestoreOptions): Promise<RestoreResult> {
   const run = new RestoreRun(options);
   return run.whole();
@@ -84,10 +87,22 @@ export async function rootEntry(
   throw new DamageError(null, 0, "the snapshot's root is not a directory");
 }
 
+/** Links and directories are finished last. A million of them wait, so nothing here may be a view into a node. */
 interface LateWork {
   readonly path: Buffer;
-  readonly facts: EntryFacts;
+  readonly facts: Pick<EntryFacts, "mode" | "uid" | "gid" | "mtimeSeconds" | "mtimeNanos">;
   readonly target: Uint8Array | null;
+}
+
+type FileFailure = Omit<RestoreFailure, "path">;
+
+/** What became of the files of a window, by their places in it. */
+interface WrittenWindow {
+  readonly failed: Map<number, FileFailure>;
+  /** How many frames each file is written from. */
+  readonly single: ReadonlyMap<number, number>;
+  readonly holes: ReadonlySet<number>;
+  readonly damaged: Set<number>;
 }
 
 class RestoreRun {
@@ -127,14 +142,15 @@ class RestoreRun {
       if (found === null) return this.#fail(path, "file", "not in the snapshot", null);
       at = found;
       place = Buffer.concat([place, slash, name]);
-      if (at.type === "directory" && depth < names.length - 1) mkdirSync(place, { recursive: true });
+      if (!isPlainName(name)) return this.#fail(path, "damage", "an entry with an impossible name", null);
+      if (at.type === "directory" && depth < names.length - 1 && !this.#made(place)) return;
     }
     await this.#entry(at, place);
   }
 
   async #directory(entry: TreeEntry & { type: "directory" }, path: Buffer): Promise<void> {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    this.#late.push({ path, facts: entry, target: null });
+    if (!this.#made(path)) return;
+    this.#late.push({ path, facts: factsOf(entry), target: null });
     try {
       for await (const child of entriesOf(this.#reader, entry.root)) {
         if (!isPlainName(child.name)) this.#fail(path, "damage", "an entry with an impossible name", null);
@@ -145,10 +161,21 @@ class RestoreRun {
     }
   }
 
+  /** Makes a directory; one that the file system refuses is named, and the rest goes on. */
+  #made(path: Buffer): boolean {
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      return true;
+    } catch (error) {
+      this.#fail(path, "file", messageOf(error), null);
+      return false;
+    }
+  }
+
   async #entry(entry: TreeEntry, path: Buffer): Promise<void> {
     if (entry.type === "directory") return this.#directory(entry, path);
     if (entry.type === "link") {
-      this.#late.push({ path, facts: { ...entry, name: Buffer.from(entry.name) }, target: Buffer.from(entry.target) });
+      this.#late.push({ path, facts: factsOf(entry), target: Buffer.from(entry.target) });
       return;
     }
     const segments: SegmentReference[] = [];
@@ -167,43 +194,57 @@ class RestoreRun {
     this.#window = [];
     this.#windowBlocks = 0;
     if (files.length === 0) return;
+    const first = await this.#write(files);
+    // Relaying may have laid segments down anew and collection taken the old frames since this window was planned. So
+    // what looks damaged is planned once more; only what fails again is.
+    const doubtful = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
+    const second = doubtful.length === 0 ? null : await this.#write(doubtful);
+    const places = new Map(doubtful.map((file, place) => [file, place]));
+    for (const [i, file] of files.entries()) {
+      const at = places.get(file) ?? i;
+      const { failed, single, holes } = places.has(file) && second !== null ? second : first;
+      this.#finish(file, single.get(at) ?? 0, holes.has(at), failed.get(at) ?? null);
+    }
+    for (const frame of second?.damaged ?? []) this.#damaged.add(frame);
+    this.#options.onProgress?.({ files: this.#files, bytes: this.#bytes });
+  }
+
+  /** Plans files and writes their frames. */
+  async #write(files: readonly PlannedFile[]): Promise<WrittenWindow> {
     const plan = await planWindow(this.#options.vault.index, this.#options.vault.keys.blockIdKey, files);
-    const failed = new Map<number, { reason: string; kind: "damage" | "file"; pack: string | null }>();
+    const failed = new Map<number, FileFailure>();
     for (const [file, reason] of plan.failed) failed.set(file, { reason, kind: "damage", pack: null });
-    const single = framesPerFile(plan);
+    const written = { failed, single: framesPerFile(plan), holes: plan.holes, damaged: new Set<number>() };
     const active = new Set<Promise<void>>();
     for (const frame of plan.frames) {
       while (active.size >= this.#options.pool.width) await Promise.race(active);
-      const work = this.#frame(frame, files, single, failed).finally(() => active.delete(work));
+      const work = this.#frame(frame, files, written).finally(() => active.delete(work));
       active.add(work);
     }
     await Promise.all(active);
-    for (const [i, file] of files.entries())
-      this.#finish(file, single.get(i) ?? 0, plan.holes.has(i), failed.get(i) ?? null);
-    this.#options.onProgress?.({ files: this.#files, bytes: this.#bytes });
+    return written;
   }
 
   async #frame(
     plan: FramePlan,
     files: readonly PlannedFile[],
-    single: ReadonlyMap<number, number>,
-    failed: Map<number, { reason: string; kind: "damage" | "file"; pack: string | null }>,
+    { failed, single, damaged }: WrittenWindow,
   ): Promise<void> {
     const pieces = plan.pieces.filter(({ file }) => !failed.has(file));
     if (pieces.length === 0) return;
     const blame = (kind: "damage" | "file", reason: string, pack: string | null) => {
       for (const { file } of pieces) if (!failed.has(file)) failed.set(file, { reason, kind, pack });
-      if (kind === "damage") this.#damaged.add(plan.row.frame);
+      if (kind === "damage") damaged.add(plan.row.frame);
     };
     try {
       const { row, bytes } = await this.#reader.sealed(plan.row.frame);
       const { key, binding } = await this.#reader.keyFor(row, bytes);
       const { ids } = decodeDirectory(row.directory);
-      const own = new Map<number, { path: Uint8Array; finish: { mode: number; mtime: number } | null }>();
+      const own = new Map<number, { path: Uint8Array; finish: Finish | null }>();
       for (const { file } of pieces) {
         const planned = files[file];
         if (planned === undefined) continue;
-        own.set(file, { path: planned.path, finish: single.get(file) === 1 ? finishOf(planned.entry) : null });
+        own.set(file, { path: planned.path, finish: single.get(file) === 1 ? this.#finishOf(planned.entry) : null });
       }
       const job: Omit<WriteJob, "job"> = {
         sealed: bytes,
@@ -222,12 +263,7 @@ class RestoreRun {
     }
   }
 
-  #finish(
-    file: PlannedFile,
-    frames: number,
-    hole: boolean,
-    failure: { reason: string; kind: "damage" | "file"; pack: string | null } | null,
-  ): void {
+  #finish(file: PlannedFile, frames: number, hole: boolean, failure: FileFailure | null): void {
     const { entry } = file;
     const path = asBuffer(file.path);
     if (failure !== null) {
@@ -237,13 +273,22 @@ class RestoreRun {
     }
     try {
       // A file of one frame without a hole at its end was finished by its worker.
-      if (frames !== 1 || hole) finishLarge(path, entry);
-      if (this.#options.owners === true) lchownSync(path, entry.uid, entry.gid);
+      if (frames !== 1 || hole) finishLarge(path, entry.size, this.#finishOf(entry));
+      if (this.#options.owners === true) giveOwner(path, entry);
       this.#files++;
       this.#bytes += entry.size;
     } catch (error) {
       this.#fail(path, "file", messageOf(error), null);
     }
+  }
+
+  /** What makes a program run as its owner goes only together with the owner: else a user's file runs as root. */
+  #modeOf({ mode }: Pick<EntryFacts, "mode">): number {
+    return this.#options.owners === true ? mode : mode & ~runAsOwnerBits;
+  }
+
+  #finishOf(entry: FileEntry): Finish {
+    return { mode: this.#modeOf(entry), mtime: timeOf(entry) };
   }
 
   #settle({ path, facts, target }: LateWork): void {
@@ -257,7 +302,7 @@ class RestoreRun {
       if (target !== null) return;
       const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
       try {
-        fchmodSync(fd, facts.mode);
+        fchmodSync(fd, this.#modeOf(facts));
         futimesSync(fd, mtime, mtime);
       } finally {
         closeSync(fd);
@@ -268,6 +313,11 @@ class RestoreRun {
   }
 
   #damage(path: Uint8Array, error: unknown): void {
+    // A node is what its id says by the time it is read: one that breaks the format was written so.
+    if (error instanceof FormatError) {
+      this.#fail(path, "damage", error.message, null);
+      return;
+    }
     if (!(error instanceof DamageError)) throw error;
     if (error.frame !== 0) this.#damaged.add(error.frame);
     this.#fail(path, "damage", error.message, error.pack);
@@ -297,22 +347,34 @@ function framesPerFile(plan: WindowPlan): Map<number, number> {
   return counts;
 }
 
-function finishLarge(path: Buffer, entry: FileEntry): void {
+function finishLarge(path: Buffer, size: number, finish: Finish): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
-    ftruncateSync(fd, entry.size);
-    finishFile(fd, finishOf(entry));
+    ftruncateSync(fd, size);
+    finishFile(fd, finish);
   } finally {
     closeSync(fd);
   }
 }
 
-function finishOf(entry: FileEntry): { mode: number; mtime: number } {
-  return { mode: entry.mode, mtime: timeOf(entry) };
+/** Owner first, mode again after it: a change of owner takes the bits away that let a program run as its owner. */
+function giveOwner(path: Buffer, { uid, gid, mode }: FileEntry): void {
+  lchownSync(path, uid, gid);
+  if ((mode & runAsOwnerBits) === 0) return;
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function factsOf({ mode, uid, gid, mtimeSeconds, mtimeNanos }: EntryFacts): LateWork["facts"] {
+  return { mode, uid, gid, mtimeSeconds, mtimeNanos };
 }
 
 /** Node takes times as seconds in a double: exact to a quarter of a microsecond in this century. */
-function timeOf(facts: EntryFacts): number {
+function timeOf(facts: Pick<EntryFacts, "mtimeSeconds" | "mtimeNanos">): number {
   return facts.mtimeSeconds + facts.mtimeNanos / 1e9;
 }
 

@@ -6,6 +6,7 @@
 import { Worker } from "node:worker_threads";
 import type { WriteAnswer, WriteJob } from "./write-station.ts";
 import { writeFrame } from "./write-station.ts";
+import { writeThread } from "./write-thread.ts";
 
 /** Jobs with one worker at a time: one being written and one waiting. */
 const jobsPerThread = 2;
@@ -49,7 +50,8 @@ export class WritePool {
   }
 
   #start(index: number): void {
-    const worker = new Worker(new URL("./write-thread.ts", import.meta.url), {
+    const worker = new Worker(writeThread, {
+      workerData: writeThread.href,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
     worker.on("message", (answer: WriteAnswer) => this.#answered(answer));

@@ -204,6 +204,36 @@ async function rewrite(world: World, index: VaultIndex, name: string): Promise<v
   }
 }
 
+/** Relaying as `relaySegments` does it: pin what is read, lay it down in a new pack, replace the recipe. */
+async function relay(world: World, index: VaultIndex, name: string): Promise<void> {
+  await index.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
+  const newest = (await index.snapshots()).at(-1);
+  for (const item of newest === undefined ? [] : await itemsOf(index, newest)) {
+    const runs = decodeRecipe(item.recipe).filter((run) => run.kind === "stored");
+    const pinned = await index.acquireFrames(
+      name,
+      runs.map(({ frame }) => frame),
+    );
+    if (!pinned.every((each) => each)) continue;
+    const pack = world.name();
+    const frame = world.frame(
+      pack,
+      0,
+      runs.map(() => 5),
+    );
+    world.packs.add(pack);
+    const laid = runs.map((run, slot) => ({ ...run, frame: frame.frame, slot }));
+    const packs = [{ pack, session: 1, size: 10, state: "live" as const }];
+    const unit = { packs, header: Buffer.alloc(0), frames: [frame], hooks: [], follows: [] };
+    await index.addUnit(name, 1, { ...unit, items: [{ ...item, recipe: encodeRecipe(laid) }] });
+  }
+  await index.endUpload(name);
+}
+
+async function itemsOf(index: VaultIndex, { reach }: SnapshotRow): Promise<Item[]> {
+  return (await index.itemsByOrdinal([...Bitmap.decode(reach)])).filter((item) => item !== null);
+}
+
 async function deleteOldest(_world: World, index: VaultIndex): Promise<void> {
   const rows = await index.snapshots();
   if (rows.length > 1 && rows[0] !== undefined) await index.deleteSnapshot(rows[0].id, 1);
@@ -225,6 +255,7 @@ export async function interleave(seed: number, planted: PlantedBug | null): Prom
     },
     () => sweepDead(gated),
     () => rewrite(world, index, "r1"),
+    () => relay(world, index, "r2"),
     () => sweepDead(gated),
   ]);
   await world.assertSound();

@@ -4,6 +4,7 @@
  */
 
 import { ByteReader, FormatError } from "../bytes.ts";
+import { idLength } from "../hash.ts";
 import { nodeKinds } from "./builder.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "./entry.ts";
 import { readEntry, readReference, readSegmentReference } from "./entry.ts";
@@ -20,7 +21,7 @@ const maxDepth = 24;
 
 /** All entries below a directory's root, in name order. */
 export async function* entriesOf(source: NodeSource, root: Reference, visit?: Visit): AsyncGenerator<TreeEntry> {
-  yield* walk(source, root, visit, 0);
+  yield* walk(source, root, visit, 0, { last: null });
 }
 
 async function* walk(
@@ -28,15 +29,24 @@ async function* walk(
   at: Reference,
   visit: Visit | undefined,
   depth: number,
+  passed: { last: Uint8Array | null },
 ): AsyncGenerator<TreeEntry> {
   if (depth > maxDepth) throw new FormatError("a tree is too deep");
   const reader = new ByteReader(await source.node(at));
   visit?.(at);
   const kind = reader.u8();
   const count = reader.varint();
-  if (kind === nodeKinds.leaf) for (let i = 0; i < count; i++) yield readEntry(reader);
-  else if (kind === nodeKinds.inner) {
-    for (const child of innerRows(reader, count)) yield* walk(source, child.reference, visit, depth + 1);
+  if (kind === nodeKinds.leaf) {
+    for (let i = 0; i < count; i++) {
+      const entry = readEntry(reader);
+      // Two entries of one name would be written over each other.
+      if (passed.last !== null && Buffer.compare(passed.last, entry.name) >= 0)
+        throw new FormatError("a directory's names are out of order");
+      passed.last = entry.name;
+      yield entry;
+    }
+  } else if (kind === nodeKinds.inner) {
+    for (const child of innerRows(reader, count)) yield* walk(source, child.reference, visit, depth + 1, passed);
   } else throw new FormatError("not a directory node");
   reader.done();
 }
@@ -91,5 +101,7 @@ async function* listRows(
 }
 
 function innerRows(reader: ByteReader, count: number): { lastName: Uint8Array; reference: Reference }[] {
+  // A row takes more than its id: a count beyond that is a lie, and not a reason to allocate.
+  if (count * idLength > reader.left) throw new FormatError("a node is cut short");
   return Array.from({ length: count }, () => ({ lastName: reader.bytes(), reference: readReference(reader) }));
 }

@@ -303,21 +303,24 @@ class RebuildRun {
       const pack = hex(table.packId);
       const frames = table.frames.filter((frame) => frame.kind === "meta" && wanted(frame, pack));
       if (frames.length === 0) continue;
-      const items = await this.#accept(names.pack(pack), async () => {
-        const contentKey = openContentKey(keys.privateSeed, table.header);
-        const binding = sessionBinding(table.header);
-        const opened: { item: MetaItem; frame: number; slot: number; table: PackTable }[] = [];
-        for (const { offset, length, frame, generation } of frames) {
+      const open = await this.#accept(names.pack(pack), async () => ({
+        contentKey: openContentKey(keys.privateSeed, table.header),
+        binding: sessionBinding(table.header),
+      }));
+      if (open === null) continue;
+      // Frame by frame: one that is damaged must not cost the others of its pack.
+      for (const { offset, length, frame, generation } of frames) {
+        const items = await this.#accept(names.pack(pack), async () => {
           const sealed = await store.get(names.pack(pack), { range: { offset, length } });
           const header = readFrameHeader(sealed);
           if (header.frame !== frame || header.generation !== generation)
             throw new FormatError("a frame is not the one its pack names");
-          const plain = openFrame(sealed, workerKey(contentKey, header.worker), binding);
-          for (const [slot, item] of readMetaItems(plain).entries()) opened.push({ item, frame, slot, table });
-        }
-        return opened;
-      });
-      if (items !== null) yield* items;
+          const found = readMetaItems(openFrame(sealed, workerKey(open.contentKey, header.worker), open.binding));
+          for (const item of found) assertReads(item);
+          return found;
+        });
+        for (const [slot, item] of (items ?? []).entries()) yield { item, frame, slot, table };
+      }
     }
   }
 
@@ -401,6 +404,12 @@ class RebuildRun {
   #refuse(name: string, reason: string): void {
     if (!this.#refused.some((each) => each.name === name)) this.#refused.push({ name, reason });
   }
+}
+
+/** Throws `FormatError` where the inside of an item does not read: later steps take it for granted. */
+function assertReads(item: MetaItem): void {
+  if (item.kind === "segment") decodeRecipe(item.recipe);
+  else if (item.kind === "directory") decodeDirectory(item.directory);
 }
 
 /** The logical session of a frame. */

@@ -10,6 +10,7 @@
 import { FormatError, sameBytes } from "../bytes.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import type { FrameRow, VaultIndex } from "../index/port.ts";
+import { isKeyObject } from "../keys/vault-keys.ts";
 import { openManifest } from "../manifest.ts";
 import type { VaultNames } from "../names.ts";
 import { lastPart } from "../names.ts";
@@ -33,12 +34,19 @@ export interface ManifestFinding {
   readonly reason: string;
 }
 
+/** A key object that is gone, is none of this vault's, or differs from its copy. Which of two is right, the master key says. */
+export interface KeyFinding {
+  readonly name: string;
+  readonly reason: string;
+}
+
 export interface ScrubReport {
   readonly packs: number;
   readonly bytes: number;
   readonly findings: readonly PackFinding[];
   /** Empty too where no authority's key was given to judge them by. */
   readonly manifests: readonly ManifestFinding[];
+  readonly keys: readonly KeyFinding[];
 }
 
 export interface ScrubOptions {
@@ -79,7 +87,31 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
       frames: rows.map(({ frame }) => frame),
     });
   }
-  return { packs, bytes, findings, manifests: await judgeManifests(options) };
+  return { packs, bytes, findings, manifests: await judgeManifests(options), keys: await judgeKeys(options) };
+}
+
+/** Every key object has a twin with the same bytes: a flipped bit in either shows. */
+async function judgeKeys({ store, names, judge }: ScrubOptions): Promise<KeyFinding[]> {
+  const findings: KeyFinding[] = [];
+  const objects = new Map<string, Uint8Array>();
+  for await (const { name } of store.list(names.keys)) {
+    const bytes = await store.get(name);
+    if (isKeyObject(bytes, judge.vaultId)) objects.set(name, bytes);
+    else findings.push({ name, reason: "not a key object of this vault" });
+  }
+  const epochs = new Set([...objects.keys()].map((name) => Number.parseInt(lastPart(name), 10)));
+  if (epochs.size === 0) findings.push({ name: names.keys, reason: "there is no key object" });
+  for (const epoch of epochs) {
+    const pair = [names.keyObject(epoch), names.keyCopy(epoch)] as const;
+    const [one, two] = pair.map((name) => objects.get(name));
+    if (one !== undefined && two !== undefined && sameBytes(one, two)) continue;
+    for (const name of pair) {
+      const reason = objects.has(name) ? "differs from its copy" : "missing";
+      const both = one !== undefined && two !== undefined;
+      if (!findings.some((each) => each.name === name) && (both || !objects.has(name))) findings.push({ name, reason });
+    }
+  }
+  return findings;
 }
 
 async function judgeManifests({ store, names, index, judge, ...more }: ScrubOptions): Promise<ManifestFinding[]> {

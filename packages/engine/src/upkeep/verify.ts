@@ -5,7 +5,7 @@
  */
 
 import { Bitmap } from "../bitmap.ts";
-import { sameBytes } from "../bytes.ts";
+import { FormatError, sameBytes } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
@@ -197,7 +197,9 @@ class VerifyRun {
     }
   }
 
-  #note(row: SnapshotRow, path: Uint8Array, error: unknown): void {
+  #note(row: SnapshotRow, path: Uint8Array, cause: unknown): void {
+    // A node is what its id says by the time it is read: one that breaks the format was written so.
+    const error = cause instanceof FormatError ? new DamageError(null, 0, cause.message, { cause }) : cause;
     if (!(error instanceof DamageError)) throw error;
     if (error.frame !== 0) this.#damaged.add(error.frame);
     this.#findings.push({

@@ -1,0 +1,103 @@
+/**
+ * What a backup of very many small files takes: the peak of the whole process, all threads, as the system counts it. The
+ * everyday run looks at the growth between two sizes, the heavy one at a million files.
+ */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { scratch } from "../../packages/engine/src/testing/lab.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+
+const main = fileURLToPath(new URL("../../packages/engine-cli/src/main.ts", import.meta.url));
+
+const mib = 1024 * 1024;
+
+/** The promise of the command, at any number of files. */
+const promisedBytes = 200 * mib;
+
+/**
+ * Bytes that one more file may add to the peak: some ten of its name are held. And what the peak may grow by whatever the
+ * number: packs, tables and heaps fill up, and garbage is collected when a busy machine gets to it. Something kept for each
+ * file (a path, facts, a promise) takes a kilobyte, which is above both together.
+ */
+const growthPerFile = 256;
+const growthInAll = 16 * mib;
+
+/** Prints the peak when the main thread ends. Plain JavaScript: it must not bring the type stripper with it. */
+const peakReporter = `data:text/javascript,${encodeURIComponent(`
+  import { readFileSync, writeFileSync } from "node:fs";
+  import { isMainThread } from "node:worker_threads";
+  if (isMainThread) process.on("exit", () => {
+    writeFileSync(process.env.EMANET_TEST_PEAK_FILE, readFileSync("/proc/self/status", "utf8"));
+  });`)}`;
+
+interface Bench {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Runs the command in a process of its own; returns its answer and the peak of its memory in bytes. */
+function engine({ folder, env }: Bench, ...args: string[]): { answer: Record<string, unknown>; peak: number } {
+  const file = path.join(folder, "peak");
+  const options = { encoding: "utf8", env: { ...env, EMANET_TEST_PEAK_FILE: file } } as const;
+  const out = execFileSync(process.execPath, [`--import=${peakReporter}`, main, ...args, "--json"], {
+    ...options,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, "utf8"))?.[1];
+  assert.ok(kib, "the system says the peak");
+  return { answer: JSON.parse(out) as Record<string, unknown>, peak: Number(kib) * 1024 };
+}
+
+/** Adds the files `from` … `to` - 1: invoices of 100 to 500 bytes, no two alike. */
+function addFiles(folder: string, from: number, to: number, perFolder: number): void {
+  const dice = new Dice(from + 1);
+  for (let i = from; i < to; i++) {
+    const at = path.join(folder, `klasör-${Math.floor(i / perFolder)}`);
+    if (i % perFolder === 0 || i === from) mkdirSync(at, { recursive: true });
+    const body = `<Invoice><ID>${i}</ID><Amount>${dice.below(1_000_000)}</Amount>${"<Line/>".repeat(10 + dice.below(50))}`;
+    writeFileSync(path.join(at, `fatura-${dice.below(1_000_000_000)}-${i}.xml`), body);
+  }
+}
+
+/** Peaks of the first backup of what is there, and of a second one that finds nothing changed. */
+function backUpTwice(bench: Bench, from: string, count: number): { first: number; again: number } {
+  const repo = path.join(bench.folder, "repo");
+  engine(bench, "init", "--repo", repo);
+  const first = engine(bench, "backup", from, "--repo", repo);
+  assert.equal(first.answer.file_count, count);
+  const again = engine(bench, "backup", from, "--repo", repo);
+  assert.deepEqual([again.answer.file_count, again.answer.stored_bytes], [count, 0]);
+  rmSync(repo, { recursive: true });
+  return { first: first.peak, again: again.peak };
+}
+
+describe("memory of the backup command", { skip: process.platform !== "linux" && "peaks are read from /proc" }, () => {
+  for (const [layout, files, perFolder] of [
+    ["in one folder", scaled(50_000, 1_000_000), Number.MAX_SAFE_INTEGER],
+    ["over many folders", scaled(10_000, 1_000_000), 1000],
+  ] as const) {
+    test(`${files} small files ${layout}: at most 200 MiB, and next to nothing per file`, (t) => {
+      const folder = scratch(t);
+      const from = path.join(folder, "from");
+      const env = { NODE_COMPILE_CACHE: path.join(folder, "compile-cache"), ...process.env };
+      const bench = { folder, env };
+      addFiles(from, 0, files / 2, perFolder);
+      const half = backUpTwice(bench, from, files / 2);
+      addFiles(from, files / 2, files, perFolder);
+      const whole = backUpTwice(bench, from, files);
+      const text = [half.first, half.again, whole.first, whole.again]
+        .map((bytes) => Math.round(bytes / mib))
+        .join(", ");
+      t.diagnostic(`peaks in MiB, half first and again, all first and again: ${text}`);
+      for (const peak of Object.values(whole)) assert.ok(peak <= promisedBytes, text);
+      for (const run of ["first", "again"] as const)
+        assert.ok(whole[run] - half[run] <= growthInAll + growthPerFile * (files / 2), text);
+    });
+  }
+});

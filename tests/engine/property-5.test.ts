@@ -1,0 +1,3 @@
+import { propertyTests } from "./testing/property-cases.ts";
+
+propertyTests(5);

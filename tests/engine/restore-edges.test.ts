@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
+import type { SourceEvent } from "../../packages/engine/src/backup/source.ts";
+import { openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+
+const modeOf = (file: string) => lstatSync(file).mode & 0o7777;
+
+test("a file that runs as its owner does so after a restore only where it got its owner back", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(path.join(from, "shared"), { recursive: true });
+  for (const name of ["tool", "large"]) {
+    writeFileSync(path.join(from, name), Buffer.alloc(name === "tool" ? 10 : 3_000_000, name));
+    chmodSync(path.join(from, name), 0o6755);
+  }
+  chmodSync(path.join(from, "shared"), 0o3770);
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from);
+  const plain = path.join(folder, "plain");
+  assert.deepEqual((await lab.restore(snapshot, plain)).failures, []);
+  assert.deepEqual(
+    ["tool", "large", "shared"].map((name) => modeOf(path.join(plain, name))),
+    [0o755, 0o755, 0o1770],
+  );
+  // The files are this user's, so giving them their owner back needs no privileges.
+  const owned = path.join(folder, "owned");
+  assert.deepEqual((await lab.restore(snapshot, owned, { owners: true })).failures, []);
+  assert.deepEqual(
+    ["tool", "large", "shared"].map((name) => modeOf(path.join(owned, name))),
+    [0o6755, 0o6755, 0o3770],
+  );
+});
+
+test("a folder that the file system refuses is named, and everything else is restored", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(path.join(from, "a"), { recursive: true });
+  mkdirSync(path.join(from, "z"));
+  for (const name of ["a/inside", "b", "z/inside"]) writeFileSync(path.join(from, name), name);
+  settleTimes(from);
+  // A name that is longer than file systems here allow: as one that was backed up on another system.
+  const long = "n".repeat(300);
+  const source = {
+    async *walk(): AsyncGenerator<SourceEvent> {
+      for await (const event of folderSource(from).walk()) {
+        const rename = event.type === "enter" && Buffer.from(event.path).toString() === "a";
+        yield rename ? { ...event, facts: { ...event.facts, name: Buffer.from(long.replace(/^n/, "a")) } } : event;
+      }
+    },
+  };
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from, { source });
+  const to = path.join(folder, "to");
+  const { failures } = await lab.restore(snapshot, to);
+  assert.deepEqual(
+    failures.map(({ kind, reason }) => [kind, reason.split(":")[0]]),
+    [["file", "ENAMETOOLONG"]],
+  );
+  assert.deepEqual(readdirSync(to), ["b", "z"]);
+  assert.equal(readFileSync(path.join(to, "z", "inside"), "utf8"), "z/inside");
+});

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { createCipheriv } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
+import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
+import type { UploadTarget } from "../../packages/engine/src/backup/target.ts";
+import { hex } from "../../packages/engine/src/bytes.ts";
+import type { UploadUnit } from "../../packages/engine/src/index/port.ts";
+import { restingOn } from "../../packages/engine/src/index/rules.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+
+/** A target whose packs take their time, and that looks at every unit before it passes it on. */
+function slowTarget(lab: Lab, look: (unit: UploadUnit) => void): UploadTarget {
+  const { vault, writer } = lab;
+  const local = new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
+  return {
+    begin: (base) => local.begin(base),
+    reserveOrdinals: (count) => local.reserveOrdinals(count),
+    acquire: (ids) => local.acquire(ids),
+    match: (queries) => local.match(queries),
+    remember: (ordinal, relative) => local.remember(ordinal, relative),
+    putPack: async (name, chunks, size) => {
+      // Long enough for the tree to go on while a pack is on its way.
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await local.putPack(name, chunks, size);
+    },
+    register: (unit) => {
+      look(unit);
+      return local.register(unit);
+    },
+    complete: (draft) => local.complete(draft),
+    abandon: () => local.abandon(),
+  };
+}
+
+test("nothing is registered before the pack that holds it: a crash leaves no item that points to nothing", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  // One long run of seeded noise: hashing it out by the kilobyte takes longer than the backup.
+  const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 31), Buffer.alloc(16)).update(Buffer.alloc(15_000_000));
+  let at = 0;
+  for (let d = 0; d < 60; d++) {
+    mkdirSync(path.join(from, `d${d}`), { recursive: true });
+    for (let f = 0; f < 40; f++) {
+      writeFileSync(path.join(from, `d${d}`, `f${f}`), noise.subarray(at, at + 6000));
+      at += 6000;
+    }
+  }
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const durable = new Set<number>();
+  let units = 0;
+  const target = slowTarget(lab, ({ frames, items }) => {
+    units++;
+    for (const { frame } of frames) durable.add(frame);
+    for (const item of items)
+      for (const frame of restingOn(item)) assert.ok(durable.has(frame), `unit ${units}: item ${item.ordinal}`);
+  });
+  const settings = { packBytes: 60_000, unitBytes: 120_000 };
+  const { snapshot } = await lab.backup(from, { target, settings });
+  assert.ok(units > 3, `${units} units`);
+  const to = path.join(folder, "to");
+  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a cache that cannot be kept does not undo a snapshot that is made, and the next backup uses none", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), seededBytes(32)(5000));
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const cache = new FileCache(":memory:");
+  t.after(() => cache.close());
+  const commit = t.mock.method(cache, "commit", () => {
+    throw new Error("disk full");
+  });
+  const { snapshot, cacheError } = await lab.backup(from, { cache });
+  assert.match(cacheError?.message ?? "", /disk full/);
+  assert.deepEqual(
+    (await lab.vault.index.snapshots()).map(({ id }) => id),
+    [snapshot.id],
+  );
+  commit.mock.restore();
+  lab.ctx.advance(1000);
+  const next = await lab.backup(from, { cache });
+  assert.deepEqual([next.cacheError, next.unchanged], [null, 0]);
+  lab.ctx.advance(1000);
+  assert.equal((await lab.backup(from, { cache })).unchanged, 1);
+});
+
+test("a backup that cannot begin leaves the cache usable", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const lab = await openLab(new MemoryStore());
+  const cache = new FileCache(":memory:");
+  t.after(() => cache.close());
+  const keys = { ...lab.vault.keys, publicKey: Buffer.alloc(3) };
+  await assert.rejects(lab.backup(from, { cache, keys }), RangeError);
+  assert.equal((await lab.vault.index.sessions()).live.length, 0);
+  assert.equal((await lab.backup(from, { cache })).cacheError, null);
+});

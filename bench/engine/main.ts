@@ -57,13 +57,12 @@ async function main(): Promise<void> {
   const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
   mkdirSync(work, { recursive: true });
   const options = optionsOf(values, work);
-  try {
-    const outcome = await runRace(systems, options);
-    const around = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
-    publish(outcome, systems, options, around, values);
-  } finally {
-    if (values.keep !== true) rmSync(work, { recursive: true, force: true });
-  }
+  // Ends what is being measured (measure.ts) and leaves nothing behind.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+  if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
+  const outcome = await runRace(systems, options);
+  const around = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
+  publish(outcome, systems, options, around, values);
 }
 
 function parse() {

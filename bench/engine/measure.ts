@@ -7,7 +7,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createReadStream, readdirSync, readFileSync, statSync } from "node:fs";
 
 export interface Command {
   readonly program: string;
@@ -46,8 +46,12 @@ export async function measure(command: Command): Promise<Measured> {
   const child = spawn("bash", ["-c", wrapper, "bench", program, ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    timeout: runLimitMs,
+    // A group of its own, so that nothing of it outlives a benchmark that is stopped.
+    detached: true,
   });
+  const stop = () => endGroup(child.pid);
+  process.once("exit", stop);
+  const limit = setTimeout(stop, runLimitMs);
   const texts = ["", "", ""];
   for (const [index, stream] of [child.stdout, child.stderr, child.stdio[3]].entries())
     stream?.on("data", (piece: Buffer) => {
@@ -62,11 +66,23 @@ export async function measure(command: Command): Promise<Measured> {
   const [code] = await ended;
   const wallSeconds = (performance.now() - started) / 1000;
   clearInterval(sampler);
+  clearTimeout(limit);
+  process.off("exit", stop);
   await closed;
   const [output = "", errors = "", counted = ""] = texts;
   if (code !== 0 && !alsoFine.includes(code ?? -1))
     throw new Error(`${program} ${args.join(" ")} ended with ${code}:\n${output}${errors}`);
   return { wallSeconds, cpuSeconds: cpuOf(counted), peakBytes, writtenBytes: writtenOf(counted), output };
+}
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    // It has ended by itself.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** The second line of `times` is of the children: `0m1.234s 0m0.567s`. */
@@ -100,6 +116,19 @@ function peakOf(pid: number): number {
   const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(line?.[1] ?? 0) * 1024;
 }
+
+/** Reads everything below a folder, so that the page cache is warm; locked files are left alone. */
+export async function warm(folder: string): Promise<void> {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = `${entry.parentPath}/${entry.name}`;
+    if ((statSync(file).mode & 0o400) === 0) continue;
+    for await (const piece of createReadStream(file, { highWaterMark: warmStepBytes })) void piece;
+  }
+}
+
+/** As much as a read-ahead of the system brings at once, several times over. */
+const warmStepBytes = 1024 * 1024;
 
 export interface FolderSize {
   readonly bytes: number;

@@ -48,8 +48,8 @@ export function judge({ results, days }: RaceOutcome): Verdict[] {
       ours("addedBytes", { ...tree, phase: "night", day: renameDay }),
       bytesOf(renameDay),
     ),
-    ratio("weekly rebuild, dumps alone: stored not more", 1, "addedBytes", {
-      part: "dumps",
+    ratio("weekly rebuild (only databases change): stored not more", 1, "addedBytes", {
+      ...tree,
       phase: "night",
       day: rebuildDay,
     }),

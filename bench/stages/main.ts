@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { measure } from "../engine/measure.ts";
+import { measure, warm } from "../engine/measure.ts";
 import { emanet } from "../engine/system-emanet.ts";
 import { makeOffice, treeFolder } from "../ofis/office.ts";
 import { partNames, type ScaleName, scales } from "../ofis/scale.ts";
@@ -41,7 +41,9 @@ async function main(): Promise<void> {
   const all: Stage[][] = [];
   const backups: number[] = [];
   for (let run = 0; run < runs; run++) {
+    await warm(tree);
     all.push(await measureStages(tree, path.join(work, "packs")));
+    await warm(tree);
     const repository = await emanet("").create(path.join(work, `repository-${run}`));
     backups.push((await measure(repository.backup(tree))).cpuSeconds);
     rmSync(path.join(work, `repository-${run}`), { recursive: true });

@@ -27,6 +27,7 @@ const everyTest = [
   "packages/*/test/**/*.test.ts",
   "tools/**/*.test.ts",
   "tests/**/*.test.ts",
+  "bench/**/*.test.ts",
 ];
 
 /**

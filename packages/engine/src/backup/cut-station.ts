@@ -10,6 +10,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
 import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
+import { embeddedCuts } from "../cutter/embedded.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
 import type { HeldBlocks } from "./frame-shop.ts";
@@ -96,8 +97,11 @@ export class CutStation {
     for (const file of files) {
       const read = readWhole(file, buffer, at);
       const before = list.count;
-      this.#cutBlocks(cutter, index, at, at + read.bytes, list);
       const kind = isDense(buffer.subarray(at, at + read.bytes)) ? classDense : classText;
+      let from = at;
+      for (const to of kind === classDense ? [] : embeddedCuts(asBuffer(buffer), at, at + read.bytes))
+        from = this.#cutBlocks(cutter, index, from, to, list);
+      this.#cutBlocks(cutter, index, from, at + read.bytes, list);
       for (let i = before; i < list.count; i++) classes.push(kind);
       outcomes.push({ ...read, blocks: list.count - before });
       at += read.bytes;

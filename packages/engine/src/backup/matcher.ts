@@ -2,9 +2,10 @@
  * Finds stored blocks for new segments without an index of blocks (sparse indexing, Lillibridge et al., FAST 2009).
  *
  * A segment's *relatives* are looked for, in this order: what stood at its place in the previous version, what shares
- * one of its hooks (its smallest block ids), and what follows the relative of the segment before it. The directories of
- * a relative's frames go into the block table; every block is then looked up there. A frame's whole directory goes in,
- * not only the relative's own slots, so neighbours are found as well.
+ * one of its hooks (its smallest block ids), what follows the relative of the segment before it, and what follows each
+ * of these: where blocks changed, segments end elsewhere than they did. The directories of a relative's frames go into
+ * the block table; every block is then looked up there. A frame's whole directory goes in, not only the relative's own
+ * slots, so neighbours are found as well.
  */
 
 import { decodeDirectory } from "../frames/directory.ts";
@@ -17,8 +18,14 @@ import type { SegmentMatch, SegmentQuery } from "./target.ts";
 /** Frames of one relative whose directories are loaded: a segment spread wider is due for relaying. */
 const maxFramesPerRelative = 24;
 
-/** Relatives tried per segment; more find next to nothing. */
-const maxRelatives = 6;
+/** Relatives tried per segment, and as many that follow them; more find next to nothing. */
+const maxRelatives = 8;
+
+/**
+ * Hooks of a segment. After an index rebuild a third of a database's pages are new: with two hooks a tenth of the
+ * segments has lost both and stores its old pages again; with four hardly any (docs/decisions/0117).
+ */
+const hooksPerSegment = 4;
 
 /** Remembered relatives and pinned frames; beyond this they are simply asked for again. */
 const maxRemembered = 1 << 16;
@@ -81,10 +88,14 @@ export class Matcher {
       const [item] = await index.itemsByOrdinal([before]);
       if (item !== null && item !== undefined && item.next !== 0) wanted.add(item.next);
     }
-    const items = await index.itemsByOrdinal([...wanted].slice(0, maxRelatives));
-    return items.filter(
-      (item): item is Item => item !== null && item.kind === "segment" && (item.verified || item.owner === owner),
-    );
+    const usable = (item: Item | null): item is Item =>
+      item !== null && item.kind === "segment" && (item.verified || item.owner === owner);
+    const found = (await index.itemsByOrdinal([...wanted].slice(0, maxRelatives))).filter(usable);
+    // A segment's end may have moved into what followed its relative.
+    const behind = found.map(({ next }) => next).filter((next) => next !== 0 && !wanted.has(next));
+    const following =
+      behind.length === 0 ? [] : await index.itemsByOrdinal([...new Set(behind)].slice(0, maxRelatives));
+    return [...found, ...following.filter(usable)];
   }
 
   async #load(relative: Item): Promise<void> {
@@ -112,25 +123,31 @@ export class Matcher {
   }
 }
 
-/** The two smallest ids of a list of blocks, as hooks. Zero blocks are everywhere and say nothing. */
-export function hooksOf(ids: Uint8Array, zeros: Uint8Array, first: number, count: number): bigint[] {
+/**
+ * The smallest ids of a list of blocks, at most `most`, as hooks. Zero blocks are everywhere and say nothing, and an id
+ * that is there twice is one hook.
+ */
+export function hooksOf(
+  ids: Uint8Array,
+  zeros: Uint8Array,
+  first: number,
+  count: number,
+  most = hooksPerSegment,
+): bigint[] {
   const view = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
-  let least = -1;
-  let second = -1;
-  let leastKey = Number.POSITIVE_INFINITY;
-  let secondKey = Number.POSITIVE_INFINITY;
+  // In ascending order; a list this short is kept sorted faster than a heap.
+  const keys: number[] = [];
+  const places: number[] = [];
   for (let i = first; i < first + count; i++) {
     if (zeros[i] === 1) continue;
     const key = view.readUIntBE(i * blockIdLength, 6);
-    if (key < leastKey) {
-      second = least;
-      secondKey = leastKey;
-      least = i;
-      leastKey = key;
-    } else if (key < secondKey && key !== leastKey) {
-      second = i;
-      secondKey = key;
-    }
+    if (keys.length === most && key >= (keys[most - 1] ?? 0)) continue;
+    const at = keys.findIndex((each) => each >= key);
+    if (keys[at] === key) continue;
+    keys.splice(at < 0 ? keys.length : at, 0, key);
+    places.splice(at < 0 ? places.length : at, 0, i);
+    keys.length = Math.min(keys.length, most);
+    places.length = keys.length;
   }
-  return [least, second].filter((i) => i >= 0).map((i) => view.readBigInt64LE(i * blockIdLength));
+  return places.map((i) => view.readBigInt64LE(i * blockIdLength));
 }

@@ -71,6 +71,9 @@ const maxKnownNodes = 4096;
 /** Hooks of one bundle at most: two per file of some size, deduplicated by the index. */
 const maxHooksPerSegment = 48;
 
+/** Hooks of each file in a bundle: a style sheet is found by any of its issuer's invoices. */
+const hooksPerFile = 2;
+
 /** Files of fewer blocks share hooks with their bundle. */
 const minBlocksForOwnHooks = 4;
 
@@ -257,7 +260,7 @@ export class Upload implements NodeSink {
       for (const { blocks } of portion.outcomes) {
         if (hooks.size >= maxHooksPerSegment) break;
         if (blocks >= minBlocksForOwnHooks)
-          for (const hook of hooksOf(portion.ids, portion.zeros, block, blocks)) hooks.add(hook);
+          for (const hook of hooksOf(portion.ids, portion.zeros, block, blocks, hooksPerFile)) hooks.add(hook);
         block += blocks;
       }
     }

@@ -41,7 +41,7 @@ export class WritePool {
     thread.worker.ref();
     return new Promise((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject, thread: at });
-      thread.worker.postMessage({ ...job, job: number });
+      thread.worker.postMessage({ ...job, job: number }, ownMemory(job.sealed));
     });
   }
 
@@ -74,4 +74,9 @@ export class WritePool {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
+}
+
+/** What can be handed over instead of copied: memory that holds these bytes and nothing else. */
+function ownMemory({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

@@ -43,7 +43,7 @@ export function writeFrame(job: WriteJob): WriteAnswer {
   } catch (error) {
     return { job: job.job, failure: { kind: "damage", message: messageOf(error) } };
   }
-  const slots = job.pieces.flatMap(({ slot, count }) => Array.from({ length: count }, (_, i) => slot + i));
+  const slots = neededSlots(job);
   const wrong = provedSlots(frame, slots, job);
   if (wrong !== null) return { job: job.job, failure: { kind: "damage", message: wrong } };
   try {
@@ -53,6 +53,20 @@ export function writeFrame(job: WriteJob): WriteAnswer {
   } catch (error) {
     return { job: job.job, failure: { kind: "file", message: messageOf(error) } };
   }
+}
+
+/** Every slot that is written, once: a block that many files share is proved once. */
+function neededSlots({ pieces, ids }: WriteJob): number[] {
+  const needed = new Uint8Array(ids.length / blockIdLength);
+  const slots: number[] = [];
+  for (const { slot, count } of pieces) {
+    for (let each = slot; each < slot + count; each++) {
+      if (needed[each] === 1) continue;
+      needed[each] = 1;
+      slots.push(each);
+    }
+  }
+  return slots;
 }
 
 function provedSlots(frame: ReturnType<typeof parseDataFrame>, slots: readonly number[], job: WriteJob): string | null {

@@ -8,21 +8,19 @@
  *   node packages/storage/src/testing/versitygw.ts     builds it ahead, where a test's own time limit is shorter
  */
 
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, mkdir, rename, rm } from "node:fs/promises";
 import net from "node:net";
-import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { findGoProgram } from "./go-program.ts";
 
-const run = promisify(execFile);
-const version = "v1.8.0";
-const moduleFolder = fileURLToPath(new URL("./versitygw", import.meta.url));
-const cache = fileURLToPath(new URL("../../../../.cache", import.meta.url));
-
-/** From an empty Go cache on two busy cores it took 70 s. */
-const buildLimitMs = 15 * 60_000;
+const program = {
+  name: "versitygw",
+  version: "v1.8.0",
+  moduleFolder: fileURLToPath(new URL("./versitygw", import.meta.url)),
+  mainPackage: "github.com/versity/versitygw/cmd/versitygw",
+  versionArguments: ["--version"],
+};
 
 /** It listens within a second; a machine under load may take many. */
 const startLimitMs = 30_000;
@@ -39,11 +37,8 @@ export interface Versitygw {
 
 /** Path of the program, or null where it is not there and cannot be built. Throws in CI instead of null. */
 export async function findVersitygw(): Promise<string | null> {
-  const onPath = await succeeds("versitygw", ["--version"]);
-  if (onPath) return "versitygw";
-  const built = path.join(cache, `versitygw-${version}-${process.platform}-${process.arch}`);
-  if (await exists(built)) return built;
-  if (await succeeds("go", ["version"])) return build(built);
+  const found = await findGoProgram(program);
+  if (found !== null) return found;
   if (process.env.CI) throw new Error("the S3 tests need versitygw on the PATH, or Go to build it");
   return null;
 }
@@ -56,23 +51,6 @@ export async function startVersitygw(program: string, folder: string, port?: num
     if (started !== null) return started;
     if (port !== undefined || attempt === startAttempts) throw new Error(`versitygw did not start on port ${chosen}`);
   }
-}
-
-async function build(target: string): Promise<string> {
-  await mkdir(cache, { recursive: true });
-  // Built beside and renamed: two test runs at once waste a minute, but neither runs half a program.
-  const unfinished = `${target}.${process.pid}`;
-  try {
-    const command = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", unfinished];
-    await run("go", [...command, "github.com/versity/versitygw/cmd/versitygw"], {
-      cwd: moduleFolder,
-      timeout: buildLimitMs,
-    });
-    await rename(unfinished, target);
-  } finally {
-    await rm(unfinished, { force: true });
-  }
-  return target;
 }
 
 async function start(program: string, folder: string, port: number): Promise<Versitygw | null> {
@@ -118,20 +96,6 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, "close");
   return port;
-}
-
-async function succeeds(program: string, args: string[]): Promise<boolean> {
-  return run(program, args).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 if (import.meta.main) await findVersitygw();

@@ -1,0 +1,140 @@
+/**
+ * `npm run bench:engine`: the engine beside restic, kopia and (where it is on the PATH) rustic on the same tree.
+ * bench/README.md says how the race is run; the results go to bench/results.
+ */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, cpus, loadavg, platform, release, tmpdir, totalmem } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
+import { findPeers } from "../peers/peers.ts";
+import { storedPlot, wallPlot } from "./plot.ts";
+import { type RaceOptions, type RaceOutcome, runRace, usualRestMs } from "./race.ts";
+import { type Phase, phases } from "./records.ts";
+import { markdown, type Surroundings } from "./report.ts";
+import type { System } from "./system.ts";
+import { emanet } from "./system-emanet.ts";
+import { systemOf } from "./system-peers.ts";
+import { judge } from "./targets.ts";
+
+const help = `npm run --silent bench:engine -- [options]
+
+  --scale XS|S|M|L    size of the tree (default S: 0.4 GB)
+  --seed N            of the tree (default 1)
+  --runs N            repetitions, of which medians are taken (default 3)
+  --nights N          nights after the first backup (default 30)
+  --parts a,b         parts that are also backed up alone (default dumps,invoices-60,invoices-600,scans; "none" for none)
+  --only a,b          only these programs (emanet, restic, kopia, rustic) and phases (${phases.join(", ")})
+  --results DIR       where table, plots and figures go (default bench/results)
+  --work DIR          where tree and repositories are made (default: a new folder for temporary files)
+  --keep              leave them there
+  --json              all figures on standard output instead of the table
+
+Peers are taken from the PATH or built with Go; those that are not there are left out, and the table says so.`;
+
+const systemNames = ["emanet", "restic", "kopia", "rustic"];
+const defaultParts = "dumps,invoices-60,invoices-600,scans";
+
+try {
+  await main();
+} catch (error) {
+  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const { values } = parse();
+  if (values.help === true) {
+    console.log(help);
+    return;
+  }
+  const load = loadavg()
+    .map((each) => each.toFixed(1))
+    .join(" ");
+  const { systems, missing } = await systemsOf(values.only);
+  for (const sentence of missing) console.error(`bench: ${sentence}`);
+  const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
+  mkdirSync(work, { recursive: true });
+  const options = optionsOf(values, work);
+  // Ends what is being measured (measure.ts) and leaves nothing behind.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+  if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
+  const outcome = await runRace(systems, options);
+  const around = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
+  publish(outcome, systems, options, around, values);
+}
+
+function parse() {
+  const text = { type: "string" } as const;
+  const flag = { type: "boolean" } as const;
+  return parseArgs({
+    options: {
+      ...{ scale: text, seed: text, runs: text, nights: text, parts: text, only: text, results: text, work: text },
+      ...{ keep: flag, json: flag, help: { ...flag, short: "h" } },
+    },
+  });
+}
+
+type Values = ReturnType<typeof parse>["values"];
+
+async function systemsOf(only: string | undefined): Promise<{ systems: System[]; missing: readonly string[] }> {
+  const wanted = (only ?? "").split(",").filter((each) => systemNames.includes(each));
+  const version = (
+    JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
+  ).version;
+  const { found, missing } = await findPeers();
+  const all = [emanet(`${version}, Node ${process.version}`), ...found.map(systemOf)];
+  return { systems: all.filter(({ name }) => wanted.length === 0 || wanted.includes(name)), missing };
+}
+
+function optionsOf(values: Values, work: string): RaceOptions {
+  const scale = (values.scale ?? "S") as ScaleName;
+  if (!Object.hasOwn(scales, scale)) throw new Error(`--scale takes ${Object.keys(scales).join(", ")}`);
+  const listed = (values.only ?? "").split(",").filter((each) => each !== "");
+  const unknown = listed.filter((each) => !systemNames.includes(each) && !phases.some((phase) => phase === each));
+  if (unknown.length > 0) throw new Error(`--only does not know ${unknown.join(", ")}`);
+  const onlyPhases = phases.filter((phase) => listed.includes(phase));
+  const parts = (values.parts ?? defaultParts).split(",").filter((part) => part !== "none");
+  for (const part of parts) if (!partNames.some((name) => name === part)) throw new Error(`no part ${part}`);
+  return {
+    ...{ scale, work, parts: parts as PartName[], threads: availableParallelism(), restMs: usualRestMs },
+    ...{ seed: whole(values.seed ?? "1"), runs: whole(values.runs ?? "3"), nights: whole(values.nights ?? "30") },
+    phases: onlyPhases.length === 0 ? null : new Set<Phase>(onlyPhases),
+    log: (line) => console.error(line),
+  };
+}
+
+function whole(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${text} is not a whole number`);
+  return number;
+}
+
+function publish(
+  outcome: RaceOutcome,
+  systems: readonly System[],
+  options: RaceOptions,
+  around: Surroundings,
+  values: Values,
+): void {
+  const folder = values.results ?? path.resolve(import.meta.dirname, "../results");
+  mkdirSync(folder, { recursive: true });
+  const names = systems.map(({ name }) => name);
+  const text = markdown(outcome, systems, options, around);
+  const base = `engine-${options.scale}`;
+  writeFileSync(
+    path.join(folder, `${base}.md`),
+    `${text}\n![wall time](${base}-wall.svg)\n\n![repository by night](${base}-stored.svg)\n`,
+  );
+  writeFileSync(path.join(folder, `${base}-wall.svg`), wallPlot(outcome, names));
+  writeFileSync(path.join(folder, `${base}-stored.svg`), storedPlot(outcome, names));
+  const verdicts = judge(outcome);
+  const figures = { ...around, scale: options.scale, seed: options.seed, verdicts, ...outcome };
+  console.log(values.json === true ? JSON.stringify(figures) : text);
+}
+
+function machine(): string {
+  const [cpu] = cpus();
+  return `${cpu?.model ?? "unknown processor"}, ${availableParallelism()} cores, ${Math.round(totalmem() / 1024 ** 3)} GB, ${platform()} ${release()}`;
+}

@@ -1,0 +1,272 @@
+/**
+ * The race: every program backs up, restores and keeps the same tree, interleaved. A *lane* is one program with one
+ * repository of the whole tree or of one part. Within a phase the programs take turns, and who begins changes from round
+ * to round, so that whatever else the machine does falls on all alike.
+ *
+ *   day 0    first backup, then once more with nothing changed       every lane, every run
+ *   day 1    a workday's night; full restore and one file             every lane, every run
+ *   day 2…   the other nights                                         the first run's lanes of the tree
+ *   the end  full restore, upkeep, full restore, one file, verify     the first run's lanes of the tree
+ *
+ * Every restore is compared with the oracle, file by file. The page cache is warm for all: before each backup the tree
+ * is read once, before everything else the repository.
+ */
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { officeOf } from "../ofis/calendar.ts";
+import { findDifferences } from "../ofis/check.ts";
+import { liveDay, makeOffice, treeFolder } from "../ofis/office.ts";
+import type { OracleDay, OracleFile } from "../ofis/oracle.ts";
+import { type PartName, parts as partFolders, partNames, type ScaleName } from "../ofis/scale.ts";
+import { type Command, measure, warm } from "./measure.ts";
+import type { Phase, Result } from "./records.ts";
+import type { Repository, System, SystemName } from "./system.ts";
+
+export interface RaceOptions {
+  readonly scale: ScaleName;
+  readonly seed: number;
+  readonly runs: number;
+  readonly nights: number;
+  /** Parts that are also backed up alone. */
+  readonly parts: readonly PartName[];
+  /** Null for all. */
+  readonly phases: ReadonlySet<Phase> | null;
+  /** Everything is made below this folder. */
+  readonly work: string;
+  readonly threads: number;
+  /** How long the tree rests after it changed. */
+  readonly restMs: number;
+  log(line: string): void;
+}
+
+/** A day as the report needs it. */
+export type DaySummary = Omit<OracleDay, "files" | "added" | "changed" | "removed">;
+
+export interface RaceOutcome {
+  readonly results: readonly Result[];
+  readonly days: readonly DaySummary[];
+  /** Full restores and single files that were compared with the oracle; a difference ends the race. */
+  readonly checked: number;
+}
+
+/** Files that changed a moment ago are trusted by no program's cache; this is longer than any of them waits. */
+export const usualRestMs = 3000;
+
+/** Parts are measured on the first workday; what a rebuild does shows on the whole tree, where nothing else changes. */
+const partNights = [1];
+
+const wholeTree = "tree";
+
+interface Lane {
+  readonly system: SystemName;
+  readonly part: PartName | typeof wholeTree;
+  readonly run: number;
+  readonly folder: string;
+  readonly repository: Repository;
+  storedBytes: number;
+}
+
+/** Runs the race. Throws where a program fails or a restore differs. */
+export async function runRace(systems: readonly System[], options: RaceOptions): Promise<RaceOutcome> {
+  const race = new Race(options);
+  await race.begin(systems);
+  for (let night = 1; night <= options.nights; night++) await race.night(night);
+  await race.end();
+  return race.outcome;
+}
+
+class Race {
+  readonly #options: RaceOptions;
+  readonly #office: string;
+  readonly #lanes: Lane[] = [];
+  readonly #results: Result[] = [];
+  readonly #days: DaySummary[] = [];
+  #today: OracleDay | null = null;
+  /** The file that is restored alone: its content is that of day 0, its path follows the office's folder. */
+  #single: OracleFile | null = null;
+  #checked = 0;
+  #round = 0;
+
+  constructor(options: RaceOptions) {
+    this.#options = options;
+    this.#office = path.join(options.work, "ofis");
+  }
+
+  get outcome(): RaceOutcome {
+    return { results: this.#results, days: this.#days, checked: this.#checked };
+  }
+
+  async begin(systems: readonly System[]): Promise<void> {
+    const { scale, seed, threads, runs, parts, work, log } = this.#options;
+    log(`making the tree (${scale}, seed ${seed})`);
+    this.#note(await makeOffice(this.#office, { scale, seed, parts: partNames }, { threads }));
+    const files = this.#oracle.files.filter(({ part }) => part === "invoices-600");
+    this.#single = files[files.length >> 1] ?? null;
+    for (let run = 1; run <= runs; run++)
+      for (const part of [wholeTree, ...parts] as const)
+        for (const system of systems) {
+          const folder = path.join(work, `${system.name}-${part}-${run}`);
+          const repository = await system.create(folder);
+          this.#lanes.push({
+            system: system.name,
+            part,
+            run,
+            folder,
+            repository,
+            storedBytes: repository.stored().bytes,
+          });
+        }
+    await sleep(this.#options.restMs);
+    await this.#each(
+      "first",
+      () => true,
+      (lane) => this.#backup(lane, "first"),
+    );
+    await this.#each(
+      "unchanged",
+      (lane) => lane.part === wholeTree,
+      (lane) => this.#backup(lane, "unchanged"),
+    );
+  }
+
+  async night(night: number): Promise<void> {
+    this.#note(await liveDay(this.#office, { threads: this.#options.threads }));
+    await sleep(this.#options.restMs);
+    const takesPart = (lane: Lane) => lane.part === wholeTree || partNights.includes(night);
+    await this.#each("night", takesPart, (lane) => this.#backup(lane, "night"));
+    if (night > 1) return;
+    const whole = (lane: Lane) => lane.part === wholeTree;
+    await this.#each("restore-first", whole, (lane) => this.#restore(lane, "restore-first"));
+    await this.#each("file-first", whole, (lane) => this.#restoreFile(lane, "file-first"));
+    for (const lane of this.#lanes.filter(({ run }) => run > 1)) this.#drop(lane);
+  }
+
+  async end(): Promise<void> {
+    const whole = (lane: Lane) => lane.part === wholeTree && lane.run === 1;
+    for (let run = 1; run <= this.#options.runs; run++)
+      await this.#each("restore-last", whole, (lane) => this.#restore(lane, "restore-last", run));
+    await this.#each("upkeep", whole, (lane) => this.#keep(lane, "upkeep", lane.repository.upkeep()));
+    for (let run = 1; run <= this.#options.runs; run++) {
+      await this.#each("restore-kept", whole, (lane) => this.#restore(lane, "restore-kept", run));
+      await this.#each("file-last", whole, (lane) => this.#restoreFile(lane, "file-last", run));
+    }
+    await this.#each("verify", whole, (lane) => this.#keep(lane, "verify", [lane.repository.verify()]));
+  }
+
+  get #oracle(): OracleDay {
+    if (this.#today === null) throw new Error("there is no tree yet");
+    return this.#today;
+  }
+
+  #note(oracle: OracleDay): void {
+    this.#today = oracle;
+    const { files: _files, added: _added, changed: _changed, removed: _removed, ...summary } = oracle;
+    this.#days.push(summary);
+    this.#options.log(`day ${oracle.day} (${oracle.kind}): ${(oracle.total.bytes / 1e6).toFixed(0)} MB`);
+  }
+
+  /** Lets every lane that takes part do its work, run by run and part by part; who begins changes. */
+  async #each(phase: Phase, takesPart: (lane: Lane) => boolean, work: (lane: Lane) => Promise<unknown>): Promise<void> {
+    const { phases } = this.#options;
+    // Without a first backup and its nights there is nothing to measure later.
+    if (phases !== null && !phases.has(phase) && phase !== "first" && phase !== "night") return;
+    const groups = Map.groupBy(this.#lanes.filter(takesPart), ({ run, part }) => `${run} ${part}`);
+    for (const group of groups.values()) {
+      const first = this.#round++ % group.length;
+      for (const lane of [...group.slice(first), ...group.slice(0, first)]) await work(lane);
+    }
+  }
+
+  async #backup(lane: Lane, phase: Phase): Promise<void> {
+    const folder = this.#folderOf(lane);
+    await warm(folder);
+    const output = await this.#measured(lane, phase, [lane.repository.backup(folder)], lane.run, phase !== "unchanged");
+    await lane.repository.backedUp(folder, output);
+  }
+
+  async #keep(lane: Lane, phase: Phase, commands: readonly Command[]): Promise<void> {
+    await warm(lane.folder);
+    await this.#measured(lane, phase, commands);
+  }
+
+  async #restore(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
+    const target = path.join(this.#options.work, "restored");
+    mkdirSync(target);
+    await warm(lane.folder);
+    await this.#measured(lane, phase, [lane.repository.restore(this.#folderOf(lane), target)], run);
+    const mayMiss = process.getuid?.() === 0 ? [] : this.#oracle.locked;
+    const findings = await findDifferences(target, this.#oracle, { mayMiss });
+    if (findings.length > 0) throw new Error(`${lane.system}: restored wrongly: ${findings.slice(0, 5).join("; ")}`);
+    this.#checked++;
+    rmSync(target, { recursive: true, force: true });
+  }
+
+  async #restoreFile(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
+    const single = this.#single;
+    const now = this.#oracle.files.find(({ sha256 }) => sha256 === single?.sha256);
+    if (now === undefined) throw new Error("the tree has no file to be restored alone");
+    const target = path.join(this.#options.work, "restored");
+    mkdirSync(target);
+    await this.#measured(lane, phase, [lane.repository.restoreFile(this.#folderOf(lane), now.path, target)], run);
+    const found = readdirSync(target, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const hashes = found.map((entry) => sha256Of(path.join(entry.parentPath, entry.name)));
+    if (hashes.join() !== now.sha256) throw new Error(`${lane.system}: restored ${now.path} wrongly`);
+    this.#checked++;
+    rmSync(target, { recursive: true, force: true });
+  }
+
+  /** Runs the commands one after the other and records their sum. Returns the last one's output. */
+  async #measured(
+    lane: Lane,
+    phase: Phase,
+    commands: readonly Command[],
+    run = lane.run,
+    asksNew = false,
+  ): Promise<string> {
+    const sum = { wallSeconds: 0, cpuSeconds: 0, peakBytes: 0, writtenBytes: 0 };
+    let output = "";
+    for (const command of commands) {
+      const measured = await measure(command);
+      sum.wallSeconds += measured.wallSeconds;
+      sum.cpuSeconds += measured.cpuSeconds;
+      sum.peakBytes = Math.max(sum.peakBytes, measured.peakBytes);
+      sum.writtenBytes += measured.writtenBytes;
+      output = measured.output;
+    }
+    const { bytes: storedBytes, files: objects } = lane.repository.stored();
+    const result: Result = {
+      ...{ system: lane.system, phase, part: lane.part, day: this.#oracle.day, run, ...sum },
+      ...{ storedBytes, addedBytes: storedBytes - lane.storedBytes, objects },
+      newBytes: asksNew ? await lane.repository.newBytes() : null,
+    };
+    lane.storedBytes = storedBytes;
+    this.#results.push(result);
+    this.#options.log(lineOf(result));
+    return output;
+  }
+
+  #folderOf({ part }: Lane): string {
+    const tree = treeFolder(this.#office);
+    return part === wholeTree ? tree : path.join(tree, officeOf(this.#oracle.day), partFolders[part]);
+  }
+
+  /** Later phases need one repository of each program only. */
+  #drop(lane: Lane): void {
+    this.#lanes.splice(this.#lanes.indexOf(lane), 1);
+    for (const suffix of ["", ".cache", ".log", ".config"])
+      rmSync(lane.folder + suffix, { recursive: true, force: true });
+  }
+}
+
+function sha256Of(file: string): string {
+  return createHash("sha256").update(readFileSync(file)).digest("hex");
+}
+
+function lineOf(result: Result): string {
+  const { system, phase, part, run, wallSeconds, cpuSeconds, peakBytes, storedBytes, addedBytes } = result;
+  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  return `  ${phase} ${part} #${run} ${system}: ${wallSeconds.toFixed(2)} s, CPU ${cpuSeconds.toFixed(2)} s, peak ${megabytes(peakBytes)}, +${megabytes(addedBytes)} = ${megabytes(storedBytes)}`;
+}

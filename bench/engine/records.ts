@@ -1,0 +1,88 @@
+/** What was measured: one record per run of a program, and medians over the runs that measured the same thing. */
+
+import type { SystemName } from "./system.ts";
+
+/** What was done. `restore N` and `file N` name the night after which it was done. */
+export const phases = [
+  "first",
+  "unchanged",
+  "night",
+  "restore-first",
+  "file-first",
+  "restore-last",
+  "upkeep",
+  "restore-kept",
+  "file-last",
+  "verify",
+] as const;
+
+export type Phase = (typeof phases)[number];
+
+/** What each phase is called in tables. */
+export const phaseTitles: Readonly<Record<Phase, string>> = {
+  first: "first backup",
+  unchanged: "nothing changed",
+  night: "night",
+  "restore-first": "full restore after night 1",
+  "file-first": "one file after night 1",
+  "restore-last": "full restore after the last night",
+  upkeep: "prune / collect",
+  "restore-kept": "full restore after upkeep",
+  "file-last": "one file after upkeep",
+  verify: "verify all data",
+};
+
+export interface Result {
+  readonly system: SystemName;
+  readonly phase: Phase;
+  /** `tree`, or the part that was backed up alone. */
+  readonly part: string;
+  readonly day: number;
+  readonly run: number;
+  readonly wallSeconds: number;
+  readonly cpuSeconds: number;
+  readonly peakBytes: number;
+  readonly writtenBytes: number;
+  /** Size of the repository afterwards, and what it grew by. */
+  readonly storedBytes: number;
+  readonly addedBytes: number;
+  readonly objects: number;
+  /** Bytes of new blocks before compression; null where the program does not say. */
+  readonly newBytes: number | null;
+}
+
+export type Measure =
+  | "wallSeconds"
+  | "cpuSeconds"
+  | "peakBytes"
+  | "writtenBytes"
+  | "storedBytes"
+  | "addedBytes"
+  | "objects";
+
+export interface Key {
+  readonly system?: SystemName;
+  readonly phase?: Phase;
+  readonly part?: string;
+  readonly day?: number;
+}
+
+/** The median of a measure over all results that match; null where nothing was measured. */
+export function medianOf(results: readonly Result[], measure: Measure | "newBytes", key: Key): number | null {
+  const values = select(results, key).flatMap((result) => result[measure] ?? []);
+  if (values.length === 0) return null;
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}
+
+export function select(results: readonly Result[], key: Key): Result[] {
+  return results.filter(
+    (result) =>
+      (key.system === undefined || key.system === result.system) &&
+      (key.phase === undefined || key.phase === result.phase) &&
+      (key.part === undefined || key.part === result.part) &&
+      (key.day === undefined || key.day === result.day),
+  );
+}

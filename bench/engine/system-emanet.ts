@@ -1,0 +1,65 @@
+/** The engine of this repository, through its command. */
+
+import { existsSync, statSync } from "node:fs";
+import path from "node:path";
+import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
+import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
+import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
+import { folderSize, measure } from "./measure.ts";
+import type { Repository, System } from "./system.ts";
+
+const main = path.resolve(import.meta.dirname, "../../packages/engine-cli/src/main.ts");
+
+export function emanet(version: string): System {
+  return {
+    name: "emanet",
+    version,
+    settings: "defaults; upkeep is relay, then collect; stored counts the object store and the index",
+    create: async (folder) => {
+      await measure(engine("init", "--repo", folder));
+      return repository(folder);
+    },
+  };
+}
+
+function repository(folder: string): Repository {
+  const repo = ["--repo", folder];
+  // As root nothing is locked; as anybody else a locked file is a warning, which the other programs report too.
+  const alsoFine = [3];
+  return {
+    backup: (tree) => ({ ...engine("backup", tree, "--source", "ofis", ...repo), alsoFine }),
+    backedUp: async () => {},
+    restore: (_tree, target) => engine("restore", "latest", "--target", target, ...repo),
+    restoreFile: (_tree, file, target) => engine("restore", "latest", "--path", file, "--target", target, ...repo),
+    upkeep: () => [engine("relay", ...repo), engine("collect", ...repo)],
+    verify: () => engine("verify", "--full", ...repo),
+    stored: () => {
+      const objects = folderSize(path.join(folder, "objects"));
+      const index = ["index.sqlite", "index.sqlite-wal"]
+        .map((name) => path.join(folder, name))
+        .filter((file) => existsSync(file));
+      return { bytes: index.reduce((sum, file) => sum + statSync(file).size, objects.bytes), files: objects.files };
+    },
+    newBytes: () => newBytes(path.join(folder, "index.sqlite")),
+  };
+}
+
+/** Lengths of all blocks in the frames of the newest snapshot's session. */
+async function newBytes(file: string): Promise<number> {
+  const index = openSqliteIndex(file, { now: () => Date.now(), random: (length) => Buffer.alloc(length) });
+  try {
+    const newest = (await index.snapshots()).at(-1);
+    let bytes = 0;
+    for await (const row of index.allFrames()) {
+      if (row.kind !== "data" || sessionOfFrame(row.frame) !== newest?.session) continue;
+      for (const length of decodeDirectory(row.directory).lengths) bytes += length;
+    }
+    return bytes;
+  } finally {
+    await index.close();
+  }
+}
+
+function engine(...args: readonly string[]) {
+  return { program: process.execPath, args: ["--disable-warning=ExperimentalWarning", main, ...args, "--json"] };
+}

@@ -1,0 +1,117 @@
+/**
+ * The other programs, each with the settings that its users would choose for speed and size on a local disk. Caches
+ * and configurations lie beside the repository and are kept warm from one command to the next.
+ */
+
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import type { Peer } from "../peers/peers.ts";
+import { type Command, folderSize, measure } from "./measure.ts";
+import type { Repository, System } from "./system.ts";
+
+const password = "benchmark only";
+
+export function systemOf(peer: Peer): System {
+  switch (peer.name) {
+    case "restic":
+      return restic(peer);
+    case "kopia":
+      return kopia(peer);
+    case "rustic":
+      return rustic(peer);
+  }
+}
+
+function restic({ program, version }: Peer): System {
+  return {
+    name: "restic",
+    version,
+    settings: "compression auto, packs of 16 MiB, warm cache, --no-scan; upkeep is prune with its defaults",
+    create: async (folder) => {
+      const env = { RESTIC_PASSWORD: password, RESTIC_CACHE_DIR: `${folder}.cache` };
+      const run = (...args: readonly string[]): Command => ({ program, args: ["-q", "-r", folder, ...args], env });
+      await measure(run("init"));
+      return {
+        // 3: a file could not be read.
+        backup: (tree) => ({
+          ...run("backup", "--no-scan", "--host", "bench", "--compression", "auto", tree),
+          alsoFine: [3],
+        }),
+        backedUp: async () => {},
+        restore: (tree, target) => run("restore", `latest:${tree}`, "--target", target),
+        restoreFile: (tree, file, target) =>
+          run("dump", "--target", path.join(target, "file"), "latest", path.join(tree, file)),
+        upkeep: () => [run("prune")],
+        verify: () => run("check", "--read-data"),
+        stored: () => folderSize(folder),
+        newBytes: async () => null,
+      };
+    },
+  };
+}
+
+function kopia({ program, version }: Peer): System {
+  return {
+    name: "kopia",
+    version,
+    settings:
+      "compression zstd-fastest (off by default), default splitter, warm cache, no log files; upkeep is full maintenance without safety delays",
+    create: async (folder) => kopiaRepository(program, folder),
+  };
+}
+
+async function kopiaRepository(program: string, folder: string): Promise<Repository> {
+  const env = {
+    KOPIA_PASSWORD: password,
+    KOPIA_CONFIG_PATH: `${folder}.config`,
+    KOPIA_CACHE_DIRECTORY: `${folder}.cache`,
+    KOPIA_LOG_DIR: `${folder}.log`,
+    KOPIA_CHECK_FOR_UPDATES: "false",
+  };
+  const quiet = ["--log-level=error", "--file-log-level=error", "--no-progress"];
+  const run = (...args: readonly string[]): Command => ({ program, args: [...quiet, ...args], env });
+  let newest = "";
+  await mkdir(folder, { recursive: true });
+  await measure(run("repository", "create", "filesystem", "--path", folder));
+  // It would otherwise drop snapshots by its own retention: nights follow each other within minutes here.
+  await measure(
+    run("policy", "set", "--global", "--compression=zstd-fastest", "--keep-latest=1000", "--ignore-file-errors=true"),
+  );
+  await measure(run("maintenance", "set", "--enable-quick=false", "--enable-full=false"));
+  return {
+    backup: (tree) => run("snapshot", "create", "--json", tree),
+    backedUp: async (_tree, output) => {
+      newest = (JSON.parse(output) as { rootEntry: { obj: string } }).rootEntry.obj;
+    },
+    restore: (_tree, target) => run("snapshot", "restore", newest, target),
+    restoreFile: (_tree, file, target) => run("snapshot", "restore", `${newest}/${file}`, path.join(target, "file")),
+    upkeep: () => [run("maintenance", "run", "--full", "--safety=none")],
+    verify: () => run("snapshot", "verify", "--verify-files-percent=100"),
+    stored: () => folderSize(folder),
+    newBytes: async () => null,
+  };
+}
+
+function rustic({ program, version }: Peer): System {
+  return {
+    name: "rustic",
+    version,
+    settings: "defaults (restic's format), warm cache; upkeep is prune at once",
+    create: async (folder) => {
+      const env = { RUSTIC_PASSWORD: password, RUSTIC_CACHE_DIR: `${folder}.cache`, RUSTIC_NO_PROGRESS: "true" };
+      const run = (...args: readonly string[]): Command => ({ program, args: ["-r", folder, ...args], env });
+      await measure(run("init"));
+      return {
+        backup: (tree) => run("backup", "--host", "bench", tree),
+        backedUp: async () => {},
+        restore: (tree, target) => run("restore", `latest:${tree}`, target),
+        restoreFile: (tree, file, target) =>
+          run("restore", `latest:${path.join(tree, file)}`, path.join(target, "file")),
+        upkeep: () => [run("prune", "--instant-delete")],
+        verify: () => run("check", "--read-data"),
+        stored: () => folderSize(folder),
+        newBytes: async () => null,
+      };
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * What a first backup cannot do without, stage by stage, each alone on one core: walk, read, cut, hash, compress, seal,
+ * name (the hash of a sealed frame), write. The *floor* of a backup is the sum of their CPU times over the bytes that
+ * each must see: all bytes are read, cut and hashed; what no block before them was is compressed, sealed and written.
+ * Finding out which blocks are new is not counted: a perfect index costs nothing here.
+ *
+ * Times are this thread's CPU time, so that other work on the machine does not show.
+ */
+
+import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import path from "node:path";
+import { constants, zstdCompressSync } from "node:zlib";
+import { isDense, stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
+import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
+import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
+import { BlockList, Cutter } from "../../packages/engine/src/cutter/cutter.ts";
+import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
+import { frameIdOf, frameNumber, sealFrame } from "../../packages/engine/src/frames/frame.ts";
+import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/hash.ts";
+
+export const stageNames = ["walk", "read", "cut", "hash", "compress", "seal", "name", "write"] as const;
+
+export type StageName = (typeof stageNames)[number];
+
+export interface Stage {
+  readonly name: StageName;
+  readonly bytes: number;
+  readonly cpuSeconds: number;
+}
+
+/** A pack: how much is written at a time. */
+const packBytes = 16 * 1024 * 1024;
+
+/** Any key does: no stage is faster for some. */
+const key = Buffer.alloc(32, 5);
+
+interface OpenFrame {
+  readonly plain: Buffer;
+  filled: number;
+}
+
+/** Runs all stages over the tree. `scratch` is a folder for what the last stage writes. */
+export async function measureStages(tree: string, scratch: string): Promise<Stage[]> {
+  const bench = new StageBench(scratch);
+  const files: { path: string; size: number }[] = [];
+  const started = bench.begin();
+  for await (const event of folderSource(tree).walk())
+    if (event.type === "file") files.push({ path: Buffer.from(event.content.path).toString("utf8"), size: event.size });
+  bench.end(
+    "walk",
+    started,
+    files.reduce((sum, { size }) => sum + size, 0),
+  );
+  for (const file of files) bench.file(file.path);
+  bench.finish();
+  return bench.stages;
+}
+
+class StageBench {
+  readonly #cutter = new Cutter(key, stationBufferBytes, 1);
+  readonly #known = new Set<string>();
+  readonly #frames: Record<FrameClass, OpenFrame>;
+  readonly #times = new Map<StageName, { bytes: number; micros: number }>();
+  readonly #pack = Buffer.allocUnsafe(packBytes);
+  readonly #scratch: string;
+  #packed = 0;
+  #packs = 0;
+  #counter = 0;
+
+  constructor(scratch: string) {
+    this.#scratch = scratch;
+    mkdirSync(scratch, { recursive: true });
+    const frame = (bytes: number): OpenFrame => ({ plain: Buffer.allocUnsafe(bytes + 65_536), filled: 0 });
+    this.#frames = { page: frame(frameBytes.page), text: frame(frameBytes.text), dense: frame(frameBytes.dense) };
+  }
+
+  get stages(): Stage[] {
+    return stageNames.map((name) => {
+      const { bytes, micros } = this.#times.get(name) ?? { bytes: 0, micros: 0 };
+      return { name, bytes, cpuSeconds: micros / 1e6 };
+    });
+  }
+
+  begin(): number {
+    const { user, system } = process.threadCpuUsage();
+    return user + system;
+  }
+
+  end(name: StageName, started: number, bytes: number): void {
+    const before = this.#times.get(name) ?? { bytes: 0, micros: 0 };
+    this.#times.set(name, { bytes: before.bytes + bytes, micros: before.micros + this.begin() - started });
+  }
+
+  file(file: string): void {
+    const fd = openSync(file, "r");
+    try {
+      const buffer = this.#cutter.buffer(0);
+      let shape: PageShape | null = null;
+      for (let at = 0; ; ) {
+        const started = this.begin();
+        const count = readSync(fd, buffer, 0, buffer.length, at);
+        this.end("read", started, count);
+        if (count === 0) return;
+        if (at === 0) shape = recognisePages(buffer.subarray(0, Math.min(count, probeBytes)), count);
+        this.#blocks(buffer.subarray(0, count), at, shape);
+        at += count;
+      }
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  finish(): void {
+    for (const frameClass of ["page", "text", "dense"] as const) this.#seal(frameClass);
+    this.#write();
+  }
+
+  #blocks(bytes: Uint8Array, at: number, shape: PageShape | null): void {
+    const cutting = this.begin();
+    const ends =
+      shape === null ? Uint32Array.from(this.#cutter.cut(0, 0, bytes.length, true)) : pageEnds(shape, at, bytes.length);
+    this.end("cut", cutting, bytes.length);
+    const list = new BlockList(ends.length);
+    const hashing = this.begin();
+    let from = 0;
+    for (const end of ends) {
+      list.push(bytes.subarray(from, end), false);
+      from = end;
+    }
+    const ids = keyBlockIds(key, list.digests.subarray(0, list.count * digestLength));
+    this.end("hash", hashing, bytes.length);
+    const frameClass = shape !== null ? "page" : isDense(bytes) ? "dense" : "text";
+    from = 0;
+    for (const [index, end] of ends.entries()) {
+      const id = ids.toString("latin1", index * blockIdLength, (index + 1) * blockIdLength);
+      if (!this.#known.has(id)) this.#append(frameClass, bytes.subarray(from, end));
+      this.#known.add(id);
+      from = end;
+    }
+  }
+
+  #append(frameClass: FrameClass, block: Uint8Array): void {
+    const frame = this.#frames[frameClass];
+    if (frame.filled + block.length > frameBytes[frameClass]) this.#seal(frameClass);
+    frame.plain.set(block, frame.filled);
+    frame.filled += block.length;
+  }
+
+  #seal(frameClass: FrameClass): void {
+    const frame = this.#frames[frameClass];
+    const plain = frame.plain.subarray(0, frame.filled);
+    if (plain.length === 0) return;
+    const body = frameClass === "dense" ? plain : this.#compress(plain);
+    const counter = this.#counter++;
+    const seal = {
+      kind: "data",
+      frame: frameNumber(1, counter),
+      generation: 0,
+      session: 1,
+      worker: 0,
+      counter,
+      key,
+      binding: key,
+    } as const;
+    const sealing = this.begin();
+    const sealed = sealFrame(seal, body, true);
+    this.end("seal", sealing, body.length);
+    const naming = this.begin();
+    frameIdOf(sealed);
+    this.end("name", naming, sealed.length);
+    if (this.#packed + sealed.length > packBytes) this.#write();
+    this.#pack.set(sealed, this.#packed);
+    this.#packed += sealed.length;
+    frame.filled = 0;
+  }
+
+  /** As frames are compressed: level 1, a window over the whole frame. */
+  #compress(plain: Buffer): Buffer {
+    const started = this.begin();
+    const params = {
+      [constants.ZSTD_c_compressionLevel]: 1,
+      [constants.ZSTD_c_windowLog]: 32 - Math.clz32(Math.max(plain.length, 1 << 14)),
+    };
+    const packed = zstdCompressSync(plain, { chunkSize: plain.length + 4096, params });
+    this.end("compress", started, plain.length);
+    return packed;
+  }
+
+  #write(): void {
+    const file = path.join(this.#scratch, `pack-${this.#packs++}`);
+    const started = this.begin();
+    const fd = openSync(file, "wx");
+    writeSync(fd, this.#pack, 0, this.#packed);
+    closeSync(fd);
+    this.end("write", started, this.#packed);
+    rmSync(file);
+    this.#packed = 0;
+  }
+}
+
+/** Ends of pages in a buffer that starts at `at` of the file. */
+function pageEnds({ pageBytes, phase }: PageShape, at: number, length: number): Uint32Array {
+  const ends: number[] = [];
+  for (let end = pageBytes - ((((at - phase) % pageBytes) + pageBytes) % pageBytes); end < length; end += pageBytes)
+    ends.push(end);
+  ends.push(length);
+  return Uint32Array.from(ends);
+}

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { embeddedCuts } from "./embedded.ts";
+
+const sheet = Buffer.alloc(20_000, "PHhzbDpzdHlsZXNoZWV0").toString("latin1");
+
+/** The pieces that a text falls into. */
+function pieces(text: string, from = 0, to = text.length): string[] {
+  const bytes = Buffer.from(text, "latin1");
+  const ends = [...embeddedCuts(bytes, from, to), to];
+  return ends.map((end, i) => text.slice(i === 0 ? from : ends[i - 1], end));
+}
+
+test("what is embedded between two tags is a piece of its own, whatever stands around it", () => {
+  for (const before of ["<a>", "<Invoice><ID>1</ID><Sheet>", `${"<x>y</x>".repeat(900)}<Sheet kind="b">`])
+    for (const after of ["</a>", "</Sheet><Line>1</Line>", `</Sheet>${"<x>y</x>".repeat(900)}`])
+      assert.deepEqual(pieces(before + sheet + after), [before, sheet, after]);
+});
+
+test("two embedded texts are two pieces; one that ends the text ends with it", () => {
+  const text = `<a>${sheet}</a><b>${sheet}</b><c>${sheet}`;
+  assert.deepEqual(pieces(text), ["<a>", sheet, "</a><b>", sheet, "</b><c>", sheet]);
+});
+
+test("only the given range is looked at", () => {
+  const text = `<a>${sheet}</a>`;
+  assert.deepEqual(pieces(text.repeat(3), text.length, text.length * 2), ["<a>", sheet, "</a>"]);
+});
+
+test("text without anything long between tags, and text without tags, is left whole", () => {
+  assert.deepEqual(embeddedCuts(Buffer.from("<a>b</a>".repeat(5000)), 0, 40_000), []);
+  assert.deepEqual(embeddedCuts(Buffer.alloc(40_000, "no tags "), 0, 40_000), []);
+  assert.deepEqual(embeddedCuts(Buffer.alloc(0), 0, 0), []);
+});
+
+test("cuts lie inside the range and rise, whatever the bytes are", () => {
+  const byte = fc.constantFrom(0x3c, 0x3e, 0x41);
+  const runs = fc.array(fc.tuple(byte, fc.integer({ min: 1, max: 9000 })), { maxLength: 12 });
+  fc.assert(
+    fc.property(runs, fc.nat(3000), (list, from) => {
+      const bytes = Buffer.concat([Buffer.alloc(from), ...list.map(([value, count]) => Buffer.alloc(count, value))]);
+      const cuts = embeddedCuts(bytes, from, bytes.length);
+      for (const [i, cut] of cuts.entries()) {
+        assert.ok(cut > (i === 0 ? from : (cuts[i - 1] ?? 0)));
+        assert.ok(cut < bytes.length);
+      }
+    }),
+    { seed: 5, numRuns: 300 },
+  );
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { doJob, type Task } from "../../bench/ofis/job.ts";
+import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
+import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
+import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { openLab, scratch } from "../../packages/engine/src/testing/lab.ts";
+
+/** Block bytes that a snapshot's session stored. */
+async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {
+  let bytes = 0;
+  for await (const row of lab.vault.index.allFrames()) {
+    if (row.kind !== "data" || sessionOfFrame(row.frame) !== snapshot.session) continue;
+    bytes += decodeDirectory(row.directory).lengths.reduce((sum, length) => sum + length, 0);
+  }
+  return bytes;
+}
+
+function make(root: string, at: string, task: Task) {
+  return doJob(root, 11, { part: "oddities", path: at, task, mtime: 1_600_000_000, mode: 0o644, weight: 0 });
+}
+
+test("a night that rebuilds a third of a renamed database stores little more than the pages that moved", async (t) => {
+  const root = path.join(scratch(t), "from");
+  mkdirSync(root);
+  const database = { id: "LOGODB", firebirdPageBytes: 0, pages: 6400, stamp: "20260905" };
+  make(root, "LOGODB_20260905.bak", { kind: "database", database });
+  const lab = await openLab(new MemoryStore());
+  await lab.backup(root);
+  lab.ctx.advance(1000);
+  const night = { day: 6, changed: 0, rebuilt: 0.33, grown: 0 };
+  const tomorrow = { ...database, stamp: "20260906" };
+  const task = { kind: "night", from: "LOGODB_20260905.bak", database: tomorrow, night } as const;
+  const { changed } = make(root, "LOGODB_20260906.bak", task);
+  const { snapshot } = await lab.backup(root);
+  const stored = await newBytes(lab, snapshot);
+  assert.ok(stored >= changed * 0.9 && stored <= changed * 1.08, `${stored} stored, ${changed} changed`);
+});
+
+test("invoices of many issuers store each style sheet once, and of an invoice little but itself", async (t) => {
+  const root = path.join(scratch(t), "from");
+  const issuers = 12;
+  const count = 120;
+  let sheets = 0;
+  for (let i = 0; i < count; i++) {
+    const ettn = `${i}`.padStart(8, "0");
+    const invoice = { set: 60, issuer: i % issuers, ettn, date: "2026-09-01", number: ettn };
+    const { size } = make(root, `${(i * 7919) % count}-${ettn}.xml`, { kind: "invoice", invoice });
+    if (i < issuers) sheets += size;
+  }
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(root);
+  const stored = await newBytes(lab, snapshot);
+  // A sheet is some 95 % of the smallest invoice; an invoice's own part is 20 KB at most.
+  assert.ok(stored < sheets + count * 20_000, `${stored} of ${snapshot.size}; the sheets are at most ${sheets}`);
+});

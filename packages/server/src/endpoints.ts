@@ -3,12 +3,13 @@
  * pages and the tests follow from it.
  */
 
-import { changeAccount, getAccount } from "./accounts/endpoints/account.ts";
 import { createOauthClient } from "./accounts/endpoints/create-oauth-client.ts";
 import { deleteOauthClient } from "./accounts/endpoints/delete-oauth-client.ts";
+import { getAccount } from "./accounts/endpoints/get-account.ts";
 import { getOauthClient } from "./accounts/endpoints/get-oauth-client.ts";
 import { listOauthClients } from "./accounts/endpoints/list-oauth-clients.ts";
 import { rotateOauthClientSecret } from "./accounts/endpoints/rotate-oauth-client-secret.ts";
+import { updateAccountSettings } from "./accounts/endpoints/update-account.ts";
 import { updateOauthClient } from "./accounts/endpoints/update-oauth-client.ts";
 import { accountSuspended } from "./accounts/index.ts";
 import { approveApplication } from "./admin/endpoints/approve-application.ts";
@@ -46,29 +47,33 @@ import { docsPages } from "./docs/index.ts";
 import { checkLive } from "./health/endpoints/check-live.ts";
 import { checkReady } from "./health/endpoints/check-ready.ts";
 import { askPages } from "./identity/endpoints/ask-for-password-reset.ts";
+import { beginTotp } from "./identity/endpoints/begin-totp.ts";
 import { changePassword } from "./identity/endpoints/change-password.ts";
 import { passwordPages } from "./identity/endpoints/choose-password.ts";
 import { confirmPages } from "./identity/endpoints/confirm-access.ts";
+import { confirmTotp } from "./identity/endpoints/confirm-totp.ts";
 import { decideSecondFactorReset } from "./identity/endpoints/decide-second-factor-reset.ts";
+import { endSession } from "./identity/endpoints/end-session.ts";
 import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
+import { getMe } from "./identity/endpoints/get-me.ts";
 import { getMember } from "./identity/endpoints/get-member.ts";
 import { inviteMember } from "./identity/endpoints/invite-member.ts";
 import { listAccountMembers } from "./identity/endpoints/list-members.ts";
+import { listSessions } from "./identity/endpoints/list-sessions.ts";
 import { logIn } from "./identity/endpoints/log-in.ts";
 import { logOut } from "./identity/endpoints/log-out.ts";
-import { getMe, updateMe } from "./identity/endpoints/me.ts";
 import { enrolmentDoor } from "./identity/endpoints/open-enrolment.ts";
 import { resetDoor } from "./identity/endpoints/open-password-reset.ts";
 import { confirmPhone, requestPhoneCode } from "./identity/endpoints/phone.ts";
 import { refreshSession } from "./identity/endpoints/refresh-session.ts";
 import { removeMember } from "./identity/endpoints/remove-member.ts";
+import { renewCodes } from "./identity/endpoints/renew-recovery-codes.ts";
 import { requestSmsCode } from "./identity/endpoints/request-sms-code.ts";
 import { resendInvitation } from "./identity/endpoints/resend-invitation.ts";
 import { requestPasswordReset, resetPassword } from "./identity/endpoints/reset-password.ts";
-import { beginTotp, confirmTotp, renewCodes } from "./identity/endpoints/second-factor.ts";
-import { endSession, listSessions } from "./identity/endpoints/sessions.ts";
 import { setupPages } from "./identity/endpoints/set-up-access.ts";
 import { stepUp } from "./identity/endpoints/step-up.ts";
+import { updateMe } from "./identity/endpoints/update-me.ts";
 import { updateMember } from "./identity/endpoints/update-member.ts";
 import { phonePages } from "./identity/endpoints/verify-phone.ts";
 import type { EventType } from "./kernel/events.ts";
@@ -89,7 +94,7 @@ import { moveClock } from "./sandbox/endpoints/move-clock.ts";
 import { version } from "./version.ts";
 
 export const endpoints: readonly Endpoint[] = [
-  ...[getAccount, changeAccount],
+  ...[getAccount, updateAccountSettings],
   ...[listAccountMembers, inviteMember, getMember, updateMember, removeMember, resendInvitation],
   decideSecondFactorReset,
   ...[listOauthClients, createOauthClient, getOauthClient, updateOauthClient],

@@ -1,6 +1,6 @@
 /** What sign-in looks like from outside: the shapes that its endpoints share. */
 
-import { emailSchema, languageSchema, oneLinePattern } from "../accounts/index.ts";
+import { emailSchema, languageSchema, oneLinePattern, type PersonRow } from "../accounts/index.ts";
 import { cookieHeader, type NewCookie } from "../kernel/http/cookies.ts";
 import { closed, identifier, nullable, oneOf, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
 import { memberRoles } from "../kernel/principal.ts";
@@ -137,3 +137,19 @@ export const enrolmentCompletion = closed(
 );
 
 export const passwordReset = closed({ token: linkToken, new_password: passwordSchema }, { title: "PasswordReset" });
+
+/** A person as they see themselves. */
+export function meShape(row: PersonRow, recoveryCodesLeft: number) {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    role: row.role,
+    email: row.email,
+    full_name: row.full_name,
+    language: row.language,
+    phone: maskedPhone(row.phone),
+    phone_verified: row.phone_verified_at !== null,
+    recovery_codes_left: recoveryCodesLeft,
+    version: row.version,
+  };
+}

@@ -1,4 +1,4 @@
-/** `/v1/account`: the account that the token belongs to. */
+/** `PATCH /v1/account`: its name, its language, and codes by SMS. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../../kernel/http/schema.ts";
@@ -7,26 +7,7 @@ import { Problem } from "../../kernel/problems.ts";
 import { accountSchema, accountShape, languageSchema, oneLinePattern } from "../shapes.ts";
 import { findAccount, lockAccount, updateAccount } from "../store.ts";
 
-export const getAccount = endpoint(
-  {
-    id: "account.get",
-    method: "GET",
-    path: "/v1/account",
-    tag: "account",
-    summary: "Read the account",
-    description: "The account, its package and what it is entitled to.",
-    access: { kind: "account", scope: "account:read" },
-    replies: { 200: { description: "The account.", body: accountSchema } },
-    errors: ["not_found"],
-  },
-  async (ctx, { principal }) => {
-    const row = await ctx.tx(scopeOf(principal), (tx) => findAccount(tx, principal.accountId));
-    if (row === undefined) throw new Problem("not_found");
-    return { status: 200, body: accountShape(row) };
-  },
-);
-
-export const changeAccount = endpoint(
+export const updateAccountSettings = endpoint(
   {
     id: "account.update",
     method: "PATCH",

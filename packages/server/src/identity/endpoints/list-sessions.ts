@@ -1,9 +1,7 @@
-/** `/v1/sessions`: where a person is signed in, and how to end it. */
+/** `GET /v1/sessions`: where a person is signed in. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, uuid } from "../../kernel/http/schema.ts";
-import { Problem } from "../../kernel/problems.ts";
-import { liveSessionsOf, revokeSession, type SessionRow } from "../sessions.ts";
+import { liveSessionsOf, type SessionRow } from "../sessions.ts";
 import { sessionList } from "../shapes.ts";
 import { personOf } from "../who.ts";
 
@@ -22,29 +20,6 @@ export const listSessions = endpoint(
     const { personId, scope } = personOf(principal);
     const rows = await ctx.tx(scope, (tx) => liveSessionsOf(tx, personId));
     return { status: 200, body: { data: rows.map((row) => sessionShape(row, principal.sessionId)) } };
-  },
-);
-
-export const endSession = endpoint(
-  {
-    id: "sessions.end",
-    method: "DELETE",
-    path: "/v1/sessions/{id}",
-    tag: "sessions",
-    summary: "End a session",
-    description: "Signs one of your sessions out: its access and refresh tokens are refused from now on.",
-    access: { kind: "person", scope: "account:write" },
-    params: closed({ id: uuid("Id of the session.") }),
-    replies: { 204: { description: "It has ended.", empty: true } },
-  },
-  async (ctx, { principal, params }) => {
-    const { personId, scope } = personOf(principal);
-    await ctx.tx(scope, async (tx) => {
-      const own = (await liveSessionsOf(tx, personId)).some((row) => row.id === params.id);
-      if (!own || !(await revokeSession(tx, params.id, "revoked"))) throw new Problem("not_found");
-      tx.audit({ action: "session.ended", targets: [{ type: "session", id: params.id }], metadata: { by: "person" } });
-    });
-    return { status: 204 };
   },
 );
 

@@ -1,0 +1,36 @@
+/** `POST /v1/me/totp`: a new authenticator for whoever has the old one. */
+
+import { findPerson } from "../../accounts/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { setNextTotp } from "../credentials.ts";
+import { totpSetup } from "../shapes.ts";
+import { enrolmentOf, newTotpSecret, sealTotp } from "../totp.ts";
+import { personOf } from "../who.ts";
+
+export const beginTotp = endpoint(
+  {
+    id: "me.begin_totp",
+    method: "POST",
+    path: "/v1/me/totp",
+    tag: "me",
+    summary: "Set up a new authenticator",
+    description:
+      "Shows the secret of a new authenticator. The old one counts until a code of the new one is shown (`/v1/me/totp/confirm`).",
+    access: { kind: "person", scope: "account:write" },
+    stepUp: true,
+    idempotency: "none",
+    replies: { 200: { description: "For the authenticator.", body: totpSetup } },
+    errors: ["not_found"],
+  },
+  async (ctx, { principal }) => {
+    const { personId, accountId, scope } = personOf(principal);
+    const secret = newTotpSecret(ctx.random);
+    const person = await ctx.tx(scope, async (tx) => {
+      await setNextTotp(tx, personId, sealTotp(ctx.secrets, personId, secret));
+      return findPerson(tx, accountId, personId);
+    });
+    if (person === undefined) throw new Problem("not_found");
+    return { status: 200, body: enrolmentOf(secret, person.email) };
+  },
+);

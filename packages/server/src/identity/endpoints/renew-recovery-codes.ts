@@ -1,0 +1,29 @@
+/** `POST /v1/me/recovery-codes`: ten new ones. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { renewRecoveryCodes } from "../credentials.ts";
+import { recoveryCodesReply } from "../shapes.ts";
+import { personOf } from "../who.ts";
+
+export const renewCodes = endpoint(
+  {
+    id: "me.renew_recovery_codes",
+    method: "POST",
+    path: "/v1/me/recovery-codes",
+    tag: "me",
+    summary: "Make new recovery codes",
+    description: "The old ones stop counting.",
+    access: { kind: "person", scope: "account:write" },
+    stepUp: true,
+    idempotency: "none",
+    replies: { 200: { description: "Ten new codes, shown this once.", body: recoveryCodesReply } },
+  },
+  async (ctx, { principal }) => {
+    const { personId, accountId, scope } = personOf(principal);
+    const codes = await ctx.tx(scope, async (tx) => {
+      tx.audit({ action: "person.recovery_codes_renewed", targets: [{ type: "person", id: personId }] });
+      return renewRecoveryCodes(tx, ctx, { id: personId, accountId });
+    });
+    return { status: 200, body: { recovery_codes: codes } };
+  },
+);

@@ -78,6 +78,7 @@ function label(x: number, y: number, text: string): string {
 
 function svg(title: string, height: number, shapes: readonly string[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12">
+<title>${title}</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="0" y="18" font-size="15">${title}</text>
 ${shapes.join("\n")}

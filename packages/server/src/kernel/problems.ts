@@ -1,6 +1,6 @@
 /**
  * The error catalogue: every code that a customer can meet, one line each, with its status and its words in both
- * languages. A {@link Problem} is thrown by name; `http/reply.ts` turns it into `application/problem+json` (RFC 9457).
+ * languages. A {@link Problem} is thrown by name; `http/answer.ts` turns it into `application/problem+json` (RFC 9457).
  *
  * The words never repeat what the client sent, so no personal data can come back in an error. A code never changes
  * its meaning; the words may get better at any time.

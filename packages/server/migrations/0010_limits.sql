@@ -86,6 +86,8 @@ create policy tenancy on emanet.bans using (emanet.in_scope(account_id));
 
 grant select, insert, update, delete on emanet.account_limits to emanet_app;
 grant select, insert, update on emanet.limit_requests, emanet.bans to emanet_app;
+-- Addresses are personal: their bans go after a month.
+grant delete on emanet.bans to emanet_app;
 
 -- What a token stands for, now with the account's rates and the ban that holds longest.
 drop function emanet.token_subject(uuid);

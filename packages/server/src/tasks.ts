@@ -4,6 +4,7 @@ import { applySecondFactorReset, mailPasswordReset, purgeIdentity, sendCode } fr
 import { purgeExpiredKeys } from "./kernel/idempotency.ts";
 import { recurring } from "./kernel/jobs/index.ts";
 import { rotateSigningKeys } from "./keys/index.ts";
+import { purgeBans } from "./limits/index.ts";
 import { sendMessage } from "./messages/index.ts";
 import { purgeOauth } from "./oauth/index.ts";
 
@@ -16,4 +17,5 @@ export const recurrences = [
   recurring(purgeIdentity, { everyMs: hourMs }),
   recurring(purgeOauth, { everyMs: hourMs }),
   recurring(rotateSigningKeys, { everyMs: hourMs }),
+  recurring(purgeBans, { everyMs: 24 * hourMs }),
 ];

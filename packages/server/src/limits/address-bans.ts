@@ -1,17 +1,16 @@
 /**
  * The banned addresses, known to this process so that a request without a credential needs no question to the
- * database. What another process or staff changed is read about a second later, in the background, when requests come.
+ * database. What other processes changed is read once a second.
  */
 
 import type { Clock } from "../kernel/clock.ts";
-import { monotonicMs } from "../kernel/clock.ts";
 import type { AddressBans } from "../kernel/limits/bans.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
 import type { RunTx } from "../kernel/tx.ts";
 import { type BanRow, holds, listAddressBans } from "./bans.ts";
 
 /** Between two readings. */
-const staleMs = 1_000;
+const readEveryMs = 1_000;
 
 /** Read again with every reading: another process's clock may be behind, its commit later than its time. */
 const overlapMs = 60_000;
@@ -25,6 +24,7 @@ const maxAddresses = 100_000;
 export interface AddressBanList extends AddressBans {
   /** What this process changed itself counts at once. */
   note(row: BanRow): void;
+  close(): void;
 }
 
 export async function openAddressBans(options: {
@@ -35,15 +35,12 @@ export async function openAddressBans(options: {
   const { run, clock, log } = options;
   const known = new Map<string, BanRow>();
   let since = new Date(0);
-  let readAt = 0;
-  let reading = false;
   const note = (row: BanRow) => {
     known.delete(row.subject);
     if (holds(row, clock.now())) known.set(row.subject, row);
     if (known.size > maxAddresses) known.delete(known.keys().next().value ?? "");
   };
   const read = async () => {
-    readAt = monotonicMs();
     const now = clock.now().getTime();
     const from = new Date(Math.max(since.getTime() - overlapMs, now - longestMs - overlapMs));
     const rows = await run({ kind: "platform" }, (tx) => listAddressBans(tx, from, maxAddresses));
@@ -52,17 +49,22 @@ export async function openAddressBans(options: {
     since = new Date(now);
   };
   await read();
+  let isReading = false;
+  const timer = setInterval(() => {
+    if (isReading) return;
+    isReading = true;
+    void read()
+      .catch((error: unknown) => log.warn("bans_unread", errorFields(error)))
+      .finally(() => {
+        isReading = false;
+      });
+  }, readEveryMs);
+  timer.unref();
   return {
     note,
+    read,
+    close: () => clearInterval(timer),
     isBanned(addressKey) {
-      if (!reading && monotonicMs() - readAt > staleMs) {
-        reading = true;
-        void read()
-          .catch((error: unknown) => log.warn("bans_unread", errorFields(error)))
-          .finally(() => {
-            reading = false;
-          });
-      }
       const row = known.get(addressKey);
       return row !== undefined && holds(row, clock.now());
     },

@@ -112,6 +112,16 @@ export async function listAddressBans(tx: Tx, since: Date, take: number): Promis
     .execute();
 }
 
+/** Those that ended, or were lifted, and began before; says how many. */
+export async function deleteOldAddressBans(tx: Tx, before: Date): Promise<number> {
+  const result = await tx.db
+    .deleteFrom("bans")
+    .where("kind", "=", "address")
+    .where("created_at", "<", before)
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
 export function holds(row: Pick<BanRow, "lifted_at" | "expires_at">, now: Date): boolean {
   return row.lifted_at === null && (row.expires_at === null || row.expires_at > now);
 }

@@ -69,10 +69,17 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
   return {
     limiter,
     bans,
-    watch: createTargetWatch({ clock, ...(redis && { redis }), onSuspicious, onError }),
+    watch: createTargetWatch({
+      clock,
+      ...(redis && { redis }),
+      nameOf: (id) => secrets.digest("limit-key", id).toString("base64url"),
+      onSuspicious,
+      onError,
+    }),
     async close() {
       await Promise.allSettled(busy);
       stopping.abort();
+      bans.close();
       await Promise.all([local.close(), redis?.close()]);
     },
   };
@@ -85,7 +92,7 @@ async function ban(
   subject: WatchedSubject,
 ): Promise<void> {
   // Behind it is everybody.
-  if (subject.kind === "address" && addresses.isProxy(plainAddress(subject.id))) {
+  if (subject.kind === "address" && addresses.coversProxy(subject.id)) {
     log.warn("proxy_not_banned", { ip: plainAddress(subject.id) });
     return;
   }

@@ -1,6 +1,8 @@
-/** Pure decisions about rates and bans. */
+/** Decisions about rates and bans; they ask nobody. */
 
+import { invalidField } from "../kernel/http/validate.ts";
 import { maxRate, type PolicyName, policies, type Rate } from "../kernel/limits/policies.ts";
+import { type Language, Problem } from "../kernel/problems.ts";
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
@@ -13,8 +15,12 @@ export interface WrittenRate {
 }
 
 /** The rate that was meant; a bucket without a burst holds twice its limit, as the price list's widest does. */
-export function rateOf(policy: PolicyName, { limit, window_s: seconds, burst }: WrittenRate): Rate {
-  const usual = policies[policy].kind === "bucket" ? Math.min(limit * 2, maxRate.burst) : limit;
+export function rateOf(policy: PolicyName, { limit, window_s: seconds, burst }: WrittenRate, language: Language): Rate {
+  const isBucket = policies[policy].kind === "bucket";
+  if (!isBucket && burst !== undefined) {
+    throw new Problem("validation_failed", { errors: [invalidField("/burst", "not_allowed", language)] });
+  }
+  const usual = isBucket ? Math.min(limit * 2, maxRate.burst) : limit;
   return { limit, windowMs: seconds * 1000, burst: burst ?? usual };
 }
 

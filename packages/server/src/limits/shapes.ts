@@ -23,7 +23,9 @@ export const rateFields = {
   policy: oneOf(accountPolicyNames, "Which limit."),
   limit: count("Requests in the window.", maxRate.limit),
   window_s: count("Length of the window, in seconds.", maxRate.windowMs / 1000),
-  burst: Type.Optional(count("What a bucket holds (policy `package`); twice the limit when left out.", maxRate.burst)),
+  burst: Type.Optional(
+    count("What a bucket holds (policy `package` alone); twice the limit when left out.", maxRate.burst),
+  ),
 };
 
 export const limitSchema = closed(

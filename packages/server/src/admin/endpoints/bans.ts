@@ -75,12 +75,13 @@ export const setBan = endpoint(
     const isAddress = kind === "address";
     if (isAddress && (hours === null || hours > maxAddressHours)) throw invalid("/hours", language);
     const subject = isAddress ? bannableAddress(body.subject, language) : body.subject;
-    if (isAddress && ctx.isProxy(subject.split("/")[0] ?? "")) throw new Problem("state_conflict");
+    if (isAddress && ctx.coversProxy(subject)) throw new Problem("state_conflict");
     const accountId = isAddress ? null : await ctx.tx({ kind: "staff" }, (tx) => holderOf(tx, kind, subject));
     const by = { cause: "staff", staffId: principal.staffId, reason, hours } as const;
     const sources = { random: ctx.random, staffEmail: ctx.settings.staffEmail };
     const row = await banSubject(ctx.tx, { kind, subject, accountId, by }, sources);
     if (row === undefined) throw new Problem("state_conflict");
+    if (isAddress) await ctx.bansChanged();
     return { status: 201, body: banShape(row) };
   },
 );
@@ -108,6 +109,7 @@ export const liftAdminBan = endpoint(
     const act = { staffId: principal.staffId, reason: body.reason };
     const row = await ctx.tx(scope, (tx) => liftBan(tx, params.id, act));
     if (row === undefined) throw new Problem("state_conflict");
+    if (row.kind === "address") await ctx.bansChanged();
     return { status: 200, body: banShape(row) };
   },
 );
@@ -122,9 +124,8 @@ async function holderOf(tx: Tx, kind: "client" | "session", id: string): Promise
 }
 
 function bannableAddress(text: string, language: Language): string {
-  const [address = ""] = text.split("/");
-  if (!ipaddr.isValid(address)) throw invalid("/subject", language);
-  return addressKey(ipaddr.process(address).toString());
+  if (!ipaddr.isValid(text)) throw invalid("/subject", language);
+  return addressKey(ipaddr.process(text).toString());
 }
 
 function invalid(pointer: string, language: Language): Problem {

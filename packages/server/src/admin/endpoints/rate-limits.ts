@@ -180,8 +180,8 @@ export const setAccountRate = endpoint(
       200: { description: "The limit as it is now.", body: closed({ ...rateFields }, { title: "AccountLimitSet" }) },
     },
   },
-  async (ctx, { params, body }) => {
-    const rate = rateOf(body.policy, body);
+  async (ctx, { params, body, language }) => {
+    const rate = rateOf(body.policy, body, language);
     const metadata = {
       policy: body.policy,
       limit: rate.limit,

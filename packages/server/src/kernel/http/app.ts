@@ -124,9 +124,9 @@ async function serve(
   endpoint: Endpoint,
   run: Pipeline,
 ): Promise<void> {
+  const gone = goneSignal(reply.raw);
   const exchange = await begin(kernel, request, reply, endpoint);
   const [, ...query] = request.url.split("?");
-  const gone = goneSignal(reply.raw);
   send(
     reply,
     exchange,
@@ -152,29 +152,28 @@ async function begin(
   endpoint: Endpoint | null,
 ): Promise<Exchange> {
   kernel.metrics.requestStarted();
+  const ended = Promise.withResolvers<void>();
+  // Listened to from the start: a client may leave while the first stages wait, and HTTP/2 does not say so afterwards.
+  reply.raw.once("close", ended.resolve);
   const { method } = request;
   const head = { method, headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
   const exchange = await openExchange(kernel, head, endpoint);
-  observe(kernel, request, reply, exchange);
+  void ended.promise.then(() => observe(kernel, request, reply, exchange));
   return exchange;
 }
 
 /** One line and one measurement per request, whether it was answered or the client left. */
 function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyReply, exchange: Exchange): void {
   const response = reply.raw;
-  const done = () => {
-    const operation = exchange.endpoint?.spec.id;
-    const durationMs = kernel.clock.now().getTime() - exchange.startedAtMs;
-    const status = response.headersSent ? response.statusCode : clientClosedRequest;
-    const { method } = request;
-    kernel.metrics.requestFinished({ operation: operation ?? null, method, status, durationMs });
-    const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
-    const fields = { request_id: exchange.requestId, operation, method, status, duration_ms: durationMs, protocol };
-    kernel.log.info("request", fields);
-    watch(kernel, exchange, request.raw.url ?? "", status);
-  };
-  if (response.closed) done();
-  else response.once("close", done);
+  const operation = exchange.endpoint?.spec.id;
+  const durationMs = kernel.clock.now().getTime() - exchange.startedAtMs;
+  const status = response.headersSent ? response.statusCode : clientClosedRequest;
+  const { method } = request;
+  kernel.metrics.requestFinished({ operation: operation ?? null, method, status, durationMs });
+  const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
+  const fields = { request_id: exchange.requestId, operation, method, status, duration_ms: durationMs, protocol };
+  kernel.log.info("request", fields);
+  watch(kernel, exchange, request.raw.url ?? "", status);
 }
 
 /** Answers to which a path counts by itself: those that whoever looks around gets. */

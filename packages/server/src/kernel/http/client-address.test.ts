@@ -29,3 +29,11 @@ test("IPv6 addresses of one /64 share a key, IPv4 addresses do not share", () =>
   assert.notEqual(addressKey("2001:db8:1:2::1"), addressKey("2001:db8:1:3::1"));
   assert.notEqual(addressKey("203.0.113.9"), addressKey("203.0.113.10"));
 });
+
+test("a key covers a proxy when the proxy is in its network, or its network is the proxy's", () => {
+  const addresses = clientAddresses(["2001:db8::5/128", "10.0.0.0/8"]);
+  assert.ok(addresses.coversProxy(addressKey("2001:db8::5")));
+  assert.ok(addresses.coversProxy(addressKey("10.1.2.3")));
+  assert.ok(!addresses.coversProxy(addressKey("2001:db8:0:1::5")));
+  assert.ok(!addresses.coversProxy(addressKey("203.0.113.9")));
+});

@@ -15,12 +15,20 @@ export interface ClientAddresses {
   of(peer: string | undefined, forwardedFor: string | undefined): string;
   /** Whether a peer is a configured proxy. */
   isProxy(peer: string): boolean;
+  /** Whether what limits count an address by ({@link addressKey}) has a configured proxy in it. */
+  coversProxy(key: string): boolean;
 }
 
 export function clientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const trusted = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
   return {
     isProxy: (peer) => isTrusted(canonical(peer) ?? "0.0.0.0", trusted),
+    coversProxy: (key) => {
+      const [network, bits] = ipaddr.parseCIDR(key.includes("/") ? key : `${key}/32`);
+      return trusted.some(
+        ([proxy, length]) => proxy.kind() === network.kind() && proxy.match([network, Math.min(bits, length)] as Cidr),
+      );
+    },
     of(peer, forwardedFor) {
       let client = canonical(peer ?? "") ?? "0.0.0.0";
       if (forwardedFor === undefined || !isTrusted(client, trusted)) return client;

@@ -109,8 +109,10 @@ export interface Ctx {
   readonly spend: (policies: readonly PolicyName[], subject: LaterSubject) => Promise<void>;
   /** For showing what limits say; nothing is spent through it. */
   readonly limiter: Pick<Limiter, "want" | "peek" | "busiest">;
-  /** Whether an address is a configured proxy. */
-  readonly isProxy: (address: string) => boolean;
+  /** Whether what limits count an address by has a configured proxy in it. */
+  readonly coversProxy: (addressKey: string) => boolean;
+  /** To be called after bans were changed: this process then knows at once, others within about a second. */
+  readonly bansChanged: () => Promise<void>;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
 }

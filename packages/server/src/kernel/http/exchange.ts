@@ -68,7 +68,9 @@ export async function openExchange(
   const key = addressKey(address);
   const { principal } = authentication;
   const banned =
-    authentication.refusal?.code === "banned" ? authentication.refusal : refusedByBan(kernel, endpoint, principal, key);
+    authentication.refusal?.code === "banned"
+      ? authentication.refusal
+      : refusedByBan(kernel, endpoint, authentication, key);
   const limits = await enter(
     kernel.limiter,
     endpoint,
@@ -104,12 +106,16 @@ export async function spendLater(
     throw new Error(`${exchange.endpoint?.spec.id} spends ${undeclared}, not in contentLimits`);
   const key = laterKey(kernel, exchange, subject);
   const account = typeof subject === "object" && "accountId" in subject ? subject.account : null;
+  const { pending } = exchange;
   const refusal = await spendPending(
     limiter,
     exchange,
     policies.map((policy) => limiter.want(policy, key, account)),
   );
-  if (refusal !== null) throw refusal;
+  if (refusal === null) return;
+  // Whoever failed has had the work done: the general limit counts it, or guessing would cost nothing.
+  if (typeof subject === "object" && "address" in subject) await limiter.spend(pending);
+  throw refusal;
 }
 
 /** Spends what no later stage has spent, because the request ended before; the refusal when that is refused. */
@@ -128,8 +134,9 @@ async function spendPending(limiter: Limiter, exchange: Exchange, more: readonly
 
 /** Of what is in a body only a hash is kept, together with the address it came from. */
 function laterKey(kernel: HttpKernel, { addressKey: address }: Exchange, subject: LaterSubject): string {
-  if (typeof subject === "object") return "accountId" in subject ? subject.accountId : address;
-  return kernel.secrets.digest("attempts", JSON.stringify([address, subject])).toString("base64url");
+  if (typeof subject === "object" && "accountId" in subject) return subject.accountId;
+  const parts = typeof subject === "object" ? [address] : [address, subject];
+  return kernel.secrets.digest("attempts", JSON.stringify(parts)).toString("base64url");
 }
 
 interface Entered {
@@ -138,27 +145,31 @@ interface Entered {
   readonly refusal: Problem | null;
 }
 
-/** The first look at the limits. Whoever is banned, or asks what is left, spends nothing. */
+/** The first look at the limits. Whoever is banned, or is known and asks what is left, spends nothing. */
 async function enter(
   limiter: Limiter,
   endpoint: Endpoint | null,
   wants: readonly Want[],
   isBanned: boolean,
 ): Promise<Entered> {
-  if (isBanned || endpoint?.spec.free === true) {
+  const isFree = endpoint?.spec.free === true && wants.every(({ policy }) => policy !== "anonymous");
+  if (isBanned || isFree) {
     const { verdicts } = await limiter.peek(wants);
     return { verdicts, pending: [], refusal: null };
   }
-  const isLater = endpoint?.spec.contentLimits !== undefined;
-  const outcome = isLater ? await limiter.check(wants) : await limiter.spend(wants);
+  const later = endpoint?.spec.contentLimits;
+  const isLater = later !== undefined;
+  const outcome = isLater ? await limiter.check(wants, later) : await limiter.spend(wants);
   const refusal = refusalOf(outcome);
   return { verdicts: outcome.verdicts, pending: isLater && refusal === null ? wants : [], refusal };
 }
 
-async function authenticate(
-  kernel: HttpKernel,
-  header: string | undefined,
-): Promise<{ principal: Principal; refusal: Problem | null }> {
+interface Authentication {
+  readonly principal: Principal;
+  readonly refusal: Problem | null;
+}
+
+async function authenticate(kernel: HttpKernel, header: string | undefined): Promise<Authentication> {
   const anonymous: Principal = { kind: "anonymous" };
   if (header === undefined) return { principal: anonymous, refusal: null };
   const token = bearerPattern.exec(header)?.[1];
@@ -217,10 +228,12 @@ export function limitedAccount({ limits, earlyAccess }: AccountFacts): LimitedAc
 function refusedByBan(
   kernel: HttpKernel,
   endpoint: Endpoint | null,
-  principal: Principal,
+  { principal, refusal }: Authentication,
   address: string,
 ): Problem | null {
   if (principal.kind !== "anonymous" || endpoint?.spec.whileBanned === true) return null;
+  // Its holder has to be told to renew it, which the address does not stop.
+  if (refusal?.code === "token_expired") return null;
   return kernel.bans.isBanned(address) ? new Problem("banned") : null;
 }
 

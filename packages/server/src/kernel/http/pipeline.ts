@@ -157,8 +157,9 @@ async function serve(
   const work = (tx: RunTx) => {
     const { requestId } = exchange;
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, exchange, policies, subject);
-    const { isProxy } = kernel.addresses;
-    const given = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, isProxy };
+    const { coversProxy } = kernel.addresses;
+    const bansChanged = () => kernel.bans.read();
+    const given = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, coversProxy, bansChanged };
     const ctx: Ctx = { ...given, log, requestId, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };

@@ -43,9 +43,7 @@ export function spend(state: LimitState, rate: Rate, now: number): void {
     else state.moments.push(now);
     return;
   }
-  const owed = owedParts(state, rate, now) + rate.windowMs;
-  state.fullAtMs = now + Math.floor(owed / rate.limit);
-  state.parts = owed % rate.limit;
+  setOwed(state, rate, now, owedParts(state, rate, now) + rate.windowMs);
 }
 
 /** Below this a queue is not worth moving. */
@@ -69,8 +67,20 @@ function lookAtWindow(state: Extract<LimitState, { kind: "window" }>, rate: Rate
   };
 }
 
-/** How far a bucket is from full: a request is `windowMs` parts, a millisecond brings `limit` of them. */
+/**
+ * How far a bucket is from full: a request is `windowMs` parts, a millisecond brings `limit` of them. Never more than a
+ * whole bucket: after a change of rate the old time says nothing about the new one, and is replaced.
+ */
 function owedParts(state: Extract<LimitState, { kind: "bucket" }>, rate: Rate, now: number): number {
   if (state.fullAtMs < now) return 0;
-  return (state.fullAtMs - now) * rate.limit + state.parts;
+  const owed = (state.fullAtMs - now) * rate.limit + state.parts;
+  const capacity = rate.burst * rate.windowMs;
+  if (owed <= capacity) return owed;
+  setOwed(state, rate, now, capacity);
+  return capacity;
+}
+
+function setOwed(state: Extract<LimitState, { kind: "bucket" }>, rate: Rate, now: number, owed: number): void {
+  state.fullAtMs = now + Math.floor(owed / rate.limit);
+  state.parts = owed % rate.limit;
 }

@@ -82,11 +82,19 @@ function openDatabase(file: string, log: Log): DatabaseSync {
   try {
     return prepared(new DatabaseSync(file));
   } catch (error) {
+    if (!isDamage(error)) throw error;
     log.warn("limit_journal_unreadable", errorFields(error));
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
     renameSync(file, `${file}.damaged`);
     return prepared(new DatabaseSync(file));
   }
+}
+
+/** SQLite's codes for "malformed" and "not a database"; anything else (a full disk) is no reason to forget. */
+const damageCodes = [11, 26];
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && damageCodes.includes(Number(error.errcode));
 }
 
 function prepared(database: DatabaseSync): DatabaseSync {

@@ -48,8 +48,11 @@ export interface Limiter {
   want(policy: PolicyName, key: string, account: LimitedAccount): Want;
   /** Spends one from each, or from none of them when any refuses. */
   spend(wants: readonly Want[]): Promise<LimitOutcome>;
-  /** What spending would say, when the spending itself comes later: a refusal counts as one. */
-  check(wants: readonly Want[]): Promise<LimitOutcome>;
+  /**
+   * What spending would say, when the spending itself comes later, together with these policies: a refusal counts as
+   * one, and so does a store that will not be there for them.
+   */
+  check(wants: readonly Want[], later: readonly PolicyName[]): Promise<LimitOutcome>;
   /** For showing alone. */
   peek(wants: readonly Want[]): Promise<LimitOutcome>;
   /** Accounts that were counted lately, with the policy; some may be far from their limits. */
@@ -69,12 +72,17 @@ export interface LimiterOptions {
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { local, shared = local, plannedMode, overrides = {}, metrics } = options;
-  const decide = async (wants: readonly Want[], act: "spend" | "peek"): Promise<LimitOutcome> => {
+  const decide = async (
+    wants: readonly Want[],
+    act: "spend" | "peek",
+    later: readonly PolicyName[] = [],
+  ): Promise<LimitOutcome> => {
     try {
       return outcome(wants, await shared.decide(wants, act));
     } catch (error) {
       if (!(error instanceof StoreDown)) throw error;
-      const closes = wants.some((want) => want.mode === "enforce" && policies[want.policy].storeDown === "refuse");
+      const all = [...wants, ...later.map((policy) => ({ policy, mode: modeOf(policy, null, plannedMode) }))];
+      const closes = all.some(({ policy, mode }) => mode === "enforce" && policies[policy].storeDown === "refuse");
       metrics.limitFellBack(closes ? "refused" : "process");
       const { verdicts, refused } = outcome(wants, await local.decide(wants, closes ? "peek" : act));
       return { verdicts, refused: closes ? "store_down" : refused };
@@ -92,8 +100,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
       count(metrics, result);
       return result;
     },
-    async check(wants) {
-      const result = await decide(wants, "peek");
+    async check(wants, later) {
+      const result = await decide(wants, "peek", later);
       if (result.refused !== null) count(metrics, result);
       return result;
     },

@@ -8,7 +8,7 @@
 import type { Clock } from "../clock.ts";
 import { emptyState, type LimitState, look, spend } from "./arithmetic.ts";
 import type { LimitJournal } from "./journal.ts";
-import { type PolicyName, policies, policyNames } from "./policies.ts";
+import { accountPolicyNames, type PolicyName, policies, policyNames } from "./policies.ts";
 import { type BusySubject, isLetThrough, type LimitStore, type Want } from "./store.ts";
 
 /** Per policy: some 15 MB when full. An attacker who has more addresses than this has no use for a forgotten counter. */
@@ -16,9 +16,6 @@ export const maxSubjectsPerPolicy = 50_000;
 
 /** Forgotten at a time: finding the oldest of a large map is slow, so it is not done for every new subject. */
 const forgottenAtOnce = 1_000;
-
-/** Of each per-account policy, the newest so many are looked at for the overview of staff. */
-const busiestPerPolicy = 1_000;
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -53,11 +50,10 @@ export function createMemoryStore({ clock, journal }: MemoryStoreOptions): Limit
       return { nowMs, looks: after };
     },
     busiest(count) {
-      const accountPolicies = policyNames.filter((name) => policies[name].subject === "account");
-      const found = accountPolicies.flatMap((policy) =>
-        newest(statesOf(policy), busiestPerPolicy).map((key): BusySubject => ({ policy, key })),
+      const each = Math.ceil(count / accountPolicyNames.length);
+      return accountPolicyNames.flatMap((policy) =>
+        newest(statesOf(policy), each).map((key): BusySubject => ({ policy, key })),
       );
-      return found.slice(0, count);
     },
     close: async () => journal?.close(),
   };

@@ -22,6 +22,10 @@ local answer = { now }
 local count = #KEYS - 1
 local wants = {}
 local pass = true
+local function keep(want, owed)
+  local full = now + math.floor(owed / want.limit)
+  redis.call('SET', want.key, string.format('%.0f %.0f', full, owed % want.limit), 'PX', full - now + 1000)
+end
 local function seen(want)
   if want.kind == 'window' then
     local horizon = now - want.window
@@ -47,6 +51,10 @@ local function seen(want)
     if tonumber(full) >= now then owed = (tonumber(full) - now) * want.limit + tonumber(parts) end
   end
   local capacity = want.burst * want.window
+  if owed > capacity then
+    owed = capacity
+    keep(want, owed)
+  end
   want.owed = owed
   want.wait = math.max(0, math.ceil((owed + want.window - capacity) / want.limit))
   want.remaining = math.max(0, math.floor((capacity - owed) / want.window))
@@ -66,11 +74,9 @@ for i, want in ipairs(wants) do
   if spending and pass and want.mode ~= 'off' and want.wait == 0 then
     if want.kind == 'window' then
       redis.call('RPUSH', want.key, string.format('%.0f', now))
-      redis.call('PEXPIRE', want.key, want.window)
+      redis.call('PEXPIRE', want.key, want.window + 1000)
     else
-      local owed = want.owed + want.window
-      local full = now + math.floor(owed / want.limit)
-      redis.call('SET', want.key, string.format('%.0f %.0f', full, owed % want.limit), 'PX', full - now + 1000)
+      keep(want, want.owed + want.window)
     end
     seen(want)
     want.wait = 0
@@ -78,6 +84,7 @@ for i, want in ipairs(wants) do
   if want.listed ~= '' and want.remaining * 2 <= want.burst then
     redis.call('ZADD', KEYS[#KEYS], now, want.listed)
     redis.call('ZREMRANGEBYRANK', KEYS[#KEYS], 0, -1001)
+    redis.call('PEXPIRE', KEYS[#KEYS], 86400000)
   end
   answer[#answer + 1] = want.wait
   answer[#answer + 1] = want.remaining

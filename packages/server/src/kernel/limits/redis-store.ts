@@ -11,8 +11,8 @@ import { type BusySubject, type LimitStore, StoreDown, type Want } from "./store
 const script = redisScript(limitScript);
 const listScript = redisScript("return redis.call('ZREVRANGE', KEYS[1], 0, tonumber(ARGV[1]) - 1)");
 
-/** One hash tag for all: the wants of a request are looked at together, so they belong in one slot of a cluster. */
-const prefix = "{emanet:limits}";
+/** Apart from whatever else the store is used for. */
+const prefix = "emanet:limits";
 const busyList = `${prefix}:busy`;
 
 export function createRedisStore(connection: RedisConnection, clock: Clock, secrets: Secrets): LimitStore {
@@ -25,7 +25,7 @@ export function createRedisStore(connection: RedisConnection, clock: Clock, secr
     async decide(wants, act) {
       const values = wants.flatMap(({ policy, key, rate, mode }) => {
         const { kind, subject } = policies[policy];
-        const listed = subject === "account" ? `${policy} ${key}` : "";
+        const listed = subject === "account" && isAccountId(key) ? `${policy} ${key}` : "";
         return [kind, mode, String(rate.limit), String(rate.windowMs), String(rate.burst), listed];
       });
       const head = [act === "spend" ? "1" : "0", String(clock.offsetMs?.() ?? 0)];
@@ -38,6 +38,11 @@ export function createRedisStore(connection: RedisConnection, clock: Clock, secr
     },
     close: () => connection.close(),
   };
+}
+
+/** Some policies count by account once one is known, and by a hash before. */
+export function isAccountId(key: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(key);
 }
 
 function parsed(answer: unknown, count: number) {

@@ -144,6 +144,17 @@ describe("a token bucket", () => {
   });
 });
 
+test("a bucket whose rate was raised is at most empty, whatever the old rate still owed", () => {
+  const clock = testClock();
+  const store = createMemoryStore({ clock });
+  const slow = want("package", { rate: { limit: 10, windowMs: 86_400_000, burst: 20 } });
+  for (let count = 0; count < 20; count++) assert.ok(isAllowed(store, slow));
+  const usual = want("package");
+  assert.ok(!isAllowed(store, usual));
+  clock.advance(40);
+  assert.ok(isAllowed(store, usual));
+});
+
 describe("the process's own store", () => {
   test("a refusal by one spends nothing from the others, and looking spends nothing at all", () => {
     const store = createMemoryStore({ clock: testClock() });
@@ -210,6 +221,7 @@ describe("the shared store", () => {
       fc.record({
         wait: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2_000 })),
         act: fc.constantFrom("spend", "spend", "spend", "peek"),
+        other: fc.boolean(),
         modes: fc.array(fc.constantFrom("enforce", "enforce", "shadow", "off"), { minLength: 3, maxLength: 3 }),
       }),
       { minLength: 1, maxLength: 40 },
@@ -224,12 +236,12 @@ describe("the shared store", () => {
         const clock = testClock(new Date().toISOString());
         const shared = createRedisStore(atClock(connection, clock), clock, secrets);
         const local = createMemoryStore({ clock });
-        for (const { wait, act, modes } of list) {
+        for (const { wait, act, modes, other } of list) {
           clock.advance(wait);
-          const key = `k${round}`;
+          const key = `00000000-0000-7000-8000-${String(round).padStart(12, "0")}`;
           const wants = [
             want("login_ip", { key, rate: first, mode: modes[0] ?? "off" }),
-            want("package", { key, rate: second, mode: modes[1] ?? "off" }),
+            want("package", { key, rate: other ? third : second, mode: modes[1] ?? "off" }),
             want("snapshots_create", { key, rate: third, mode: modes[2] ?? "off" }),
           ];
           assert.deepEqual(await shared.decide(wants, act as "spend"), local.decide(wants, act as "spend"));

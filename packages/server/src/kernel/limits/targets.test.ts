@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { testClock } from "../../testing/clock.ts";
+import { needs } from "../../testing/needs.ts";
+import { connected, startRedis } from "../../testing/redis.ts";
 import { createTargetWatch, suspiciousTargets, suspiciousWindowMs, type WatchedSubject } from "./targets.ts";
 
 function watching() {
@@ -8,6 +10,7 @@ function watching() {
   const reported: WatchedSubject[] = [];
   const watch = createTargetWatch({
     clock,
+    nameOf: (id) => id,
     onSuspicious: (subject) => void reported.push(subject),
     onError: (error) => assert.fail(String(error)),
   });
@@ -47,4 +50,24 @@ describe("different targets", () => {
     for (let n = 900; n < 1_100; n++) watch.saw(someone, `/${n}`);
     assert.equal(reported.length, 0, "what was forgotten does not count");
   });
+});
+
+test("with a shared store the targets of all processes count together, and the subject is reported", async (t) => {
+  const command = needs(t, "redis");
+  if (command === undefined) return;
+  const redis = await startRedis({ after }, command);
+  const reported = Promise.withResolvers<WatchedSubject>();
+  const watches = await Promise.all(
+    [0, 1, 2, 3].map(async () =>
+      createTargetWatch({
+        clock: testClock(),
+        redis: await connected({ after }, redis),
+        nameOf: (id) => `hidden ${id.length}`,
+        onSuspicious: reported.resolve,
+        onError: reported.reject,
+      }),
+    ),
+  );
+  for (let n = 0; n < suspiciousTargets; n++) watches[n % 4]?.saw(someone, `/${n}`);
+  assert.deepEqual(await reported.promise, someone);
 });

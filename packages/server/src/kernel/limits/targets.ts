@@ -44,11 +44,13 @@ export interface TargetWatchOptions {
   readonly clock: Clock;
   /** With one, all processes count together. */
   readonly redis?: RedisConnection;
+  /** What a subject is called in the shared store: an address is personal. */
+  readonly nameOf: (id: string) => string;
   readonly onSuspicious: (subject: WatchedSubject) => void;
   readonly onError: (error: unknown) => void;
 }
 
-export function createTargetWatch({ clock, redis, onSuspicious, onError }: TargetWatchOptions): TargetWatch {
+export function createTargetWatch({ clock, redis, nameOf, onSuspicious, onError }: TargetWatchOptions): TargetWatch {
   /** Subjects in order of last use; of each its targets in order of last sight, and when that was. */
   const subjects = new Map<string, Map<string, number>>();
   let remembered = 0;
@@ -60,7 +62,7 @@ export function createTargetWatch({ clock, redis, onSuspicious, onError }: Targe
   const tell = async (connection: RedisConnection, subject: WatchedSubject, id: string, hash: string) => {
     const values = [String(clock.offsetMs?.() ?? 0), hash, String(suspiciousWindowMs), String(suspiciousTargets)];
     try {
-      const found = await connection.run(script, [`{emanet:targets}:${hashOf(id)}`], values);
+      const found = await connection.run(script, [`emanet:targets:${nameOf(id)}`], values);
       if (Number(found) === 1) onSuspicious(subject);
     } catch (error) {
       // While the store is away each process counts for itself.
@@ -85,8 +87,9 @@ export function createTargetWatch({ clock, redis, onSuspicious, onError }: Targe
         targets.delete(old);
         remembered--;
       }
-      if (remembered > maxRememberedTargets)
-        for (const oldest of [...subjects.keys().take(forgottenAtOnce)]) forget(oldest);
+      while (remembered > maxRememberedTargets && subjects.size > 1) {
+        for (const oldest of [...subjects.keys().take(Math.min(forgottenAtOnce, subjects.size - 1))]) forget(oldest);
+      }
       if (redis) void tell(redis, subject, id, hash);
       if (targets.size < suspiciousTargets) return;
       forget(id);

@@ -29,7 +29,7 @@ export const requestRateLimit = endpoint(
     replies: { 201: { description: "The request.", body: limitRequestSchema } },
     errors: ["package_required", "state_conflict"],
   },
-  async (ctx, { principal, body }) => {
+  async (ctx, { principal, body, language }) => {
     const { accountId, account } = principal;
     if (account.package !== askingPackage) {
       throw new Problem("package_required", { members: { required: askingPackage, current: account.package } });
@@ -43,7 +43,7 @@ export const requestRateLimit = endpoint(
         id,
         accountId,
         policy,
-        rate: rateOf(policy, body),
+        rate: rateOf(policy, body, language),
         reason,
         requestedBy,
       });

@@ -1,0 +1,18 @@
+/** Upkeep of bans: addresses are personal, and nothing asks for old ones. */
+
+import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
+import type { Transactions } from "../kernel/tx.ts";
+import { deleteOldAddressBans } from "./bans.ts";
+import { addressMemoryMs } from "./rules.ts";
+
+export const purgeBans = task<Readonly<Record<string, never>>, { readonly transactions: Transactions }>("bans.purge", {
+  parse: noPayload,
+  retry: retryAfter(),
+  run: async (_payload, { ports, signal, log }) => {
+    const context = { actor: { kind: "system" }, context: {}, signal } as const;
+    const gone = await ports.transactions.run(context, { kind: "platform" }, ({ tx }) =>
+      deleteOldAddressBans(tx, new Date(tx.now.getTime() - addressMemoryMs)),
+    );
+    if (gone > 0) log.info("bans_purged", { count: gone });
+  },
+});

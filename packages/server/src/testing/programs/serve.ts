@@ -1,17 +1,20 @@
 /**
- * A whole service as a process of its own, on a database that others use too. Says `ready URL`.
+ * A whole service as a process of its own, on a database that others use too, with the operations that only tests have. Says `ready URL`.
  *
  *   serve.ts <settings as JSON> <database target as JSON>
  */
 
 import { readConfig } from "../../config.ts";
+import { endpoints } from "../../endpoints.ts";
 import { start } from "../../start.ts";
+import { limitedEndpoints } from "../limited.ts";
 
 const [settings = "{}", database = "{}"] = process.argv.slice(2);
 const running = await start({
   config: readConfig(JSON.parse(settings)),
   role: "all",
   database: JSON.parse(database),
+  endpoints: [...endpoints, ...limitedEndpoints],
   writeLog: (line) => process.stderr.write(line),
 });
 process.stdout.write(`ready ${running.url}\n`);

@@ -20,7 +20,7 @@ import {
   type TokenClaims,
   type TokenKind,
 } from "../kernel/principal.ts";
-import { ratesOf } from "../limits/index.ts";
+import { packageRate, ratesOf } from "../limits/index.ts";
 
 /** The contract's time in which a closed account can still be read and restored. */
 const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
@@ -140,13 +140,10 @@ function accountOf(row: SubjectRow): AccountFacts | undefined {
 function limitsOf(row: SubjectRow): AccountLimits {
   const { requests_per_minute: limit, burst, custom_limits: custom } = row;
   return {
-    package: limit === null || burst === null ? policies.package.rate : { limit, windowMs: minuteMs, burst },
+    package: limit === null || burst === null ? policies.package.rate : packageRate(limit, burst),
     custom: ratesOf(custom),
   };
 }
-
-/** Packages are sold by the minute. */
-const minuteMs = 60_000;
 
 /** The token's own, held to what its session and its client may have now. */
 function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {

@@ -20,6 +20,7 @@ import ipaddr from "ipaddr.js";
 import { pino } from "pino";
 import type { Clock } from "./clock.ts";
 import { classNamePattern, describeError, isSystemCode, locationPattern } from "./error-facts.ts";
+import { isUuid } from "./uuid.ts";
 
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -226,8 +227,6 @@ const causesMax = 4;
 /** Letters with at most three digits per part: no phone number, tax number or one-time code is such a word. */
 const wordPattern = /^[a-z]+\d{0,3}(?:_(?:[a-z]+\d{0,3}|\d{1,3}))*$/;
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 const rules: { readonly [Name in keyof Required<LogFields>]: Rule } = {
   // The client may choose it within this form; all digits could be a tax or phone number, so those are refused.
   request_id: text((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value) && !/^[\d_-]{5,}$/.test(value)),
@@ -252,8 +251,8 @@ const rules: { readonly [Name in keyof Required<LogFields>]: Rule } = {
   profile: oneOf(["local", "sandbox", "production"]),
   version: text((value) => /^v?\d{1,4}(?:\.\d{1,4}){0,2}(?:-[a-z]{1,10}(?:\.\d{1,4})?)?$/.test(value)),
   migration: text((value) => /^\d{4}_/.test(value) && isWord(value.slice(5))),
-  account_id: text((value) => uuidPattern.test(value)),
-  target_id: text((value) => uuidPattern.test(value)),
+  account_id: text(isUuid),
+  target_id: text(isUuid),
   template: text(isWord),
   channel: oneOf(["mail", "sms"]),
   policy: text(isWord),

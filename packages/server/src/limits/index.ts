@@ -11,7 +11,7 @@
 export { type BanRow, banSubject, findBan, liftBan, listBans, type NewBan } from "./bans.ts";
 export { purgeBans } from "./jobs.ts";
 export { type Limits, openLimits } from "./open-limits.ts";
-export { rateOf, ratesOf } from "./rules.ts";
+export { packageRate, rateOf, ratesOf } from "./rules.ts";
 export {
   banSchema,
   banShape,

@@ -24,6 +24,13 @@ export function rateOf(policy: PolicyName, { limit, window_s: seconds, burst }: 
   return { limit, windowMs: seconds * 1000, burst: burst ?? usual };
 }
 
+/** Packages are sold by the minute. */
+const minuteMs = 60_000;
+
+export function packageRate(requestsPerMinute: number, burst: number): Rate {
+  return { limit: requestsPerMinute, windowMs: minuteMs, burst };
+}
+
 /** Rates as the database keeps them: by policy, requests, seconds, burst. Names that are no policy are left out. */
 export function ratesOf(
   rows: Readonly<Record<string, readonly [number, number, number]>> | null,

@@ -11,7 +11,7 @@ import {
   timestamp,
   uuid,
 } from "../kernel/http/schema.ts";
-import { accountPolicyNames, maxRate, policies, policyNames } from "../kernel/limits/policies.ts";
+import { accountPolicyNames, maxRate, policyNames } from "../kernel/limits/policies.ts";
 import type { BanRow } from "./bans.ts";
 import type { LimitRequestRow } from "./store.ts";
 
@@ -101,6 +101,3 @@ export function banShape(row: BanRow): Static<typeof banSchema> {
     lift_reason: row.lift_reason,
   };
 }
-
-export const isAccountPolicy = (name: string): boolean =>
-  Object.hasOwn(policies, name) && accountPolicyNames.some((known) => known === name);

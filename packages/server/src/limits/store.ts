@@ -6,12 +6,9 @@ import type { LimitRequestsRow } from "../kernel/database/rows.generated.ts";
 import type { LimitedAccount } from "../kernel/limits/limiter.ts";
 import { type PolicyName, policies, type Rate } from "../kernel/limits/policies.ts";
 import type { Tx } from "../kernel/tx.ts";
-import { ratesOf } from "./rules.ts";
+import { packageRate, ratesOf } from "./rules.ts";
 
 export type LimitRequestRow = Selectable<LimitRequestsRow>;
-
-/** Packages are sold by the minute. */
-const minuteMs = 60_000;
 
 /** What the limiter needs to know of an account whose token is not at hand; null when there is none. */
 export async function findLimitedAccount(tx: Tx, accountId: string): Promise<LimitedAccount> {
@@ -45,7 +42,7 @@ export async function findLimitedAccounts(
     );
   return new Map(
     rows.map((row) => {
-      const rate = { limit: row.requests_per_minute, windowMs: minuteMs, burst: row.burst };
+      const rate = packageRate(row.requests_per_minute, row.burst);
       return [row.id, { earlyAccess: row.early_access, limits: { package: rate, custom: customOf(row.id) } }];
     }),
   );

@@ -8,6 +8,7 @@ import { closed, identifier, nullable, oneOf, Type } from "../../kernel/http/sch
 import { invalidField } from "../../kernel/http/validate.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
 import type { Tx } from "../../kernel/tx.ts";
+import { isUuid } from "../../kernel/uuid.ts";
 import { type BanRow, banSchema, banShape, banSubject, findBan, liftBan, listBans } from "../../limits/index.ts";
 import { idParam, reasonSchema } from "../shapes.ts";
 
@@ -116,7 +117,7 @@ export const liftAdminBan = endpoint(
 
 /** Whose client or session it is; null for one of staff. */
 async function holderOf(tx: Tx, kind: "client" | "session", id: string): Promise<string | null> {
-  if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) throw new Problem("not_found");
+  if (!isUuid(id)) throw new Problem("not_found");
   const table = kind === "client" ? "oauth_clients" : "sessions";
   const row = await tx.db.selectFrom(table).select("account_id").where("id", "=", id).executeTakeFirst();
   if (row === undefined) throw new Problem("not_found");

@@ -59,7 +59,7 @@ export const listAdminRateLimits = endpoint(
 );
 
 async function nearest(ctx: Ctx): Promise<Static<typeof nearLimit>[]> {
-  const busy = (await ctx.limiter.busiest(candidates)).filter(({ key }) => /^[0-9a-f-]{36}$/.test(key));
+  const busy = await ctx.limiter.busiest(candidates);
   const accounts = await ctx.tx({ kind: "staff" }, (tx) =>
     findLimitedAccounts(tx, [...new Set(busy.map(({ key }) => key))]),
   );

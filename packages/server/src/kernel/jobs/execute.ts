@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import { type Clock, monotonicMs } from "../clock.ts";
 import { errorFields, type Log } from "../log.ts";
+import { isUuid } from "../uuid.ts";
 import { type Ending, isGivenUp, type Outcome, outcomeOf } from "./outcome.ts";
 import { type ClaimedJob, claim, finish, type Pointer, pointerKey, putBack, recurringKey } from "./store.ts";
 import { PermanentJobError, type Recurrence, type Task, TransientJobError } from "./task.ts";
@@ -107,11 +108,9 @@ const workerLost: Ending = { kind: "error", error: new PermanentJobError("worker
 /** Undefined for what this module has not put into the queue; dropping it loses nothing of ours. */
 function readPointer(payload: unknown): Pointer | undefined {
   const { job_id: jobId, dispatch } = (payload ?? {}) as Readonly<Record<string, unknown>>;
-  const ours = typeof jobId === "string" && uuidPattern.test(jobId) && Number.isInteger(dispatch);
+  const ours = typeof jobId === "string" && isUuid(jobId) && Number.isInteger(dispatch);
   return ours ? { jobId, dispatch: Number(dispatch) } : undefined;
 }
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Runs the task until it settles, or until it has ignored the end of its time. */
 async function attempt<Ports>(

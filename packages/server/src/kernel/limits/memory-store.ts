@@ -6,6 +6,7 @@
  */
 
 import type { Clock } from "../clock.ts";
+import { isUuid } from "../uuid.ts";
 import { emptyState, type LimitState, look, spend } from "./arithmetic.ts";
 import type { LimitJournal } from "./journal.ts";
 import { accountPolicyNames, type PolicyName, policies, policyNames } from "./policies.ts";
@@ -52,7 +53,9 @@ export function createMemoryStore({ clock, journal }: MemoryStoreOptions): Limit
     busiest(count) {
       const each = Math.ceil(count / accountPolicyNames.length);
       return accountPolicyNames.flatMap((policy) =>
-        newest(statesOf(policy), each).map((key): BusySubject => ({ policy, key })),
+        newest(statesOf(policy), each)
+          .filter(isUuid)
+          .map((key): BusySubject => ({ policy, key })),
       );
     },
     close: async () => journal?.close(),

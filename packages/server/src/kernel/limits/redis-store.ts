@@ -2,6 +2,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { Secrets } from "../secrets.ts";
+import { isUuid } from "../uuid.ts";
 import type { Look } from "./arithmetic.ts";
 import { type PolicyName, policies } from "./policies.ts";
 import { type RedisConnection, redisScript } from "./redis-connection.ts";
@@ -25,7 +26,8 @@ export function createRedisStore(connection: RedisConnection, clock: Clock, secr
     async decide(wants, act) {
       const values = wants.flatMap(({ policy, key, rate, mode }) => {
         const { kind, subject } = policies[policy];
-        const listed = subject === "account" && isAccountId(key) ? `${policy} ${key}` : "";
+        // Some policies count by account once one is known, and by a hash before.
+        const listed = subject === "account" && isUuid(key) ? `${policy} ${key}` : "";
         return [kind, mode, String(rate.limit), String(rate.windowMs), String(rate.burst), listed];
       });
       const head = [act === "spend" ? "1" : "0", String(clock.offsetMs?.() ?? 0)];
@@ -38,11 +40,6 @@ export function createRedisStore(connection: RedisConnection, clock: Clock, secr
     },
     close: () => connection.close(),
   };
-}
-
-/** Some policies count by account once one is known, and by a hash before. */
-export function isAccountId(key: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(key);
 }
 
 function parsed(answer: unknown, count: number) {

@@ -3,11 +3,11 @@
  * output, and stops on SIGTERM or SIGINT. The only place that ends the process.
  */
 
-import { addStaffMember, rewrapMasterKey } from "./commands.ts";
 import { type Config, ConfigError, readConfig, unknownSettings } from "./config.ts";
 import { StartError } from "./kernel/start-error.ts";
-import { CertificateError } from "./kernel/transport/certificates.ts";
-import { type Role, type Running, roles, start } from "./start.ts";
+import { CertificateError } from "./kernel/transport/certificate-pair.ts";
+import { isRole, roles } from "./roles.ts";
+import type { Running } from "./start.ts";
 
 const help = `Usage: npm start [-- <role>]
 
@@ -34,9 +34,14 @@ await run(process.argv.slice(2));
 
 async function run(words: readonly string[]): Promise<void> {
   if (words.includes("--help") || words.includes("-h")) return say(help);
-  if (words[0] === "rewrap" && words.length === 1) return command(rewrapMasterKey);
+  if (words[0] === "rewrap" && words.length === 1) return command(({ rewrapMasterKey }) => rewrapMasterKey);
   if (words[0] === "staff" && words[1] === "add" && words.length === 4) {
-    return command((config) => addStaffMember(config, words[2] ?? "", words[3] ?? ""));
+    const [, , email = "", name = ""] = words;
+    return command(
+      ({ addStaffMember }) =>
+        (config) =>
+          addStaffMember(config, email, name),
+    );
   }
   const [role = "all", ...rest] = words;
   if (!isRole(role) || rest.length > 0) return end(exitUsage, `unknown role; one of ${roles.join(", ")}\n\n${help}`);
@@ -45,6 +50,8 @@ async function run(words: readonly string[]): Promise<void> {
     for (const name of unknownSettings())
       complain(`warning: ${name} is not a setting of the service; see docs/SETTINGS.md`);
     const config = readConfig();
+    // Only now: whoever mistyped a word or a setting is told at once.
+    const { start } = await import("./start.ts");
     const running = await start({ config, role });
     if (role === "migrate") {
       await running.stop();
@@ -58,9 +65,13 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 /** Does one thing, says what it did, and ends. */
-async function command(work: (config: Config) => Promise<string>): Promise<void> {
+async function command(
+  choose: (commands: typeof import("./commands.ts")) => (config: Config) => Promise<string>,
+): Promise<void> {
   try {
-    say(`${await work(readConfig())}\n`);
+    const config = readConfig();
+    const work = choose(await import("./commands.ts"));
+    say(`${await work(config)}\n`);
   } catch (error) {
     fail(error);
   }
@@ -69,10 +80,6 @@ async function command(work: (config: Config) => Promise<string>): Promise<void>
 function fail(error: unknown): void {
   const expected = error instanceof ConfigError || error instanceof StartError || error instanceof CertificateError;
   end(exitFailed, expected ? error.message : String(error instanceof Error ? error.stack : error));
-}
-
-function isRole(word: string): word is Role {
-  return roles.some((role) => role === word);
 }
 
 function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {

@@ -2,7 +2,6 @@
  * Putting the service together and taking it apart. What is started first is stopped last: the data folder's lock
  * outlives the database, the database outlives whoever asks it.
  *
- * Roles: `api` answers requests, `worker` runs jobs, `all` does both, `migrate` brings the database up to date and ends.
  * In the profiles `local` and `sandbox` every role migrates by itself; in `production` only `migrate` does.
  */
 
@@ -31,12 +30,10 @@ import { createTransactions } from "./kernel/tx.ts";
 import { createSigningKeys, localMasterKey, openRootKey, settleMasterKeyFile } from "./keys/index.ts";
 import { listen, originOf } from "./listen.ts";
 import { createMessagePorts } from "./messages/index.ts";
+import type { Role } from "./roles.ts";
 import { createSandboxClock } from "./sandbox/index.ts";
 import { recurrences, tasks } from "./tasks.ts";
 import { version } from "./version.ts";
-
-export const roles = ["all", "api", "worker", "migrate"] as const;
-export type Role = (typeof roles)[number];
 
 export interface StartOptions {
   readonly config: Config;

@@ -163,10 +163,8 @@ test("a pack of 20 MiB and known size is one request; of unknown size it goes in
   await store.put("a", patternStream(1, bytes), { size: bytes });
   assert.deepEqual(seen.splice(0), [`PUT ${bytes}`]);
   await store.put("a", patternStream(1, bytes)).catch(() => undefined);
-  assert.deepEqual(
-    seen.filter((line) => line.startsWith("PUT")),
-    ["PUT 8388608", "PUT 8388608", "PUT 4194304"],
-  );
+  // Parts travel side by side and arrive in any order.
+  assert.deepEqual(seen.filter((line) => line.startsWith("PUT")).sort(), ["PUT 4194304", "PUT 8388608", "PUT 8388608"]);
 });
 
 async function firstNames(store: S3Store): Promise<void> {

@@ -53,7 +53,7 @@ interface Suite {
 const largestPackBytes = 64 * 1024 * 1024;
 
 /** Three pages of S3's 1000, so that paging and resuming are both seen. */
-const listedNames = 3000;
+const listedNames = 2050;
 
 /** Enough writers to meet, few enough for a server on two cores. */
 const contenders = 24;
@@ -305,7 +305,7 @@ function listTests({ store }: Suite): void {
       if (seen.length % 500 === 0) assert.deepEqual(await store().stat(entry.name), { size: entry.size });
     }
     assert.deepEqual(seen, wanted);
-    for (const index of [0, 999, 1000, 2998, 2999]) {
+    for (const index of [0, 999, 1000, listedNames - 2, listedNames - 1]) {
       assert.deepEqual(await names(store(), "list/many/", wanted[index]), wanted.slice(index + 1));
     }
     const middle = "list/many/8";

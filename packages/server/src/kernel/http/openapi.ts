@@ -6,7 +6,7 @@
 import type { TSchema } from "typebox";
 import type { EventType } from "../events.ts";
 import { idempotencyKeyPattern, isRecorded } from "../idempotency.ts";
-import { oauthScopes, rolesByScope } from "../principal.ts";
+import { rolesByScope } from "../principal.ts";
 import { catalogue, type ProblemCode, problemCodes } from "../problems.ts";
 import {
   declaredProblems,
@@ -18,14 +18,15 @@ import {
   takesIdempotencyKey,
 } from "./endpoint.ts";
 import { oauthErrorSchema, speaksOauth } from "./oauth-error.ts";
+import { Components, type HeaderName, type JsonObject } from "./openapi-components.ts";
 import { closed, identifier, oneOf, Type, text } from "./schema.ts";
+
+export type { JsonObject };
 
 export interface OpenapiTag {
   readonly name: string;
   readonly description: string;
 }
-
-export type JsonObject = { [key: string]: unknown };
 
 /** Makes the document. Nothing in it depends on the machine, so that the committed copy can be compared. */
 export function openapiDocument(
@@ -69,93 +70,6 @@ const info = {
   license: { name: "Proprietary", url: "https://emanet.example/kosullar" },
 };
 
-/** Gathers what operations refer to. */
-class Components {
-  readonly #schemas = new Map<string, unknown>();
-  readonly #headers = new Map<string, JsonObject>();
-  readonly #examples = new Map<string, JsonObject>();
-  #usesOauth = false;
-  #usesStaff = false;
-
-  /** Who may call: an access token, however it was obtained. */
-  security({ access, path }: EndpointSpec): JsonObject[] {
-    if (access.kind === "public") return [{}];
-    if (access.kind === "staff" && path.startsWith("/v1/admin/")) {
-      this.#usesStaff = true;
-      return [{ staff: [] }];
-    }
-    if (access.kind !== "account") return [{ bearer: [] }];
-    this.#usesOauth = true;
-    return [{ bearer: [] }, { oauth2: [access.scope] }];
-  }
-
-  /** The schema with every titled part replaced by a reference. */
-  schema(schema: unknown): unknown {
-    if (Array.isArray(schema)) return schema.map((item) => this.schema(item));
-    if (typeof schema !== "object" || schema === null) return schema;
-    const { title } = schema as { title?: unknown };
-    const inlined = Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, literalKeys.has(key) ? value : this.schema(value)]),
-    );
-    if (typeof title !== "string") return inlined;
-    const known = this.#schemas.get(title);
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inlined)) {
-      throw new Error(`two different schemas are titled ${title}`);
-    }
-    this.#schemas.set(title, inlined);
-    return { $ref: `#/components/schemas/${title}` };
-  }
-
-  header(name: keyof typeof headers): [string, JsonObject] {
-    const { description, schema } = headers[name];
-    this.#headers.set(name, { description, schema: this.schema(schema) });
-    return [name, { $ref: `#/components/headers/${name}` }];
-  }
-
-  example(code: ProblemCode): [string, JsonObject] {
-    this.#examples.set(code, { summary: catalogue[code].title.en, value: problemExample(code) });
-    return [code, { $ref: `#/components/examples/${code}` }];
-  }
-
-  document(): JsonObject {
-    return {
-      schemas: sorted(this.#schemas),
-      headers: sorted(this.#headers),
-      examples: sorted(this.#examples),
-      securitySchemes: {
-        bearer: {
-          type: "http",
-          scheme: "bearer",
-          bearerFormat: "JWT",
-          description: "Access token (RFC9068), issued and checked by the rules of RFC8725.",
-        },
-        ...(this.#usesOauth && { oauth2: oauthScheme }),
-        ...(this.#usesStaff && { staff: staffScheme }),
-      },
-    };
-  }
-}
-
-/** How programs get an access token. The device flow (RFC 8628) has no place in OpenAPI 3.1; its operation says it. */
-const oauthFlow = { tokenUrl: "/oauth2/token", refreshUrl: "/oauth2/token", scopes: oauthScopes };
-const oauthScheme = {
-  type: "oauth2",
-  description:
-    "Access token (RFC9068) by OAuth 2.0, issued and checked by the rules of RFC8725. Metadata: `/oauth2/.well-known/oauth-authorization-server`. Agents use the device flow (`POST /oauth2/device_authorization`).",
-  flows: {
-    clientCredentials: oauthFlow,
-    authorizationCode: { authorizationUrl: "/oauth2/authorize", ...oauthFlow },
-  },
-};
-
-/** A scheme of its own: nothing under /v1/admin is to be mistaken for an operation of customers. */
-const staffScheme = {
-  type: "http",
-  scheme: "bearer",
-  bearerFormat: "JWT",
-  description: "Access token of the platform's staff (RFC9068), issued and checked by the rules of RFC8725.",
-};
-
 /** Who may call it, for people and for the tests that are made from the document. */
 function authorization(spec: EndpointSpec): JsonObject {
   const { access } = spec;
@@ -169,13 +83,6 @@ function authorization(spec: EndpointSpec): JsonObject {
     ...(refusedWhileSuspended(spec) && { "x-refused-while-suspended": true }),
     ...(spec.stepUp && { "x-step-up": true }),
   };
-}
-
-/** Keywords whose value is data, not a schema. */
-const literalKeys = new Set(["examples", "enum", "const", "default", "required"]);
-
-function sorted(map: ReadonlyMap<string, unknown>): JsonObject {
-  return Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function operation(spec: EndpointSpec, components: Components): JsonObject {
@@ -274,7 +181,7 @@ function replyResponse(spec: EndpointSpec, status: number, reply: ReplySpec, com
     name,
     { schema: components.schema(schema) },
   ]);
-  const standard: (keyof typeof headers)[] = [];
+  const standard: HeaderName[] = [];
   if (spec.method === "GET" && status === 200) standard.push("ETag");
   if (status === 200 && spec.query?.properties.cursor !== undefined) standard.push("Link");
   if (takesIdempotencyKey(spec)) standard.push("Idempotency-Replayed");
@@ -292,7 +199,7 @@ function replyResponse(spec: EndpointSpec, status: number, reply: ReplySpec, com
 }
 
 function problemResponse(spec: EndpointSpec, status: number, codes: ProblemCode[], components: Components): JsonObject {
-  const extra: (keyof typeof headers)[] = [];
+  const extra: HeaderName[] = [];
   if (status === 401 || codes.includes("insufficient_scope")) extra.push("WWW-Authenticate");
   if (status === 429 || status === 503 || codes.includes("idempotency_in_progress")) extra.push("Retry-After");
   if (takesIdempotencyKey(spec) && isRecorded(status)) extra.push("Idempotency-Replayed");
@@ -337,7 +244,7 @@ function pageErrors(spec: EndpointSpec, components: Components): Record<string, 
   );
 }
 
-function headersOfStatus(status: number): (keyof typeof headers)[] {
+function headersOfStatus(status: number): HeaderName[] {
   if (status === 401) return ["WWW-Authenticate"];
   return status === 429 || status === 503 ? ["Retry-After"] : [];
 }
@@ -366,7 +273,7 @@ const oauthErrorTitles: Readonly<Record<number, string>> = {
   503: "`temporarily_unavailable`",
 };
 
-function responseHeaders(components: Components, extra: readonly (keyof typeof headers)[]): JsonObject {
+function responseHeaders(components: Components, extra: readonly HeaderName[]): JsonObject {
   const names = [...everyAnswer, ...extra];
   return Object.fromEntries(names.map((name) => components.header(name)));
 }
@@ -380,47 +287,6 @@ const everyAnswer = [
   "ratelimit-policy",
   "Access-Control-Allow-Origin",
 ] as const;
-
-function count(description: string) {
-  return { description, schema: Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }) };
-}
-
-const headers = {
-  "X-Request-Id": {
-    description: "Names this request in our logs: your own if you sent one of this form.",
-    schema: identifier("^[A-Za-z0-9_-]{1,64}$", ""),
-  },
-  "X-RateLimit-Limit": count("Requests that the tightest limit allows."),
-  "X-RateLimit-Remaining": count("Requests left of it."),
-  "X-RateLimit-Reset": count("When it is whole again, in Unix seconds."),
-  // In small letters: the linter takes the draft's headers in capitals for another way to say the three above.
-  ratelimit: {
-    description: "Of every limit of the request: what is left (`r`), and the seconds until it is whole again (`t`).",
-    schema: Type.String({ maxLength: 500, pattern: '^"[a-z_]+";r=[0-9]+;t=[0-9]+' }),
-  },
-  "ratelimit-policy": {
-    description: "Every limit of the request: how many (`q`) in which time in seconds (`w`).",
-    schema: Type.String({ maxLength: 500, pattern: '^"[a-z_]+";q=[0-9]+;w=[0-9]+' }),
-  },
-  "Access-Control-Allow-Origin": {
-    description: "Only on documents that any page may read (`*`); left out of every other answer.",
-    schema: { type: "string", const: "*" },
-  },
-  ETag: { description: "Version of what is shown.", schema: Type.String({ maxLength: 64, pattern: '^"[^"]+"$' }) },
-  Link: {
-    description: 'Address of the next page, `rel="next"` (RFC 8288); left out of the last.',
-    schema: Type.String({ maxLength: 20_000, pattern: '^<[^>]+>; rel="next"$' }),
-  },
-  "Idempotency-Replayed": {
-    description: "`true` on an answer that was given before to the same Idempotency-Key.",
-    schema: { type: "string", const: "true" },
-  },
-  "Retry-After": count("Seconds to wait before the next try."),
-  "WWW-Authenticate": {
-    description: "How to sign in (RFC 6750); under `/oauth2/` how a client does (RFC 7617).",
-    schema: Type.String({ maxLength: 500, pattern: "^(Bearer|Basic) " }),
-  },
-} satisfies Record<string, { description: string; schema: unknown }>;
 
 /** The body of every error. */
 export const problemSchema = closed(
@@ -460,24 +326,6 @@ export const problemSchema = closed(
   },
   { title: "Problem" },
 );
-
-function problemExample(code: ProblemCode): JsonObject {
-  const { status, title, detail } = catalogue[code];
-  const requestId = "0199c0de-0000-7000-8000-000000000000";
-  return {
-    type: `https://api.emanet.example/docs/errors/${code}`,
-    title: title.en,
-    status,
-    code,
-    detail: detail.en,
-    instance: `urn:uuid:${requestId}`,
-    request_id: requestId,
-    ...(code === "validation_failed" && {
-      errors: [{ pointer: "/email", code: "wrong_format", detail: "The value does not have the required format." }],
-    }),
-    ...(code === "rate_limited" && { policy: "applications", limit: 5, window: 3600, retry_after: 1740 }),
-  };
-}
 
 function webhook(event: EventType, components: Components): JsonObject {
   return {

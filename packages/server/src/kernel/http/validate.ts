@@ -4,7 +4,7 @@
  * value.
  */
 
-import { Ajv2020 as AjvClass, type ErrorObject } from "ajv/dist/2020.js";
+import { Ajv2020 as AjvClass, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { TObject, TSchema } from "typebox";
 import { type FieldError, type Language, Problem } from "../problems.ts";
@@ -19,10 +19,15 @@ for (const format of ["int32", "int64"]) ajv.addFormat(format, { type: "number",
 /** Each finding, or an empty list. */
 export type Validator = (value: unknown, language: Language) => FieldError[];
 
-/** Compiles a schema once; `place` begins every pointer: empty for a body, `/query` and `/path` for parameters. */
+/**
+ * Compiles a schema once, when it is first needed: a start need not wait for all of them. `place` begins every pointer:
+ * empty for a body, `/query` and `/path` for parameters.
+ */
 export function validator(schema: TSchema, place: "" | "/query" | "/path" | "/reply"): Validator {
-  const check = ajv.compile(schema);
+  let compiled: ValidateFunction | undefined;
   return (value, language) => {
+    compiled ??= ajv.compile(schema);
+    const check = compiled;
     if (check(value)) return unstorableText(value, place, language);
     const errors = (check.errors ?? []).filter((error) => !combinators.has(error.keyword));
     return errors.slice(0, maxReportedErrors).map((error) => fieldError(error, place, language));

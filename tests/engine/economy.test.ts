@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -221,6 +221,49 @@ test("a rewritten frame changes no recipe: every one is the same byte for byte, 
   // The store alone says the same.
   assert.deepEqual((await rebuild(lab.vault)).refused, []);
   assert.deepEqual(await recipes(), before);
+});
+
+test("many packs are rewritten by one marking, and a backup that commits meanwhile loses nothing", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const lab = await openLab(new MemoryStore());
+  const settings = { packBytes: 100_000, unitBytes: 200_000 };
+  for (let i = 0; i < 120; i++) writeFileSync(path.join(from, `f${i}`), new Dice(i + 1).bytes(30_000));
+  settleTimes(from);
+  const first = await lab.backup(from, { settings });
+  for (let i = 0; i < 120; i += 2) rmSync(path.join(from, `f${i}`));
+  settleTimes(from);
+  lab.ctx.advance(1000);
+  const second = await lab.backup(from, { settings });
+  await deleteSnapshot(lab.vault, first.snapshot.id);
+  const other = path.join(folder, "other");
+  mkdirSync(other);
+  writeFileSync(path.join(other, "again"), new Dice(117).bytes(30_000));
+  settleTimes(other);
+  const { index } = lab.vault;
+  let markings = 0;
+  const made: Awaited<ReturnType<typeof lab.backup>>[] = [];
+  const watched = new Proxy(index, {
+    get(target, name: keyof typeof index) {
+      if (name === "roots") markings++;
+      if (name !== "forgetPack") return typeof target[name] === "function" ? target[name].bind(target) : target[name];
+      return async (pack: string) => {
+        await target.forgetPack(pack);
+        // Needs what the marking took for dead: its pack is not rewritten, all others are.
+        if (made.length === 0) made.push(await lab.backup(other, { settings, sourceName: "other" }));
+      };
+    },
+  });
+  const { rewritten, refused } = await rewritePacks({ ...lab.vault, index: watched }, 0.1);
+  assert.ok(rewritten.length > 1, `${rewritten.length} packs were rewritten`);
+  assert.equal(markings, 1);
+  assert.ok(refused.length > 0, "what the backup needed stayed");
+  for (const [i, { snapshot }] of [second, ...made].entries()) {
+    const to = path.join(folder, snapshot.id);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree([from, other][i] ?? ""));
+  }
 });
 
 test("1000 snapshots of a million ordinals are marked by OR alone", () => {

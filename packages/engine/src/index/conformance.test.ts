@@ -133,18 +133,38 @@ for (const [name, make] of Object.entries(makers)) {
   test(`${name}: needing a condemned pack brings it back; a deleting one is gone for good`, async () => {
     const index = await filled(make);
     await index.deleteSnapshot("s1", 1);
-    await index.condemn(["p1"], await generationOf(index));
+    const marking = await generationOf(index);
+    await index.condemn(["p1"], marking);
     await begin(index, "u2");
     assert.equal((await index.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
-    assert.equal(await index.beginDelete("p1", [1]), false);
+    assert.equal(await index.beginDelete("p1", marking, [1]), false);
     await index.endUpload("u2");
-    await index.condemn(["p1"], await generationOf(index));
-    assert.equal(await index.beginDelete("p1", [1]), true);
+    await index.condemn(["p1"], marking);
+    assert.equal(await index.beginDelete("p1", marking, [1]), true);
     await begin(index, "u3");
     assert.deepEqual(await index.acquire("u3", [idOf(1)]), [null]);
     assert.deepEqual(await index.acquireFrames("u3", [10]), [false]);
     await index.forgetPack("p1");
     assert.deepEqual(await index.packs(), []);
+  });
+
+  test(`${name}: a pack that came back to life and was condemned again is not deleted or left by the older marking`, async () => {
+    const index = await filled(make);
+    await index.deleteSnapshot("s1", 1);
+    const older = await generationOf(index);
+    await index.condemn(["p1"], older);
+    await begin(index, "u2");
+    await index.acquire("u2", [idOf(1)]);
+    await index.commit("u2", 1, snapshotOf("s2", [1]));
+    const newer = await generationOf(index);
+    assert.deepEqual((await index.condemn(["p1"], newer)).condemned, ["p1"]);
+    assert.equal(await index.beginDelete("p1", older, [1]), false);
+    await begin(index, "up");
+    const to = frameRow(10, "p2", { generation: 1 });
+    const move = (marking: number) =>
+      index.moveFrames("up", 1, unitOf("p2", [], []), [{ from: { pack: "p1", generation: 0, marking }, to }], []);
+    assert.equal(await move(older), false);
+    assert.equal(await move(newer), true);
   });
 
   test(`${name}: condemning with a marking older than the last commit, deletion or new recipe is refused as stale`, async () => {
@@ -193,14 +213,15 @@ for (const [name, make] of Object.entries(makers)) {
     const index = await filled(make);
     await begin(index, "up");
     const unit = unitOf("p2", [], []);
-    const moves = [{ from: { pack: "p1", generation: 0 }, to: frameRow(10, "p2", { generation: 1 }) }];
+    const marking = await generationOf(index);
+    const moves = [{ from: { pack: "p1", generation: 0, marking }, to: frameRow(10, "p2", { generation: 1 }) }];
     assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
-    await index.condemn(["p1"], await generationOf(index));
+    await index.condemn(["p1"], marking);
     await begin(index, "u2");
     await index.acquireFrames("u2", [10]);
     assert.equal(await index.moveFrames("up", 1, unit, moves, []), false);
     await index.endUpload("u2");
-    await index.condemn(["p1"], await generationOf(index));
+    await index.condemn(["p1"], marking);
     assert.equal(await index.moveFrames("up", 1, unit, moves, []), true);
     assert.equal((await index.frames([10]))[0]?.pack, "p2");
     assert.equal((await index.packs()).find(({ pack }) => pack === "p1")?.state, "deleting");

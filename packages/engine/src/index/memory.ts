@@ -43,6 +43,8 @@ export class MemoryIndex implements VaultIndex {
   readonly #byId = new Map<string, Set<number>>();
   readonly #frames = new Map<number, FrameRow>();
   readonly #packs = new Map<string, PackRow>();
+  /** The marking by which a pack was condemned last. */
+  readonly #markings = new Map<string, number>();
   readonly #pins = new Map<string, Set<string>>();
   readonly #hooks = new Map<bigint, number>();
   readonly #sessions = new Map<number, SessionRow>();
@@ -214,15 +216,19 @@ export class MemoryIndex implements VaultIndex {
     return this.#claims.get(session)?.nonce ?? null;
   }
 
-  async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
-    if (generation !== this.#generation && this.#planted !== "stale-condemn") return { condemned: [], stale: true };
-    const condemned = packs.filter((pack) => this.#packs.get(pack)?.state === "live" && !this.#pins.has(pack));
-    for (const pack of condemned) this.#setState(pack, "condemned");
+  async condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer> {
+    if (marking !== this.#generation && this.#planted !== "stale-condemn") return { condemned: [], stale: true };
+    const states = new Set<string | undefined>(["live", "condemned"]);
+    const condemned = packs.filter((pack) => states.has(this.#packs.get(pack)?.state) && !this.#pins.has(pack));
+    for (const pack of condemned) {
+      this.#setState(pack, "condemned");
+      this.#markings.set(pack, marking);
+    }
     return { condemned, stale: false };
   }
 
-  async beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean> {
-    if (this.#packs.get(pack)?.state !== "condemned" || this.#pins.has(pack)) return false;
+  async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
+    if (!this.#isCondemned(pack, marking)) return false;
     this.#setState(pack, "deleting");
     for (const [frame, row] of this.#frames) if (row.pack === pack) this.#frames.delete(frame);
     for (const ordinal of deadItems) this.#forget(ordinal);
@@ -230,7 +236,9 @@ export class MemoryIndex implements VaultIndex {
   }
 
   async forgetPack(pack: string): Promise<void> {
-    if (this.#packs.get(pack)?.state === "deleting") this.#packs.delete(pack);
+    if (this.#packs.get(pack)?.state !== "deleting") return;
+    this.#packs.delete(pack);
+    this.#markings.delete(pack);
   }
 
   async moveFrames(
@@ -246,7 +254,7 @@ export class MemoryIndex implements VaultIndex {
       if (from === null) continue;
       const row = this.#frames.get(to.frame);
       if (row?.pack !== from.pack || row.generation !== from.generation) return false;
-      if (this.#packs.get(from.pack)?.state !== "condemned" || this.#pins.has(from.pack)) return false;
+      if (!this.#isCondemned(from.pack, from.marking)) return false;
       left.add(from.pack);
     }
     this.#register(unit);
@@ -282,6 +290,7 @@ export class MemoryIndex implements VaultIndex {
       this.#byId,
       this.#frames,
       this.#packs,
+      this.#markings,
       this.#pins,
       this.#hooks,
       this.#sessions,
@@ -371,6 +380,11 @@ export class MemoryIndex implements VaultIndex {
   #isPinned(frame: number, upload: string): boolean {
     if (this.#planted === "unpinned-answer") return this.#frames.has(frame);
     return this.#pins.get(this.#frames.get(frame)?.pack ?? "")?.has(upload) ?? false;
+  }
+
+  #isCondemned(pack: string, marking: number): boolean {
+    const { state } = this.#packs.get(pack) ?? {};
+    return state === "condemned" && !this.#pins.has(pack) && this.#markings.get(pack) === marking;
   }
 
   #setState(pack: string, state: PackRow["state"]): void {

@@ -152,7 +152,12 @@ export interface UploadUnit {
 
 /** A frame moved by relaying or healing: where it was, where it is now. */
 export interface FrameMove {
-  readonly from: { readonly pack: string; readonly generation: number } | null;
+  readonly from: {
+    readonly pack: string;
+    readonly generation: number;
+    /** The marking by which the pack was condemned. */
+    readonly marking: number;
+  } | null;
   readonly to: FrameRow;
 }
 
@@ -227,12 +232,18 @@ export interface VaultIndex {
   sessions(): Promise<SessionNumbers>;
   /** The nonce of a session that this index gave out itself; null for any other. */
   givenNonce(session: number): Promise<number | null>;
-  condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer>;
-  beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean>;
+  /**
+   * Condemns packs by a marking (its generation) where nothing was committed since. Packs that are condemned already pass
+   * to this marking: whoever died or is still at work with an older one may not act on it any more. A pack that came
+   * back to life and was condemned again may hold what the older marking took for dead.
+   */
+  condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer>;
+  /** Refused (false) unless the pack is unpinned and condemned by this very marking. */
+  beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean>;
   forgetPack(pack: string): Promise<void>;
   /**
    * Puts rewritten frames in place of the old ones, all or none: refused (false) when a frame is no longer where
-   * `from` says, or when a pack it leaves is not condemned (somebody came to need it meanwhile). The packs left become
+   * `from` says, or when a pack it leaves is not condemned by that marking (somebody came to need it meanwhile). The packs left become
    * `deleting`. Items that rest on dropped slots leave in the same step: nobody may be told that they are known.
    */
   moveFrames(

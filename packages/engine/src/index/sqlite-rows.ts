@@ -15,13 +15,15 @@ import type {
 export type Row = Record<string, SQLOutputValue>;
 
 /** Bump with any change; an index of another version is thrown away and rebuilt from the object store. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
 create table sessions (session integer primary key, header blob not null);
 create table claims (session integer primary key, nonce integer not null, open integer not null);
-create table packs (pack text primary key, session integer not null, size integer not null, state text not null) without rowid;
+create table packs (
+  pack text primary key, session integer not null, size integer not null, state text not null,
+  marking integer not null default 0) without rowid;
 create table pins (pack text not null, upload text not null, primary key (pack, upload)) without rowid;
 create index pins_by_upload on pins (upload);
 create table frames (
@@ -165,7 +167,7 @@ type Sql = (text: string) => StatementSync;
 /** Writes everything of a unit. */
 export function putUnit(sql: Sql, unit: UploadUnit): void {
   for (const { pack, session, size, state } of unit.packs) {
-    sql("insert into packs values (?, ?, ?, ?)").run(pack, session, size, state);
+    sql("insert into packs (pack, session, size, state) values (?, ?, ?, ?)").run(pack, session, size, state);
     sql("insert or ignore into sessions values (?, ?)").run(session, unit.header);
   }
   for (const frame of unit.frames) putFrame(sql, frame);

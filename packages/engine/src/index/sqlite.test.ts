@@ -33,7 +33,7 @@ test("every step but pins and leases is synced before it returns: nothing irrevo
   await step("unit", () => index.addUnit("u", 1, unit));
   await step("move", () => index.moveFrames("u", 1, unit, [], []));
   await step("condemn", () => index.condemn([], 1));
-  await step("delete", () => index.beginDelete("p", []));
+  await step("delete", () => index.beginDelete("p", 1, []));
   await step("damaged", () => index.setDamaged([1], true));
   const light = { acquire: ["normal"], frames: ["normal"], renew: ["normal"] };
   const expected = Object.fromEntries(Object.keys(levels).map((name) => [name, ["full"]]));

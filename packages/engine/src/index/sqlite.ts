@@ -18,7 +18,6 @@ import type {
   Item,
   NewUpload,
   PackRow,
-  PackState,
   RestoredIndex,
   Retention,
   SessionNumbers,
@@ -45,7 +44,6 @@ import {
   sessionNumbers,
   snapshotOf,
   statements,
-  stateOf,
   tables,
   text,
 } from "./sqlite-rows.ts";
@@ -266,19 +264,20 @@ export class SqliteIndex implements VaultIndex {
     return row === undefined ? null : integer(row, "nonce");
   }
 
-  async condemn(packs: readonly string[], generation: number): Promise<CondemnAnswer> {
+  async condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer> {
     return this.#write(() => {
-      if (this.#number("generation") !== generation) return { condemned: [], stale: true };
+      if (this.#number("generation") !== marking) return { condemned: [], stale: true };
       const change = this.#sql(
-        "update packs set state = 'condemned' where pack = ? and state = 'live' and not exists (select 1 from pins where pins.pack = packs.pack)",
+        "update packs set state = 'condemned', marking = ? where pack = ? and state in ('live', 'condemned') and not exists (select 1 from pins where pins.pack = packs.pack)",
       );
-      return { condemned: packs.filter((pack) => change.run(pack).changes === 1), stale: false };
+      return { condemned: packs.filter((pack) => change.run(marking, pack).changes === 1), stale: false };
     });
   }
 
-  async beginDelete(pack: string, deadItems: readonly number[]): Promise<boolean> {
+  async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
     return this.#write(() => {
-      if (!this.#toDeleting(pack)) return false;
+      if (!this.#isCondemned(pack, marking)) return false;
+      this.#toDeleting(pack);
       this.#sql("delete from frames where pack = ?").run(pack);
       for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
       return true;
@@ -303,10 +302,9 @@ export class SqliteIndex implements VaultIndex {
         if (from === null) continue;
         const row = this.#frame(to.frame);
         if (row === null || row.pack !== from.pack || row.generation !== from.generation) return false;
-        if (this.#state(from.pack) !== "condemned") return false;
+        if (!this.#isCondemned(from.pack, from.marking)) return false;
         left.add(from.pack);
       }
-      if (![...left].every((pack) => this.#pins(pack) === 0)) return false;
       this.#register(unit);
       for (const { to } of moves) putFrame(this.#sql, to);
       for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
@@ -421,19 +419,17 @@ export class SqliteIndex implements VaultIndex {
     return row === undefined ? null : frameOf(row);
   }
 
-  #state(pack: string): PackState | null {
-    const row = this.#sql("select state from packs where pack = ?").get(pack);
-    return row === undefined ? null : stateOf(text(row, "state"));
+  #isCondemned(pack: string, marking: number): boolean {
+    const found = this.#sql("select 1 from packs where pack = ? and state = 'condemned' and marking = ?");
+    return this.#pins(pack) === 0 && found.get(pack, marking) !== undefined;
   }
 
   #pins(pack: string): number {
     return integer(this.#sql("select count(*) as n from pins where pack = ?").get(pack) ?? {}, "n");
   }
 
-  #toDeleting(pack: string): boolean {
-    if (this.#pins(pack) > 0) return false;
-    const change = this.#sql("update packs set state = 'deleting' where pack = ? and state = 'condemned'");
-    return change.run(pack).changes === 1;
+  #toDeleting(pack: string): void {
+    this.#sql("update packs set state = 'deleting' where pack = ?").run(pack);
   }
 
   #newIncarnation(ctx: EngineContext): void {

@@ -13,6 +13,8 @@ import { IndexError } from "../index/port.ts";
 import { noRetention } from "../manifest.ts";
 import { decodeRecipe, encodeRecipe } from "../recipes.ts";
 import { markVault, sweepDead } from "../upkeep/collect.ts";
+import type { Liveness } from "../upkeep/liveness.ts";
+import { wastefulPacks } from "../upkeep/liveness.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Dice } from "./tree-maker.ts";
 
@@ -167,13 +169,21 @@ async function storeContent(world: World, index: VaultIndex, name: string, conte
   return ordinal;
 }
 
-/** Rewriting as `rewritePacks` does it: condemn by a marking, write without dead slots, switch over if still condemned. */
+/** Rewriting as `rewritePacks` does it: condemn by one marking, write without dead slots, switch over if still condemned. */
 async function rewrite(world: World, index: VaultIndex, name: string): Promise<void> {
   const { state, generation } = await markVault({ index });
-  const pack = [...state.packs.values()].find(({ liveBytes, state: now }) => liveBytes > 0 && now === "live")?.pack;
-  if (pack === undefined) return;
-  const { condemned } = await index.condemn([pack], generation);
-  if (condemned.length === 0) return;
+  const { condemned } = await index.condemn(wastefulPacks(state, -1), generation);
+  for (const [i, pack] of condemned.entries()) await rewritePack(world, index, `${name} ${i}`, pack, state, generation);
+}
+
+async function rewritePack(
+  world: World,
+  index: VaultIndex,
+  name: string,
+  pack: string,
+  state: Liveness,
+  marking: number,
+): Promise<void> {
   await index.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
   const to = world.name();
   const moves = [];
@@ -182,7 +192,7 @@ async function rewrite(world: World, index: VaultIndex, name: string): Promise<v
     if (row.pack !== pack || live === undefined) continue;
     const lengths = [...decodeDirectory(row.directory).lengths].map((length, slot) => (live.has(slot) ? length : 0));
     moves.push({
-      from: { pack, generation: row.generation },
+      from: { pack, generation: row.generation, marking },
       to: world.frame(to, row.generation + 1, lengths, row.frame),
     });
   }
@@ -195,7 +205,7 @@ async function rewrite(world: World, index: VaultIndex, name: string): Promise<v
     hooks: [],
     follows: [],
   };
-  const moved = await index.moveFrames(name, 1, unit, moves, state.deadItems.get(pack) ?? []);
+  const moved = moves.length > 0 && (await index.moveFrames(name, 1, unit, moves, state.deadItems.get(pack) ?? []));
   await index.endUpload(name);
   if (!moved) world.packs.delete(to);
   else {

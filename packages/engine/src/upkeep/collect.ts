@@ -91,12 +91,13 @@ export async function assertComplete(vault: Vault): Promise<void> {
 export async function sweepDead(vault: Sweepable): Promise<{ packs: string[]; bytes: number }> {
   const packs: string[] = [];
   let bytes = 0;
-  for (const [pack, { size, items }] of await condemnDead(vault)) {
-    if (!(await vault.index.beginDelete(pack, items))) continue;
+  const { state, generation, condemned } = await condemnBy(vault, deadPacks);
+  for (const pack of condemned) {
+    if (!(await vault.index.beginDelete(pack, generation, state.deadItems.get(pack) ?? []))) continue;
     await vault.store.delete(vault.names.pack(pack));
     await vault.index.forgetPack(pack);
     packs.push(pack);
-    bytes += size;
+    bytes += state.packs.get(pack)?.size ?? 0;
   }
   return { packs, bytes };
 }
@@ -135,20 +136,22 @@ export async function markVault(vault: Pick<Vault, "index">): Promise<{ state: L
   throw new IncompleteIndexError("snapshots come and go faster than they are marked: collect later");
 }
 
-async function condemnDead(vault: Sweepable): Promise<Map<string, { size: number; items: readonly number[] }>> {
-  const result = new Map<string, { size: number; items: readonly number[] }>();
-  for (let i = 0; i < maxMarkings; i++) {
+export interface CondemnedPacks {
+  readonly state: Liveness;
+  readonly generation: number;
+  readonly condemned: readonly string[];
+}
+
+/** Marks, chooses and condemns until nothing was committed in between. */
+export async function condemnBy(
+  vault: Pick<Vault, "index">,
+  choose: (state: Liveness) => readonly string[],
+): Promise<CondemnedPacks> {
+  for (let i = 1; ; i++) {
     const { state, generation } = await markVault(vault);
-    const { condemned, stale } = await vault.index.condemn(deadPacks(state), generation);
-    if (stale) continue;
-    // A pack condemned by an earlier, interrupted run is as dead as one condemned now, if this marking agrees.
-    const before = [...state.packs.values()].filter((life) => life.state === "condemned" && life.liveBytes === 0);
-    for (const pack of [...condemned, ...before.map((life) => life.pack)]) {
-      result.set(pack, { size: state.packs.get(pack)?.size ?? 0, items: state.deadItems.get(pack) ?? [] });
-    }
-    return result;
+    const { condemned, stale } = await vault.index.condemn(choose(state), generation);
+    if (!stale || i === maxMarkings) return { state, generation, condemned };
   }
-  return result;
 }
 
 /** Ends what an interrupted run began: the object first, then the row. */

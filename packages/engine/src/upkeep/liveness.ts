@@ -29,7 +29,7 @@ export interface Liveness {
   /** Live ordinals of which the index has no item: what they rest on cannot be told from garbage. */
   readonly unknown: number;
   /** Live slots of every live data frame. */
-  readonly slots: ReadonlyMap<number, ReadonlySet<number>>;
+  readonly slots: ReadonlyMap<number, Bitmap>;
   /** Metadata frames in which something lives. */
   readonly meta: ReadonlySet<number>;
   readonly packs: ReadonlyMap<string, PackLife>;
@@ -53,7 +53,7 @@ export interface LivenessInput {
 
 /** Works out what lives. Holds places of frames, not their directories. */
 export async function liveness({ live, items, frames, packs }: LivenessInput): Promise<Liveness> {
-  const slots = new Map<number, Set<number>>();
+  const slots = new Map<number, Bitmap>();
   const meta = new Set<number>();
   const dead: { ordinal: number; frames: number[] }[] = [];
   let known = 0;
@@ -84,33 +84,40 @@ export async function liveness({ live, items, frames, packs }: LivenessInput): P
   return { live, unknown: live.size - known, slots, meta, packs: lives, deadItems: deadByPack(dead, places) };
 }
 
-/** Packs in which nothing lives. */
+/** Packs in which nothing lives; those too that an interrupted run has condemned. */
 export function deadPacks({ packs }: Liveness): string[] {
   return [...packs.values()]
-    .filter(({ liveBytes, state }) => liveBytes === 0 && state === "live")
+    .filter(({ liveBytes, state }) => liveBytes === 0 && state !== "deleting")
     .map(({ pack }) => pack);
 }
 
-/** Packs worth rewriting: more than this share of them is dead. */
+/** Packs worth rewriting: more than this share of them is dead. Those too that an interrupted run has condemned. */
 export function wastefulPacks({ packs }: Liveness, deadShare: number): string[] {
   return [...packs.values()]
     .filter(
       ({ liveBytes, deadBytes, size, state }) =>
-        liveBytes > 0 && state === "live" && (size - liveBytes + deadBytes) / size > deadShare,
+        liveBytes > 0 && state !== "deleting" && (size - liveBytes + deadBytes) / size > deadShare,
     )
     .map(({ pack }) => pack);
 }
 
-function addSlots(slots: Map<number, Set<number>>, frame: number, first: number, count: number): void {
-  const set = slots.get(frame) ?? new Set<number>();
-  if (set.size === 0) slots.set(frame, set);
-  for (let i = 0; i < count; i++) set.add(first + i);
+/** Slots of most frames in one piece: 2 MiB in blocks of 8 KiB. */
+const usualSlotWords = 8;
+
+/** Bits, not a set of numbers: a terabyte has more than a hundred million slots. */
+function addSlots(slots: Map<number, Bitmap>, frame: number, first: number, count: number): void {
+  let used = slots.get(frame);
+  if (used === undefined) {
+    used = new Bitmap(new Uint32Array(usualSlotWords));
+    slots.set(frame, used);
+  }
+  for (let i = 0; i < count; i++) used.add(first + i);
 }
 
 function packLives(
   packs: readonly PackRow[],
   places: ReadonlyMap<number, FramePlace & { slotCount: number }>,
-  slots: ReadonlyMap<number, ReadonlySet<number>>,
+  slots: ReadonlyMap<number, Bitmap>,
   meta: ReadonlySet<number>,
 ): Map<string, PackLife> {
   const lives = new Map<string, PackLife>();

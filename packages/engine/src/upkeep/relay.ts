@@ -30,7 +30,8 @@ import { writeMetaItem } from "../packs/meta-items.ts";
 import type { Recipe } from "../recipes.ts";
 import { decodeRecipe, encodeRecipe, framesOf, RecipeBuilder } from "../recipes.ts";
 import type { Vault } from "../vault.ts";
-import { assertComplete, markVault } from "./collect.ts";
+import type { CondemnedPacks } from "./collect.ts";
+import { assertComplete, condemnBy } from "./collect.ts";
 import type { Liveness } from "./liveness.ts";
 import { wastefulPacks } from "./liveness.ts";
 import type { RewriteSession } from "./rewrite-session.ts";
@@ -44,6 +45,9 @@ const wastefulShare = 0.5;
 
 /** Work of one step: what a crash repeats, and what is in memory as recipes. */
 const segmentsPerStep = 256;
+
+/** One question to the index; recipes of a few hundred bytes each. */
+const ordinalsPerQuery = 512;
 
 export interface RelayReport {
   readonly segments: number;
@@ -65,10 +69,12 @@ export async function relay(vault: Vault): Promise<RelayReport> {
 /** Lays a snapshot's scattered segments down again. Returns how many. */
 export async function relaySegments(vault: Vault, snapshot: SnapshotRow): Promise<number> {
   const scattered: Item[] = [];
-  for (const ordinal of Bitmap.decode(snapshot.reach)) {
-    const [item] = await vault.index.itemsByOrdinal([ordinal]);
-    if (item?.kind === "segment" && framesOf(decodeRecipe(item.recipe)).length > maxFramesPerSegment)
-      scattered.push(item);
+  const ordinals = [...Bitmap.decode(snapshot.reach)];
+  for (let i = 0; i < ordinals.length; i += ordinalsPerQuery) {
+    for (const item of await vault.index.itemsByOrdinal(ordinals.slice(i, i + ordinalsPerQuery))) {
+      if (item?.kind === "segment" && framesOf(decodeRecipe(item.recipe)).length > maxFramesPerSegment)
+        scattered.push(item);
+    }
   }
   for (let i = 0; i < scattered.length; i += segmentsPerStep) {
     const step = scattered.slice(i, i + segmentsPerStep);
@@ -208,24 +214,22 @@ class FrameMaker {
   }
 }
 
-/** Rewrites packs that are dead to more than the share. Each pack is a step of its own. */
+/**
+ * Rewrites packs that are dead to more than the share, each as a step of its own, all by one marking: a pack that stays
+ * condemned by it is as it was marked, whatever is committed meanwhile.
+ */
 export async function rewritePacks(
   vault: Vault,
   deadShare: number,
 ): Promise<{ rewritten: string[]; refused: string[] }> {
   const rewritten: string[] = [];
   const refused: string[] = [];
-  const first = await markVault(vault);
   // Slots are dropped for good: a snapshot that the index does not know may need them.
   await assertComplete(vault);
-  for (const pack of wastefulPacks(first.state, deadShare)) {
-    const { state, generation } = await markVault(vault);
-    const { condemned } = await vault.index.condemn([pack], generation);
-    if (condemned.length === 0) {
-      refused.push(pack);
-      continue;
-    }
-    const done = await withRewriteSession(vault, (session) => rewritePack(vault, session, pack, state));
+  const marked = await condemnBy(vault, (state) => wastefulPacks(state, deadShare));
+  const framesIn = await framesByPack(vault, marked.condemned);
+  for (const [pack, frames] of framesIn) {
+    const done = await withRewriteSession(vault, (session) => rewritePack(vault, session, pack, frames, marked));
     (done ? rewritten : refused).push(pack);
     if (done) {
       await vault.store.delete(vault.names.pack(pack));
@@ -235,32 +239,48 @@ export async function rewritePacks(
   return { rewritten, refused };
 }
 
-async function rewritePack(vault: Vault, session: RewriteSession, pack: string, state: Liveness): Promise<boolean> {
+/** Frames never come to a pack later, so what is in one can be asked once. */
+async function framesByPack(vault: Vault, packs: readonly string[]): Promise<Map<string, number[]>> {
+  const byPack = new Map<string, number[]>(packs.map((pack) => [pack, []]));
+  for await (const { frame, pack } of vault.index.allFrames()) byPack.get(pack)?.push(frame);
+  return byPack;
+}
+
+async function rewritePack(
+  vault: Vault,
+  session: RewriteSession,
+  pack: string,
+  frames: readonly number[],
+  { state, generation: marking }: CondemnedPacks,
+): Promise<boolean> {
   const reader = new FrameReader(vault);
   const records = new Map<number, { record: number; directory: FrameDirectory }>();
   const old = new Map<number, FrameRow>();
-  for await (const row of vault.index.allFrames()) {
-    if (row.pack !== pack) continue;
-    const live = row.kind === "data" ? state.slots.has(row.frame) : state.meta.has(row.frame);
-    if (!live) continue;
-    old.set(row.frame, row);
-    const slots = state.slots.get(row.frame) ?? new Set();
+  for (const frame of frames) {
+    const [row] = await vault.index.frames([frame]);
+    // Healed or rewritten by somebody else meanwhile.
+    if (row?.pack !== pack) continue;
+    const slots = state.slots.get(frame);
+    if (row.kind === "data" ? slots === undefined : !state.meta.has(frame)) continue;
+    old.set(frame, row);
     if (row.kind === "meta") await rewriteMeta(reader, session, row, state);
-    else if (!(await rewriteData(vault, reader, session, row, slots, records))) {
+    else if (!(await rewriteData(vault, reader, session, row, slots ?? new Bitmap(), records))) {
       // Needing its frames brings the pack back from condemned: it keeps what is damaged until that is healed.
       await vault.index.acquireFrames(session.upload, [...old.keys()]);
-      await vault.index.setDamaged([row.frame], true);
+      await vault.index.setDamaged([frame], true);
       return false;
     }
     await session.room();
   }
+  // Its live frames have all been moved by somebody else: what is left is for collection to judge.
+  if (old.size === 0) return false;
   const { packs, header } = await session.settle();
   const rows = rowsOf(session, packs, records);
   const moves: FrameMove[] = rows
     .filter(({ frame }) => old.has(frame))
     .map((to) => {
       const from = old.get(to.frame);
-      return { from: { pack, generation: from?.generation ?? 0 }, to };
+      return { from: { pack, generation: from?.generation ?? 0, marking }, to };
     });
   const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => !old.has(frame)) };
   return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, state.deadItems.get(pack) ?? []);
@@ -272,7 +292,7 @@ async function rewriteData(
   reader: FrameReader,
   session: RewriteSession,
   row: FrameRow,
-  live: ReadonlySet<number>,
+  live: Bitmap,
   records: Map<number, { record: number; directory: FrameDirectory }>,
 ): Promise<boolean> {
   const proved = await provedFrame(vault, reader, row.frame);

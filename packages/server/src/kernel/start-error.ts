@@ -20,6 +20,7 @@ export type StartErrorCode =
   | "staff_exists"
   | "database_newer"
   | "database_outdated"
+  | "database_rights"
   | "database_unreachable"
   | "database_version"
   | "migration_changed"

@@ -43,6 +43,21 @@ describe("migrate", () => {
     assert.equal(rows.length, 0);
   });
 
+  test("a user who may not make a schema is told what to grant", async (t) => {
+    const { owner, target } = await testDatabase(t, { empty: true });
+    const weak = `weak_${target.database}`;
+    await owner.query(`create role ${weak}; grant ${weak} to current_user`);
+    const connect = async () => {
+      const client = await owner.connect();
+      await client.query(`set role ${weak}`);
+      return client;
+    };
+    const refused = migrate({ owner: { connect } as unknown as pg.Pool, log: silentLog, migrations: [first] });
+    await assert.rejects(refused, { code: "database_rights", message: /owner of the database/ });
+    await owner.query(`drop role ${weak}`);
+    assert.deepEqual(await migrate({ owner, log: silentLog, migrations: [first] }), ["0001_first"]);
+  });
+
   test("several migrators at once apply each migration once", async (t) => {
     const { target, owner } = await testDatabase(t, { empty: true });
     const slow = migration(1, "slow", `select pg_sleep(0.3); ${first.sql}`);

@@ -38,7 +38,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
   const client = await options.owner.connect();
   try {
     await takeLock(client);
-    await client.query(journalSql);
+    await makeJournal(client);
     const pending = missing(migrations, await readJournal(client));
     for (const migration of pending) {
       await apply(client, migration);
@@ -101,6 +101,23 @@ const journalSql = `
     checksum text not null,
     applied_at timestamptz not null default now()
   )`;
+
+/** SQLSTATE insufficient_privilege. */
+const insufficientPrivilege = "42501";
+
+async function makeJournal(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query(journalSql);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== insufficientPrivilege) throw error;
+    throw new StartError(
+      "database_rights",
+      "The database's user may not make a schema in it. Make that user the owner of the database " +
+        "(alter database … owner to …), with CREATEROLE for the first start, and start again.",
+      { cause: error },
+    );
+  }
+}
 
 /** Any constant that nobody else uses: "emanet" in ASCII. */
 const lockKey = 0x656d616e6574;

@@ -122,15 +122,11 @@ class StageBench {
     this.end("cut", cutting, bytes.length);
     const list = new BlockList(ends.length);
     const hashing = this.begin();
-    let from = 0;
-    for (const end of ends) {
-      list.push(bytes.subarray(from, end), false);
-      from = end;
-    }
+    list.push(bytes, 0, ends, ends.length, () => false);
     const ids = keyBlockIds(key, list.digests.subarray(0, list.count * digestLength));
     this.end("hash", hashing, bytes.length);
     const frameClass = shape !== null ? "page" : isDense(bytes) ? "dense" : "text";
-    from = 0;
+    let from = 0;
     for (const [index, end] of ends.entries()) {
       const id = ids.toString("latin1", index * blockIdLength, (index + 1) * blockIdLength);
       if (!this.#known.has(id)) this.#append(frameClass, bytes.subarray(from, end));

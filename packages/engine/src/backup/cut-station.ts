@@ -203,28 +203,19 @@ export class CutStation {
   ): number {
     if (job.shape === null) return this.#cutBlocks(cutter, index, cutTo, filled, list, final);
     const { pageBytes, phase } = job.shape;
-    const buffer = cutter.buffer(index);
-    let at = cutTo;
-    while (at < filled) {
-      const position = job.file.offset + bufferAt + at;
-      const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
-      const end = at + pageBytes - beyond;
-      if (end > filled && !final) break;
-      const stop = Math.min(end, filled);
-      list.push(buffer.subarray(at, stop), cutter.isZero(index, at, stop));
-      at = stop;
-    }
-    return at;
+    const position = job.file.offset + bufferAt + cutTo;
+    const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
+    return this.#push(cutter, index, cutTo, cutter.pages(cutTo, filled, pageBytes, beyond, final), list);
   }
 
   #cutBlocks(cutter: Cutter, index: number, from: number, to: number, list: BlockList, final = true): number {
-    const buffer = cutter.buffer(index);
-    let at = from;
-    for (const end of cutter.cut(index, from, to, final)) {
-      list.push(buffer.subarray(at, end), cutter.isZero(index, at, end));
-      at = end;
-    }
-    return at;
+    return this.#push(cutter, index, from, cutter.cut(index, from, to, final), list);
+  }
+
+  /** Adds blocks to the list; returns where the last one ends. */
+  #push(cutter: Cutter, index: number, from: number, ends: Uint32Array, list: BlockList): number {
+    list.push(cutter.buffer(index), from, ends, ends.length, (start, end) => cutter.isZero(index, start, end));
+    return ends.at(-1) ?? from;
   }
 
   #offer(session: WorkerSession, buffer: number, cut: Cut): void {

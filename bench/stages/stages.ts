@@ -10,10 +10,11 @@
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
-import { isDense, stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
+import { stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
 import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
 import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
 import { BlockList, Cutter } from "../../packages/engine/src/cutter/cutter.ts";
+import { isDense } from "../../packages/engine/src/cutter/density.ts";
 import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
 import { frameIdOf, frameNumber, sealFrame } from "../../packages/engine/src/frames/frame.ts";
 import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/hash.ts";

@@ -10,6 +10,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
 import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
+import { isDense } from "../cutter/density.ts";
 import { embeddedCuts } from "../cutter/embedded.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
@@ -24,12 +25,6 @@ export const stationBufferBytes = 2 * maxSegmentBytes;
 
 /** Two buffers: one is cut while the other waits to be taken. */
 const stationBuffers = 2;
-
-/** Bytes looked at to tell compressible from dense. */
-const entropySample = 1024;
-const minEntropySample = 512;
-/** How far below a random sample's entropy, in bits per byte, bytes still count as dense. Base64 is 1.8 below. */
-const denseMargin = 0.3;
 
 const classPage = 0;
 const classText = 1;
@@ -402,23 +397,6 @@ function openFile(path: Uint8Array): { fd: number; sight: FileSight } {
     closeSync(fd);
     throw error;
   }
-}
-
-/** Whether the bytes look random: the entropy of a sample from the middle. */
-export function isDense(bytes: Uint8Array): boolean {
-  if (bytes.length < minEntropySample) return false;
-  const length = Math.min(entropySample, bytes.length);
-  const from = (bytes.length - length) >> 1;
-  const counts = new Uint32Array(256);
-  for (let i = from; i < from + length; i++) {
-    const byte = bytes[i] ?? 0;
-    counts[byte] = (counts[byte] ?? 0) + 1;
-  }
-  let bits = 0;
-  for (const count of counts) if (count > 0) bits -= count * Math.log2(count / length);
-  // What uniformly random bytes measure in a sample of this size (Miller's correction).
-  const random = 8 - 255 / (2 * length * Math.LN2);
-  return bits / length > random - denseMargin;
 }
 
 function sum(lengths: Uint32Array, count: number): number {

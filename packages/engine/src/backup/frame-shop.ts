@@ -5,9 +5,10 @@
  */
 
 import { ByteWriter } from "../bytes.ts";
+import { isDenseAllOver } from "../cutter/density.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { writeDirectory } from "../frames/directory.ts";
-import { frameNumber, looksCompressible, sealFrame } from "../frames/frame.ts";
+import { frameNumber, sealFrame } from "../frames/frame.ts";
 import { blockIdLength } from "../hash.ts";
 import type { FrameClass, TakeOp, WorkerSession } from "./protocol.ts";
 import { frameBytes } from "./protocol.ts";
@@ -73,7 +74,7 @@ export class FrameShop {
   #seal(frameClass: FrameClass, frame: OpenFrame): void {
     this.#open.delete(frameClass);
     const plain = frame.plain;
-    const dense = frameClass === "dense" || !looksCompressible(plain.view());
+    const dense = frameClass === "dense" || isDenseAllOver(plain.view());
     appendDirectory(plain, { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) });
     const { session, worker, key, binding } = this.#session;
     const seal = {

@@ -27,16 +27,18 @@ export const framesPerSession = 2 ** 24;
 /** A frame never holds more plain bytes than this: a reader must be able to hold a few. */
 export const maxPlainBytes = 16 * 1024 * 1024;
 
-/** Bytes compressed to see whether the rest is worth it; three samples spread over the frame. */
-const probeSampleBytes = 8 * 1024;
-const probeSamples = 3;
-
 /** Above this ratio a frame is stored as it is: a twentieth saved is not worth the time of every restore. */
 const worthwhileRatio = 0.95;
 
 /** zstd's window covers the whole frame, so that solid compression sees all of it. */
 const maxWindowLog = 23;
 const minWindowLog = 14;
+
+/**
+ * What a frame may be longer than a power of two and still get that as its window: a full frame of blocks has a
+ * directory behind it, and the next window is twice as much memory to be had for every frame.
+ */
+const windowSlack = 1 / 16;
 
 export type FrameKind = "data" | "meta";
 
@@ -153,32 +155,27 @@ export function frameIdOf(sealed: Uint8Array): Buffer {
   return sha256(sealed);
 }
 
-/** Whether a few samples of these bytes compress. */
-export function looksCompressible(plain: Uint8Array): boolean {
-  if (plain.length < probeSampleBytes) return true;
-  const room = plain.length - probeSampleBytes;
-  let packed = 0;
-  for (let i = 0; i < probeSamples; i++) {
-    const at = Math.floor((room * i) / Math.max(1, probeSamples - 1));
-    packed += zstdCompressSync(plain.subarray(at, at + probeSampleBytes), probeOptions).length;
-  }
-  return packed < probeSampleBytes * probeSamples * worthwhileRatio;
-}
-
-const probeOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-
 function compress(plain: Uint8Array): Buffer | null {
   const packed = zstdCompressSync(plain, {
-    // One output buffer that surely fits, so that all of it can be released after use.
-    chunkSize: plain.length + 4096,
-    params: {
-      [constants.ZSTD_c_compressionLevel]: 1,
-      [constants.ZSTD_c_windowLog]: Math.min(maxWindowLog, Math.max(minWindowLog, 32 - Math.clz32(plain.length))),
-    },
+    // With room for the worst case zstd reads and writes in place; with less it copies everything through its buffers.
+    chunkSize: compressBound(plain.length),
+    params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: windowLogOf(plain.length) },
   });
   if (packed.length < plain.length * worthwhileRatio) return packed;
   release(packed);
   return null;
+}
+
+/** The most that zstd makes of so many bytes (ZSTD_compressBound), rounded up. */
+export function compressBound(length: number): number {
+  return length + Math.ceil(length / 256) + 1024;
+}
+
+/** The window for a frame of so many bytes. */
+export function windowLogOf(length: number): number {
+  const below = 31 - Math.clz32(Math.max(length, 1));
+  const log = length <= 2 ** below * (1 + windowSlack) ? below : below + 1;
+  return Math.min(maxWindowLog, Math.max(minWindowLog, log));
 }
 
 function decompress(body: Uint8Array, plainLength: number): Buffer {

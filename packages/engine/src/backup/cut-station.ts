@@ -15,7 +15,8 @@ import { embeddedCuts } from "../cutter/embedded.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
 import type { HeldBlocks } from "./frame-shop.ts";
-import { FrameShop } from "./frame-shop.ts";
+import { FrameShop, frameBufferBytes } from "./frame-shop.ts";
+import { Outbox } from "./outbox.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./protocol.ts";
 import type { FileSight } from "./source.ts";
 import { readFlags, sameSight, sightOf } from "./source.ts";
@@ -25,6 +26,9 @@ export const stationBufferBytes = 2 * maxSegmentBytes;
 
 /** Two buffers: one is cut while the other waits to be taken. */
 const stationBuffers = 2;
+
+/** One frame is sealed while another is on its way; a portion has several, but the pipeline is quick to copy. */
+const outboxAreas = 2;
 
 const classPage = 0;
 const classText = 1;
@@ -36,6 +40,7 @@ export class CutStation {
   readonly #free: number[] = [];
   readonly #held = new Map<number, HeldBlocks & { readonly buffer: number; readonly route: number }>();
   readonly #waiting: (() => void)[] = [];
+  readonly #outbox = new Outbox(outboxAreas, frameBufferBytes);
   #cutter: Cutter | null = null;
   #cutterOf = -1;
   #portions = 0;
@@ -49,14 +54,7 @@ export class CutStation {
   handle(message: ToWorker): void {
     switch (message.type) {
       case "open":
-        this.#sessions.set(message.session.route, {
-          session: message.session,
-          shop: new FrameShop(message.session, (n, bytes) => {
-            this.#send({ type: "sealed", route: message.session.route, n, bytes, frameId: frameIdOf(bytes) }, [
-              bytes.buffer as ArrayBuffer,
-            ]);
-          }),
-        });
+        this.#open(message.session);
         return;
       case "cut":
         this.#queue = this.#queue.then(() => this.#run(message.route, message.job));
@@ -68,6 +66,17 @@ export class CutStation {
         this.#sessions.delete(message.route);
         for (const [portion, held] of this.#held) if (held.route === message.route) this.#release(portion, held.buffer);
     }
+  }
+
+  #open(session: WorkerSession): void {
+    const { route } = session;
+    const room = (length: number) => this.#outbox.room(length);
+    const shop = new FrameShop(session, room, (n, bytes) => {
+      const { buffer } = bytes;
+      const message = { type: "sealed", route, n, bytes, frameId: frameIdOf(bytes) } as const;
+      this.#send(message, buffer instanceof ArrayBuffer ? [buffer] : []);
+    });
+    this.#sessions.set(route, { session, shop });
   }
 
   async #run(route: number, job: Job): Promise<void> {

@@ -8,6 +8,7 @@ import { ByteWriter } from "../bytes.ts";
 import { isDenseAllOver } from "../cutter/density.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { writeDirectory } from "../frames/directory.ts";
+import type { FrameRoom } from "../frames/frame.ts";
 import { frameNumber, sealFrame } from "../frames/frame.ts";
 import { blockIdLength } from "../hash.ts";
 import type { FrameClass, TakeOp, WorkerSession } from "./protocol.ts";
@@ -22,7 +23,7 @@ export interface HeldBlocks {
 }
 
 /** Room for the largest frame: its blocks, one block beyond, and a directory. Untouched memory costs nothing. */
-const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
+export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 interface OpenFrame {
   readonly n: number;
@@ -33,13 +34,16 @@ interface OpenFrame {
 
 export class FrameShop {
   readonly #session: WorkerSession;
+  readonly #room: FrameRoom;
   readonly #sealed: (n: number, bytes: Uint8Array) => void;
   readonly #open = new Map<FrameClass, OpenFrame>();
   readonly #spare: ByteWriter[] = [];
   #counter = 0;
 
-  constructor(session: WorkerSession, sealed: (n: number, bytes: Uint8Array) => void) {
+  /** `room` gives memory for sealed frames, `sealed` hears of each. */
+  constructor(session: WorkerSession, room: FrameRoom, sealed: (n: number, bytes: Uint8Array) => void) {
     this.#session = session;
+    this.#room = room;
     this.#sealed = sealed;
   }
 
@@ -87,7 +91,7 @@ export class FrameShop {
       key,
       binding,
     } as const;
-    const bytes = sealFrame(seal, plain.view(), dense);
+    const bytes = sealFrame(seal, plain.view(), dense, this.#room);
     plain.reset();
     this.#spare.push(plain);
     this.#sealed(frame.n, bytes);

@@ -93,6 +93,7 @@ export type FromWorker =
       readonly type: "sealed";
       readonly route: number;
       readonly n: number;
+      /** In the worker's outbox or memory of its own (`outbox.ts`): to be copied at once. */
       readonly bytes: Uint8Array;
       readonly frameId: Uint8Array;
     }

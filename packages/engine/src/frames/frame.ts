@@ -27,6 +27,12 @@ export const framesPerSession = 2 ** 24;
 /** A frame never holds more plain bytes than this: a reader must be able to hold a few. */
 export const maxPlainBytes = 16 * 1024 * 1024;
 
+/**
+ * A cipher makes two new buffers for every piece it is given. Of a whole frame these are megabytes that the system has
+ * to map, clear and take back; pieces below malloc's limit for mapped memory (128 KiB) are the same warm bytes each time.
+ */
+const sealStepBytes = 96 * 1024;
+
 /** Above this ratio a frame is stored as it is: a twentieth saved is not worth the time of every restore. */
 const worthwhileRatio = 0.95;
 
@@ -78,23 +84,36 @@ export function sessionOfFrame(frame: number): number {
   return Math.floor(frame / framesPerSession);
 }
 
-/** Compresses (where worthwhile) and seals one frame. `dense` skips the probe for bytes known to be incompressible. */
-export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean): Buffer {
+/** Memory for a sealed frame of a length. */
+export type FrameRoom = (length: number) => Uint8Array;
+
+/**
+ * Compresses (where worthwhile) and seals one frame. `dense` skips compressing bytes known to be incompressible; `room`
+ * says where the sealed frame goes, memory of its own if nothing is said.
+ */
+export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean, room: FrameRoom = ownMemory): Uint8Array {
   if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
-  const body = dense ? null : compress(plain);
-  const header = writeHeader(seal, body === null ? 0 : 1, plain.length, body?.length ?? plain.length);
+  const packed = dense ? null : compress(plain);
+  const body = packed ?? plain;
+  const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
   const cipher = createCipheriv("aes-256-gcm", seal.key, nonceOf(seal.counter));
   cipher.setAAD(Buffer.concat([header, seal.binding]));
-  const sealed = cipher.update(body ?? plain);
-  cipher.final();
-  // Memory of its own: what comes from Node's shared pool cannot be handed to another thread.
-  const frame = Buffer.allocUnsafeSlow(frameHeaderLength + sealed.length + tagLength);
+  const frame = room(frameHeaderLength + body.length + tagLength);
   frame.set(header);
-  frame.set(sealed, frameHeaderLength);
-  frame.set(cipher.getAuthTag(), frameHeaderLength + sealed.length);
-  release(sealed);
-  if (body !== null) release(body);
+  for (let at = 0; at < body.length; at += sealStepBytes) {
+    const sealed = cipher.update(body.subarray(at, at + sealStepBytes));
+    frame.set(sealed, frameHeaderLength + at);
+    release(sealed);
+  }
+  cipher.final();
+  frame.set(cipher.getAuthTag(), frameHeaderLength + body.length);
+  if (packed !== null) release(packed);
   return frame;
+}
+
+/** Not from Node's shared pool: that cannot be handed to another thread. */
+function ownMemory(length: number): Uint8Array {
+  return Buffer.allocUnsafeSlow(length);
 }
 
 /** Reads the header of a sealed frame. */

@@ -95,7 +95,7 @@ export class CutStation {
     const index = await this.#freeBuffer();
     const buffer = cutter.buffer(index);
     const list = new BlockList(512);
-    const classes: number[] = [];
+    const kinds: number[] = [];
     const outcomes: FileOutcome[] = [];
     let at = 0;
     for (const file of files) {
@@ -106,7 +106,7 @@ export class CutStation {
       for (const to of kind === classDense ? [] : embeddedCuts(asBuffer(buffer), at, at + read.bytes))
         from = this.#cutBlocks(cutter, index, from, to, list);
       this.#cutBlocks(cutter, index, from, at + read.bytes, list);
-      for (let i = before; i < list.count; i++) classes.push(kind);
+      kinds.push(kind);
       outcomes.push({ ...read, blocks: list.count - before });
       at += read.bytes;
     }
@@ -118,7 +118,7 @@ export class CutStation {
       list,
       ids,
       segments,
-      classes: Uint8Array.from(classes),
+      classes: classesOf(kinds, outcomes, list.count),
       outcomes,
       hashes,
       last: true,
@@ -228,7 +228,7 @@ export class CutStation {
     const lengths = cut.list.lengths.slice(0, blocks);
     const starts = new Uint32Array(blocks);
     for (let i = 1; i < blocks; i++) starts[i] = (starts[i - 1] ?? 0) + (lengths[i - 1] ?? 0);
-    const ids = Uint8Array.from(cut.ids.subarray(0, blocks * blockIdLength));
+    const ids = new Uint8Array(cut.ids.subarray(0, blocks * blockIdLength));
     const bytes = this.#cutterFor(session).buffer(buffer);
     this.#held.set(portion, { route: session.route, buffer, bytes, starts, lengths, ids });
     // The session may have been closed while this was cut: nobody will take it.
@@ -293,6 +293,17 @@ interface Cut {
 }
 
 const noHashes = new Uint8Array(0);
+
+/** The class of every block of a bundle: that of its file. */
+function classesOf(kinds: readonly number[], outcomes: readonly FileOutcome[], count: number): Uint8Array {
+  const classes = new Uint8Array(count);
+  let first = 0;
+  for (const [i, { blocks }] of outcomes.entries()) {
+    classes.fill(kinds[i] ?? classText, first, first + blocks);
+    first += blocks;
+  }
+  return classes;
+}
 
 /** The hash of every file of a bundle: each is one segment of its own as far as its hash goes. */
 function partHashes(ids: Uint8Array, lengths: Uint32Array, outcomes: readonly FileOutcome[]): Uint8Array {

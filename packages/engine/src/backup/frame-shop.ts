@@ -49,12 +49,15 @@ export class FrameShop {
 
   take(op: TakeOp, held: HeldBlocks): void {
     const frame = this.#frame(op.frameClass, op.n);
-    for (const block of op.blocks) {
-      const start = held.starts[block] ?? 0;
-      const length = held.lengths[block] ?? 0;
-      frame.plain.raw(held.bytes.subarray(start, start + length));
-      frame.ids.raw(held.ids.subarray(block * blockIdLength, (block + 1) * blockIdLength));
-      frame.lengths.push(length);
+    // Blocks of a portion lie back to back, so a run of them is one piece.
+    for (let i = 0; i < op.runs.length; i += 2) {
+      const first = op.runs[i] ?? 0;
+      const end = first + (op.runs[i + 1] ?? 0);
+      const from = held.starts[first] ?? 0;
+      const to = (held.starts[end - 1] ?? 0) + (held.lengths[end - 1] ?? 0);
+      frame.plain.raw(held.bytes.subarray(from, to));
+      frame.ids.raw(held.ids.subarray(first * blockIdLength, end * blockIdLength));
+      for (let block = first; block < end; block++) frame.lengths.push(held.lengths[block] ?? 0);
     }
     if (op.seal) this.#seal(op.frameClass, frame);
   }

@@ -49,7 +49,8 @@ export type Job =
 export interface TakeOp {
   readonly frameClass: FrameClass;
   readonly n: number;
-  readonly blocks: Uint32Array;
+  /** Runs of the portion's blocks: the first, and how many. */
+  readonly runs: Uint32Array;
   readonly seal: boolean;
 }
 

@@ -10,10 +10,11 @@
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
-import { isDense, stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
+import { stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
 import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
 import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
 import { BlockList, Cutter } from "../../packages/engine/src/cutter/cutter.ts";
+import { isDense } from "../../packages/engine/src/cutter/density.ts";
 import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
 import { frameIdOf, frameNumber, sealFrame } from "../../packages/engine/src/frames/frame.ts";
 import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/hash.ts";
@@ -122,15 +123,11 @@ class StageBench {
     this.end("cut", cutting, bytes.length);
     const list = new BlockList(ends.length);
     const hashing = this.begin();
-    let from = 0;
-    for (const end of ends) {
-      list.push(bytes.subarray(from, end), false);
-      from = end;
-    }
+    list.push(bytes, 0, ends, ends.length, () => false);
     const ids = keyBlockIds(key, list.digests.subarray(0, list.count * digestLength));
     this.end("hash", hashing, bytes.length);
     const frameClass = shape !== null ? "page" : isDense(bytes) ? "dense" : "text";
-    from = 0;
+    let from = 0;
     for (const [index, end] of ends.entries()) {
       const id = ids.toString("latin1", index * blockIdLength, (index + 1) * blockIdLength);
       if (!this.#known.has(id)) this.#append(frameClass, bytes.subarray(from, end));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
 import { test } from "node:test";
-import { blockId, digestBlock, digestLength, keyBlockIds, sha256 } from "./hash.ts";
+import { blockId, digestBlock, digestBlocks, digestLength, keyBlockIds, sha256 } from "./hash.ts";
 
 const key = Buffer.alloc(32, 5);
 
@@ -26,5 +26,25 @@ test("a block id is AES-256-CBC-MAC of the block's SHA-256, alone or in a list",
     const mac = cbc.update(sha256(block)).subarray(16);
     assert.deepEqual(ids.subarray(i * 16, (i + 1) * 16), mac);
     assert.deepEqual(blockId(key, block), mac);
+  }
+});
+
+test("blocks that lie back to back are digested together as they are one by one", () => {
+  const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * i) & 0xff));
+  const ends = Uint32Array.of(12, 13, 900, 4999);
+  const together = Buffer.alloc(6 * digestLength, 0xee);
+  digestBlocks(bytes, 10, ends, ends.length, together, 1);
+  const single = Buffer.alloc(6 * digestLength, 0xee);
+  for (const [i, end] of ends.entries()) digestBlock(bytes.subarray(i === 0 ? 10 : ends[i - 1], end), single, i + 1);
+  assert.deepEqual(together, single);
+});
+
+test("ids do not depend on where in memory the digests lie", () => {
+  const digests = Buffer.concat([sha256(Buffer.from("a")), sha256(Buffer.from("b"))]);
+  const room = Buffer.alloc(digests.length + 3);
+  for (let shift = 0; shift < 4; shift++) {
+    const moved = room.subarray(shift, shift + digests.length);
+    moved.set(digests);
+    assert.deepEqual(keyBlockIds(key, moved), keyBlockIds(key, digests));
   }
 });

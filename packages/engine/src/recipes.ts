@@ -80,28 +80,41 @@ export function decodeRecipe(bytes: Uint8Array): Recipe {
   return runs;
 }
 
-/** Builds a recipe block by block, joining what continues. */
+/** Builds a recipe block by block, joining what continues. A backup adds every block: the last run grows in place. */
 export class RecipeBuilder {
-  readonly #runs: Run[] = [];
+  readonly #runs: GrowingRun[] = [];
+  #last: GrowingRun | null = null;
 
   stored(frame: number, slot: number, bytes: number): void {
-    const last = this.#runs.at(-1);
+    const last = this.#last;
     if (last?.kind === "stored" && last.frame === frame && last.slot + last.count === slot) {
-      this.#runs[this.#runs.length - 1] = { ...last, count: last.count + 1, bytes: last.bytes + bytes };
-    } else this.#runs.push({ kind: "stored", frame, slot, count: 1, bytes });
+      last.count++;
+      last.bytes += bytes;
+    } else this.#begin({ kind: "stored", frame, slot, count: 1, bytes });
   }
 
   zeros(bytes: number): void {
-    const last = this.#runs.at(-1);
+    const last = this.#last;
     if (last?.kind === "zeros" && last.bytes === last.count * bytes) {
-      this.#runs[this.#runs.length - 1] = { kind: "zeros", count: last.count + 1, bytes: last.bytes + bytes };
-    } else this.#runs.push({ kind: "zeros", count: 1, bytes });
+      last.count++;
+      last.bytes += bytes;
+    } else this.#begin({ kind: "zeros", count: 1, bytes });
   }
 
+  /** What was built; the builder must not be used any more. */
   take(): Recipe {
     return this.#runs;
   }
+
+  #begin(run: GrowingRun): void {
+    this.#last = run;
+    this.#runs.push(run);
+  }
 }
+
+type GrowingRun =
+  | { readonly kind: "stored"; readonly frame: number; readonly slot: number; count: number; bytes: number }
+  | { readonly kind: "zeros"; count: number; bytes: number };
 
 /** The frames that a recipe reads, each once. */
 export function framesOf(recipe: Recipe): number[] {

@@ -8,13 +8,14 @@
 import { Worker } from "node:worker_threads";
 import { CutStation } from "./cut-station.ts";
 import { cutThread } from "./cut-thread.ts";
+import { emptyArea } from "./outbox.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
 export interface CutLane {
   send(message: ToWorker): void;
 }
 
-/** What a session hears from its workers. */
+/** What a session hears from its workers. A sealed frame's bytes are there during the call only. */
 export interface CutListener {
   heard(lane: number, message: FromWorker): void;
   died(error: Error): void;
@@ -77,7 +78,12 @@ export class CutPool {
   }
 
   #hear(lane: number, message: FromWorker): void {
-    this.#listeners.get(message.route)?.heard(lane, message);
+    try {
+      this.#listeners.get(message.route)?.heard(lane, message);
+    } finally {
+      // Also where nobody listens any more: the pool outlives the session, and so do its workers' areas.
+      if (message.type === "sealed") emptyArea(message.bytes);
+    }
   }
 
   #fail(error: Error): void {

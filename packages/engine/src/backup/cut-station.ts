@@ -10,11 +10,13 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
 import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
+import { isDense } from "../cutter/density.ts";
 import { embeddedCuts } from "../cutter/embedded.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
 import type { HeldBlocks } from "./frame-shop.ts";
-import { FrameShop } from "./frame-shop.ts";
+import { FrameShop, frameBufferBytes } from "./frame-shop.ts";
+import { Outbox } from "./outbox.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./protocol.ts";
 import type { FileSight } from "./source.ts";
 import { readFlags, sameSight, sightOf } from "./source.ts";
@@ -25,11 +27,8 @@ export const stationBufferBytes = 2 * maxSegmentBytes;
 /** Two buffers: one is cut while the other waits to be taken. */
 const stationBuffers = 2;
 
-/** Bytes looked at to tell compressible from dense. */
-const entropySample = 1024;
-const minEntropySample = 512;
-/** How far below a random sample's entropy, in bits per byte, bytes still count as dense. Base64 is 1.8 below. */
-const denseMargin = 0.3;
+/** One frame is sealed while another is on its way; a portion has several, but the pipeline is quick to copy. */
+const outboxAreas = 2;
 
 const classPage = 0;
 const classText = 1;
@@ -41,6 +40,7 @@ export class CutStation {
   readonly #free: number[] = [];
   readonly #held = new Map<number, HeldBlocks & { readonly buffer: number; readonly route: number }>();
   readonly #waiting: (() => void)[] = [];
+  readonly #outbox = new Outbox(outboxAreas, frameBufferBytes);
   #cutter: Cutter | null = null;
   #cutterOf = -1;
   #portions = 0;
@@ -54,14 +54,7 @@ export class CutStation {
   handle(message: ToWorker): void {
     switch (message.type) {
       case "open":
-        this.#sessions.set(message.session.route, {
-          session: message.session,
-          shop: new FrameShop(message.session, (n, bytes) => {
-            this.#send({ type: "sealed", route: message.session.route, n, bytes, frameId: frameIdOf(bytes) }, [
-              bytes.buffer as ArrayBuffer,
-            ]);
-          }),
-        });
+        this.#open(message.session);
         return;
       case "cut":
         this.#queue = this.#queue.then(() => this.#run(message.route, message.job));
@@ -73,6 +66,17 @@ export class CutStation {
         this.#sessions.delete(message.route);
         for (const [portion, held] of this.#held) if (held.route === message.route) this.#release(portion, held.buffer);
     }
+  }
+
+  #open(session: WorkerSession): void {
+    const { route } = session;
+    const room = (length: number) => this.#outbox.room(length);
+    const shop = new FrameShop(session, room, (n, bytes) => {
+      const { buffer } = bytes;
+      const message = { type: "sealed", route, n, bytes, frameId: frameIdOf(bytes) } as const;
+      this.#send(message, buffer instanceof ArrayBuffer ? [buffer] : []);
+    });
+    this.#sessions.set(route, { session, shop });
   }
 
   async #run(route: number, job: Job): Promise<void> {
@@ -91,7 +95,7 @@ export class CutStation {
     const index = await this.#freeBuffer();
     const buffer = cutter.buffer(index);
     const list = new BlockList(512);
-    const classes: number[] = [];
+    const kinds: number[] = [];
     const outcomes: FileOutcome[] = [];
     let at = 0;
     for (const file of files) {
@@ -102,7 +106,7 @@ export class CutStation {
       for (const to of kind === classDense ? [] : embeddedCuts(asBuffer(buffer), at, at + read.bytes))
         from = this.#cutBlocks(cutter, index, from, to, list);
       this.#cutBlocks(cutter, index, from, at + read.bytes, list);
-      for (let i = before; i < list.count; i++) classes.push(kind);
+      kinds.push(kind);
       outcomes.push({ ...read, blocks: list.count - before });
       at += read.bytes;
     }
@@ -114,7 +118,7 @@ export class CutStation {
       list,
       ids,
       segments,
-      classes: Uint8Array.from(classes),
+      classes: classesOf(kinds, outcomes, list.count),
       outcomes,
       hashes,
       last: true,
@@ -203,28 +207,19 @@ export class CutStation {
   ): number {
     if (job.shape === null) return this.#cutBlocks(cutter, index, cutTo, filled, list, final);
     const { pageBytes, phase } = job.shape;
-    const buffer = cutter.buffer(index);
-    let at = cutTo;
-    while (at < filled) {
-      const position = job.file.offset + bufferAt + at;
-      const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
-      const end = at + pageBytes - beyond;
-      if (end > filled && !final) break;
-      const stop = Math.min(end, filled);
-      list.push(buffer.subarray(at, stop), cutter.isZero(index, at, stop));
-      at = stop;
-    }
-    return at;
+    const position = job.file.offset + bufferAt + cutTo;
+    const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
+    return this.#push(cutter, index, cutTo, cutter.pages(cutTo, filled, pageBytes, beyond, final), list);
   }
 
   #cutBlocks(cutter: Cutter, index: number, from: number, to: number, list: BlockList, final = true): number {
-    const buffer = cutter.buffer(index);
-    let at = from;
-    for (const end of cutter.cut(index, from, to, final)) {
-      list.push(buffer.subarray(at, end), cutter.isZero(index, at, end));
-      at = end;
-    }
-    return at;
+    return this.#push(cutter, index, from, cutter.cut(index, from, to, final), list);
+  }
+
+  /** Adds blocks to the list; returns where the last one ends. */
+  #push(cutter: Cutter, index: number, from: number, ends: Uint32Array, list: BlockList): number {
+    list.push(cutter.buffer(index), from, ends, ends.length, (start, end) => cutter.isZero(index, start, end));
+    return ends.at(-1) ?? from;
   }
 
   #offer(session: WorkerSession, buffer: number, cut: Cut): void {
@@ -233,7 +228,7 @@ export class CutStation {
     const lengths = cut.list.lengths.slice(0, blocks);
     const starts = new Uint32Array(blocks);
     for (let i = 1; i < blocks; i++) starts[i] = (starts[i - 1] ?? 0) + (lengths[i - 1] ?? 0);
-    const ids = Uint8Array.from(cut.ids.subarray(0, blocks * blockIdLength));
+    const ids = new Uint8Array(cut.ids.subarray(0, blocks * blockIdLength));
     const bytes = this.#cutterFor(session).buffer(buffer);
     this.#held.set(portion, { route: session.route, buffer, bytes, starts, lengths, ids });
     // The session may have been closed while this was cut: nobody will take it.
@@ -298,6 +293,17 @@ interface Cut {
 }
 
 const noHashes = new Uint8Array(0);
+
+/** The class of every block of a bundle: that of its file. */
+function classesOf(kinds: readonly number[], outcomes: readonly FileOutcome[], count: number): Uint8Array {
+  const classes = new Uint8Array(count);
+  let first = 0;
+  for (const [i, { blocks }] of outcomes.entries()) {
+    classes.fill(kinds[i] ?? classText, first, first + blocks);
+    first += blocks;
+  }
+  return classes;
+}
 
 /** The hash of every file of a bundle: each is one segment of its own as far as its hash goes. */
 function partHashes(ids: Uint8Array, lengths: Uint32Array, outcomes: readonly FileOutcome[]): Uint8Array {
@@ -411,23 +417,6 @@ function openFile(path: Uint8Array): { fd: number; sight: FileSight } {
     closeSync(fd);
     throw error;
   }
-}
-
-/** Whether the bytes look random: the entropy of a sample from the middle. */
-export function isDense(bytes: Uint8Array): boolean {
-  if (bytes.length < minEntropySample) return false;
-  const length = Math.min(entropySample, bytes.length);
-  const from = (bytes.length - length) >> 1;
-  const counts = new Uint32Array(256);
-  for (let i = from; i < from + length; i++) {
-    const byte = bytes[i] ?? 0;
-    counts[byte] = (counts[byte] ?? 0) + 1;
-  }
-  let bits = 0;
-  for (const count of counts) if (count > 0) bits -= count * Math.log2(count / length);
-  // What uniformly random bytes measure in a sample of this size (Miller's correction).
-  const random = 8 - 255 / (2 * length * Math.LN2);
-  return bits / length > random - denseMargin;
 }
 
 function sum(lengths: Uint32Array, count: number): number {

@@ -3,30 +3,63 @@
  * recipes are complete at once and two workers never store the same block. One open frame per worker and class.
  */
 
-import { ByteWriter } from "../bytes.ts";
 import { encodeDirectory } from "../frames/directory.ts";
 import { blockIdLength } from "../hash.ts";
-import type { FrameClass, TakeOp } from "./protocol.ts";
+import type { TakeOp } from "./protocol.ts";
 import { frameBytes, frameClasses } from "./protocol.ts";
 
 /** A frame's directory entries at most: tiny files would make one that is all directory. */
 const maxSlotsPerFrame = 4096;
 
-interface OpenFrame {
-  readonly n: number;
-  readonly ids: ByteWriter;
-  readonly lengths: number[];
-  bytes: number;
-}
+/** Slots that a frame has room for at first: what pages and ordinary blocks need. */
+const usualSlots = 256;
 
-export interface Placement {
-  readonly n: number;
-  readonly slot: number;
+/**
+ * A frame that is being filled: its blocks' ids and lengths. Each lane has one per class, and fills it again and again:
+ * a backup places every block here, so nothing is made per block.
+ */
+class OpenFrame {
+  n = 0;
+  slots = 0;
+  bytes = 0;
+  #ids = new Uint8Array(usualSlots * blockIdLength);
+  #lengths = new Uint32Array(usualSlots);
+
+  begin(n: number): void {
+    this.n = n;
+    this.slots = 0;
+    this.bytes = 0;
+  }
+
+  add(ids: Uint8Array, block: number, length: number): number {
+    if (this.slots === this.#lengths.length) this.#grow();
+    const to = this.slots * blockIdLength;
+    const from = block * blockIdLength;
+    for (let i = 0; i < blockIdLength; i++) this.#ids[to + i] = ids[from + i] ?? 0;
+    this.#lengths[this.slots] = length;
+    this.bytes += length;
+    return this.slots++;
+  }
+
+  directory(): Buffer {
+    const ids = this.#ids.subarray(0, this.slots * blockIdLength);
+    return encodeDirectory({ ids, lengths: this.#lengths.subarray(0, this.slots) });
+  }
+
+  #grow(): void {
+    const ids = new Uint8Array(this.#ids.length * 2);
+    ids.set(this.#ids);
+    const lengths = new Uint32Array(this.#lengths.length * 2);
+    lengths.set(this.#lengths);
+    this.#ids = ids;
+    this.#lengths = lengths;
+  }
 }
 
 export class FrameLedger {
   readonly #nextN: () => number;
-  readonly #open = new Map<string, OpenFrame>();
+  /** Per lane and class, in the order of `frameClasses`; n is 0 where none is open. */
+  readonly #frames: OpenFrame[] = [];
   /** Directories of frames that are sealed or being sealed, until they are registered. */
   readonly directories = new Map<number, Buffer>();
   /** Bytes of directories since this was last set to zero. */
@@ -44,83 +77,98 @@ export class FrameLedger {
   /** Seals every open frame of a lane. */
   sealAll(lane: number): TakeOp[] {
     const ops: TakeOp[] = [];
-    for (const frameClass of frameClasses) {
-      const frame = this.#open.get(`${lane} ${frameClass}`);
-      if (frame === undefined) continue;
-      this.close(lane, frameClass);
-      ops.push({ frameClass, n: frame.n, blocks: new Uint32Array(0), seal: true });
+    for (const [index, frameClass] of frameClasses.entries()) {
+      const frame = this.#frame(lane, index);
+      if (frame.n === 0) continue;
+      ops.push({ frameClass, n: frame.n, runs: new Uint32Array(0), seal: true });
+      this.close(frame);
     }
     return ops;
   }
 
-  place(
-    lane: number,
-    frameClass: FrameClass,
-    ids: Uint8Array,
-    block: number,
-    length: number,
-  ): Placement & { full: boolean } {
-    const key = `${lane} ${frameClass}`;
-    let frame = this.#open.get(key);
-    if (frame === undefined) {
-      frame = { n: this.#nextN(), ids: new ByteWriter(2048), lengths: [], bytes: 0 };
-      this.#open.set(key, frame);
-    }
-    frame.ids.raw(ids.subarray(block * blockIdLength, (block + 1) * blockIdLength));
-    frame.lengths.push(length);
-    frame.bytes += length;
-    const full = frame.bytes >= frameBytes[frameClass] || frame.lengths.length >= maxSlotsPerFrame;
-    if (full) this.close(lane, frameClass);
-    return { n: frame.n, slot: frame.lengths.length - 1, full };
+  /** The frame of a lane and class that is being filled. */
+  open(lane: number, classIndex: number): OpenFrame {
+    const frame = this.#frame(lane, classIndex);
+    if (frame.n === 0) frame.begin(this.#nextN());
+    return frame;
   }
 
-  close(lane: number, frameClass: FrameClass): void {
-    const key = `${lane} ${frameClass}`;
-    const frame = this.#open.get(key);
-    if (frame === undefined) return;
-    this.#open.delete(key);
-    const directory = { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) };
-    const encoded = encodeDirectory(directory);
-    frame.ids.free();
-    this.directories.set(frame.n, encoded);
-    this.directoryBytes += encoded.length;
+  /** Ends a frame: its directory is known from now on. */
+  close(frame: OpenFrame): void {
+    const directory = frame.directory();
+    this.directories.set(frame.n, directory);
+    this.directoryBytes += directory.length;
+    frame.n = 0;
   }
+
+  #frame(lane: number, classIndex: number): OpenFrame {
+    const at = lane * frameClasses.length + classIndex;
+    const known = this.#frames[at];
+    if (known !== undefined) return known;
+    while (this.#frames.length <= at) this.#frames.push(new OpenFrame());
+    return this.#frame(lane, classIndex);
+  }
+}
+
+interface GrowingOp {
+  readonly classIndex: number;
+  readonly n: number;
+  /** First block and count of each run. */
+  readonly runs: number[];
+  seal: boolean;
 }
 
 /** The blocks that one portion's worker is told to take, frame by frame. */
 export class PortionOrder {
   readonly #ledger: FrameLedger;
   readonly #lane: number;
-  readonly #ops: { frameClass: FrameClass; n: number; blocks: number[]; seal: boolean }[] = [];
-  readonly #current = new Map<FrameClass, { frameClass: FrameClass; n: number; blocks: number[]; seal: boolean }>();
+  readonly #ops: GrowingOp[] = [];
+  readonly #current: (GrowingOp | null)[] = frameClasses.map(() => null);
+  /** The frame and slot of the block taken last. */
+  n = 0;
+  slot = 0;
 
   constructor(ledger: FrameLedger, lane: number) {
     this.#ledger = ledger;
     this.#lane = lane;
   }
 
-  take(frameClass: FrameClass, ids: Uint8Array, block: number, length: number): Placement {
-    const placed = this.#ledger.place(this.#lane, frameClass, ids, block, length);
-    let op = this.#current.get(frameClass);
-    if (op === undefined) {
-      op = { frameClass, n: placed.n, blocks: [], seal: false };
-      this.#current.set(frameClass, op);
-      this.#ops.push(op);
-    }
-    op.blocks.push(block);
-    if (placed.full) {
+  /** Gives a block the next place of its class; `n` and `slot` say which. */
+  take(classIndex: number, ids: Uint8Array, block: number, length: number): void {
+    const frame = this.#ledger.open(this.#lane, classIndex);
+    this.n = frame.n;
+    this.slot = frame.add(ids, block, length);
+    const op = this.#current[classIndex] ?? this.#begin(classIndex);
+    const { runs } = op;
+    const last = runs.length - 2;
+    if (last >= 0 && (runs[last] ?? 0) + (runs[last + 1] ?? 0) === block) runs[last + 1] = (runs[last + 1] ?? 0) + 1;
+    else runs.push(block, 1);
+    if (frame.bytes >= fullBytes(classIndex) || frame.slots >= maxSlotsPerFrame) {
+      this.#ledger.close(frame);
       op.seal = true;
-      this.#current.delete(frameClass);
+      this.#current[classIndex] = null;
     }
-    return placed;
   }
 
   ops(): TakeOp[] {
-    return this.#ops.map(({ frameClass, n, blocks, seal }) => ({
-      frameClass,
+    return this.#ops.map(({ classIndex, n, runs, seal }) => ({
+      frameClass: frameClasses[classIndex] ?? "text",
       n,
-      blocks: Uint32Array.from(blocks),
+      runs: Uint32Array.from(runs),
       seal,
     }));
   }
+
+  #begin(classIndex: number): GrowingOp {
+    const op = { classIndex, n: this.n, runs: [], seal: false };
+    this.#current[classIndex] = op;
+    this.#ops.push(op);
+    return op;
+  }
+}
+
+const bytesOfClass = frameClasses.map((frameClass) => frameBytes[frameClass]);
+
+function fullBytes(classIndex: number): number {
+  return bytesOfClass[classIndex] ?? frameBytes.text;
 }

@@ -5,9 +5,11 @@
  */
 
 import { ByteWriter } from "../bytes.ts";
+import { isDenseAllOver } from "../cutter/density.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { writeDirectory } from "../frames/directory.ts";
-import { frameNumber, looksCompressible, sealFrame } from "../frames/frame.ts";
+import type { FrameRoom } from "../frames/frame.ts";
+import { frameNumber, sealFrame } from "../frames/frame.ts";
 import { blockIdLength } from "../hash.ts";
 import type { FrameClass, TakeOp, WorkerSession } from "./protocol.ts";
 import { frameBytes } from "./protocol.ts";
@@ -21,7 +23,7 @@ export interface HeldBlocks {
 }
 
 /** Room for the largest frame: its blocks, one block beyond, and a directory. Untouched memory costs nothing. */
-const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
+export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 interface OpenFrame {
   readonly n: number;
@@ -32,24 +34,30 @@ interface OpenFrame {
 
 export class FrameShop {
   readonly #session: WorkerSession;
+  readonly #room: FrameRoom;
   readonly #sealed: (n: number, bytes: Uint8Array) => void;
   readonly #open = new Map<FrameClass, OpenFrame>();
   readonly #spare: ByteWriter[] = [];
   #counter = 0;
 
-  constructor(session: WorkerSession, sealed: (n: number, bytes: Uint8Array) => void) {
+  /** `room` gives memory for sealed frames, `sealed` hears of each. */
+  constructor(session: WorkerSession, room: FrameRoom, sealed: (n: number, bytes: Uint8Array) => void) {
     this.#session = session;
+    this.#room = room;
     this.#sealed = sealed;
   }
 
   take(op: TakeOp, held: HeldBlocks): void {
     const frame = this.#frame(op.frameClass, op.n);
-    for (const block of op.blocks) {
-      const start = held.starts[block] ?? 0;
-      const length = held.lengths[block] ?? 0;
-      frame.plain.raw(held.bytes.subarray(start, start + length));
-      frame.ids.raw(held.ids.subarray(block * blockIdLength, (block + 1) * blockIdLength));
-      frame.lengths.push(length);
+    // Blocks of a portion lie back to back, so a run of them is one piece.
+    for (let i = 0; i < op.runs.length; i += 2) {
+      const first = op.runs[i] ?? 0;
+      const end = first + (op.runs[i + 1] ?? 0);
+      const from = held.starts[first] ?? 0;
+      const to = (held.starts[end - 1] ?? 0) + (held.lengths[end - 1] ?? 0);
+      frame.plain.raw(held.bytes.subarray(from, to));
+      frame.ids.raw(held.ids.subarray(first * blockIdLength, end * blockIdLength));
+      for (let block = first; block < end; block++) frame.lengths.push(held.lengths[block] ?? 0);
     }
     if (op.seal) this.#seal(op.frameClass, frame);
   }
@@ -73,7 +81,7 @@ export class FrameShop {
   #seal(frameClass: FrameClass, frame: OpenFrame): void {
     this.#open.delete(frameClass);
     const plain = frame.plain;
-    const dense = frameClass === "dense" || !looksCompressible(plain.view());
+    const dense = frameClass === "dense" || isDenseAllOver(plain.view());
     appendDirectory(plain, { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) });
     const { session, worker, key, binding } = this.#session;
     const seal = {
@@ -86,7 +94,7 @@ export class FrameShop {
       key,
       binding,
     } as const;
-    const bytes = sealFrame(seal, plain.view(), dense);
+    const bytes = sealFrame(seal, plain.view(), dense, this.#room);
     plain.reset();
     this.#spare.push(plain);
     this.#sealed(frame.n, bytes);

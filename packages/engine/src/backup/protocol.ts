@@ -49,7 +49,8 @@ export type Job =
 export interface TakeOp {
   readonly frameClass: FrameClass;
   readonly n: number;
-  readonly blocks: Uint32Array;
+  /** Runs of the portion's blocks: the first, and how many. */
+  readonly runs: Uint32Array;
   readonly seal: boolean;
 }
 
@@ -93,6 +94,7 @@ export type FromWorker =
       readonly type: "sealed";
       readonly route: number;
       readonly n: number;
+      /** In the worker's outbox or memory of its own (`outbox.ts`): to be copied at once. */
       readonly bytes: Uint8Array;
       readonly frameId: Uint8Array;
     }

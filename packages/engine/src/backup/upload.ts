@@ -32,7 +32,6 @@ import { MetaWriter } from "./meta-writer.ts";
 import type { DurablePack } from "./pack-line.ts";
 import { PackLine } from "./pack-line.ts";
 import type { FromWorker, Portion } from "./protocol.ts";
-import { frameClasses } from "./protocol.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
 
 export interface UploadSettings {
@@ -284,6 +283,8 @@ export class Upload implements NodeSink {
     const recipe = new RecipeBuilder();
     const place = { frame: 0, slot: 0 };
     const session = this.#options.session.header.session;
+    let n = 0;
+    let frame = 0;
     for (let i = 0; i < match.frames.length; i++) {
       const block = first + i;
       const length = portion.lengths[block] ?? 0;
@@ -292,12 +293,14 @@ export class Upload implements NodeSink {
       else if (this.#own.find(portion.ids, block, place)) recipe.stored(place.frame, place.slot, length);
       else if (stored !== 0) recipe.stored(stored, match.slots[i] ?? 0, length);
       else {
-        const frameClass = frameClasses[portion.classes[block] ?? 1] ?? "text";
-        const placed = order.take(frameClass, portion.ids, block, length);
-        const frame = frameNumber(session, placed.n);
-        this.#undurable.add(frame);
-        this.#own.set(portion.ids, block, frame, placed.slot);
-        recipe.stored(frame, placed.slot, length);
+        order.take(portion.classes[block] ?? 1, portion.ids, block, length);
+        if (order.n !== n) {
+          n = order.n;
+          frame = frameNumber(session, n);
+          this.#undurable.add(frame);
+        }
+        this.#own.set(portion.ids, block, frame, order.slot);
+        recipe.stored(frame, order.slot, length);
       }
     }
     const ordinal = await this.#newOrdinal();

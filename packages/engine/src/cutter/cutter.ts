@@ -8,7 +8,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { blockIdLength, deriveKey, digestBlock, digestLength } from "../hash.ts";
+import { blockIdLength, deriveKey, digestBlocks, digestLength } from "../hash.ts";
 
 /** Every segment costs an item and a recipe: shorter ones would cost more than they find again. */
 export const minSegmentBytes = 256 * 1024;
@@ -76,6 +76,18 @@ export class Cutter {
     return cuts;
   }
 
+  /**
+   * The ends of the pages in [from, to) of a buffer. `beyond`: how many bytes of the first page lie before `from`.
+   * Unless `final`, a page that is not whole is left out. Valid until the next call.
+   */
+  pages(from: number, to: number, pageBytes: number, beyond: number, final: boolean): Uint32Array {
+    let count = 0;
+    let end = from + pageBytes - beyond;
+    for (; end <= to; end += pageBytes) this.#cuts[count++] = end;
+    if (final && Math.max(from, end - pageBytes) < to) this.#cuts[count++] = to;
+    return this.#cuts.subarray(0, count);
+  }
+
   /** Whether [from, to) of a buffer holds zeros only. */
   isZero(index: number, from: number, to: number): boolean {
     const base = this.#firstBuffer + index * this.bufferBytes;
@@ -96,12 +108,24 @@ export class BlockList {
     this.zeros = new Uint8Array(capacity);
   }
 
-  push(block: Uint8Array, zero: boolean): void {
-    if (this.count === this.lengths.length) this.#grow();
-    digestBlock(block, this.digests, this.count);
-    this.lengths[this.count] = block.length;
-    this.zeros[this.count] = zero ? 1 : 0;
-    this.count++;
+  /** Adds blocks that lie back to back from `from` on and end at the first `count` of `ends`. */
+  push(
+    bytes: Uint8Array,
+    from: number,
+    ends: Uint32Array,
+    count: number,
+    isZero: (from: number, to: number) => boolean,
+  ) {
+    while (this.count + count > this.lengths.length) this.#grow();
+    digestBlocks(bytes, from, ends, count, this.digests, this.count);
+    let start = from;
+    for (let i = 0; i < count; i++) {
+      const end = ends[i] ?? start;
+      this.lengths[this.count] = end - start;
+      this.zeros[this.count] = isZero(start, end) ? 1 : 0;
+      this.count++;
+      start = end;
+    }
   }
 
   /** Forgets the first `count` blocks. */

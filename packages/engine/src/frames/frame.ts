@@ -27,9 +27,11 @@ export const framesPerSession = 2 ** 24;
 /** A frame never holds more plain bytes than this: a reader must be able to hold a few. */
 export const maxPlainBytes = 16 * 1024 * 1024;
 
-/** Bytes compressed to see whether the rest is worth it; three samples spread over the frame. */
-const probeSampleBytes = 8 * 1024;
-const probeSamples = 3;
+/**
+ * A cipher makes two new buffers for every piece it is given. Of a whole frame these are megabytes that the system has
+ * to map, clear and take back; pieces below malloc's limit for mapped memory (128 KiB) are the same warm bytes each time.
+ */
+const sealStepBytes = 96 * 1024;
 
 /** Above this ratio a frame is stored as it is: a twentieth saved is not worth the time of every restore. */
 const worthwhileRatio = 0.95;
@@ -37,6 +39,12 @@ const worthwhileRatio = 0.95;
 /** zstd's window covers the whole frame, so that solid compression sees all of it. */
 const maxWindowLog = 23;
 const minWindowLog = 14;
+
+/**
+ * What a frame may be longer than a power of two and still get that as its window: a full frame of blocks has a
+ * directory behind it, and the next window is twice as much memory to be had for every frame.
+ */
+const windowSlack = 1 / 16;
 
 export type FrameKind = "data" | "meta";
 
@@ -76,23 +84,36 @@ export function sessionOfFrame(frame: number): number {
   return Math.floor(frame / framesPerSession);
 }
 
-/** Compresses (where worthwhile) and seals one frame. `dense` skips the probe for bytes known to be incompressible. */
-export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean): Buffer {
+/** Memory for a sealed frame of a length. */
+export type FrameRoom = (length: number) => Uint8Array;
+
+/**
+ * Compresses (where worthwhile) and seals one frame. `dense` skips compressing bytes known to be incompressible; `room`
+ * says where the sealed frame goes, memory of its own if nothing is said.
+ */
+export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean, room: FrameRoom = ownMemory): Uint8Array {
   if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
-  const body = dense ? null : compress(plain);
-  const header = writeHeader(seal, body === null ? 0 : 1, plain.length, body?.length ?? plain.length);
+  const packed = dense ? null : compress(plain);
+  const body = packed ?? plain;
+  const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
   const cipher = createCipheriv("aes-256-gcm", seal.key, nonceOf(seal.counter));
   cipher.setAAD(Buffer.concat([header, seal.binding]));
-  const sealed = cipher.update(body ?? plain);
-  cipher.final();
-  // Memory of its own: what comes from Node's shared pool cannot be handed to another thread.
-  const frame = Buffer.allocUnsafeSlow(frameHeaderLength + sealed.length + tagLength);
+  const frame = room(frameHeaderLength + body.length + tagLength);
   frame.set(header);
-  frame.set(sealed, frameHeaderLength);
-  frame.set(cipher.getAuthTag(), frameHeaderLength + sealed.length);
-  release(sealed);
-  if (body !== null) release(body);
+  for (let at = 0; at < body.length; at += sealStepBytes) {
+    const sealed = cipher.update(body.subarray(at, at + sealStepBytes));
+    frame.set(sealed, frameHeaderLength + at);
+    release(sealed);
+  }
+  cipher.final();
+  frame.set(cipher.getAuthTag(), frameHeaderLength + body.length);
+  if (packed !== null) release(packed);
   return frame;
+}
+
+/** Not from Node's shared pool: that cannot be handed to another thread. */
+function ownMemory(length: number): Uint8Array {
+  return Buffer.allocUnsafeSlow(length);
 }
 
 /** Reads the header of a sealed frame. */
@@ -153,32 +174,27 @@ export function frameIdOf(sealed: Uint8Array): Buffer {
   return sha256(sealed);
 }
 
-/** Whether a few samples of these bytes compress. */
-export function looksCompressible(plain: Uint8Array): boolean {
-  if (plain.length < probeSampleBytes) return true;
-  const room = plain.length - probeSampleBytes;
-  let packed = 0;
-  for (let i = 0; i < probeSamples; i++) {
-    const at = Math.floor((room * i) / Math.max(1, probeSamples - 1));
-    packed += zstdCompressSync(plain.subarray(at, at + probeSampleBytes), probeOptions).length;
-  }
-  return packed < probeSampleBytes * probeSamples * worthwhileRatio;
-}
-
-const probeOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-
 function compress(plain: Uint8Array): Buffer | null {
   const packed = zstdCompressSync(plain, {
-    // One output buffer that surely fits, so that all of it can be released after use.
-    chunkSize: plain.length + 4096,
-    params: {
-      [constants.ZSTD_c_compressionLevel]: 1,
-      [constants.ZSTD_c_windowLog]: Math.min(maxWindowLog, Math.max(minWindowLog, 32 - Math.clz32(plain.length))),
-    },
+    // With room for the worst case zstd reads and writes in place; with less it copies everything through its buffers.
+    chunkSize: compressBound(plain.length),
+    params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: windowLogOf(plain.length) },
   });
   if (packed.length < plain.length * worthwhileRatio) return packed;
   release(packed);
   return null;
+}
+
+/** The most that zstd makes of so many bytes (ZSTD_compressBound), rounded up. */
+export function compressBound(length: number): number {
+  return length + Math.ceil(length / 256) + 1024;
+}
+
+/** The window for a frame of so many bytes. */
+export function windowLogOf(length: number): number {
+  const below = 31 - Math.clz32(Math.max(length, 1));
+  const log = length <= 2 ** below * (1 + windowSlack) ? below : below + 1;
+  return Math.min(maxWindowLog, Math.max(minWindowLog, log));
 }
 
 function decompress(body: Uint8Array, plainLength: number): Buffer {

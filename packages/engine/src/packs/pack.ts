@@ -12,7 +12,7 @@
  * another name, or from another vault, is refused.
  */
 
-import { ByteReader, ByteWriter, FormatError, hex, release, sameBytes } from "../bytes.ts";
+import { ByteReader, ByteWriter, FormatError, hex, ownCopy, release, sameBytes } from "../bytes.ts";
 import type { FrameKind } from "../frames/frame.ts";
 import { frameIdOf, frameNumber, framesPerSession, sessionOfFrame } from "../frames/frame.ts";
 import { idLength, sha256 } from "../hash.ts";
@@ -57,7 +57,8 @@ export interface PackJudge {
 
 /**
  * A pack being filled in memory. Bounded by the caller, who seals it at its target size. Frames are copied into a slab
- * of the caller's (used again for the next pack) and released; what does not fit the slab is kept as it is.
+ * of the caller's (used again for the next pack) and released; what does not fit the slab is kept as it is, or copied
+ * where it lies in memory that is shared with whoever sealed it.
  */
 export class PackBuilder {
   readonly packId: Uint8Array;
@@ -100,7 +101,7 @@ export class PackBuilder {
 
   #keep(sealed: Uint8Array): Uint8Array {
     const end = this.#slabUsed + sealed.length;
-    if (end > this.slab.length) return sealed;
+    if (end > this.slab.length) return sealed.buffer instanceof SharedArrayBuffer ? ownCopy(sealed) : sealed;
     const kept = this.slab.subarray(this.#slabUsed, end);
     kept.set(sealed);
     this.#slabUsed = end;

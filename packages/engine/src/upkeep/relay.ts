@@ -18,10 +18,10 @@ import { appendDirectory } from "../backup/frame-shop.ts";
 import { hooksOf } from "../backup/matcher.ts";
 import { frameBytes } from "../backup/protocol.ts";
 import { Bitmap } from "../bitmap.ts";
-import { asBuffer, ByteWriter } from "../bytes.ts";
+import { ByteWriter } from "../bytes.ts";
+import { isDenseAllOver } from "../cutter/density.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { decodeDirectory, encodeDirectory, slotId } from "../frames/directory.ts";
-import { looksCompressible } from "../frames/frame.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import { isBlock } from "../hash.ts";
 import type { FrameMove, FrameRow, Item, SnapshotRow } from "../index/port.ts";
@@ -342,7 +342,7 @@ export function sealData(
   plain: ByteWriter,
   directory: FrameDirectory,
 ): void {
-  const dense = plain.length > 0 && !looksCompressible(asBuffer(plain.view()));
+  const dense = isDenseAllOver(plain.view());
   appendDirectory(plain, directory);
   session.putFrame("data", frame, generation, plain.view(), dense);
 }

@@ -22,7 +22,7 @@ import {
   type SqliteIndex,
   signerFromSeed,
   type Vault,
-} from "@emanet/engine";
+} from "@emanet/engine/vault";
 // Not from the face: that would load the S3 client, 40 MiB of it.
 import { openFileStore } from "@emanet/storage/file";
 import { UsageError } from "./arguments.ts";

@@ -1,10 +1,10 @@
 /** Runs one command: opens the repository, does the work, prints the answer, and says honestly how it went. */
 
 import { availableParallelism } from "node:os";
-import type { EngineContext } from "@emanet/engine";
+import type { EngineContext } from "@emanet/engine/vault";
+import type { Answer } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
 import { helpText, readArguments, UsageError } from "./arguments.ts";
-import type { Answer } from "./commands.ts";
 import { commands } from "./commands.ts";
 import { Progress } from "./progress.ts";
 import { createRepository, openRepository } from "./repository.ts";
@@ -48,9 +48,10 @@ async function withRepository(line: CommandLine, around: Surroundings): Promise<
   try {
     if (repository.indexIsNew && line.command !== "rebuild") {
       around.err("engine: the index is missing; rebuilding it first");
-      await commands.rebuild(repository, line, progress);
+      await (await commands.rebuild())(repository, line, progress);
     }
-    return await commands[line.command](repository, line, progress);
+    const command = await commands[line.command]();
+    return await command(repository, line, progress);
   } finally {
     progress.end();
     await repository.index.close();

@@ -20,11 +20,14 @@ import { draftManifest, noRetention } from "../manifest.ts";
 import type { FileCache } from "./cache.ts";
 import type { CutPool } from "./cut-pool.ts";
 import { FileLine } from "./file-line.ts";
-import type { BackupSource } from "./source.ts";
+import type { BackupSource, GlimpsedFile, SourceEvent } from "./source.ts";
 import type { UploadTarget } from "./target.ts";
 import { TreeLine } from "./tree-line.ts";
 import type { UploadSettings } from "./upload.ts";
 import { defaultUploadSettings, Upload } from "./upload.ts";
+
+/** Events of a quick walk between two turns of other work. */
+const eventsPerTurn = 256;
 
 export interface BackupProgress {
   readonly files: number;
@@ -102,6 +105,22 @@ async function begin(target: UploadTarget, cache: FileCache | null): Promise<{ s
   }
 }
 
+/** Walks without waiting where there is nothing to wait for; now and then other work gets a turn. */
+async function takeGlimpses(
+  walk: Iterable<SourceEvent | GlimpsedFile>,
+  files: FileLine,
+  report: () => void,
+): Promise<void> {
+  let count = 0;
+  for (const event of walk) {
+    const step = event.type === "glimpse" ? files.glimpse(event) : files.take(event);
+    if (step !== undefined) await step;
+    if (++count % eventsPerTurn !== 0) continue;
+    report();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 async function store(
   options: BackupOptions,
   session: OpenSession,
@@ -112,13 +131,15 @@ async function store(
 ): Promise<Omit<BackupResult, "cacheError">> {
   const { ctx, signer, source, sourceName, target } = options;
   const reach = new Bitmap();
-  const tree = new TreeLine(upload, reach, options.cache ?? null, ctx);
+  const tree = new TreeLine(upload, reach, options.cache ?? null, ctx, usable && start.damaged.length === 0);
   const files = new FileLine(upload, tree, usable ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
-  for await (const event of source.walk()) {
-    await files.take(event);
-    report();
-  }
+  if (usable && source.glimpses !== undefined) await takeGlimpses(source.glimpses(), files, report);
+  else
+    for await (const event of source.walk()) {
+      await files.take(event);
+      report();
+    }
   const root = await files.finish();
   await upload.finish();
   report();

@@ -1,13 +1,11 @@
 /**
- * The cutting workers of a process. A pool outlives backups: starting a thread costs tens of milliseconds. With zero
- * threads the one station runs inside the caller's thread.
+ * The cutting workers of a process. A pool outlives backups: starting a thread costs tens of milliseconds, so a thread
+ * is started with its first job and not before; a backup that finds nothing changed has none. With zero threads the one
+ * station runs inside the caller's thread.
  *
  * A thread that dies fails every session that uses it; nothing is retried here, the backup as a whole is repeatable.
  */
 
-import { Worker } from "node:worker_threads";
-import { CutStation } from "./cut-station.ts";
-import { cutThread } from "./cut-thread.ts";
 import { emptyArea } from "./outbox.ts";
 import type { FromWorker, ToWorker } from "./protocol.ts";
 
@@ -25,15 +23,14 @@ export interface CutListener {
 const threadHeapMib = 16;
 
 export class CutPool {
-  readonly #lanes: CutLane[] = [];
-  readonly #threads: Worker[] = [];
+  readonly #lanes: Lane[] = [];
   readonly #listeners = new Map<number, CutListener>();
   #failure: Error | null = null;
   #routes = 0;
 
   constructor(threads: number) {
-    for (let i = 0; i < threads; i++) this.#lanes.push(this.#thread(i));
-    if (threads === 0) this.#lanes.push(this.#inline());
+    for (let i = 0; i < threads; i++) this.#lanes.push(this.#lane(i, startThread));
+    if (threads === 0) this.#lanes.push(this.#lane(0, startInline));
   }
 
   get lanes(): readonly CutLane[] {
@@ -46,35 +43,26 @@ export class CutPool {
     const route = ++this.#routes;
     this.#listeners.set(route, listener);
     // An idle pool must not keep the process alive, a working one must.
-    for (const thread of this.#threads) thread.ref();
+    for (const lane of this.#lanes) lane.keepAlive(true);
     return route;
   }
 
   leave(route: number): void {
     this.#listeners.delete(route);
-    if (this.#listeners.size === 0) for (const thread of this.#threads) thread.unref();
+    if (this.#listeners.size === 0) for (const lane of this.#lanes) lane.keepAlive(false);
     for (const lane of this.#lanes) lane.send({ type: "close", route });
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.terminate()));
+    await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
 
-  #thread(index: number): CutLane {
-    const thread = new Worker(cutThread, {
-      workerData: cutThread.href,
-      resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
-    });
-    thread.on("message", (message: FromWorker) => this.#hear(index, message));
-    thread.on("error", (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
-    thread.unref();
-    this.#threads.push(thread);
-    return { send: (message) => thread.postMessage(message) };
-  }
-
-  #inline(): CutLane {
-    const station = new CutStation((message) => queueMicrotask(() => this.#hear(0, message)));
-    return { send: (message) => station.handle(message) };
+  #lane(index: number, start: StartStation): Lane {
+    const events = {
+      heard: (message: FromWorker) => this.#hear(index, message),
+      died: (error: Error) => this.#fail(error),
+    };
+    return new Lane(() => start(events), events.died);
   }
 
   #hear(lane: number, message: FromWorker): void {
@@ -90,4 +78,102 @@ export class CutPool {
     this.#failure = error;
     for (const listener of this.#listeners.values()) listener.died(error);
   }
+}
+
+/** A station that has been started, in a thread or not. */
+interface RunningStation {
+  send(message: ToWorker): void;
+  keepAlive(working: boolean): void;
+  close(): Promise<void>;
+}
+
+interface StationEvents {
+  heard(message: FromWorker): void;
+  died(error: Error): void;
+}
+
+type StartStation = (events: StationEvents) => Promise<RunningStation>;
+
+/**
+ * The way to one station.
+ *   idle      nothing to do yet: sessions that open are noted, sessions that close are struck out again
+ *   starting  the first job came: messages wait
+ *   running   messages go straight through
+ *   closed    nothing is sent any more
+ */
+class Lane implements CutLane {
+  readonly #start: () => Promise<RunningStation>;
+  readonly #died: (error: Error) => void;
+  #waiting: ToWorker[] = [];
+  #starting: Promise<void> | null = null;
+  #running: RunningStation | null = null;
+  #working = false;
+  #closed = false;
+
+  constructor(start: () => Promise<RunningStation>, died: (error: Error) => void) {
+    this.#start = start;
+    this.#died = died;
+  }
+
+  /** A property, since callers take it out of the lane. */
+  readonly send = (message: ToWorker): void => {
+    if (this.#running !== null) {
+      this.#running.send(message);
+      return;
+    }
+    if (this.#starting === null && message.type === "close") {
+      this.#waiting = this.#waiting.filter((each) => each.type !== "open" || each.session.route !== message.route);
+      return;
+    }
+    this.#waiting.push(message);
+    if (message.type === "cut") this.#starting ??= this.#run();
+  };
+
+  keepAlive(working: boolean): void {
+    this.#working = working;
+    this.#running?.keepAlive(working);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#starting;
+    await this.#running?.close();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const running = await this.#start();
+      this.#running = running;
+      if (this.#closed) return;
+      running.keepAlive(this.#working);
+      for (const message of this.#waiting.splice(0)) running.send(message);
+    } catch (error) {
+      this.#died(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}
+
+/** Loaded with the first job too; the thread's own files are then in Node's compile cache before the thread needs them. */
+async function startThread(events: StationEvents): Promise<RunningStation> {
+  const { cutThread } = await import("./cut-thread.ts");
+  const { Worker } = await import("node:worker_threads");
+  const thread = new Worker(cutThread, {
+    workerData: cutThread.href,
+    resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
+  });
+  thread.on("message", (message: FromWorker) => events.heard(message));
+  thread.on("error", (error) => events.died(error instanceof Error ? error : new Error(String(error))));
+  return {
+    send: (message) => thread.postMessage(message),
+    keepAlive: (working) => (working ? thread.ref() : thread.unref()),
+    close: async () => {
+      await thread.terminate();
+    },
+  };
+}
+
+async function startInline(events: StationEvents): Promise<RunningStation> {
+  const { CutStation } = await import("./cut-station.ts");
+  const station = new CutStation((message) => queueMicrotask(() => events.heard(message)));
+  return { send: (message) => station.handle(message), keepAlive: () => {}, close: async () => {} };
 }

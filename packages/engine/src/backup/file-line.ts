@@ -9,11 +9,11 @@ import type { PageShape } from "../cutter/page-files.ts";
 import { probeBytes, recognisePages } from "../cutter/page-files.ts";
 import { fileHash } from "../hash.ts";
 import type { FileContent, Reference, SegmentReference } from "../trees/entry.ts";
-import type { CachedFile } from "./cache.ts";
-import { isUnchanged } from "./cache.ts";
+import type { FoundFile } from "./cached-directory.ts";
+import { mtimeMsOf } from "./cached-directory.ts";
 import type { CutResult } from "./job-board.ts";
 import { bundledBelow, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./planner.ts";
-import type { FileEvent, SourceEvent } from "./source.ts";
+import type { FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
 import { readFlags } from "./source.ts";
 import type { StoredContent, TreeLine } from "./tree-line.ts";
 import type { Upload } from "./upload.ts";
@@ -41,25 +41,44 @@ export class FileLine {
     this.#damaged = damaged;
   }
 
-  async take(event: SourceEvent): Promise<void> {
-    // A full queue waits for its head, which may wait for a bundle that is still being collected.
-    if (this.#tree.isFull) {
-      await this.#sendBundle();
-      await this.#tree.room();
+  /** Takes a file that the walk has only glimpsed; one that is not as it was is looked at closely. */
+  glimpse(seen: GlimpsedFile): Promise<void> | undefined {
+    if (this.#tree.isFull) return this.#makeRoom().then(() => this.glimpse(seen));
+    const remembered = this.#tree.glimpsed(seen);
+    if (remembered?.looksLike(seen) && !this.#isDamaged(remembered)) {
+      this.unchanged++;
+      this.#tree.keep(remembered);
+      return this.#tree.busy;
     }
-    if (event.type !== "file") return this.#tree.add(event);
-    const remembered = this.#tree.remembered(event);
+    const event = seen.look();
+    return event.type === "file" ? this.#takeFile(event, remembered) : this.take(event);
+  }
+
+  async take(event: SourceEvent): Promise<void> {
+    if (this.#tree.isFull) await this.#makeRoom();
+    if (event.type === "file") return this.#takeFile(event, this.#tree.remembered(event));
+    this.#tree.add(event);
+    return this.#tree.busy;
+  }
+
+  /** A full queue waits for its head, which may wait for a bundle that is still being collected. */
+  async #makeRoom(): Promise<void> {
+    await this.#sendBundle();
+    await this.#tree.room();
+  }
+
+  async #takeFile(event: FileEvent, remembered: FoundFile | null): Promise<void> {
     if (remembered !== null && this.#usable(remembered, event)) {
       this.unchanged++;
       const { content, hash, size } = remembered.entry;
-      return this.#tree.addFile(
-        event,
-        Promise.resolve({ content, hash, size, ordinals: remembered.ordinals, error: null, changed: false }),
-      );
+      const ordinals: number[] = [];
+      remembered.eachOrdinal((ordinal) => ordinals.push(ordinal));
+      return this.#tree.addFile(event, Promise.resolve({ content, hash, size, ordinals, error: null, changed: false }));
     }
+    const old = remembered?.entry.content ?? null;
     if (event.size === 0) return this.#tree.addFile(event, Promise.resolve(emptyContent));
-    if (event.size < bundledBelow) return this.#bundleUp(event, remembered);
-    const { content } = await this.#stripes(event, remembered);
+    if (event.size < bundledBelow) return this.#bundleUp(event, old);
+    const { content } = await this.#stripes(event, old);
     return this.#tree.addFile(
       event,
       content.then((stored) => this.#oncemore(event, stored)),
@@ -71,23 +90,31 @@ export class FileLine {
     return this.#tree.finish();
   }
 
-  #usable(remembered: CachedFile, event: FileEvent): boolean {
-    const damaged = this.#damaged;
-    if (damaged === null || !isUnchanged(remembered, event.size, event.facts, event.marks)) return false;
-    return !remembered.ordinals.some((ordinal) => damaged.has(ordinal));
+  #usable(remembered: FoundFile, event: FileEvent): boolean {
+    if (this.#damaged === null) return false;
+    return remembered.hasContentOf(event.size, mtimeMsOf(event.facts), event.marks) && !this.#isDamaged(remembered);
   }
 
-  async #bundleUp(event: FileEvent, remembered: CachedFile | null): Promise<void> {
+  #isDamaged(remembered: FoundFile): boolean {
+    const damaged = this.#damaged;
+    if (damaged === null || damaged.size === 0) return damaged === null;
+    let found = false;
+    remembered.eachOrdinal((ordinal) => {
+      found ||= damaged.has(ordinal);
+    });
+    return found;
+  }
+
+  async #bundleUp(event: FileEvent, old: FileContent | null): Promise<void> {
     if (bundleIsFull(this.#bundleBytes, this.#bundle.length, event.size)) await this.#sendBundle();
     const content = new Promise<StoredContent>((resolve, reject) => {
-      const old = remembered?.entry.content;
       this.#bundle.push({ event, hint: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
     });
     content.catch(() => {
       // The tree awaits the content when it gets to this file; until then a failure is no unhandled one.
     });
     this.#bundleBytes += event.size;
-    await this.#tree.addFile(event, content);
+    this.#tree.addFile(event, content);
     if (bundleEndsAfter(this.#bundleBytes, this.#bundle.length, event.facts.name, event.size)) await this.#sendBundle();
   }
 
@@ -121,11 +148,7 @@ export class FileLine {
   }
 
   /** Starts a large file's stripes; gives the promise of its content once all of them are with workers. */
-  async #stripes(
-    event: FileEvent,
-    remembered: CachedFile | null,
-  ): Promise<{ readonly content: Promise<StoredContent> }> {
-    const old = remembered?.entry.content;
+  async #stripes(event: FileEvent, old: FileContent | null): Promise<{ readonly content: Promise<StoredContent> }> {
     const before = old?.kind === "segments" ? old.segments : [];
     const shape = this.#shapeOf(event);
     const cuts: Promise<CutResult>[] = [];

@@ -1,8 +1,11 @@
 /**
- * A folder, or several paths, as a source. Names are bytes, walked in byte order; a directory's names are held
- * compressed (`sorted-names.ts`), and nothing is held per file else.
+ * A folder, or several paths, as a source. Names are bytes, walked in byte order; a small directory's names are held as
+ * they are, a large one's compressed (`sorted-names.ts`), and nothing is held per file else.
  *
  * Several paths appear under a root made of their absolute paths; one path is the root itself.
+ *
+ * The walk is synchronous: asking the system for a file's facts takes two microseconds, waiting for an answer ten. It
+ * keeps the path that it is at in one buffer, a level's part behind its parent's.
  */
 
 import type { BigIntStats } from "node:fs";
@@ -10,7 +13,7 @@ import { lstatSync, opendirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import type { EntryFacts } from "../trees/entry.ts";
 import { SortedNames } from "./sorted-names.ts";
-import type { BackupSource, SourceEvent } from "./source.ts";
+import type { BackupSource, GlimpsedFile, SourceEvent } from "./source.ts";
 import { sightOf } from "./source.ts";
 
 /** Entries read from the system at a time. */
@@ -19,27 +22,47 @@ const readAhead = 512;
 /** Files looked at before other work gets a turn. */
 const yieldEvery = 256;
 
-const slash = Buffer.from("/");
+/** Names of a directory that are held as they are, some 60 bytes each. */
+const maxPlainNames = 4096;
+
+const slash = 0x2f;
 const empty = Buffer.alloc(0);
+
+type WalkEvent = SourceEvent | GlimpsedFile;
 
 /** One folder as a source: the snapshot's root is the folder. A single file becomes a root with one entry. */
 export function folderSource(root: string | Uint8Array): BackupSource {
   const at = typeof root === "string" ? Buffer.from(path.resolve(root)) : Buffer.from(root);
-  return { walk: () => walkRoot(at) };
+  return sourceOf((glimpses) => walkRoot(at, glimpses));
 }
 
 /** Several paths as one source: the snapshot's root holds their absolute paths. */
 export function pathsSource(paths: readonly string[]): BackupSource {
   const [only] = paths;
   if (paths.length === 1 && only !== undefined && lstatSync(only).isDirectory()) return folderSource(only);
-  return { walk: () => walkPaths(paths.map((each) => path.resolve(each))) };
+  const resolved = paths.map((each) => path.resolve(each));
+  return sourceOf((glimpses) => walkPaths(resolved, glimpses));
 }
 
-async function* walkRoot(at: Buffer): AsyncGenerator<SourceEvent> {
+function sourceOf(walk: (glimpses: boolean) => Generator<WalkEvent>): BackupSource {
+  return {
+    walk: async function* () {
+      let count = 0;
+      for (const event of walk(false)) {
+        if (++count % yieldEvery === 0) await new Promise((resolve) => setImmediate(resolve));
+        yield event.type === "glimpse" ? event.look() : event;
+      }
+    },
+    glimpses: () => walk(true),
+  };
+}
+
+function* walkRoot(at: Buffer, glimpses: boolean): Generator<WalkEvent> {
   const stat = lstatSync(at, { bigint: true });
   if (!stat.isDirectory()) throw new Error("not a directory");
   yield { type: "enter", path: empty, facts: factsOf(empty, stat) };
-  yield* walkDirectory(at, empty);
+  const place = new Place(at);
+  yield* walkDirectories(place, place.length, glimpses);
   yield { type: "leave" };
 }
 
@@ -48,7 +71,7 @@ interface Branch {
   whole: boolean;
 }
 
-async function* walkPaths(paths: readonly string[]): AsyncGenerator<SourceEvent> {
+function* walkPaths(paths: readonly string[], glimpses: boolean): Generator<WalkEvent> {
   const root: Branch = { below: new Map(), whole: false };
   for (const each of paths) {
     let branch = root;
@@ -60,57 +83,146 @@ async function* walkPaths(paths: readonly string[]): AsyncGenerator<SourceEvent>
     branch.whole = true;
   }
   yield { type: "enter", path: empty, facts: factsOf(empty, lstatSync("/", { bigint: true })) };
-  yield* walkBranch(root, empty, empty);
+  yield* walkBranch(root, new Place(empty), glimpses);
   yield { type: "leave" };
 }
 
-async function* walkBranch(branch: Branch, at: Buffer, inside: Buffer): AsyncGenerator<SourceEvent> {
+function* walkBranch(branch: Branch, place: Place, glimpses: boolean): Generator<WalkEvent> {
   const names = [...branch.below.keys()].map((name) => Buffer.from(name)).sort(Buffer.compare);
+  const above = place.length;
   for (const name of names) {
     const next = branch.below.get(name.toString());
     if (next === undefined) continue;
-    const full = Buffer.concat([at, slash, name]);
-    const relative = inside.length === 0 ? name : Buffer.concat([inside, slash, name]);
-    if (next.whole) yield* walkEntry(full, relative, name);
-    else {
-      const event = look(full, relative, name);
-      yield event;
-      if (event.type !== "enter") continue;
-      yield* walkBranch(next, full, relative);
+    place.go(above, name);
+    const event = place.look();
+    yield event;
+    if (event.type !== "enter") continue;
+    if (next.whole) yield* walkDirectories(place, place.length, glimpses);
+    else yield* walkBranch(next, place, glimpses);
+    yield { type: "leave" };
+  }
+}
+
+interface Level {
+  readonly names: Iterator<string | Buffer>;
+  /** How much of the path is this directory's. */
+  readonly length: number;
+}
+
+/** Everything below the directory at the place, depth first. One loop for all levels: nested generators cost each event. */
+function* walkDirectories(place: Place, length: number, glimpses: boolean): Generator<WalkEvent> {
+  const levels: Level[] = [];
+  const top = place.open(length);
+  if ("type" in top) {
+    yield top;
+    return;
+  }
+  for (let level: Level | undefined = top; level !== undefined; ) {
+    const { value, done } = level.names.next();
+    if (done === true) {
+      level = levels.pop();
+      if (level !== undefined) yield { type: "leave" };
+      continue;
+    }
+    place.go(level.length, value);
+    if (glimpses && place.glimpse()) {
+      yield place;
+      continue;
+    }
+    const event = place.look();
+    yield event;
+    if (event.type !== "enter") continue;
+    const below = place.open(place.length);
+    if ("type" in below) {
+      yield below;
       yield { type: "leave" };
+    } else {
+      levels.push(level);
+      level = below;
     }
   }
 }
 
-async function* walkDirectory(at: Buffer, inside: Buffer): AsyncGenerator<SourceEvent> {
-  let names: SortedNames;
-  try {
-    names = readNames(at);
-  } catch (error) {
-    yield { type: "warning", path: inside, code: codeOf(error) };
-    return;
-  }
-  let count = 0;
-  for (const view of names.inOrder()) {
-    if (++count % yieldEvery === 0) await new Promise((resolve) => setImmediate(resolve));
-    const name = Buffer.from(view);
-    const full = Buffer.concat([at, slash, name]);
-    const relative = inside.length === 0 ? name : Buffer.concat([inside, slash, name]);
-    const event = look(full, relative, name);
-    yield event;
-    if (event.type === "enter") yield* walkBelow(full, relative);
-  }
-}
+/** Where the walk is, and what it glimpses there. */
+class Place implements GlimpsedFile {
+  readonly type = "glimpse";
+  bytes: Buffer = Buffer.alloc(4096);
+  /** Bytes of the root's own path, which names in a snapshot do not have. */
+  readonly #root: number;
+  length: number;
+  nameStart = 0;
+  inode = 0;
+  size = 0;
+  mtimeMs = 0;
+  ctimeMs = 0;
+  mode = 0;
+  uid = 0;
+  gid = 0;
 
-async function* walkEntry(full: Buffer, relative: Buffer, name: Buffer): AsyncGenerator<SourceEvent> {
-  const event = look(full, relative, name);
-  yield event;
-  if (event.type === "enter") yield* walkBelow(full, relative);
-}
+  constructor(root: Buffer) {
+    // Only "/" itself ends with one, and it stands between a directory and a name already.
+    const at = root.at(-1) === slash ? root.subarray(0, -1) : root;
+    this.#root = at.length;
+    this.length = at.length;
+    this.#room(at.length);
+    this.bytes.set(at);
+  }
 
-async function* walkBelow(full: Buffer, relative: Buffer): AsyncGenerator<SourceEvent> {
-  yield* walkDirectory(full, relative);
-  yield { type: "leave" };
+  get nameEnd(): number {
+    return this.length;
+  }
+
+  /** Goes to a name in the directory that is the first `above` bytes of the path. */
+  go(above: number, name: string | Buffer): void {
+    this.nameStart = above + 1;
+    this.length = this.nameStart + name.length;
+    this.#room(this.length);
+    this.bytes[above] = slash;
+    if (typeof name === "string") this.bytes.write(name, this.nameStart, "latin1");
+    else this.bytes.set(name, this.nameStart);
+  }
+
+  /** Takes a quick look. False: it is no file, or it cannot be looked at. */
+  glimpse(): boolean {
+    try {
+      const stat = lstatSync(this.bytes.subarray(0, this.length), { throwIfNoEntry: false });
+      if (stat === undefined || !stat.isFile()) return false;
+      this.inode = stat.ino;
+      this.size = stat.size;
+      this.mtimeMs = stat.mtimeMs;
+      this.ctimeMs = stat.ctimeMs;
+      this.mode = stat.mode & 0o7777;
+      this.uid = stat.uid;
+      this.gid = stat.gid;
+      return true;
+    } catch {
+      // Looking closely meets the same error and reports it.
+      return false;
+    }
+  }
+
+  look(): SourceEvent {
+    const full = Buffer.from(this.bytes.subarray(0, this.length));
+    return look(full, Buffer.from(full.subarray(this.#root + 1)), Buffer.from(full.subarray(this.nameStart)));
+  }
+
+  /** The names of the directory that is the first `length` bytes of the path, or why they cannot be read. */
+  open(length: number): Level | SourceEvent {
+    // An empty path is the system's root.
+    const full = length === 0 ? Buffer.from("/") : this.bytes.subarray(0, length);
+    try {
+      return { names: readNames(full), length };
+    } catch (error) {
+      return { type: "warning", path: Buffer.from(this.bytes.subarray(this.#root + 1, length)), code: codeOf(error) };
+    }
+  }
+
+  #room(length: number): void {
+    if (length <= this.bytes.length) return;
+    const longer = Buffer.alloc(length * 2);
+    longer.set(this.bytes);
+    this.bytes = longer;
+  }
 }
 
 /** What is at a path: looked at once, so that what vanishes later is a warning wherever it happens. */
@@ -148,21 +260,32 @@ function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {
   };
 }
 
-/** All names of a directory. */
-function readNames(at: Buffer): SortedNames {
-  // The types say string; with this encoding names are buffers.
-  const directory = opendirSync(at as unknown as string, {
-    encoding: "buffer" as BufferEncoding,
-    bufferSize: readAhead,
-  });
-  const names = new SortedNames();
+/** All names of a directory in byte order: as text with a character for each byte, or as bytes where they are many. */
+function readNames(at: Buffer): Iterator<string | Buffer> {
+  // The types say string; a path may be bytes.
+  const directory = opendirSync(at as unknown as string, { encoding: "latin1", bufferSize: readAhead });
   try {
-    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync())
-      names.add(entry.name as unknown as Buffer);
+    const plain: string[] = [];
+    let many: SortedNames | null = null;
+    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
+      if (many === null && plain.length < maxPlainNames) {
+        plain.push(entry.name);
+        continue;
+      }
+      many ??= packed(plain);
+      many.add(Buffer.from(entry.name, "latin1"));
+    }
+    // Text is sorted by its characters, which are bytes here.
+    return many === null ? plain.sort().values() : many.inOrder();
   } finally {
     directory.closeSync();
   }
-  return names;
+}
+
+function packed(names: readonly string[]): SortedNames {
+  const many = new SortedNames();
+  for (const name of names) many.add(Buffer.from(name, "latin1"));
+  return many;
 }
 
 function codeOf(error: unknown): string {

@@ -47,9 +47,32 @@ export type SourceEvent =
 
 export type FileEvent = SourceEvent & { readonly type: "file" };
 
+/**
+ * A file of which as much was looked at as tells whether it is the one that is remembered. One object is used for all:
+ * it is valid until the walk goes on.
+ */
+export interface GlimpsedFile {
+  readonly type: "glimpse";
+  /** The name is at these places of `bytes`. */
+  readonly bytes: Uint8Array;
+  readonly nameStart: number;
+  readonly nameEnd: number;
+  readonly inode: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Looks at it closely, with everything that a backup must know. By then it may be something else, or gone. */
+  look(): SourceEvent;
+}
+
 export interface BackupSource {
   /** The first event enters the root, the last one leaves it. */
   walk(): AsyncIterable<SourceEvent>;
+  /** The same walk for whoever remembers what was there: quicker, since files are only glimpsed. */
+  glimpses?(): Iterable<SourceEvent | GlimpsedFile>;
 }
 
 /** A file as it is now. */

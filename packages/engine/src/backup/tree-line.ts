@@ -1,6 +1,9 @@
 /**
  * The back of the pipeline: takes entries in walk order, waits for each one's content, and writes trees, the cache and
  * the reachability bitmap. Holds the open directories of one path and a bounded queue.
+ *
+ * What needs no waiting and finds the queue empty goes straight into the tree: in a tree where nothing changed that is
+ * everything, and its nodes are made, recognised by the cache and put nowhere.
  */
 
 import type { Bitmap } from "../bitmap.ts";
@@ -10,8 +13,9 @@ import { maxKeptWarnings } from "../manifest.ts";
 import type { NodeSink } from "../trees/builder.ts";
 import { contentOf, DirectoryBuilder } from "../trees/builder.ts";
 import type { EntryFacts, FileContent, Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
-import type { CachedDirectory, CachedFile, FileCache } from "./cache.ts";
-import type { FileEvent, SourceEvent } from "./source.ts";
+import type { FileCache } from "./cache.ts";
+import type { CachedDirectory, FoundFile } from "./cached-directory.ts";
+import type { FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
 
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
@@ -37,16 +41,19 @@ interface OpenDirectory {
   readonly facts: EntryFacts;
   readonly builder: DirectoryBuilder;
   readonly cached: CachedDirectory | null;
+  readonly sink: NodeSink;
   size: number;
   files: number;
 }
 
 type Queued =
   | OtherEvent
+  | { readonly type: "kept"; readonly file: FoundFile }
   | { readonly type: "stored"; readonly event: FileEvent; readonly content: Promise<StoredContent> };
 
 export class TreeLine {
   readonly #sink: NodeSink;
+  readonly #reuseNodes: boolean;
   readonly #cache: FileCache | null;
   readonly #ctx: EngineContext;
   readonly #reach: Bitmap;
@@ -62,10 +69,12 @@ export class TreeLine {
   files = 0;
   bytes = 0;
 
-  constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, ctx: EngineContext) {
+  /** `reuseNodes`: nothing that the cache speaks of is damaged, so nodes that the base had need not be asked for. */
+  constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, ctx: EngineContext, reuseNodes: boolean) {
     this.#reach = reach;
     this.#cache = cache;
     this.#ctx = ctx;
+    this.#reuseNodes = reuseNodes;
     this.#sink = {
       nodeKey: sink.nodeKey,
       putNode: async (id, bytes) => {
@@ -89,21 +98,40 @@ export class TreeLine {
     this.#check();
   }
 
-  /** What the cache knows of a file of the directory that the walk is in. */
-  remembered(event: FileEvent): CachedFile | null {
+  /** What the tree is busy with while nothing waits in line: whoever waits for it finds a tree that takes at once. */
+  get busy(): Promise<void> | undefined {
+    return this.#queue.length === 0 ? (this.#working ?? undefined) : undefined;
+  }
+
+  /** What the cache knows of a file of the directory that the walk is in, until it is asked again. */
+  remembered(event: FileEvent): FoundFile | null {
     return this.#walked.at(-1)?.find(event.facts.name) ?? null;
   }
 
-  async add(event: OtherEvent): Promise<void> {
+  /** The same for a file that was only glimpsed. */
+  glimpsed({ bytes, nameStart, nameEnd }: GlimpsedFile): FoundFile | null {
+    return this.#walked.at(-1)?.find(bytes, nameStart, nameEnd) ?? null;
+  }
+
+  /** Takes a file over as it is remembered. */
+  keep(file: FoundFile): void {
+    this.#check();
+    if (this.#isIdle) this.#follow(this.#kept(file));
+    else this.#push({ type: "kept", file: file.copy() });
+  }
+
+  add(event: OtherEvent): void {
     if (event.type === "enter") {
       const cached = this.#cache?.directory(event.path) ?? null;
       this.#walked.push(cached);
       this.#opened.push(cached);
     } else if (event.type === "leave") this.#walked.pop();
-    this.#push(event);
+    this.#check();
+    if (this.#isIdle) this.#follow(this.#apply(event));
+    else this.#push(event);
   }
 
-  async addFile(event: FileEvent, content: Promise<StoredContent>): Promise<void> {
+  addFile(event: FileEvent, content: Promise<StoredContent>): void {
     content.catch(() => {
       // It is awaited when the queue gets to this file; until then a failure is no unhandled one.
     });
@@ -134,15 +162,23 @@ export class TreeLine {
     return this.#root;
   }
 
+  get #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#working === null;
+  }
+
+  #follow(step: Promise<void> | undefined): void {
+    if (step !== undefined) this.#work(step);
+  }
+
   #push(queued: Queued): void {
     this.#check();
     this.#queue.push(queued);
     this.#work();
   }
 
-  #work(): void {
+  #work(step?: Promise<void>): void {
     if (this.#working !== null || this.#failure !== null) return;
-    this.#working = this.#drain()
+    this.#working = (step ?? this.#drain())
       .catch((error: unknown) => {
         this.#failure = error;
         this.#queue.length = 0;
@@ -155,30 +191,60 @@ export class TreeLine {
   async #drain(): Promise<void> {
     let done = 0;
     for (const head of this.#queue) {
-      await this.#apply(head);
+      const step = this.#apply(head);
+      if (step !== undefined) await step;
       // Shifting an array one by one is slow; cutting it off now and then is not.
       if (++done === 256) break;
     }
     this.#queue.splice(0, done);
   }
 
-  async #apply(queued: Queued): Promise<void> {
+  #apply(queued: Queued): Promise<void> | undefined {
     switch (queued.type) {
       case "enter": {
         const cached = this.#opened.shift() ?? null;
-        this.#stack.push({ facts: queued.facts, builder: new DirectoryBuilder(this.#sink), cached, size: 0, files: 0 });
-        return;
+        const sink = cached === null ? this.#sink : this.#remembering(cached);
+        this.#stack.push({ facts: queued.facts, builder: new DirectoryBuilder(sink), cached, size: 0, files: 0, sink });
+        return undefined;
       }
       case "leave":
         return this.#leave();
       case "warning":
         this.#warn(queued.path, queued.code);
-        return;
+        return undefined;
       case "link":
         return this.#top().builder.add({ type: "link", ...queued.facts, target: queued.target });
+      case "kept":
+        return this.#kept(queued.file);
       case "stored":
-        return this.#file(queued.event, await queued.content);
+        return queued.content.then((content) => this.#file(queued.event, content));
     }
+  }
+
+  /** The sink of one directory: nodes that it had in the base are in the base, and are not asked for. */
+  #remembering(cached: CachedDirectory): NodeSink {
+    return {
+      nodeKey: this.#sink.nodeKey,
+      putNode: async (id, bytes) => {
+        const known = this.#reuseNodes ? cached.nodeOrdinal(id) : null;
+        if (known !== null) this.#reach.add(known);
+        const ordinal = known ?? (await this.#sink.putNode(id, bytes));
+        cached.putNode(id, ordinal);
+        return ordinal;
+      },
+    };
+  }
+
+  #kept(file: FoundFile): Promise<void> | undefined {
+    const top = this.#top();
+    const { size } = file;
+    file.eachOrdinal((ordinal) => this.#reach.add(ordinal));
+    top.size += size;
+    top.files++;
+    this.files++;
+    this.bytes += size;
+    top.cached?.keep(file);
+    return top.builder.addEncoded(file.name, file.encoded);
   }
 
   async #file(walked: FileEvent, stored: StoredContent): Promise<void> {
@@ -204,7 +270,6 @@ export class TreeLine {
   async #leave(): Promise<void> {
     const directory = this.#stack.pop();
     if (directory === undefined) throw new Error("the source left more than it entered");
-    directory.cached?.finish();
     const root = await directory.builder.finish();
     const entry: TreeEntry = {
       type: "directory",
@@ -215,11 +280,13 @@ export class TreeLine {
     };
     const parent = this.#stack.at(-1);
     if (parent === undefined) {
-      const top = new DirectoryBuilder(this.#sink);
+      const top = new DirectoryBuilder(directory.sink);
       await top.add(entry);
       this.#root = await top.finish();
+      directory.cached?.finish();
       return;
     }
+    directory.cached?.finish();
     await parent.builder.add(entry);
     parent.size += directory.size;
     parent.files += directory.files;

@@ -18,7 +18,7 @@ export const nodeKinds = { leaf: 0x4c, inner: 0x49, segments: 0x53, lists: 0x54 
 /** Where nodes go. Returns the node's ordinal, a known one where the node exists already; keeps no byte of it. */
 export interface NodeSink {
   readonly nodeKey: Uint8Array;
-  putNode(id: Uint8Array, bytes: Uint8Array): Promise<number>;
+  putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number;
 }
 
 /** Bytes after which a node may end, should end on average, and must end. */
@@ -41,15 +41,16 @@ export class DirectoryBuilder {
     this.#sink = sink;
   }
 
-  async add(entry: TreeEntry): Promise<void> {
+  /** Adds an entry. There is something to wait for only where a node became full. */
+  add(entry: TreeEntry): Promise<void> | undefined {
     this.#scratch.reset();
     writeEntry(this.#scratch, entry);
-    await this.#append(0, entry.name, this.#scratch.view());
+    return this.#append(0, entry.name, this.#scratch.view());
   }
 
   /** Adds an entry that is encoded already. */
-  async addEncoded(name: Uint8Array, encoded: Uint8Array): Promise<void> {
-    await this.#append(0, name, encoded);
+  addEncoded(name: Uint8Array, encoded: Uint8Array): Promise<void> | undefined {
+    return this.#append(0, name, encoded);
   }
 
   async finish(): Promise<Reference> {
@@ -65,21 +66,23 @@ export class DirectoryBuilder {
     }
   }
 
-  async #append(depth: number, name: Uint8Array, row: Uint8Array, only: Reference | null = null): Promise<void> {
+  #append(depth: number, name: Uint8Array, row: Uint8Array, only: Reference | null = null): Promise<void> | undefined {
     const level = this.#level(depth);
     level.writer.raw(row);
     level.rows++;
     level.only = only;
-    level.lastName = Buffer.from(name);
+    level.lastName.reset();
+    level.lastName.raw(name);
     const size = level.writer.length;
     // The chance to end here is in proportion to the row's bytes, so nodes are of one mean size whatever the rows are.
     const chance = (row.length / meanNodeBytes) * 0x1_0000_0000;
-    if (size >= maxNodeBytes || (size >= minNodeBytes && spread32(name, depth + 1) < chance)) await this.#close(depth);
+    if (size >= maxNodeBytes || (size >= minNodeBytes && spread32(name, depth + 1) < chance)) return this.#close(depth);
+    return undefined;
   }
 
   async #close(depth: number): Promise<void> {
     const level = this.#level(depth);
-    const name = level.lastName;
+    const name = level.lastName.take();
     const reference = await this.#store(level);
     level.closed++;
     level.rows = 0;
@@ -97,7 +100,7 @@ export class DirectoryBuilder {
   #level(depth: number): Level {
     const known = this.#levels[depth];
     if (known !== undefined) return known;
-    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastName: Buffer.alloc(0), only: null };
+    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastName: new ByteWriter(64), only: null };
     this.#levels[depth] = level;
     return level;
   }
@@ -108,7 +111,7 @@ interface Level {
   readonly writer: ByteWriter;
   rows: number;
   closed: number;
-  lastName: Buffer;
+  readonly lastName: ByteWriter;
   only: Reference | null;
 }
 

@@ -1,0 +1,46 @@
+/** What a command answers: lines for people, data for machines, and whether all is well. */
+
+import type { SnapshotRow } from "@emanet/engine/vault";
+import type { CommandLine } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
+import type { Progress } from "./progress.ts";
+import type { Repository } from "./repository.ts";
+
+export interface Answer {
+  readonly lines: readonly string[];
+  readonly data: unknown;
+  /** False when something is missing or damaged: exit status 3. */
+  readonly complete: boolean;
+}
+
+export type Command = (repository: Repository, line: CommandLine, progress: Progress) => Promise<Answer>;
+
+/** An answer of a command that found nothing wrong. */
+export function ok(lines: readonly string[], data: unknown): Answer {
+  return { lines, data, complete: true };
+}
+
+/** A snapshot as machines read it. */
+export function rowData(row: SnapshotRow) {
+  return {
+    id: row.id,
+    source: row.source,
+    completed_at: new Date(row.completedAt).toISOString(),
+    size_bytes: row.size,
+    stored_bytes: row.storedBytes,
+    file_count: row.files,
+    warning_count: row.warnings,
+    root_hash: Buffer.from(row.rootId).toString("hex"),
+    status: row.status,
+  };
+}
+
+/** The snapshot that an id, the start of one, or `latest` stands for. */
+export async function findSnapshot({ index }: Repository, wanted: string): Promise<SnapshotRow> {
+  const rows = await index.snapshots();
+  const found = wanted === "latest" ? rows.slice(-1) : rows.filter(({ id }) => id.startsWith(wanted));
+  const [row] = found;
+  if (row === undefined || found.length > 1)
+    throw new UsageError(found.length > 1 ? `${wanted} is not unique` : `no snapshot ${wanted}`);
+  return row;
+}

@@ -1,0 +1,66 @@
+/** The command that backs up: one source, its cache and its threads, and healing where something is damaged. */
+
+import { createHash } from "node:crypto";
+import path from "node:path";
+import { CutPool, FileCache, LocalTarget, pathsSource, runBackup, writerKeys } from "@emanet/engine/backup";
+import type { Answer } from "./answer.ts";
+import { rowData } from "./answer.ts";
+import type { CommandLine } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
+import { garbageCollector } from "./garbage.ts";
+import type { Progress } from "./progress.ts";
+import { bytesText } from "./progress.ts";
+import type { Repository } from "./repository.ts";
+
+export async function backupCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
+  if (line.paths.length === 0) throw new UsageError("backup needs at least one path");
+  const { vault, writer, ctx, folder } = repository;
+  const sourceName = line.source ?? path.resolve(line.paths[0] ?? "");
+  const owner = Buffer.from(writer.id).toString("hex");
+  const collectGarbage = garbageCollector();
+  const pool = new CutPool(line.threads);
+  const cache = new FileCache(
+    path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
+  );
+  const upload = Buffer.from(ctx.random(16)).toString("hex");
+  const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority });
+  try {
+    const { snapshot, warnings, unchanged } = await runBackup({
+      ctx,
+      keys: writerKeys(vault.keys),
+      signer: writer,
+      target,
+      pool,
+      source: pathsSource(line.paths),
+      sourceName,
+      owner,
+      cache,
+      onProgress: ({ files, bytes, storedBytes }) => {
+        collectGarbage(files);
+        progress.report(() => `${files} files, ${bytesText(bytes)}, ${bytesText(storedBytes)} stored`);
+      },
+    });
+    const healed = await healIfNeeded(repository);
+    const warned = warnings.map(({ path: file, code }) => ({ path: Buffer.from(file).toString("utf8"), code }));
+    const lines = [
+      `snapshot ${snapshot.id}`,
+      `${snapshot.files} files, ${bytesText(snapshot.size)}; ${unchanged} unchanged; ${bytesText(snapshot.storedBytes)} stored`,
+      ...warned.map(({ path: file, code }) => `warning: ${file}: ${code}`),
+      ...(healed > 0 ? [`healed ${healed} damaged frames`] : []),
+    ];
+    return {
+      lines,
+      data: { ...rowData(snapshot), unchanged, warnings: warned, healed_frames: healed },
+      complete: warned.length === 0,
+    };
+  } finally {
+    cache.close();
+    await pool.close();
+  }
+}
+
+async function healIfNeeded({ vault, index }: Repository): Promise<number> {
+  if ((await index.damagedFrames()).length === 0) return 0;
+  const { heal } = await import("@emanet/engine");
+  return (await heal(vault)).healed.length;
+}

@@ -1,0 +1,52 @@
+/** The commands that only look: they read the index and change nothing. */
+
+import { statSync } from "node:fs";
+import path from "node:path";
+import type { Answer } from "./answer.ts";
+import { ok, rowData } from "./answer.ts";
+import { bytesText } from "./progress.ts";
+import type { Repository } from "./repository.ts";
+
+export async function snapshotsCommand({ index }: Repository): Promise<Answer> {
+  const rows = await index.snapshots();
+  const lines = rows.map(
+    (row) =>
+      `${row.id}  ${new Date(row.completedAt).toISOString()}  ${row.files} files  ${bytesText(row.size)}  ${row.source}${row.status === "recovered" ? "  (recovered)" : ""}`,
+  );
+  return ok(lines.length === 0 ? ["no snapshots"] : lines, { snapshots: rows.map(rowData) });
+}
+
+export async function statsCommand({ index, folder }: Repository): Promise<Answer> {
+  const snapshots = await index.snapshots();
+  const packs = await index.packs();
+  let segments = 0;
+  let nodes = 0;
+  for await (const { kind } of index.allItems()) kind === "node" ? nodes++ : segments++;
+  let frames = 0;
+  let damaged = 0;
+  for await (const row of index.allFrames()) {
+    frames++;
+    if (row.damaged) damaged++;
+  }
+  const stored = packs.reduce((sum, { size }) => sum + size, 0);
+  const restorable = snapshots.reduce((sum, { size }) => sum + size, 0);
+  const indexBytes = statSync(path.join(folder, "index.sqlite")).size;
+  const data = {
+    snapshots: snapshots.length,
+    restorable_bytes: restorable,
+    stored_bytes: stored,
+    index_bytes: indexBytes,
+    packs: packs.length,
+    frames,
+    damaged_frames: damaged,
+    segments,
+    nodes,
+  };
+  return {
+    lines: Object.entries(data).map(
+      ([name, value]) => `${name.replaceAll("_", " ")}: ${name.endsWith("bytes") ? bytesText(value) : value}`,
+    ),
+    data,
+    complete: damaged === 0,
+  };
+}

@@ -1,0 +1,45 @@
+/** The command that restores: a snapshot or parts of it, and it says honestly what could not be restored. */
+
+import path from "node:path";
+import { restoreSnapshot, WritePool } from "@emanet/engine/restore";
+import type { Answer } from "./answer.ts";
+import { findSnapshot } from "./answer.ts";
+import type { CommandLine } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
+import type { Progress } from "./progress.ts";
+import { bytesText } from "./progress.ts";
+import type { Repository } from "./repository.ts";
+
+export async function restoreCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
+  if (line.target === null) throw new UsageError("restore needs --target DIR");
+  const [wanted, ...paths] = line.paths;
+  const snapshot = await findSnapshot(repository, wanted ?? "latest");
+  const pool = new WritePool(line.threads);
+  try {
+    const result = await restoreSnapshot({
+      vault: repository.vault,
+      snapshot,
+      target: path.resolve(line.target),
+      pool,
+      paths: paths.length === 0 ? undefined : paths.map((each) => Buffer.from(each)),
+      onProgress: ({ files, bytes }) => progress.report(() => `${files} files, ${bytesText(bytes)}`),
+    });
+    if (result.damagedFrames.length > 0) await repository.index.setDamaged(result.damagedFrames, true);
+    const failures = result.failures.map((each) => ({
+      path: Buffer.from(each.path).toString("utf8"),
+      reason: each.reason,
+      pack: each.pack,
+    }));
+    const lines = [
+      `${result.files} files, ${bytesText(result.bytes)} restored`,
+      ...failures.map((each) => `not restored: ${each.path}: ${each.reason}`),
+    ];
+    return {
+      lines,
+      data: { snapshot: snapshot.id, files: result.files, bytes: result.bytes, failures },
+      complete: failures.length === 0,
+    };
+  } finally {
+    await pool.close();
+  }
+}

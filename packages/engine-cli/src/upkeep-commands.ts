@@ -1,0 +1,119 @@
+/** The commands that prove, repair and tidy. */
+
+import {
+  collect,
+  deleteSnapshot,
+  heal,
+  readWriters,
+  rebuild,
+  relay,
+  repairKeys,
+  restateManifests,
+  scrub,
+  verifySnapshots,
+} from "@emanet/engine";
+import type { Answer } from "./answer.ts";
+import { findSnapshot, ok } from "./answer.ts";
+import type { CommandLine } from "./arguments.ts";
+import { UsageError } from "./arguments.ts";
+import type { Progress } from "./progress.ts";
+import { bytesText } from "./progress.ts";
+import type { Repository } from "./repository.ts";
+
+export async function verifyCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
+  const { vault, index } = repository;
+  const report = await verifySnapshots({
+    vault,
+    snapshots: await index.snapshots(),
+    readData: line.full,
+    onProgress: ({ files, frames }) => progress.report(() => `${files} files, ${frames} frames`),
+  });
+  if (report.damagedFrames.length > 0) await index.setDamaged(report.damagedFrames, true);
+  const findings = report.findings.map((each) => ({
+    snapshot: each.snapshot,
+    path: Buffer.from(each.path).toString("utf8"),
+    reason: each.reason,
+    pack: each.pack,
+  }));
+  const lines = [
+    `${report.snapshots} snapshots, ${report.files} files, ${report.frames} frames proved`,
+    ...findings.map((each) => `${each.snapshot} ${each.path}: ${each.reason}`),
+  ];
+  return {
+    lines,
+    data: { snapshots: report.snapshots, files: report.files, frames: report.frames, findings },
+    complete: findings.length === 0,
+  };
+}
+
+export async function scrubCommand(
+  { vault, index, masterKey }: Repository,
+  _line: CommandLine,
+  progress: Progress,
+): Promise<Answer> {
+  const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
+  const report = await scrub({
+    ...vault,
+    judge,
+    authorityPublicKey: vault.keys.authorityPublicKey,
+    onProgress: ({ packs, bytes }) => progress.report(() => `${packs} packs, ${bytesText(bytes)}`),
+  });
+  const damaged = report.findings.flatMap(({ frames }) => frames);
+  if (damaged.length > 0) await index.setDamaged(damaged, true);
+  const repaired = [
+    ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
+    ...(report.manifests.length === 0 ? [] : await restateManifests(vault, report.manifests)),
+  ];
+  const lines = [
+    `${report.packs} packs, ${bytesText(report.bytes)} read`,
+    ...report.findings.map((each) => `pack ${each.pack}: ${each.kind}: ${each.reason}`),
+    ...report.manifests.map((each) => `${each.name}: ${each.kind}: ${each.reason}`),
+    ...report.keys.map((each) => `${each.name}: ${each.reason}`),
+    ...repaired.map((name) => `written anew: ${name}`),
+  ];
+  const complete = report.findings.length + report.manifests.length + report.keys.length === 0;
+  return { lines, data: { ...report, repaired }, complete };
+}
+
+export async function collectCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {
+  const report = await collect(vault, { givenUp });
+  const lines = [
+    `${report.deletedPacks.length} packs deleted, ${bytesText(report.freedBytes)} freed`,
+    ...report.orphanPacks.map((pack) => `leftover pack ${pack} deleted`),
+    ...report.adoptedSnapshots.map((id) => `snapshot ${id} recovered`),
+    ...report.foreign.map(({ name, reason }) => `left alone: ${name}: ${reason}`),
+  ];
+  return { lines, data: report, complete: report.foreign.length === 0 };
+}
+
+export async function relayCommand({ vault }: Repository): Promise<Answer> {
+  const healed = await heal(vault);
+  const report = await relay(vault);
+  const lines = [
+    `${report.segments} segments laid down again, ${report.rewrittenPacks.length} packs rewritten, ${healed.healed.length} frames healed`,
+    ...healed.stillDamaged.map((frame) => `frame ${frame} is still damaged: a backup of its source can heal it`),
+  ];
+  return { lines, data: { ...report, ...healed }, complete: healed.stillDamaged.length === 0 };
+}
+
+export async function rebuildCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
+  const report = await rebuild(vault, ({ packs }) => progress.report(() => `${packs} packs`));
+  const lines = [
+    `${report.packs} packs, ${report.items} items, ${report.snapshots.length} snapshots`,
+    ...report.refused.map(({ name, reason }) => `refused: ${name}: ${reason}`),
+    ...report.incomplete.map((id) => `incomplete: snapshot ${id}`),
+  ];
+  return {
+    lines,
+    data: report,
+    complete: report.refused.length + report.lostFrames.length + report.incomplete.length === 0,
+  };
+}
+
+export async function deleteCommand(repository: Repository, line: CommandLine): Promise<Answer> {
+  const [wanted] = line.paths;
+  if (wanted === undefined) throw new UsageError("delete needs a snapshot");
+  const { id } = await findSnapshot(repository, wanted);
+  await deleteSnapshot(repository.vault, id);
+  return ok([`snapshot ${id} deleted; collect gives its space back`], { deleted: id });
+}

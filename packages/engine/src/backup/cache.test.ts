@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { scratch } from "../testing/lab.ts";
+import { Dice } from "../testing/tree-maker.ts";
+import { FileCache } from "./cache.ts";
+import type { CachedFile } from "./cached-directory.ts";
+import { folderSource } from "./folder-source.ts";
+import type { GlimpsedFile } from "./source.ts";
+
+const directory = Buffer.from("faturalar");
+
+test("after any run the cache knows exactly the files of that run, whatever was added, changed or dropped", () => {
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const dice = new Dice(seed);
+    const cache = new FileCache(":memory:");
+    const files = new Map<string, number>();
+    for (let run = 1; run <= 12; run++) {
+      const before = new Map(files);
+      edit(dice, files, run);
+      assert.equal(cache.begin(run === 1 ? null : String(run - 1), 7), run > 1);
+      runOver(cache, before, files);
+      cache.commit(String(run), 7);
+    }
+    cache.close();
+  }
+});
+
+test("a run that is rolled back leaves what was remembered before", () => {
+  const cache = new FileCache(":memory:");
+  cache.begin(null, 7);
+  const [first, second] = [new Map([[nameOf(1), 1]]), new Map([[nameOf(3), 2]])];
+  runOver(cache, new Map(), first);
+  cache.commit("1", 7);
+  cache.begin("1", 7);
+  runOver(cache, first, second);
+  cache.rollback();
+  assert.equal(cache.begin("1", 7), true);
+  assert.equal(cache.directory(directory).find(Buffer.from(nameOf(1)))?.size, 1);
+  cache.rollback();
+  assert.equal(cache.begin("1", 8), false, "another generation");
+  assert.equal(cache.directory(directory).find(Buffer.from(nameOf(1))), null);
+});
+
+test("a directory's nodes are known in the next run, and no longer when it did not have them", () => {
+  const cache = new FileCache(":memory:");
+  const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+  const runs = [[one], [one], [two, one], [two, one], []];
+  let before: readonly Buffer[] = [];
+  for (const [run, nodes] of runs.entries()) {
+    cache.begin(run === 0 ? null : String(run - 1), 7);
+    const open = cache.directory(directory);
+    for (const id of [one, two]) assert.equal(open.nodeOrdinal(id), before.includes(id) ? (id[0] ?? 0) : null);
+    for (const id of nodes) open.putNode(id, id[0] ?? 0);
+    open.finish();
+    cache.commit(String(run), 7);
+    before = nodes;
+  }
+});
+
+test("a file is unchanged for a glimpse only with every mark the same", (t) => {
+  const folder = scratch(t);
+  writeFileSync(path.join(folder, "a"), "one");
+  mkdirSync(path.join(folder, "b"));
+  const cache = new FileCache(":memory:");
+  cache.begin(null, 7);
+  const open = cache.directory(directory);
+  for (const seen of glimpsesOf(folder)) {
+    const event = seen.look();
+    assert.ok(event.type === "file");
+    const { facts, size, marks } = event;
+    const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
+    open.put({ entry, marks, ordinals: [3] });
+  }
+  open.finish();
+  cache.commit("1", 7);
+  const same = (change: Partial<GlimpsedFile>) => {
+    cache.begin("1", 7);
+    const [seen] = glimpsesOf(folder);
+    assert.ok(seen);
+    const { bytes, nameStart, nameEnd, inode, size, mtimeMs, ctimeMs, mode, uid, gid } = seen;
+    const facts = {
+      type: "glimpse",
+      bytes,
+      nameStart,
+      nameEnd,
+      inode,
+      size,
+      mtimeMs,
+      ctimeMs,
+      mode,
+      uid,
+      gid,
+    } as const;
+    const found = cache.directory(directory).find(bytes, nameStart, nameEnd);
+    cache.rollback();
+    return found?.looksLike({ ...facts, look: () => seen.look(), ...change });
+  };
+  assert.equal(same({}), true);
+  for (const mark of ["inode", "size", "mtimeMs", "ctimeMs", "mode", "uid", "gid"])
+    assert.equal(same({ [mark]: 1.5 }), false);
+  chmodSync(path.join(folder, "a"), 0o600);
+  assert.equal(same({}), false);
+});
+
+/** The files that a quick walk glimpses; one object stands for all, so one file only. */
+function* glimpsesOf(folder: string): Generator<GlimpsedFile> {
+  for (const event of folderSource(folder).glimpses?.() ?? []) if (event.type === "glimpse") yield event;
+}
+
+/** Adds, changes and drops some files; now and then many or none. Enough of them for several parts. */
+function edit(dice: Dice, files: Map<string, number>, run: number): void {
+  const count = run === 1 ? 1500 : ([0, 0, 1, 1, 5, 300][dice.below(6)] ?? 0);
+  for (let i = 0; i < count; i++) files.set(nameOf(dice.below(names)), run * 10_000 + i);
+  for (const name of [...files.keys()]) if (dice.below(run % 3 === 0 ? 500 : 100_000) === 0) files.delete(name);
+  if (run === 10) files.clear();
+}
+
+/** One run over the directory: what is remembered must be what was there before. What is unchanged is kept, the rest put. */
+function runOver(cache: FileCache, before: ReadonlyMap<string, number>, files: ReadonlyMap<string, number>): void {
+  const open = cache.directory(directory);
+  // The walk is ahead of the tree.
+  const ahead: (() => void)[] = [];
+  for (let i = 0; i < names; i++) {
+    const name = nameOf(i);
+    const size = files.get(name);
+    // A walk asks for what it meets; asking for the others too finds what should be forgotten.
+    if (size === undefined && i % 2 === 0) continue;
+    const found = open.find(Buffer.from(name));
+    assert.equal(found?.size, before.get(name), name);
+    if (size === undefined) continue;
+    const kept = found?.size === size ? found.copy() : null;
+    assert.equal(kept?.entry.size ?? size, size);
+    ahead.push(() => (kept === null ? open.put(fileOf(name, size)) : open.keep(kept)));
+    if (ahead.length > 20) for (const step of ahead.splice(0, 15)) step();
+  }
+  for (const step of ahead) step();
+  open.finish();
+}
+
+const names = 3000;
+
+function nameOf(i: number): string {
+  return `dosya-${String(i).padStart(5, "0")}`;
+}
+
+function fileOf(name: string, size: number): CachedFile {
+  const facts = {
+    name: Buffer.from(name),
+    mode: 0o644,
+    uid: 1,
+    gid: 2,
+    mtimeSeconds: 3,
+    mtimeNanos: 4,
+    attributes: [],
+  };
+  const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
+  return { entry, marks: { inode: 9n, ctimeNs: 1_000_000_001n }, ordinals: [1, 2, 300] };
+}

@@ -9,14 +9,20 @@
 
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
-import { constants, zstdCompressSync } from "node:zlib";
+import { zstdCompressSync } from "node:zlib";
 import { stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
 import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
 import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
 import { BlockList, Cutter } from "../../packages/engine/src/cutter/cutter.ts";
 import { isDense } from "../../packages/engine/src/cutter/density.ts";
 import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
-import { frameIdOf, frameNumber, sealFrame } from "../../packages/engine/src/frames/frame.ts";
+import {
+  compressBound,
+  compressionOf,
+  frameIdOf,
+  frameNumber,
+  sealFrame,
+} from "../../packages/engine/src/frames/frame.ts";
 import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/hash.ts";
 
 export const stageNames = ["walk", "read", "cut", "hash", "compress", "seal", "name", "write"] as const;
@@ -171,14 +177,13 @@ class StageBench {
     frame.filled = 0;
   }
 
-  /** As frames are compressed: level 1, a window over the whole frame. */
+  /** As frames are compressed. */
   #compress(plain: Buffer): Buffer {
     const started = this.begin();
-    const params = {
-      [constants.ZSTD_c_compressionLevel]: 1,
-      [constants.ZSTD_c_windowLog]: 32 - Math.clz32(Math.max(plain.length, 1 << 14)),
-    };
-    const packed = zstdCompressSync(plain, { chunkSize: plain.length + 4096, params });
+    const packed = zstdCompressSync(plain, {
+      chunkSize: compressBound(plain.length),
+      params: compressionOf(plain.length),
+    });
     this.end("compress", started, plain.length);
     return packed;
   }

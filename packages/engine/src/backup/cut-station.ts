@@ -27,6 +27,9 @@ export const stationBufferBytes = 2 * maxSegmentBytes;
 /** Two buffers: one is cut while the other waits to be taken. */
 const stationBuffers = 2;
 
+/** Bytes that are read, cut and hashed before more are read: few enough to stay in a core's own cache meanwhile. */
+const readStepBytes = 512 * 1024;
+
 /** One frame is sealed while another is on its way; a portion has several, but the pipeline is quick to copy. */
 const outboxAreas = 2;
 
@@ -136,9 +139,11 @@ export class CutStation {
       let cutTo = 0;
       for (;;) {
         const buffer = cutter.buffer(index);
-        filled += reader.read(buffer, filled);
+        while (filled < buffer.length && !reader.ended) {
+          filled += reader.read(buffer.subarray(0, filled + readStepBytes), filled);
+          cutTo = this.#cutPortion(cutter, index, job, reader.done - filled, cutTo, filled, reader.ended, list);
+        }
         const final = reader.ended;
-        cutTo = this.#cutPortion(cutter, index, job, reader.done - filled, cutTo, filled, final, list);
         const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
         const segments = cutSegments(ids, list.lengths, list.count, final);
         const blocks = segments.reduce((total, count) => total + count, 0);

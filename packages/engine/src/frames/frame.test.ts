@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
 import { test } from "node:test";
 import { constants, zstdCompressSync } from "node:zlib";
-import { compressBound, windowLogOf } from "./frame.ts";
+import { compressBound, compressionOf, windowLogOf } from "./frame.ts";
 
 test("the window covers a frame, but for the little that a directory adds to a full one", () => {
   for (const blocks of [1 << 20, 2 << 20]) {
@@ -25,4 +25,12 @@ test("what does not compress fits the bound at any length", () => {
   const params = { [constants.ZSTD_c_compressionLevel]: 1 };
   for (const length of [0, 1, 100, 4096, 131_071, 131_072, 400_000])
     assert.ok(zstdCompressSync(noise.subarray(0, length), { params }).length <= compressBound(length), `${length}`);
+});
+
+test("a frame of pages looks near, a frame of text all over itself", () => {
+  const windowOf = (length: number) => compressionOf(length)[constants.ZSTD_c_windowLog];
+  assert.equal(windowOf((1 << 20) + 2100), 18);
+  assert.equal(windowOf(300_000), 18);
+  assert.equal(windowOf((2 << 20) + 5000), 21);
+  assert.equal(windowOf(100_000), 17);
 });

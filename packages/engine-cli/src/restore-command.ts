@@ -9,11 +9,14 @@ import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
+import { keepHeapsSmall } from "./small-heaps.ts";
 
 export async function restoreCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
   if (line.target === null) throw new UsageError("restore needs --target DIR");
   const [wanted, ...paths] = line.paths;
   const snapshot = await findSnapshot(repository, wanted ?? "latest");
+  // Parts are mostly a file or two.
+  if (paths.length === 0) keepHeapsSmall();
   const pool = new WritePool(line.threads);
   try {
     const result = await restoreSnapshot({

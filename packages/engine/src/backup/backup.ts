@@ -24,7 +24,7 @@ import type { BackupSource, GlimpsedFile, SourceEvent } from "./source.ts";
 import type { UploadTarget } from "./target.ts";
 import { TreeLine } from "./tree-line.ts";
 import type { UploadSettings } from "./upload.ts";
-import { defaultUploadSettings, Upload } from "./upload.ts";
+import { UploadOnDemand } from "./upload-on-demand.ts";
 
 /** Events of a quick walk between two turns of other work. */
 const eventsPerTurn = 256;
@@ -64,11 +64,11 @@ export interface BackupResult {
 export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const { ctx, target, cache } = options;
   const startedAt = ctx.now();
-  let upload: Upload | null = null;
+  let upload: UploadOnDemand | null = null;
   try {
     const { start, usable } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
-    upload = new Upload({ ...options, session, settings: { ...defaultUploadSettings, ...options.settings } });
+    upload = new UploadOnDemand({ ...options, session });
     const stored = await store(options, session, upload, start, usable, startedAt);
     return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.generation) };
   } catch (error) {
@@ -124,7 +124,7 @@ async function takeGlimpses(
 async function store(
   options: BackupOptions,
   session: OpenSession,
-  upload: Upload,
+  upload: UploadOnDemand,
   start: UploadStart,
   usable: boolean,
   startedAt: number,

@@ -28,8 +28,13 @@ export class CutPool {
   #failure: Error | null = null;
   #routes = 0;
 
-  constructor(threads: number) {
-    for (let i = 0; i < threads; i++) this.#lanes.push(this.#lane(i, startThread));
+  /** `starting` is called before a thread is started. */
+  constructor(threads: number, starting: () => void = () => {}) {
+    const start: StartStation = (events) => {
+      starting();
+      return startThread(events);
+    };
+    for (let i = 0; i < threads; i++) this.#lanes.push(this.#lane(i, start));
     if (threads === 0) this.#lanes.push(this.#lane(0, startInline));
   }
 

@@ -16,7 +16,7 @@ import { bundledBelow, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } f
 import type { FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
 import { readFlags } from "./source.ts";
 import type { StoredContent, TreeLine } from "./tree-line.ts";
-import type { Upload } from "./upload.ts";
+import type { UploadOnDemand } from "./upload-on-demand.ts";
 
 interface BundledFile {
   readonly event: FileEvent;
@@ -26,7 +26,7 @@ interface BundledFile {
 }
 
 export class FileLine {
-  readonly #upload: Upload;
+  readonly #upload: Pick<UploadOnDemand, "cut">;
   readonly #tree: TreeLine;
   /** Ordinals whose cached knowledge is void; null when nothing cached may be used. */
   readonly #damaged: ReadonlySet<number> | null;
@@ -35,7 +35,7 @@ export class FileLine {
   #bundleBytes = 0;
   unchanged = 0;
 
-  constructor(upload: Upload, tree: TreeLine, damaged: ReadonlySet<number> | null) {
+  constructor(upload: Pick<UploadOnDemand, "cut">, tree: TreeLine, damaged: ReadonlySet<number> | null) {
     this.#upload = upload;
     this.#tree = tree;
     this.#damaged = damaged;

@@ -1,6 +1,8 @@
 /**
  * The target of a backup in the same process as the index and the object store: local repositories, tools, and the
  * service's own pipeline. Renews the upload's lease while it is used.
+ *
+ * What matches blocks and registers units is loaded with the first of them: most backups of a quiet day have none.
  */
 
 import { Bitmap } from "../bitmap.ts";
@@ -13,9 +15,8 @@ import { decodeRegistration, registryOf } from "../keys/writers.ts";
 import type { SnapshotDraft } from "../manifest.ts";
 import { countersign, draftHeader, openDraft } from "../manifest.ts";
 import type { VaultAccess } from "../vault.ts";
-import { Matcher } from "./matcher.ts";
+import type { Matcher } from "./matcher.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
-import { passUnit } from "./unit-gate.ts";
 
 /** How long an upload may be silent. A crashed backup's pins go after this. */
 export const uploadLeaseMs = 60 * 60_000;
@@ -32,14 +33,13 @@ export interface LocalTargetOptions {
 
 export class LocalTarget implements UploadTarget {
   readonly #options: LocalTargetOptions;
-  readonly #matcher: Matcher;
+  #matcher: Matcher | null = null;
   readonly #ordinals: [number, number][] = [];
   #leaseUntil = 0;
   #start: UploadStart | null = null;
 
   constructor(options: LocalTargetOptions) {
     this.#options = options;
-    this.#matcher = new Matcher({ index: options.access.index, upload: options.upload, owner: options.owner });
   }
 
   async begin(base: string | null): Promise<UploadStart> {
@@ -67,13 +67,21 @@ export class LocalTarget implements UploadTarget {
   }
 
   async match(queries: readonly SegmentQuery[]): Promise<readonly SegmentMatch[]> {
+    const matcher = this.#matcher ?? (await this.#openMatcher());
     const matches: SegmentMatch[] = [];
-    for (const query of queries) matches.push(await this.#matcher.match(query));
+    for (const query of queries) matches.push(await matcher.match(query));
     return matches;
   }
 
   remember(ordinal: number, relative: number): void {
-    this.#matcher.remember(ordinal, relative);
+    this.#matcher?.remember(ordinal, relative);
+  }
+
+  async #openMatcher(): Promise<Matcher> {
+    const { Matcher: Opened } = await import("./matcher.ts");
+    const { access, upload, owner } = this.#options;
+    this.#matcher ??= new Opened({ index: access.index, upload, owner });
+    return this.#matcher;
   }
 
   async putPack(name: string, chunks: readonly Uint8Array[], size: number): Promise<void> {
@@ -85,6 +93,7 @@ export class LocalTarget implements UploadTarget {
     const { access, upload, owner } = this.#options;
     await this.#renew();
     if (this.#start === null) throw new Error("a unit before the upload began");
+    const { passUnit } = await import("./unit-gate.ts");
     const bounds = { ...this.#start, owner, ordinals: this.#ordinals };
     await access.index.addUnit(upload, access.ctx.now(), passUnit(unit, bounds));
   }

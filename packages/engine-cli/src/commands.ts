@@ -127,6 +127,7 @@ async function restoreCommand(repository: Repository, line: CommandLine, progres
       snapshot,
       target: path.resolve(line.target),
       pool,
+      proveAll: line.full,
       paths: paths.length === 0 ? undefined : paths.map((each) => Buffer.from(each)),
       onProgress: ({ files, bytes }) => progress.report(() => `${files} files, ${bytesText(bytes)}`),
     });

@@ -139,11 +139,19 @@ async function restoreCommand(repository: Repository, line: CommandLine, progres
     }));
     const lines = [
       `${result.files} files, ${bytesText(result.bytes)} restored`,
+      ...(result.skippedFiles > 0 ? [`${result.skippedFiles} of them were there from an interrupted run`] : []),
       ...failures.map((each) => `not restored: ${each.path}: ${each.reason}`),
     ];
     return {
       lines,
-      data: { snapshot: snapshot.id, files: result.files, bytes: result.bytes, failures },
+      data: {
+        snapshot: snapshot.id,
+        files: result.files,
+        bytes: result.bytes,
+        skipped_files: result.skippedFiles,
+        skipped_bytes: result.skippedBytes,
+        failures,
+      },
       complete: failures.length === 0,
     };
   } finally {

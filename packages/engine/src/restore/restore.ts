@@ -13,11 +13,8 @@ import {
   fchmodSync,
   futimesSync,
   lchownSync,
-  lstatSync,
   lutimesSync,
-  mkdirSync,
   openSync,
-  readdirSync,
   rmSync,
   symlinkSync,
 } from "node:fs";
@@ -29,6 +26,7 @@ import { entriesOf, findEntry, segmentsOf } from "../trees/reader.ts";
 import type { Vault } from "../vault.ts";
 import type { FileFailure, WrittenWindow } from "./frame-feed.ts";
 import { FrameFeed } from "./frame-feed.ts";
+import { TargetFolder } from "./target-folder.ts";
 import type { PlannedFile, WindowPlan } from "./window.ts";
 import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "./window.ts";
 import type { Finish } from "./write-job.ts";
@@ -39,7 +37,7 @@ import { finishFile } from "./write-station.ts";
 export interface RestoreOptions {
   readonly vault: Vault;
   readonly snapshot: SnapshotRow;
-  /** A folder that is missing or empty. */
+  /** A folder that is missing or empty, or one that this very restore was stopped in: then it goes on. */
   readonly target: string;
   /** Paths inside the snapshot, `/`-separated; all of it when left out. */
   readonly paths?: readonly Uint8Array[] | undefined;
@@ -60,8 +58,12 @@ export interface RestoreFailure {
 }
 
 export interface RestoreResult {
+  /** Files that are in place now, and their bytes. */
   readonly files: number;
   readonly bytes: number;
+  /** Of these, files that an earlier, interrupted run of this restore had completed. */
+  readonly skippedFiles: number;
+  readonly skippedBytes: number;
   readonly failures: readonly RestoreFailure[];
   /** Frames that turned out damaged: to be told to the index. */
   readonly damagedFrames: readonly number[];
@@ -101,6 +103,7 @@ class RestoreRun {
   readonly #options: RestoreOptions;
   readonly #reader: FrameReader;
   readonly #feed: FrameFeed;
+  readonly #folder: TargetFolder;
   readonly #late: LateWork[] = [];
   readonly #failures: RestoreFailure[] = [];
   readonly #damaged = new Set<number>();
@@ -112,10 +115,19 @@ class RestoreRun {
   #writing: Promise<void> = Promise.resolve();
   #files = 0;
   #bytes = 0;
+  #skippedFiles = 0;
+  #skippedBytes = 0;
 
   constructor(options: RestoreOptions) {
     this.#options = options;
     this.#reader = new FrameReader(options.vault);
+    this.#folder = new TargetFolder(options.target, {
+      vaultId: options.vault.keys.vaultId,
+      snapshot: options.snapshot.id,
+      paths: options.paths,
+      owners: options.owners ?? false,
+      proveAll: options.proveAll ?? false,
+    });
     this.#feed = new FrameFeed({
       ...options,
       reader: this.#reader,
@@ -127,15 +139,25 @@ class RestoreRun {
   async whole(): Promise<RestoreResult> {
     const { snapshot, paths, pool } = this.#options;
     const target = Buffer.from(this.#options.target);
-    prepareTarget(target);
     if (paths === undefined) pool.expect(snapshot.size);
     const root = await rootEntry(this.#reader, snapshot);
     if (paths === undefined) await this.#directory(root, target);
     else for (const path of paths) await this.#picked(root, path, target);
     await this.#flush();
     await this.#writing;
-    for (const late of this.#late.reverse()) this.#settle(late);
-    return { files: this.#files, bytes: this.#bytes, failures: this.#failures, damagedFrames: [...this.#damaged] };
+    const [top, ...late] = this.#late;
+    for (const each of late.reverse()) this.#settle(each);
+    // Taking the mark away changes the time of the folder, which is therefore settled after it.
+    this.#folder.close();
+    if (top !== undefined) this.#settle(top);
+    return {
+      files: this.#files,
+      bytes: this.#bytes,
+      skippedFiles: this.#skippedFiles,
+      skippedBytes: this.#skippedBytes,
+      failures: this.#failures,
+      damagedFrames: [...this.#damaged],
+    };
   }
 
   async #picked(root: TreeEntry & { type: "directory" }, path: Uint8Array, target: Buffer): Promise<void> {
@@ -170,7 +192,7 @@ class RestoreRun {
   /** Makes a directory; one that the file system refuses is named, and the rest goes on. */
   #made(path: Buffer): boolean {
     try {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+      this.#folder.makeFolder(path);
       return true;
     } catch (error) {
       this.#fail(path, "file", messageOf(error), null);
@@ -184,6 +206,7 @@ class RestoreRun {
       this.#late.push({ path, facts: factsOf(entry), target: Buffer.from(entry.target) });
       return;
     }
+    if (this.#isThere(entry, path)) return;
     const segments: SegmentReference[] = [];
     try {
       for await (const segment of segmentsOf(this.#reader, entry.content)) segments.push(segment);
@@ -193,6 +216,20 @@ class RestoreRun {
     this.#window.push({ path, entry, segments });
     this.#windowBlocks += Math.ceil(entry.size / roughBlockBytes);
     if (this.#window.length >= maxWindowFiles || this.#windowBlocks >= this.#mostBlocks) await this.#flush();
+  }
+
+  /** Whether an earlier run has restored the file, or nobody can: something that cannot be removed is in its place. */
+  #isThere(entry: FileEntry, path: Buffer): boolean {
+    try {
+      if (!this.#folder.takes(path, entry, this.#modeOf(entry))) return false;
+      this.#files++;
+      this.#bytes += entry.size;
+      this.#skippedFiles++;
+      this.#skippedBytes += entry.size;
+    } catch (error) {
+      this.#fail(path, "file", messageOf(error), null);
+    }
+    return true;
   }
 
   /** Plans the window while the one before is being written, then hands it to the workers. */
@@ -269,7 +306,7 @@ class RestoreRun {
     const mtime = timeOf(facts);
     try {
       if (target !== null) {
-        symlinkSync(asBuffer(target), path);
+        if (!this.#folder.takesLink(path, target)) symlinkSync(asBuffer(target), path);
         lutimesSync(path, mtime, mtime);
       }
       if (this.#options.owners === true) lchownSync(path, facts.uid, facts.gid);
@@ -300,16 +337,6 @@ class RestoreRun {
   #fail(path: Uint8Array, kind: "damage" | "file", reason: string, pack: string | null): void {
     this.#failures.push({ path: Buffer.from(path), kind, reason, pack });
   }
-}
-
-function prepareTarget(target: Buffer): void {
-  const stat = lstatSync(target, { throwIfNoEntry: false });
-  if (stat === undefined) {
-    mkdirSync(target, { recursive: true, mode: 0o700 });
-    return;
-  }
-  if (!stat.isDirectory() || readdirSync(target).length > 0)
-    throw new Error("the target must be a missing or an empty folder");
 }
 
 /** A file without a stored byte: empty, or zeros from end to end. */

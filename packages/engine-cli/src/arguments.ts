@@ -44,7 +44,8 @@ export const helpText = `engine <command> --repo DIR [--json]
   init                                    make an empty repository
   backup PATH… [--source NAME]            back up files and folders
   snapshots                               list snapshots
-  restore <id|latest> --target DIR        restore into a missing or empty folder; --path P restores parts
+  restore <id|latest> --target DIR        restore into a missing or empty folder, or go on with an interrupted
+                                          restore; --path P restores parts; --full hashes every block
   verify [--full]                         prove all snapshots; --full reads and opens all data
   scrub                                   read every pack and check it without any secret key
   collect [--give-up ID]                  delete what no snapshot needs; give up a snapshot that cannot be read

@@ -24,6 +24,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
       snapshot,
       target: path.resolve(line.target),
       pool,
+      proveAll: line.full,
       paths: paths.length === 0 ? undefined : paths.map((each) => Buffer.from(each)),
       onProgress: ({ files, bytes }) => progress.report(() => `${files} files, ${bytesText(bytes)}`),
     });
@@ -35,11 +36,19 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
     }));
     const lines = [
       `${result.files} files, ${bytesText(result.bytes)} restored`,
+      ...(result.skippedFiles > 0 ? [`${result.skippedFiles} of them were there from an interrupted run`] : []),
       ...failures.map((each) => `not restored: ${each.path}: ${each.reason}`),
     ];
     return {
       lines,
-      data: { snapshot: snapshot.id, files: result.files, bytes: result.bytes, failures },
+      data: {
+        snapshot: snapshot.id,
+        files: result.files,
+        bytes: result.bytes,
+        skipped_files: result.skippedFiles,
+        skipped_bytes: result.skippedBytes,
+        failures,
+      },
       complete: failures.length === 0,
     };
   } finally {

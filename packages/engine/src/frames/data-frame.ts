@@ -30,6 +30,10 @@ export function parseDataFrame(plain: Uint8Array): DataFrame {
 /** Where each slot of a directory starts, and where the last one ends. */
 export function startsOf(directory: FrameDirectory): Uint32Array {
   const starts = new Uint32Array(directory.lengths.length + 1);
-  for (const [slot, length] of directory.lengths.entries()) starts[slot + 1] = (starts[slot] ?? 0) + length;
+  let at = 0;
+  for (let slot = 0; slot < directory.lengths.length; slot++) {
+    at += directory.lengths[slot] ?? 0;
+    starts[slot + 1] = at;
+  }
   return starts;
 }

@@ -39,7 +39,7 @@ export class DamageError extends Error {
 const maxDataFrames = 8;
 const maxMetaFrames = 32;
 
-/** Session keys kept: 32 bytes each. */
+/** Session keys kept, and workers' keys derived from them: 32 bytes each. */
 const maxSessionKeys = 4096;
 
 /** How a frame is opened: the sealing worker's key and its session's binding. */
@@ -53,6 +53,7 @@ export class FrameReader implements NodeSource {
   readonly #index: VaultIndex;
   readonly #nodeKey: Uint8Array;
   readonly #sessions = new Map<number, { contentKey: Uint8Array; binding: Uint8Array }>();
+  readonly #workers = new Map<string, FrameKey>();
   readonly #data = new Map<number, DataFrame>();
   readonly #meta = new Map<number, readonly MetaItem[]>();
 
@@ -106,14 +107,35 @@ export class FrameReader implements NodeSource {
     return { row: again, bytes: moved };
   }
 
+  /**
+   * The bytes of one pack from the first of these frames to the end of the last, in one request. They are not proved
+   * here: whoever opens a frame proves it by its seal. Null where the pack is gone or too short; then each frame has to be
+   * asked for by itself, which says what is wrong.
+   */
+  async span(first: FrameRow, last: FrameRow): Promise<Uint8Array | null> {
+    const { store, names } = this.#vault;
+    const range = { offset: first.offset, length: last.offset + last.length - first.offset };
+    try {
+      return await store.get(names.pack(first.pack), { range });
+    } catch (error) {
+      if (isObjectStoreError(error, "not_found") || isObjectStoreError(error, "range")) return null;
+      throw error;
+    }
+  }
+
   /** The key that opens a sealed frame. */
   async keyFor(row: FrameRow, sealed: Uint8Array): Promise<FrameKey> {
     const header = inPack(row, () => readFrameHeader(sealed));
     if (header.frame !== row.frame || header.generation !== row.generation || header.session !== row.session) {
       throw new DamageError(row.pack, row.frame, "another frame than the index says");
     }
+    const name = `${row.session} ${header.worker}`;
+    const known = this.#workers.get(name);
+    if (known !== undefined) return known;
     const session = await this.#session(row);
-    return { key: workerKey(session.contentKey, header.worker), binding: session.binding };
+    const found = { key: workerKey(session.contentKey, header.worker), binding: session.binding };
+    keep(this.#workers, name, found, maxSessionKeys);
+    return found;
   }
 
   async #open(frame: number): Promise<{ plain: Buffer; row: FrameRow }> {

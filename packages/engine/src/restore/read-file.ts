@@ -11,7 +11,7 @@ import { blockId, blockIdLength, fileHash, segmentId } from "../hash.ts";
 import type { FileEntry, Reference } from "../trees/entry.ts";
 import { segmentsOf } from "../trees/reader.ts";
 import type { Vault } from "../vault.ts";
-import type { Block } from "./window.ts";
+import type { ProvedSegment } from "./window.ts";
 import { proveSegments } from "./window.ts";
 
 export interface FileRange {
@@ -35,7 +35,7 @@ export async function* readFile(
     const own = segmentId(ids, proved.lengths.slice(first, first + count));
     if (!sameBytes(fileHash(entry.size, [own]), entry.hash))
       throw new DamageError(null, 0, "a file's blocks do not match its hash");
-    yield* readBlocks(vault, reader, proved.blocks.slice(first, first + count), ids, 0, from, to);
+    yield* readBlocks(vault, reader, [...blocksIn(proved)].slice(first, first + count), ids, 0, from, to);
     return;
   }
   let at = 0;
@@ -50,8 +50,21 @@ export async function* readFile(
     throw new DamageError(null, 0, "a file's segments do not match its hash");
   for (const { at: start, reference } of wanted) {
     const proved = await prove(vault, reference);
-    yield* readBlocks(vault, reader, proved.blocks, proved.ids, start, from, to);
+    yield* readBlocks(vault, reader, [...blocksIn(proved)], proved.ids, start, from, to);
   }
+}
+
+/** Where one block is: frame 0 means zeros, stored nowhere. */
+interface Block {
+  readonly frame: number;
+  readonly slot: number;
+  readonly bytes: number;
+}
+
+function* blocksIn({ runs, lengths }: Exclude<ProvedSegment, string>): Generator<Block> {
+  let at = 0;
+  for (const { frame, slot, count } of runs)
+    for (let i = 0; i < count; i++) yield { frame, slot: slot + i, bytes: lengths[at++] ?? 0 };
 }
 
 async function prove(vault: Vault, reference: Reference) {

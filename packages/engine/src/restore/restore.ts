@@ -11,38 +11,39 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  ftruncateSync,
   futimesSync,
   lchownSync,
-  lstatSync,
   lutimesSync,
-  mkdirSync,
   openSync,
-  readdirSync,
   rmSync,
   symlinkSync,
 } from "node:fs";
 import { asBuffer, FormatError } from "../bytes.ts";
-import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import type { SnapshotRow } from "../index/port.ts";
 import type { EntryFacts, FileEntry, Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
 import { entriesOf, findEntry, segmentsOf } from "../trees/reader.ts";
 import type { Vault } from "../vault.ts";
-import type { FramePlan, PlannedFile, WindowPlan } from "./window.ts";
-import { maxWindowBlocks, maxWindowFiles, planWindow } from "./window.ts";
+import type { FileFailure, WrittenWindow } from "./frame-feed.ts";
+import { FrameFeed } from "./frame-feed.ts";
+import { TargetFolder } from "./target-folder.ts";
+import type { PlannedFile, WindowPlan } from "./window.ts";
+import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "./window.ts";
+import type { Finish } from "./write-job.ts";
+import { timeOf } from "./write-job.ts";
 import type { WritePool } from "./write-pool.ts";
-import type { Finish, WriteJob } from "./write-station.ts";
 import { finishFile } from "./write-station.ts";
 
 export interface RestoreOptions {
   readonly vault: Vault;
   readonly snapshot: SnapshotRow;
-  /** A folder that is missing or empty. */
+  /** A folder that is missing or empty, or one that this very restore was stopped in: then it goes on. */
   readonly target: string;
   /** Paths inside the snapshot, `/`-separated; all of it when left out. */
   readonly paths?: readonly Uint8Array[] | undefined;
   readonly pool: WritePool;
+  /** Hash every block, also where its sealer's word is enough (docs/decisions/0119). */
+  readonly proveAll?: boolean | undefined;
   /** Give files their owners back: needs privileges, off by default. */
   readonly owners?: boolean | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
@@ -57,8 +58,12 @@ export interface RestoreFailure {
 }
 
 export interface RestoreResult {
+  /** Files that are in place now, and their bytes. */
   readonly files: number;
   readonly bytes: number;
+  /** Of these, files that an earlier, interrupted run of this restore had completed. */
+  readonly skippedFiles: number;
+  readonly skippedBytes: number;
   readonly failures: readonly RestoreFailure[];
   /** Frames that turned out damaged: to be told to the index. */
   readonly damagedFrames: readonly number[];
@@ -94,43 +99,65 @@ interface LateWork {
   readonly target: Uint8Array | null;
 }
 
-type FileFailure = Omit<RestoreFailure, "path">;
-
-/** What became of the files of a window, by their places in it. */
-interface WrittenWindow {
-  readonly failed: Map<number, FileFailure>;
-  /** How many frames each file is written from. */
-  readonly single: ReadonlyMap<number, number>;
-  readonly holes: ReadonlySet<number>;
-  readonly damaged: Set<number>;
-}
-
 class RestoreRun {
   readonly #options: RestoreOptions;
   readonly #reader: FrameReader;
+  readonly #feed: FrameFeed;
+  readonly #folder: TargetFolder;
   readonly #late: LateWork[] = [];
   readonly #failures: RestoreFailure[] = [];
   readonly #damaged = new Set<number>();
   #window: PlannedFile[] = [];
   #windowBlocks = 0;
+  #mostBlocks = firstWindowBlocks;
+  /** The window whose frames are being given to workers while the next one is planned, and all before it. */
+  #started: ReturnType<FrameFeed["start"]> | null = null;
+  #writing: Promise<void> = Promise.resolve();
   #files = 0;
   #bytes = 0;
+  #skippedFiles = 0;
+  #skippedBytes = 0;
 
   constructor(options: RestoreOptions) {
     this.#options = options;
     this.#reader = new FrameReader(options.vault);
+    this.#folder = new TargetFolder(options.target, {
+      vaultId: options.vault.keys.vaultId,
+      snapshot: options.snapshot.id,
+      paths: options.paths,
+      owners: options.owners ?? false,
+      proveAll: options.proveAll ?? false,
+    });
+    this.#feed = new FrameFeed({
+      ...options,
+      reader: this.#reader,
+      proveAll: options.proveAll ?? false,
+      finishOf: ({ entry }, hole) => ({ ...this.#finishOf(entry), size: hole ? entry.size : null }),
+    });
   }
 
   async whole(): Promise<RestoreResult> {
-    const { snapshot, paths } = this.#options;
+    const { snapshot, paths, pool } = this.#options;
     const target = Buffer.from(this.#options.target);
-    prepareTarget(target);
+    if (paths === undefined) pool.expect(snapshot.size);
     const root = await rootEntry(this.#reader, snapshot);
     if (paths === undefined) await this.#directory(root, target);
     else for (const path of paths) await this.#picked(root, path, target);
     await this.#flush();
-    for (const late of this.#late.reverse()) this.#settle(late);
-    return { files: this.#files, bytes: this.#bytes, failures: this.#failures, damagedFrames: [...this.#damaged] };
+    await this.#writing;
+    const [top, ...late] = this.#late;
+    for (const each of late.reverse()) this.#settle(each);
+    // Taking the mark away changes the time of the folder, which is therefore settled after it.
+    this.#folder.close();
+    if (top !== undefined) this.#settle(top);
+    return {
+      files: this.#files,
+      bytes: this.#bytes,
+      skippedFiles: this.#skippedFiles,
+      skippedBytes: this.#skippedBytes,
+      failures: this.#failures,
+      damagedFrames: [...this.#damaged],
+    };
   }
 
   async #picked(root: TreeEntry & { type: "directory" }, path: Uint8Array, target: Buffer): Promise<void> {
@@ -145,6 +172,7 @@ class RestoreRun {
       if (!isPlainName(name)) return this.#fail(path, "damage", "an entry with an impossible name", null);
       if (at.type === "directory" && depth < names.length - 1 && !this.#made(place)) return;
     }
+    if (at.type !== "link") this.#options.pool.expect(at.size);
     await this.#entry(at, place);
   }
 
@@ -164,7 +192,7 @@ class RestoreRun {
   /** Makes a directory; one that the file system refuses is named, and the rest goes on. */
   #made(path: Buffer): boolean {
     try {
-      mkdirSync(path, { recursive: true, mode: 0o700 });
+      this.#folder.makeFolder(path);
       return true;
     } catch (error) {
       this.#fail(path, "file", messageOf(error), null);
@@ -178,6 +206,7 @@ class RestoreRun {
       this.#late.push({ path, facts: factsOf(entry), target: Buffer.from(entry.target) });
       return;
     }
+    if (this.#isThere(entry, path)) return;
     const segments: SegmentReference[] = [];
     try {
       for await (const segment of segmentsOf(this.#reader, entry.content)) segments.push(segment);
@@ -186,84 +215,67 @@ class RestoreRun {
     }
     this.#window.push({ path, entry, segments });
     this.#windowBlocks += Math.ceil(entry.size / roughBlockBytes);
-    if (this.#window.length >= maxWindowFiles || this.#windowBlocks >= maxWindowBlocks) await this.#flush();
+    if (this.#window.length >= maxWindowFiles || this.#windowBlocks >= this.#mostBlocks) await this.#flush();
   }
 
+  /** Whether an earlier run has restored the file, or nobody can: something that cannot be removed is in its place. */
+  #isThere(entry: FileEntry, path: Buffer): boolean {
+    try {
+      if (!this.#folder.takes(path, entry, this.#modeOf(entry))) return false;
+      this.#files++;
+      this.#bytes += entry.size;
+      this.#skippedFiles++;
+      this.#skippedBytes += entry.size;
+    } catch (error) {
+      this.#fail(path, "file", messageOf(error), null);
+    }
+    return true;
+  }
+
+  /** Plans the window while the one before is being written, then hands it to the workers. */
   async #flush(): Promise<void> {
     const files = this.#window;
     this.#window = [];
     this.#windowBlocks = 0;
+    this.#mostBlocks = maxWindowBlocks;
     if (files.length === 0) return;
-    const first = await this.#write(files);
+    const plan = await this.#plan(files);
+    await this.#started;
+    const started = this.#feed.start(plan, files);
+    this.#started = started;
+    this.#writing = Promise.all([started, this.#writing]).then(([{ written }]) => this.#end(files, written));
+    // Both are waited for; a failure in between is nobody's unhandled one.
+    this.#writing.catch(() => undefined);
+  }
+
+  #plan(files: readonly PlannedFile[]): Promise<WindowPlan> {
+    const { vault } = this.#options;
+    return planWindow(vault.index, vault.keys.blockIdKey, files);
+  }
+
+  async #end(files: readonly PlannedFile[], written: Promise<WrittenWindow>): Promise<void> {
+    const first = await written;
     // Relaying may have laid segments down anew and collection taken the old frames since this window was planned. So
     // what looks damaged is planned once more; only what fails again is.
     const doubtful = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
-    const second = doubtful.length === 0 ? null : await this.#write(doubtful);
+    const second = doubtful.length === 0 ? null : await this.#again(doubtful);
     const places = new Map(doubtful.map((file, place) => [file, place]));
     for (const [i, file] of files.entries()) {
       const at = places.get(file) ?? i;
-      const { failed, single, holes } = places.has(file) && second !== null ? second : first;
-      this.#finish(file, single.get(at) ?? 0, holes.has(at), failed.get(at) ?? null);
+      const { failed, frameless } = places.has(file) && second !== null ? second : first;
+      this.#finish(file, frameless.has(at), failed.get(at) ?? null);
     }
     for (const frame of second?.damaged ?? []) this.#damaged.add(frame);
     this.#options.onProgress?.({ files: this.#files, bytes: this.#bytes });
   }
 
-  /** Plans files and writes their frames. */
-  async #write(files: readonly PlannedFile[]): Promise<WrittenWindow> {
-    const plan = await planWindow(this.#options.vault.index, this.#options.vault.keys.blockIdKey, files);
-    const failed = new Map<number, FileFailure>();
-    for (const [file, reason] of plan.failed) failed.set(file, { reason, kind: "damage", pack: null });
-    const written = { failed, single: framesPerFile(plan), holes: plan.holes, damaged: new Set<number>() };
-    const active = new Set<Promise<void>>();
-    for (const frame of plan.frames) {
-      while (active.size >= this.#options.pool.width) await Promise.race(active);
-      const work = this.#frame(frame, files, written).finally(() => active.delete(work));
-      active.add(work);
-    }
-    await Promise.all(active);
+  async #again(files: readonly PlannedFile[]): Promise<WrittenWindow> {
+    const { written } = await this.#feed.start(await this.#plan(files), files);
     return written;
   }
 
-  async #frame(
-    plan: FramePlan,
-    files: readonly PlannedFile[],
-    { failed, single, damaged }: WrittenWindow,
-  ): Promise<void> {
-    const pieces = plan.pieces.filter(({ file }) => !failed.has(file));
-    if (pieces.length === 0) return;
-    const blame = (kind: "damage" | "file", reason: string, pack: string | null) => {
-      for (const { file } of pieces) if (!failed.has(file)) failed.set(file, { reason, kind, pack });
-      if (kind === "damage") damaged.add(plan.row.frame);
-    };
-    try {
-      const { row, bytes } = await this.#reader.sealed(plan.row.frame);
-      const { key, binding } = await this.#reader.keyFor(row, bytes);
-      const { ids } = decodeDirectory(row.directory);
-      const own = new Map<number, { path: Uint8Array; finish: Finish | null }>();
-      for (const { file } of pieces) {
-        const planned = files[file];
-        if (planned === undefined) continue;
-        own.set(file, { path: planned.path, finish: single.get(file) === 1 ? this.#finishOf(planned.entry) : null });
-      }
-      const job: Omit<WriteJob, "job"> = {
-        sealed: bytes,
-        key,
-        binding,
-        blockIdKey: this.#options.vault.keys.blockIdKey,
-        ids,
-        pieces,
-        files: own,
-      };
-      const { failure } = await this.#options.pool.run(job);
-      if (failure !== null) blame(failure.kind, failure.message, failure.kind === "damage" ? row.pack : null);
-    } catch (error) {
-      if (!(error instanceof DamageError)) throw error;
-      blame("damage", error.message, error.pack);
-    }
-  }
-
-  #finish(file: PlannedFile, frames: number, hole: boolean, failure: FileFailure | null): void {
+  /** Counts a file. Workers have finished it, unless no frame was needed for it. */
+  #finish(file: PlannedFile, frameless: boolean, failure: FileFailure | null): void {
     const { entry } = file;
     const path = asBuffer(file.path);
     if (failure !== null) {
@@ -272,8 +284,7 @@ class RestoreRun {
       return;
     }
     try {
-      // A file of one frame without a hole at its end was finished by its worker.
-      if (frames !== 1 || hole) finishLarge(path, entry.size, this.#finishOf(entry));
+      if (frameless) makeHole(path, { ...this.#finishOf(entry), size: entry.size });
       if (this.#options.owners === true) giveOwner(path, entry);
       this.#files++;
       this.#bytes += entry.size;
@@ -287,7 +298,7 @@ class RestoreRun {
     return this.#options.owners === true ? mode : mode & ~runAsOwnerBits;
   }
 
-  #finishOf(entry: FileEntry): Finish {
+  #finishOf(entry: FileEntry): Pick<Finish, "mode" | "mtime"> {
     return { mode: this.#modeOf(entry), mtime: timeOf(entry) };
   }
 
@@ -295,7 +306,7 @@ class RestoreRun {
     const mtime = timeOf(facts);
     try {
       if (target !== null) {
-        symlinkSync(asBuffer(target), path);
+        if (!this.#folder.takesLink(path, target)) symlinkSync(asBuffer(target), path);
         lutimesSync(path, mtime, mtime);
       }
       if (this.#options.owners === true) lchownSync(path, facts.uid, facts.gid);
@@ -328,29 +339,10 @@ class RestoreRun {
   }
 }
 
-function prepareTarget(target: Buffer): void {
-  const stat = lstatSync(target, { throwIfNoEntry: false });
-  if (stat === undefined) {
-    mkdirSync(target, { recursive: true, mode: 0o700 });
-    return;
-  }
-  if (!stat.isDirectory() || readdirSync(target).length > 0)
-    throw new Error("the target must be a missing or an empty folder");
-}
-
-/** How many frames each file is written from. */
-function framesPerFile(plan: WindowPlan): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const { pieces } of plan.frames) {
-    for (const file of new Set(pieces.map((piece) => piece.file))) counts.set(file, (counts.get(file) ?? 0) + 1);
-  }
-  return counts;
-}
-
-function finishLarge(path: Buffer, size: number, finish: Finish): void {
+/** A file without a stored byte: empty, or zeros from end to end. */
+function makeHole(path: Buffer, finish: Finish): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
-    ftruncateSync(fd, size);
     finishFile(fd, finish);
   } finally {
     closeSync(fd);
@@ -371,11 +363,6 @@ function giveOwner(path: Buffer, { uid, gid, mode }: FileEntry): void {
 
 function factsOf({ mode, uid, gid, mtimeSeconds, mtimeNanos }: EntryFacts): LateWork["facts"] {
   return { mode, uid, gid, mtimeSeconds, mtimeNanos };
-}
-
-/** Node takes times as seconds in a double: exact to a quarter of a microsecond in this century. */
-function timeOf(facts: Pick<EntryFacts, "mtimeSeconds" | "mtimeNanos">): number {
-  return facts.mtimeSeconds + facts.mtimeNanos / 1e9;
 }
 
 function isPlainName(name: Uint8Array): boolean {

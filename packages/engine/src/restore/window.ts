@@ -7,23 +7,30 @@
  * once each, in the order of their place in the store.
  */
 
+import { setImmediate } from "node:timers/promises";
 import { sameBytes } from "../bytes.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { blockId, blockIdLength, fileHash, segmentId } from "../hash.ts";
 import type { FrameRow, Item, VaultIndex } from "../index/port.ts";
-import type { Recipe } from "../recipes.ts";
+import type { Recipe, Run } from "../recipes.ts";
 import { blocksOf, decodeRecipe, framesOf } from "../recipes.ts";
 import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
 
 /** About 2 GiB of files. A larger window reads fewer frames twice, but its plan grows with its blocks. */
 export const maxWindowBlocks = 256 * 1024;
 
+/** The first window is small, so that workers have something to do while the next, large one is planned. */
+export const firstWindowBlocks = 16 * 1024;
+
 /** Bounds windows of tiny files, where paths and entries fill the memory. */
 export const maxWindowFiles = 8192;
 
 /** Items and frames looked up per call. */
 const lookupBatch = 512;
+
+/** Blocks proved before others get their turn: about a millisecond, so that threads never wait for a plan. */
+const blocksPerTurn = 4096;
 
 /** A file to be restored: the entry, and its segments when they are not in the entry. */
 export interface PlannedFile {
@@ -43,7 +50,12 @@ export interface Piece {
 
 export interface FramePlan {
   readonly row: FrameRow;
+  /** In the order of files and offsets: the pieces of one file stand together. */
   readonly pieces: readonly Piece[];
+  /** 16 bytes per slot: what the index says the frame holds. */
+  readonly ids: Uint8Array;
+  /** Every segment that needs the frame here has been verified: all the frame's blocks were compared with their ids. */
+  readonly verified: boolean;
 }
 
 export interface WindowPlan {
@@ -65,20 +77,31 @@ export async function planWindow(
   for (const [ordinal, item] of items) recipes.set(ordinal, decodeRecipe(item.recipe));
   const frames = await loadFrames(index, recipes.values());
   const planner = new Planner(items, recipes, frames, blockIdKey);
-  for (const [i, file] of files.entries()) planner.file(i, file);
+  let blocks = 0;
+  for (const [i, file] of files.entries()) {
+    for (const reference of file.segments) {
+      const proved = planner.prove(reference);
+      if (typeof proved !== "string") blocks += proved.lengths.length;
+      if (blocks < blocksPerTurn) continue;
+      blocks = 0;
+      await setImmediate();
+    }
+    planner.file(i, file);
+    blocks += 1;
+  }
   return planner.plan();
 }
 
-/** Where one block is: frame 0 means zeros, stored nowhere. */
-export interface Block {
+/** Consecutive slots of a frame, or zeros (frame 0), stored nowhere. */
+export interface SlotRun {
   readonly frame: number;
   readonly slot: number;
-  readonly bytes: number;
+  readonly count: number;
 }
 
-/** A segment's blocks and their ids, proved; or why it cannot be read. */
+/** A segment's runs of blocks, their ids and lengths, proved; or why it cannot be read. */
 export type ProvedSegment =
-  | { readonly ids: Uint8Array; readonly blocks: readonly Block[]; readonly lengths: Uint32Array }
+  | { readonly ids: Uint8Array; readonly runs: readonly SlotRun[]; readonly lengths: Uint32Array }
   | string;
 
 /** Proves single segments, for reading parts of files. */
@@ -104,6 +127,8 @@ class Planner {
   readonly #holes = new Set<number>();
   readonly #zeroIds = new Map<number, Uint8Array>();
   readonly #proved = new Map<number, ProvedSegment>();
+  /** Frames under segments that nobody has verified. */
+  readonly #claimed = new Set<number>();
 
   constructor(
     items: ReadonlyMap<number, Item>,
@@ -125,8 +150,9 @@ class Planner {
   plan(): WindowPlan {
     const frames: FramePlan[] = [];
     for (const [frame, pieces] of this.#pieces) {
-      const row = this.#frames.get(frame)?.row;
-      if (row !== undefined) frames.push({ row, pieces });
+      const found = this.#frames.get(frame);
+      if (found === undefined) continue;
+      frames.push({ row: found.row, ids: found.directory.ids, pieces, verified: !this.#claimed.has(frame) });
     }
     frames.sort((a, b) => (a.row.pack < b.row.pack ? -1 : a.row.pack > b.row.pack ? 1 : a.row.offset - b.row.offset));
     return { frames, failed: this.#failed, holes: this.#holes };
@@ -147,7 +173,7 @@ class Planner {
     for (const reference of segments) {
       const proved = this.prove(reference);
       if (typeof proved === "string") return proved;
-      offset = this.#place(file, proved.blocks, offset);
+      offset = this.#place(file, proved, 0, proved.lengths.length, offset);
     }
     return offset === entry.size ? null : "its segments do not match its size";
   }
@@ -160,32 +186,41 @@ class Planner {
     const ids = proved.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
     const own = segmentId(ids, proved.lengths.slice(first, first + count));
     if (!sameBytes(fileHash(entry.size, [own]), entry.hash)) return "its blocks do not match its hash";
-    this.#place(file, proved.blocks.slice(first, first + count), 0);
+    this.#place(file, proved, first, first + count, 0);
     return null;
   }
 
-  /** Adds the blocks' pieces; joins what is contiguous in both frame and file. Returns the offset after them. */
-  #place(file: number, blocks: readonly Block[], start: number): number {
+  /** Adds the pieces of blocks `first` to `end` of a segment. Returns the file's offset after them. */
+  #place(file: number, segment: Exclude<ProvedSegment, string>, first: number, end: number, start: number): number {
     let offset = start;
-    for (const { frame, slot, bytes } of blocks) {
-      if (frame !== 0) {
-        const pieces = this.#pieces.get(frame) ?? [];
-        if (pieces.length === 0) this.#pieces.set(frame, pieces);
-        const last = pieces.at(-1);
-        if (
-          last !== undefined &&
-          last.file === file &&
-          last.slot + last.count === slot &&
-          last.offset + last.bytes === offset
-        ) {
-          pieces[pieces.length - 1] = { ...last, count: last.count + 1, bytes: last.bytes + bytes };
-        } else pieces.push({ file, offset, slot, count: 1, bytes });
+    let at = 0;
+    let last = -1;
+    for (const run of segment.runs) {
+      const from = Math.max(first, at);
+      const to = Math.min(end, at + run.count);
+      if (from < to) {
+        let bytes = 0;
+        for (let i = from; i < to; i++) bytes += segment.lengths[i] ?? 0;
+        if (run.frame !== 0) this.#piece(run.frame, file, offset, run.slot + from - at, to - from, bytes);
+        offset += bytes;
+        last = run.frame;
       }
-      offset += bytes;
+      at += run.count;
     }
-    if (blocks.at(-1)?.frame === 0) this.#holes.add(file);
+    if (last === 0) this.#holes.add(file);
     else this.#holes.delete(file);
     return offset;
+  }
+
+  /** Adds a piece, or lengthens the one before where both frame and file go on. */
+  #piece(frame: number, file: number, offset: number, slot: number, count: number, bytes: number): void {
+    const pieces = this.#pieces.get(frame) ?? [];
+    if (pieces.length === 0) this.#pieces.set(frame, pieces);
+    const last = pieces.at(-1);
+    const goesOn =
+      last?.file === file && last.slot + last.count === slot && last.offset + last.bytes === offset ? last : null;
+    if (goesOn === null) pieces.push({ file, offset, slot, count, bytes });
+    else pieces[pieces.length - 1] = { ...goesOn, count: goesOn.count + count, bytes: goesOn.bytes + bytes };
   }
 
   /** The blocks of a segment, once recipe and directories have been shown to give its id; or why not. */
@@ -205,26 +240,39 @@ class Planner {
     const count = blocksOf(recipe);
     const ids = Buffer.alloc(count * blockIdLength);
     const lengths = new Uint32Array(count);
-    const blocks: Block[] = [];
+    const runs: SlotRun[] = [];
+    let at = 0;
     for (const run of recipe) {
-      const found = run.kind === "stored" ? this.#frames.get(run.frame) : null;
-      if (found === undefined) return `frame ${run.kind === "stored" ? run.frame : 0} is not stored`;
-      for (let i = 0; i < run.count; i++) {
-        const at = blocks.length;
-        const slot = run.kind === "stored" ? run.slot + i : 0;
-        const bytes = found === null ? run.bytes / run.count : (found.directory.lengths[slot] ?? 0);
-        const id =
-          found === null
-            ? this.#zeroId(bytes)
-            : found.directory.ids.subarray(slot * blockIdLength, (slot + 1) * blockIdLength);
-        ids.set(id, at * blockIdLength);
-        lengths[at] = bytes;
-        blocks.push({ frame: run.kind === "stored" ? run.frame : 0, slot, bytes });
-      }
+      const reason = run.kind === "zeros" ? this.#zeros(run, ids, lengths, at) : this.#stored(run, ids, lengths, at);
+      if (reason !== null) return reason;
+      runs.push(
+        run.kind === "zeros"
+          ? { frame: 0, slot: 0, count: run.count }
+          : { frame: run.frame, slot: run.slot, count: run.count },
+      );
+      if (run.kind === "stored" && !item.verified) this.#claimed.add(run.frame);
+      at += run.count;
     }
     return sameBytes(segmentId(ids, lengths), reference.id)
-      ? { ids, blocks, lengths }
+      ? { ids, runs, lengths }
       : "a recipe does not give its segment";
+  }
+
+  #zeros(run: Run, ids: Uint8Array, lengths: Uint32Array, at: number): null {
+    const bytes = run.bytes / run.count;
+    lengths.fill(bytes, at, at + run.count);
+    for (let i = at; i < at + run.count; i++) ids.set(this.#zeroId(bytes), i * blockIdLength);
+    return null;
+  }
+
+  #stored(run: Run & { kind: "stored" }, ids: Uint8Array, lengths: Uint32Array, at: number): string | null {
+    const directory = this.#frames.get(run.frame)?.directory;
+    if (directory === undefined) return `frame ${run.frame} is not stored`;
+    const end = run.slot + run.count;
+    if (end > directory.lengths.length) return `frame ${run.frame} has no slot ${end - 1}`;
+    ids.set(directory.ids.subarray(run.slot * blockIdLength, end * blockIdLength), at * blockIdLength);
+    lengths.set(directory.lengths.subarray(run.slot, end), at);
+    return null;
   }
 
   #zeroId(bytes: number): Uint8Array {

@@ -1,19 +1,24 @@
 /**
- * The restore workers of a process. Jobs wait in line for a free worker; the caller bounds how many it starts. With zero
- * threads jobs run in the caller's thread.
+ * The restore workers of a process. Jobs wait in line for a free worker; the caller bounds how many it starts. Threads are
+ * started when there is work for them: a thread costs more than writing one small file. Without threads, jobs run in the
+ * caller's.
  */
 
 import { Worker } from "node:worker_threads";
-import type { WriteAnswer, WriteJob } from "./write-station.ts";
-import { writeFrame } from "./write-station.ts";
+import type { WriteAnswer, WriteJob } from "./write-job.ts";
+import { writeFrames } from "./write-station.ts";
 import { writeThread } from "./write-thread.ts";
 
-/** Jobs with one worker at a time: one being written and one waiting. */
-const jobsPerThread = 2;
+/** Jobs with one worker at a time: one being written, two waiting, so that nobody waits for the planner's turn. */
+const jobsPerThread = 3;
 
 const threadHeapMib = 32;
 
+/** Restoring this much takes as long as starting a thread does. */
+const bytesPerThread = 16 * 1024 * 1024;
+
 export class WritePool {
+  readonly #most: number;
   readonly #threads: { readonly worker: Worker; load: number }[] = [];
   readonly #waiting = new Map<
     number,
@@ -22,8 +27,9 @@ export class WritePool {
   #next = 1;
   #failure: Error | null = null;
 
+  /** At most this many threads; with zero, jobs run in the caller's. */
   constructor(threads: number) {
-    for (let i = 0; i < threads; i++) this.#start(i);
+    this.#most = threads;
   }
 
   /** How many jobs may usefully run at a time. */
@@ -31,12 +37,18 @@ export class WritePool {
     return Math.max(1, this.#threads.length * jobsPerThread);
   }
 
+  /** Says that this many bytes are going to be written, and starts the threads that are worth it. */
+  expect(bytes: number): void {
+    const wanted = Math.min(this.#most, Math.floor(bytes / bytesPerThread));
+    while (this.#threads.length < wanted) this.#start(this.#threads.length);
+  }
+
   async run(job: Omit<WriteJob, "job">): Promise<WriteAnswer> {
     const number = this.#next++;
     if (this.#failure !== null) throw this.#failure;
     const at = this.#threads.reduce((best, { load }, i) => (load < (this.#threads[best]?.load ?? 0) ? i : best), 0);
     const thread = this.#threads[at];
-    if (thread === undefined) return writeFrame({ ...job, job: number });
+    if (thread === undefined) return writeFrames({ ...job, job: number });
     thread.load++;
     thread.worker.ref();
     return new Promise((resolve, reject) => {

@@ -1,63 +1,90 @@
 /**
- * What a restore worker does: opens a sealed frame, proves the blocks that are needed against the expected directory,
- * and writes them to their files. Runs in a thread or in the caller's own.
+ * What a restore worker does: opens the sealed frames of a job, compares what they hold with what the index says, and
+ * writes the blocks to their files. Runs in a thread or in the caller's own.
+ *
+ * Opening proves that the bytes are what the session's writer sealed as this very frame. Its own directory must then name
+ * the blocks that the index names. Whether each block is also hashed and compared with its id, the job says.
  */
 
-import { closeSync, constants, fchmodSync, futimesSync, openSync, writeSync } from "node:fs";
-import { asBuffer, release, sameBytes } from "../bytes.ts";
+import { closeSync, constants, fchmodSync, ftruncateSync, futimesSync, openSync, writeSync, writevSync } from "node:fs";
+import { release, sameBytes } from "../bytes.ts";
+import type { DataFrame } from "../frames/data-frame.ts";
 import { parseDataFrame } from "../frames/data-frame.ts";
 import { openFrame } from "../frames/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { Piece } from "./window.ts";
+import type { Finish, FrameTask, WriteAnswer, WriteJob } from "./write-job.ts";
+import { unpackFiles, unpackPieces } from "./write-job.ts";
 
-/** What a file gets when its last byte is written. */
-export interface Finish {
-  readonly mode: number;
-  readonly mtime: number;
-}
-
-export interface WriteJob {
-  readonly job: number;
-  readonly sealed: Uint8Array;
-  readonly key: Uint8Array;
-  readonly binding: Uint8Array;
-  readonly blockIdKey: Uint8Array;
-  /** 16 bytes per slot: what the directory in the index says. */
-  readonly ids: Uint8Array;
-  readonly pieces: readonly Piece[];
-  /** By the pieces' file index: where it is, and how it ends when this job writes all of it. */
-  readonly files: ReadonlyMap<number, { readonly path: Uint8Array; readonly finish: Finish | null }>;
-}
-
-export interface WriteAnswer {
-  readonly job: number;
-  /** Null when all was written; `damage` names what is wrong with the frame, `file` what the file system said. */
-  readonly failure: { readonly kind: "damage" | "file"; readonly message: string } | null;
-}
+/** Files that a job keeps open at a time. Neighbouring frames mostly go to the same ones. */
+const maxOpenFiles = 64;
 
 /** Does one job. Never throws for damage or a full disk: both are answers. */
-export function writeFrame(job: WriteJob): WriteAnswer {
-  let frame: ReturnType<typeof parseDataFrame>;
-  try {
-    frame = parseDataFrame(openFrame(job.sealed, job.key, job.binding));
-  } catch (error) {
-    return { job: job.job, failure: { kind: "damage", message: messageOf(error) } };
+export function writeFrames(job: WriteJob): WriteAnswer {
+  const damaged: { frame: number; message: string }[] = [];
+  const files = new OpenFiles(job);
+  for (const [at, task] of job.frames.entries()) {
+    const pieces = unpackPieces(task.pieces);
+    const frame = openTask(job, task, pieces);
+    if (typeof frame === "string") damaged.push({ frame: at, message: frame });
+    else {
+      files.write(frame, pieces);
+      release(frame.blocks);
+    }
   }
-  const slots = neededSlots(job);
-  const wrong = provedSlots(frame, slots, job);
-  if (wrong !== null) return { job: job.job, failure: { kind: "damage", message: wrong } };
+  files.close();
+  release(job.sealed);
+  return { job: job.job, damaged, refused: files.refused };
+}
+
+/** Opens and checks a frame; or says what is wrong with it. */
+function openTask({ sealed, blockIdKey }: WriteJob, task: FrameTask, pieces: readonly Piece[]): DataFrame | string {
   try {
-    writePieces(frame, job);
-    release(frame.blocks);
-    return { job: job.job, failure: null };
+    const bytes = sealed.subarray(task.offset, task.offset + task.length);
+    const frame = parseDataFrame(openFrame(bytes, task.key, task.binding));
+    const wrong =
+      heldSlots(frame, pieces, task.ids) ?? (task.prove ? provedSlots(frame, pieces, task, blockIdKey) : null);
+    if (wrong !== null) release(frame.blocks);
+    return wrong ?? frame;
   } catch (error) {
-    return { job: job.job, failure: { kind: "file", message: messageOf(error) } };
+    return messageOf(error);
   }
 }
 
-/** Every slot that is written, once: a block that many files share is proved once. */
-function neededSlots({ pieces, ids }: WriteJob): number[] {
-  const needed = new Uint8Array(ids.length / blockIdLength);
+/** Null when the frame's own directory has the blocks that are needed where the index says. */
+function heldSlots({ directory, starts }: DataFrame, pieces: readonly Piece[], ids: Uint8Array): string | null {
+  const same = sameBytes(directory.ids, ids);
+  for (const { slot, count, bytes } of pieces) {
+    const [from, to] = [slot * blockIdLength, (slot + count) * blockIdLength];
+    if ((starts[slot + count] ?? -1) - (starts[slot] ?? 0) !== bytes) return `slot ${slot} is empty`;
+    if (!same && !sameBytes(directory.ids.subarray(from, to), ids.subarray(from, to)))
+      return `slot ${slot} is not what the index says`;
+  }
+  return null;
+}
+
+/** Hashes every slot that is written, once: a block that many files share is proved once. */
+function provedSlots(
+  frame: DataFrame,
+  pieces: readonly Piece[],
+  { ids: expected }: FrameTask,
+  blockIdKey: Uint8Array,
+): string | null {
+  const slots = neededSlots(pieces, expected.length / blockIdLength);
+  const digests = Buffer.allocUnsafe(slots.length * digestLength);
+  for (const [i, slot] of slots.entries())
+    digestBlock(frame.blocks.subarray(frame.starts[slot], frame.starts[slot + 1]), digests, i);
+  const ids = keyBlockIds(blockIdKey, digests);
+  for (const [i, slot] of slots.entries()) {
+    const wanted = expected.subarray(slot * blockIdLength, (slot + 1) * blockIdLength);
+    if (!sameBytes(ids.subarray(i * blockIdLength, (i + 1) * blockIdLength), wanted))
+      return `slot ${slot} is not what its id says`;
+  }
+  return null;
+}
+
+function neededSlots(pieces: readonly Piece[], most: number): number[] {
+  const needed = new Uint8Array(most);
   const slots: number[] = [];
   for (const { slot, count } of pieces) {
     for (let each = slot; each < slot + count; each++) {
@@ -69,60 +96,107 @@ function neededSlots({ pieces, ids }: WriteJob): number[] {
   return slots;
 }
 
-function provedSlots(frame: ReturnType<typeof parseDataFrame>, slots: readonly number[], job: WriteJob): string | null {
-  const digests = Buffer.allocUnsafe(slots.length * digestLength);
-  for (const [i, slot] of slots.entries()) {
-    const start = frame.starts[slot];
-    const end = frame.starts[slot + 1];
-    if (start === undefined || end === undefined || end === start) return `slot ${slot} is empty`;
-    digestBlock(frame.blocks.subarray(start, end), digests, i);
-  }
-  const ids = keyBlockIds(job.blockIdKey, digests);
-  for (const [i, slot] of slots.entries()) {
-    const expected = job.ids.subarray(slot * blockIdLength, (slot + 1) * blockIdLength);
-    if (!sameBytes(ids.subarray(i * blockIdLength, (i + 1) * blockIdLength), expected))
-      return `slot ${slot} is not what its id says`;
-  }
-  return null;
-}
+/** The files that a job writes to. One that the file system refuses is noted and left alone from then on. */
+class OpenFiles {
+  readonly #files: ReturnType<typeof unpackFiles>;
+  readonly #left: WriteJob["left"];
+  readonly #open = new Map<number, number>();
+  readonly #refused = new Map<number, string>();
 
-function writePieces(frame: ReturnType<typeof parseDataFrame>, job: WriteJob): void {
-  let open = { file: -1, fd: -1 };
-  const close = () => {
-    if (open.fd < 0) return;
-    const finish = job.files.get(open.file)?.finish ?? null;
-    if (finish !== null) finishFile(open.fd, finish);
-    closeSync(open.fd);
-    open = { file: -1, fd: -1 };
-  };
-  try {
-    for (const piece of job.pieces) {
-      if (piece.file !== open.file) {
-        close();
-        const file = job.files.get(piece.file);
-        if (file === undefined) throw new Error("a piece of an unknown file");
-        open = {
-          file: piece.file,
-          fd: openSync(asBuffer(file.path), constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600),
-        };
-      }
-      const start = frame.starts[piece.slot] ?? 0;
-      writeAll(open.fd, frame.blocks.subarray(start, start + piece.bytes), piece.offset);
+  constructor(job: WriteJob) {
+    this.#files = unpackFiles(job.files);
+    this.#left = job.left;
+  }
+
+  get refused(): WriteAnswer["refused"] {
+    return [...this.#refused].map(([file, message]) => ({ file, message }));
+  }
+
+  /** Writes a frame's pieces: those of one file stand together. */
+  write(frame: DataFrame, pieces: readonly Piece[]): void {
+    for (let at = 0; at < pieces.length; ) {
+      const file = pieces[at]?.file ?? 0;
+      let end = at + 1;
+      while (pieces[end]?.file === file) end++;
+      if (!this.#refused.has(file)) this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
+      at = end;
     }
-  } finally {
-    close();
+  }
+
+  close(): void {
+    for (const file of [...this.#open.keys()]) this.#try(file, () => this.#close(file));
+  }
+
+  #writeFile(frame: DataFrame, file: number, pieces: readonly Piece[]): void {
+    const known = this.#files.get(file);
+    if (known === undefined) throw new Error("a piece of an unknown file");
+    const fd = this.#fd(file, known.path);
+    writePieces(fd, frame, pieces);
+    if (Atomics.sub(this.#left, file, 1) !== 1) return;
+    finishFile(fd, known.finish);
+    this.#close(file);
+  }
+
+  #fd(file: number, path: Buffer): number {
+    const known = this.#open.get(file);
+    if (known !== undefined) return known;
+    const [oldest] = this.#open.keys();
+    if (oldest !== undefined && this.#open.size >= maxOpenFiles) this.#try(oldest, () => this.#close(oldest));
+    const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+    this.#open.set(file, fd);
+    return fd;
+  }
+
+  #close(file: number): void {
+    const fd = this.#open.get(file);
+    if (fd === undefined) return;
+    this.#open.delete(file);
+    closeSync(fd);
+  }
+
+  #try(file: number, step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#refused.set(file, messageOf(error));
+    }
   }
 }
 
-/** Sets mode and time of a finished file. */
-export function finishFile(fd: number, { mode, mtime }: Finish): void {
+/** Writes one file's pieces of a frame; what goes to one stretch of the file is one call. */
+function writePieces(fd: number, { blocks, starts }: DataFrame, pieces: readonly Piece[]): void {
+  for (let at = 0; at < pieces.length; ) {
+    const offset = pieces[at]?.offset ?? 0;
+    const parts: Uint8Array[] = [];
+    let end = offset;
+    for (; pieces[at]?.offset === end; at++) {
+      const { slot, bytes } = pieces[at] ?? { slot: 0, bytes: 0 };
+      const start = starts[slot] ?? 0;
+      parts.push(blocks.subarray(start, start + bytes));
+      end += bytes;
+    }
+    writeParts(fd, parts, offset, end - offset);
+  }
+}
+
+function writeParts(fd: number, parts: readonly Uint8Array[], offset: number, bytes: number): void {
+  let done = parts.length > 1 ? writevSync(fd, parts, offset) : 0;
+  if (done === bytes) return;
+  // One part, or a call that was cut short (a full disk says so at the next): the rest piece by piece.
+  let at = offset;
+  for (const part of parts) {
+    const skip = Math.min(done, part.length);
+    done -= skip;
+    for (let from = skip; from < part.length; ) from += writeSync(fd, part, from, part.length - from, at + from);
+    at += part.length;
+  }
+}
+
+/** Sets size (where needed), mode and time of a finished file. */
+export function finishFile(fd: number, { mode, mtime, size }: Finish): void {
+  if (size !== null) ftruncateSync(fd, size);
   fchmodSync(fd, mode);
   futimesSync(fd, mtime, mtime);
-}
-
-function writeAll(fd: number, bytes: Uint8Array, offset: number): void {
-  let done = 0;
-  while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
 }
 
 function messageOf(error: unknown): string {

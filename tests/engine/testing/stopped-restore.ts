@@ -1,0 +1,57 @@
+/**
+ * A process that restores and dies on its way: `stopped-restore.ts <folder> <reads>` opens the repository in the folder and
+ * kills itself (SIGKILL) when it is about to read a pack for the given time. Used by `resume.test.ts`.
+ */
+
+import path from "node:path";
+import { openSqliteIndex } from "../../../packages/engine/src/index/sqlite.ts";
+import type { ObjectStore } from "../../../packages/engine/src/object-store.ts";
+import { restoreSnapshot } from "../../../packages/engine/src/restore/restore.ts";
+import { WritePool } from "../../../packages/engine/src/restore/write-pool.ts";
+import { labContext, masterKey, vaultId } from "../../../packages/engine/src/testing/lab.ts";
+import { openVault } from "../../../packages/engine/src/vault.ts";
+import { openFileStore } from "../../../packages/storage/src/index.ts";
+
+/** A store that counts what is read of packs, and calls `before` with the number of each read. */
+export function watched(store: ObjectStore, before: (reads: number) => void) {
+  const seen = { reads: 0, bytes: 0 };
+  const get: ObjectStore["get"] = async (name, options) => {
+    if (name.includes("/packs/")) before(++seen.reads);
+    const bytes = await store.get(name, options);
+    if (name.includes("/packs/")) seen.bytes += bytes.length;
+    return bytes;
+  };
+  const wrapped: ObjectStore = {
+    get,
+    put: (...call) => store.put(...call),
+    stat: (...call) => store.stat(...call),
+    list: (...call) => store.list(...call),
+    delete: (...call) => store.delete(...call),
+  };
+  return { store: wrapped, seen };
+}
+
+/** The repository of a folder, as both processes open it. */
+export async function openRepository(folder: string, before: (reads: number) => void) {
+  const ctx = labContext(2);
+  const files = await openFileStore({
+    root: path.join(folder, "store"),
+    sync: "none",
+    now: ctx.now,
+    randomBytes: ctx.random,
+  });
+  const { store, seen } = watched(files, before);
+  const index = openSqliteIndex(path.join(folder, "index.sqlite"), ctx);
+  const vault = await openVault({ ctx, store, index }, masterKey, vaultId);
+  return { vault, seen };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [folder = "", reads = ""] = process.argv.slice(2);
+  const { vault } = await openRepository(folder, (count) => {
+    if (count === Number(reads)) process.kill(process.pid, "SIGKILL");
+  });
+  const snapshot = (await vault.index.snapshots()).at(-1);
+  if (snapshot === undefined) throw new Error("no snapshot");
+  await restoreSnapshot({ vault, snapshot, target: path.join(folder, "to"), pool: new WritePool(0) });
+}

@@ -53,7 +53,7 @@ async function sealAnew(lab: Lab, store: MemoryStore, row: FrameRow): Promise<vo
   plain[0] = (plain[0] ?? 0) ^ 1;
   const again = sealFrame({ ...header, key, binding }, plain, header.codec === 0);
   assert.equal(again.length, row.length);
-  again.copy(pack, row.offset);
+  pack.set(again, row.offset);
   await store.put(name, pack);
 }
 

@@ -11,7 +11,7 @@
  * - *frame id* (32): plain SHA-256 of the sealed bytes, so that scrubbing needs no key.
  */
 
-import { createCipheriv, createHash, hash, hkdfSync } from "node:crypto";
+import { createCipheriv, hash, hkdfSync } from "node:crypto";
 import { asBuffer, sameBytes } from "./bytes.ts";
 
 export const blockIdLength = 16;
@@ -121,7 +121,7 @@ export function segmentId(ids: Uint8Array, lengths: Uint32Array): Buffer {
 
 /** The id of a tree or list node. */
 export function nodeId(nodeKey: Uint8Array, node: Uint8Array): Buffer {
-  return createHash("sha256").update(nodeDomain).update(nodeKey).update(node).digest();
+  return hash("sha256", Buffer.concat([nodeDomain, nodeKey, node]), "buffer");
 }
 
 /** A file's hash: the Merkle root over the ids of its segments (a bundled file is one segment of its own). */

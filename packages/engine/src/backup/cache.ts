@@ -21,6 +21,9 @@ const schemaVersion = 2;
 /** SQLite's own memory. */
 const cacheKib = 2 * 1024;
 
+/** A part of a small directory is a page or two. */
+const pageBytes = 16 * 1024;
+
 const keyLength = 16;
 
 /** Keys of directories that are as they were, held until one is not: 16 bytes each. */
@@ -45,7 +48,10 @@ export class FileCache {
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path);
-    this.#database.exec(`pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -${cacheKib}`);
+    // The page size counts for a new file only.
+    this.#database.exec(
+      `pragma page_size = ${pageBytes}; pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -${cacheKib}`,
+    );
     const version = this.#database.prepare("pragma user_version").get()?.user_version;
     if (version === schemaVersion) return;
     for (const table of ["about", "directories", "seen", "parts"]) this.#database.exec(`drop table if exists ${table}`);

@@ -93,8 +93,18 @@ export class FoundFile {
   }
 
   eachOrdinal(tell: (ordinal: number) => void): void {
-    const reader = new ByteReader(this.bytes, this.#entryEnd, this.end);
-    for (let left = reader.varint(); left > 0; left--) tell(reader.varint());
+    const { bytes, end } = this;
+    // The first number is how many follow; the record's end says that too.
+    let isCount = true;
+    for (let at = this.#entryEnd; at < end; ) {
+      let value = 0;
+      for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
+        byte = bytes[at++] ?? 0;
+        value += (byte & 0x7f) * scale;
+      }
+      if (!isCount) tell(value);
+      isCount = false;
+    }
   }
 
   get #entryEnd(): number {

@@ -63,3 +63,31 @@ test("a folder that the file system refuses is named, and everything else is res
   assert.deepEqual(readdirSync(to), ["b", "z"]);
   assert.equal(readFileSync(path.join(to, "z", "inside"), "utf8"), "z/inside");
 });
+
+test("a file that the file system refuses is named alone: its neighbours in the same frame are restored", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  for (const name of ["a", "b", "c"]) writeFileSync(path.join(from, name), name.repeat(1000));
+  settleTimes(from);
+  const long = Buffer.from(`b${"n".repeat(300)}`);
+  const source = {
+    async *walk(): AsyncGenerator<SourceEvent> {
+      for await (const event of folderSource(from).walk()) {
+        const rename = event.type === "file" && Buffer.from(event.path).toString() === "b";
+        yield rename ? { ...event, facts: { ...event.facts, name: long } } : event;
+      }
+    },
+  };
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from, { source });
+  const to = path.join(folder, "to");
+  const { failures, damagedFrames } = await lab.restore(snapshot, to);
+  assert.deepEqual(
+    failures.map(({ kind, reason, pack }) => [kind, reason.split(":")[0], pack]),
+    [["file", "ENAMETOOLONG", null]],
+  );
+  assert.deepEqual(damagedFrames, []);
+  assert.deepEqual(readdirSync(to), ["a", "c"]);
+  assert.equal(readFileSync(path.join(to, "c"), "utf8"), "c".repeat(1000));
+});

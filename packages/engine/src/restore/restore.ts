@@ -279,8 +279,7 @@ class RestoreRun {
     const { entry } = file;
     const path = asBuffer(file.path);
     if (failure !== null) {
-      rmSync(path, { force: true });
-      this.#fail(path, failure.kind, failure.reason, failure.pack);
+      this.#fail(path, failure.kind, `${failure.reason}${removed(path)}`, failure.pack);
       return;
     }
     try {
@@ -336,6 +335,16 @@ class RestoreRun {
 
   #fail(path: Uint8Array, kind: "damage" | "file", reason: string, pack: string | null): void {
     this.#failures.push({ path: Buffer.from(path), kind, reason, pack });
+  }
+}
+
+/** Removes what was written of a file that failed. What refused to be written may refuse this too: said, not thrown. */
+function removed(path: Buffer): string {
+  try {
+    rmSync(path, { force: true });
+    return "";
+  } catch (error) {
+    return `; what is there was not removed: ${messageOf(error)}`;
   }
 }
 

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { createCipheriv } from "node:crypto";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { WritePool } from "../../packages/engine/src/restore/write-pool.ts";
+import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+
+/** Enough for two threads; pages repeat across files, so that files are written from many frames by both. */
+async function prepare(t: { after(fn: () => void): void }) {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(path.join(from, "small"), { recursive: true });
+  const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 33), Buffer.alloc(16));
+  const pages = noise.update(Buffer.alloc(16 * 1024 * 1024));
+  const half = pages.length / 2;
+  writeFileSync(path.join(from, "first"), pages);
+  writeFileSync(
+    path.join(from, "second"),
+    Buffer.concat([pages.subarray(half), Buffer.alloc(70_000), pages.subarray(0, half)]),
+  );
+  writeFileSync(path.join(from, "hole"), Buffer.concat([pages.subarray(5, 100_000), Buffer.alloc(500_000)]));
+  for (let i = 0; i < 50; i++) writeFileSync(path.join(from, "small", `${i}`), pages.subarray(i * 1000, i * 5000));
+  settleTimes(from);
+  const store = new MemoryStore();
+  const lab = await openLab(store);
+  const { snapshot } = await lab.backup(from);
+  const pool = new WritePool(2);
+  t.after(() => void pool.close());
+  return { folder, from, store, lab, snapshot, pool };
+}
+
+test("two threads write what one would: every byte, hole, mode and time, hashed or not", async (t) => {
+  const { folder, from, lab, snapshot, pool } = await prepare(t);
+  for (const proveAll of [false, true]) {
+    const to = path.join(folder, `to ${proveAll}`);
+    assert.deepEqual((await lab.restore(snapshot, to, { pool, proveAll })).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from));
+  }
+  assert.ok(pool.width > 1, "threads were started");
+});
+
+test("threads start for what is worth it: one small file needs none", async (t) => {
+  const { folder, lab, snapshot, pool } = await prepare(t);
+  const paths = [Buffer.from("small/7")];
+  assert.equal((await lab.restore(snapshot, path.join(folder, "one"), { pool, paths })).files, 1);
+  assert.equal(pool.width, 1);
+});
+
+test("a thread names the damaged frame's pack, and what does not need the frame is written", async (t) => {
+  const { folder, from, lab, store, snapshot, pool } = await prepare(t);
+  let damaged = "";
+  for await (const row of lab.vault.index.allFrames()) {
+    if (row.kind !== "data" || damaged !== "") continue;
+    damaged = row.pack;
+    const name = lab.vault.names.pack(row.pack);
+    const bytes = Buffer.from(await store.get(name));
+    bytes.writeUInt8(bytes.readUInt8(row.offset + 90) ^ 2, row.offset + 90);
+    await store.put(name, bytes);
+  }
+  const to = path.join(folder, "to");
+  const { failures, files } = await lab.restore(snapshot, to, { pool });
+  assert.ok(failures.length > 0 && files > 0, `${failures.length} failures, ${files} files`);
+  for (const { kind, pack } of failures) assert.deepEqual([kind, pack], ["damage", damaged]);
+  const lost = new Set(failures.map((failure) => Buffer.from(failure.path).toString().slice(to.length)));
+  for (const name of lost) rmSync(path.join(from, name));
+  settleTimes(from);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});

@@ -12,7 +12,9 @@ import path from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
 import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
+import { frameBufferBytes } from "../../packages/engine/src/backup/frame-shop.ts";
 import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
+import { release } from "../../packages/engine/src/bytes.ts";
 import { BlockList, Cutter } from "../../packages/engine/src/cutter/cutter.ts";
 import { isDense } from "../../packages/engine/src/cutter/density.ts";
 import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
@@ -69,6 +71,8 @@ class StageBench {
   readonly #frames: Record<FrameClass, OpenFrame>;
   readonly #times = new Map<StageName, { bytes: number; micros: number }>();
   readonly #pack = Buffer.allocUnsafe(packBytes);
+  /** Used again for every frame, as workers do. */
+  readonly #sealed = Buffer.allocUnsafe(frameBufferBytes);
   readonly #scratch: string;
   #packed = 0;
   #packs = 0;
@@ -166,7 +170,7 @@ class StageBench {
       binding: key,
     } as const;
     const sealing = this.begin();
-    const sealed = sealFrame(seal, body, true);
+    const sealed = sealFrame(seal, body, true, (length) => this.#sealed.subarray(0, length));
     this.end("seal", sealing, body.length);
     const naming = this.begin();
     frameIdOf(sealed);
@@ -175,6 +179,7 @@ class StageBench {
     this.#pack.set(sealed, this.#packed);
     this.#packed += sealed.length;
     frame.filled = 0;
+    if (body !== plain) release(body);
   }
 
   /** As frames are compressed. */

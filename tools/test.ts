@@ -37,8 +37,8 @@ const everyTest = [
 const fileTimeoutSeconds = 10 * 60;
 const heavyFileTimeoutSeconds = 60 * 60;
 
-/** Test files mostly wait for a server, a disk or a child process, so two more than there are cores keep these busy. */
-const concurrency = availableParallelism() + 2;
+/** Test files mostly wait for a server, a disk or a child process, so one more than there are cores keeps these busy. */
+const concurrency = availableParallelism() + 1;
 
 /** What an interrupted runner gets to print its summary before its whole group is killed. */
 const interruptGraceMs = 5_000;

@@ -40,7 +40,7 @@ export interface LimitsOptions {
 export async function openLimits(options: LimitsOptions): Promise<Limits> {
   const { config, clock, log, metrics, secrets } = options;
   const { redisUrl: url } = config;
-  const redis = url === null ? undefined : openRedis({ url, log, onState: (up) => metrics.limitStoreUp(up) });
+  const redis = url === null ? undefined : await openRedis({ url, log, onState: (up) => metrics.limitStoreUp(up) });
   const journal = openLimitJournal(options.journalFile, secrets, log);
   const local = createMemoryStore({ clock, journal });
   const limiter = createLimiter({

@@ -50,7 +50,7 @@ export async function startRedis(cleanup: Cleanup, command: string): Promise<Tes
 /** A connection to it that answers. */
 export async function connected(cleanup: Cleanup, { url }: TestRedis): Promise<RedisConnection> {
   const up = Promise.withResolvers<void>();
-  const connection = openRedis({ url, log: silentLog, onState: (isUp) => isUp && up.resolve() });
+  const connection = await openRedis({ url, log: silentLog, onState: (isUp) => isUp && up.resolve() });
   cleanup.after(() => connection.close());
   await up.promise;
   return connection;

@@ -5,13 +5,15 @@
  */
 
 import { createHash } from "node:crypto";
-import { createClient } from "@redis/client";
 import { monotonicMs } from "../clock.ts";
 import { errorFields, type Log } from "../log.ts";
 import { StoreDown } from "./store.ts";
 
-/** A script takes a tenth of a millisecond; a store that needs this long for one is as good as away. */
-const commandPatienceMs = 1_000;
+/**
+ * A script takes a tenth of a millisecond; a store that needs this long for one is as good as away. Shorter, and a crowd
+ * of sign-ins on a machine with two busy cores makes a store look away that is only waiting for its turn.
+ */
+const commandPatienceMs = 2_000;
 
 /** After a failure, so that requests do not queue up behind a store that hangs. */
 const pauseAfterFailureMs = 500;
@@ -47,7 +49,9 @@ export interface RedisConnectionOptions {
 }
 
 /** Begins to connect; does not wait for it, because a service must start without its store. */
-export function openRedis({ url, log, onState }: RedisConnectionOptions): RedisConnection {
+export async function openRedis({ url, log, onState }: RedisConnectionOptions): Promise<RedisConnection> {
+  // Most services have no store, and its client is a tenth of what they would load.
+  const { createClient } = await import("@redis/client");
   const client = createClient({
     url,
     name: "emanet",

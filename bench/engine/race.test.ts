@@ -38,7 +38,8 @@ function copier(spoil: string): System {
     create: async (folder) => {
       mkdirSync(folder, { recursive: true });
       return {
-        backup: (tree) => shell('rm -rf "$2/copy"; cp -a "$1" "$2/copy"', tree, folder),
+        // Whoever is not root cannot read the locked file: cp says so, and copies the rest.
+        backup: (tree) => ({ ...shell('rm -rf "$2/copy"; cp -a "$1" "$2/copy"', tree, folder), alsoFine: [1] }),
         backedUp: async () => {},
         restore: (_tree, target) => shell(`cp -a "$1/copy/." "$2"; cd "$2"; ${spoil}`, folder, target),
         restoreFile: (_tree, file, target) => shell('cp "$1/copy/$2" "$3"', folder, file, target),

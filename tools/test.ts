@@ -52,7 +52,7 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => interrupt.abort(signal));
   }
-  const { server, temporary, stop } = await startTestServer();
+  const { server, temporary, stop } = await startTestServer({ large: heavy });
   try {
     const environment = {
       [testServerVariable]: JSON.stringify(server),

@@ -18,9 +18,7 @@ import {
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { openFileStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
 import type { RestoreOptions } from "../../packages/engine/src/restore/restore.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/restore.ts";
 import {
@@ -31,7 +29,7 @@ import {
   scratch,
   settleTimes,
 } from "../../packages/engine/src/testing/lab.ts";
-import { openRepository } from "./testing/stopped-restore.ts";
+import { openParts, openRepository } from "./testing/stopped-restore.ts";
 
 const program = fileURLToPath(new URL("./testing/stopped-restore.ts", import.meta.url));
 const count = 24;
@@ -56,14 +54,8 @@ async function prepare(t: { after(fn: () => void): void }) {
   symlinkSync("inside/f00", path.join(from, "link"));
   settleTimes(from);
   const ctx = labContext(1);
-  const store = await openFileStore({
-    root: path.join(folder, "store"),
-    sync: "none",
-    now: ctx.now,
-    randomBytes: ctx.random,
-  });
-  const index = openSqliteIndex(path.join(folder, "index.sqlite"), ctx);
-  const lab = await openLab(store, { index });
+  const { files, index } = await openParts(folder, ctx);
+  const lab = await openLab(files, { index });
   const { snapshot } = await lab.backup(from, { settings: { packBytes: 8 * 1024 * 1024 } });
   await index.close();
   return { folder, from, to: path.join(folder, "to"), snapshot };

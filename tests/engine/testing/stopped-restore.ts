@@ -4,6 +4,7 @@
  */
 
 import path from "node:path";
+import type { EngineContext } from "../../../packages/engine/src/context.ts";
 import { openSqliteIndex } from "../../../packages/engine/src/index/sqlite.ts";
 import type { ObjectStore } from "../../../packages/engine/src/object-store.ts";
 import { restoreSnapshot } from "../../../packages/engine/src/restore/restore.ts";
@@ -31,17 +32,22 @@ export function watched(store: ObjectStore, before: (reads: number) => void) {
   return { store: wrapped, seen };
 }
 
-/** The repository of a folder, as both processes open it. */
-export async function openRepository(folder: string, before: (reads: number) => void) {
-  const ctx = labContext(2);
+/** The store and the index of a folder. */
+export async function openParts(folder: string, ctx: EngineContext) {
   const files = await openFileStore({
     root: path.join(folder, "store"),
     sync: "none",
     now: ctx.now,
     randomBytes: ctx.random,
   });
+  return { files, index: openSqliteIndex(path.join(folder, "index.sqlite"), ctx) };
+}
+
+/** The repository of a folder, as both processes open it. */
+export async function openRepository(folder: string, before: (reads: number) => void) {
+  const ctx = labContext(2);
+  const { files, index } = await openParts(folder, ctx);
   const { store, seen } = watched(files, before);
-  const index = openSqliteIndex(path.join(folder, "index.sqlite"), ctx);
   const vault = await openVault({ ctx, store, index }, masterKey, vaultId);
   return { vault, seen };
 }

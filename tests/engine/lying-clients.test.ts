@@ -305,7 +305,7 @@ test("a pack under another's session number pushes nobody's packs out of a rebui
   // A name that is listed before every other.
   const pack = new PackBuilder(Buffer.alloc(16), header);
   const name = lab.vault.names.pack(pack.name);
-  await lab.vault.store.put(name, Buffer.concat(pack.finish(lab.writer).chunks));
+  await lab.vault.store.put(name, Buffer.concat([pack.head, pack.finish(lab.writer)]));
   const report = await rebuild(lab.vault);
   assert.deepEqual(
     report.refused.map((each) => each.name),

@@ -187,8 +187,7 @@ test("a pack of an unregistered writer is refused by rebuild and named", async (
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
   const session = startSession(lab.ctx, writerKeys(lab.vault.keys), stranger, { session: 50, nonce: 1 });
   const pack = new PackBuilder(lab.ctx.random(16), session.header);
-  const { chunks } = pack.finish(stranger);
-  await store.put(lab.vault.names.pack(pack.name), Buffer.concat(chunks));
+  await store.put(lab.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(stranger)]));
   const report = await rebuild(lab.vault);
   assert.deepEqual(
     report.refused.map(({ name }) => name),

@@ -23,10 +23,10 @@ function slowTarget(lab: Lab, look: (unit: UploadUnit) => void): UploadTarget {
     acquire: (ids) => local.acquire(ids),
     match: (queries) => local.match(queries),
     remember: (ordinal, relative) => local.remember(ordinal, relative),
-    putPack: async (name, chunks, size) => {
+    putPack: async (name, body) => {
       // Long enough for the tree to go on while a pack is on its way.
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-      await local.putPack(name, chunks, size);
+      await local.putPack(name, body);
     },
     register: (unit) => {
       look(unit);

@@ -10,7 +10,7 @@ import { runInNewContext } from "node:vm";
 
 const smallHeapFlags = [
   "--optimize-for-size",
-  "--single-threaded-gc",
+  "--no-parallel-scavenge",
   "--no-concurrent-recompilation",
   "--semi-space-growth-factor=1",
 ] as const;

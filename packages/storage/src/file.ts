@@ -33,6 +33,7 @@ import { Folders, type SyncPolicy } from "./file-folders.ts";
 import { locate } from "./file-layout.ts";
 import { walkFolder } from "./file-list.ts";
 import { prepareRoot, temporaryPath } from "./file-root.ts";
+import { writeAll } from "./file-write.ts";
 
 export interface FileStoreOptions {
   /** The folder. Nothing else may live in it. */
@@ -227,14 +228,6 @@ export class FileStore implements ObjectStore {
   async #taken(name: string): Promise<ObjectStoreError> {
     await this.#folders.syncIfThere(locate(name).folders.at(-1) ?? "");
     return new ObjectStoreError("exists", name);
-  }
-}
-
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  let written = 0;
-  while (written < chunk.byteLength) {
-    const { bytesWritten } = await handle.write(chunk, written, chunk.byteLength - written, null);
-    written += bytesWritten;
   }
 }
 

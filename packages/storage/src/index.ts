@@ -10,3 +10,4 @@ export { type OpenedStore, openStore, type StoreContext } from "./open.ts";
 export { RetryingStore, type RetryOptions } from "./retrying.ts";
 export { openS3Store, type S3Credentials, S3Store, type S3StoreOptions } from "./s3.ts";
 export { parseS3Url, type S3Location } from "./s3-url.ts";
+export { SpoolingStore, type SpoolOptions } from "./spooling.ts";

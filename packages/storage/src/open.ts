@@ -1,5 +1,6 @@
 /** One line of settings, one store. A new backend is a file, a three-line conformance test, and a line here. */
 
+import { tmpdir } from "node:os";
 import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store";
 import { openFileStore } from "./file.ts";
 import type { SyncPolicy } from "./file-folders.ts";
@@ -7,6 +8,7 @@ import { MemoryStore } from "./memory.ts";
 import { RetryingStore } from "./retrying.ts";
 import { openS3Store, type S3Credentials } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
+import { SpoolingStore } from "./spooling.ts";
 
 /** What stores need from outside: time, chance, and settings that do not belong into an address. */
 export interface StoreContext {
@@ -19,6 +21,8 @@ export interface StoreContext {
   readonly s3Credentials?: S3Credentials | undefined;
   /** Default `full`. */
   readonly fileSync?: SyncPolicy | undefined;
+  /** Where packs wait on their way to S3 (default: the system's folder for temporary files). */
+  readonly spoolFolder?: string | undefined;
   /** Whether a folder that is no store yet may become one (default true). */
   readonly create?: boolean | undefined;
 }
@@ -58,7 +62,8 @@ async function openFile(address: string, context: StoreContext): Promise<OpenedS
 }
 
 async function openS3(address: string, context: StoreContext): Promise<OpenedStore> {
-  const { now, s3Credentials: credentials } = context;
-  const store = await openS3Store({ location: parseS3Url(address), credentials, now });
-  return { store: new RetryingStore(store, context), close: () => store.close() };
+  const { now, randomBytes, s3Credentials: credentials, spoolFolder: folder = tmpdir() } = context;
+  const bucket = await openS3Store({ location: parseS3Url(address), credentials, now });
+  const store = new SpoolingStore(new RetryingStore(bucket, context), { folder, randomBytes });
+  return { store, close: () => bucket.close() };
 }

@@ -71,12 +71,10 @@ export class CutPool {
   }
 
   #hear(lane: number, message: FromWorker): void {
-    try {
-      this.#listeners.get(message.route)?.heard(lane, message);
-    } finally {
-      // Also where nobody listens any more: the pool outlives the session, and so do its workers' areas.
-      if (message.type === "sealed") emptyArea(message.bytes);
-    }
+    const listener = this.#listeners.get(message.route);
+    if (listener !== undefined) listener.heard(lane, message);
+    // The pool outlives the session, and so do its workers' areas.
+    else if (message.type === "sealed") emptyArea(message.bytes);
   }
 
   #fail(error: Error): void {

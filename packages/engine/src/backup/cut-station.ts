@@ -30,8 +30,8 @@ const stationBuffers = 2;
 /** Bytes that are read, cut and hashed before more are read: few enough to stay in a core's own cache meanwhile. */
 const readStepBytes = 512 * 1024;
 
-/** One frame is sealed while another is on its way; a portion has several, but the pipeline is quick to copy. */
-const outboxAreas = 2;
+/** One frame is sealed while others are on their way to the store. */
+const outboxAreas = 3;
 
 const classPage = 0;
 const classText = 1;

@@ -84,9 +84,9 @@ export class LocalTarget implements UploadTarget {
     return this.#matcher;
   }
 
-  async putPack(name: string, chunks: readonly Uint8Array[], size: number): Promise<void> {
+  async putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
     const { store, names } = this.#options.access;
-    await store.put(names.pack(name), () => piecesOf(chunks), { size });
+    await store.put(names.pack(name), body);
   }
 
   async register(unit: UploadUnit): Promise<void> {
@@ -149,7 +149,3 @@ export class LocalTarget implements UploadTarget {
 }
 
 const asAsked = (asked: Retention) => asked;
-
-async function* piecesOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* chunks;
-}

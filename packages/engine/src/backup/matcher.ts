@@ -138,8 +138,10 @@ export function hooksOf(
   // In ascending order; a list this short is kept sorted faster than a heap.
   const keys: number[] = [];
   const places: number[] = [];
+  // The first byte tells nearly all blocks that are not among the smallest.
+  let largestFirst = 255;
   for (let i = first; i < first + count; i++) {
-    if (zeros[i] === 1) continue;
+    if ((view[i * blockIdLength] ?? 0) > largestFirst || zeros[i] === 1) continue;
     const key = view.readUIntBE(i * blockIdLength, 6);
     if (keys.length === most && key >= (keys[most - 1] ?? 0)) continue;
     const at = keys.findIndex((each) => each >= key);
@@ -148,6 +150,7 @@ export function hooksOf(
     places.splice(at < 0 ? places.length : at, 0, i);
     keys.length = Math.min(keys.length, most);
     places.length = keys.length;
+    if (keys.length === most) largestFirst = view[(places[most - 1] ?? 0) * blockIdLength] ?? 0;
   }
   return places.map((i) => view.readBigInt64LE(i * blockIdLength));
 }

@@ -3,7 +3,7 @@
  * new buffer per frame, handed from thread to thread, is megabytes that the system maps, clears and takes back each time.
  *
  * An area is *free* or *full*, said by its first word. The worker takes a free one and writes a frame into it; whoever
- * hears of the frame copies it out and empties the area (`emptyArea`). When all areas are full, frames get memory of
+ * hears of the frame empties the area once it has been stored (`emptyArea`). When all areas are full, frames get memory of
  * their own, so nobody ever waits for an area and one that is never emptied costs speed only.
  */
 

@@ -1,6 +1,7 @@
 /**
- * Collects sealed frames into packs and sends them. At most `uploads` packs are on their way; whoever produces more
- * waits in `room`. Memory: the open pack and those on their way, each of about the target size.
+ * Sends sealed frames to the store in packs. A pack is on its way from its first frame on, so a frame is in memory only
+ * until the store has taken it. Whoever produces more waits in `room`: for the store to take what was given to it, and
+ * for packs to become durable, since what is not durable is done again after a crash.
  */
 
 import type { FrameKind } from "../frames/frame.ts";
@@ -8,9 +9,10 @@ import type { SessionHeader } from "../keys/session.ts";
 import type { Signer } from "../keys/signing.ts";
 import type { PackFrame } from "../packs/pack.ts";
 import { PackBuilder } from "../packs/pack.ts";
+import { PackStream } from "./pack-stream.ts";
 
-/** A pack is sent once it reaches its target: the frame that takes it there may be this much too long. */
-const slabSlackBytes = 4 * 1024 * 1024;
+/** Frames that wait for the store: enough to keep it busy, little enough to be forgotten beside the workers' memory. */
+const maxWaitingBytes = 4 * 1024 * 1024;
 
 /** A pack that is durable in the object store. */
 export interface DurablePack {
@@ -22,19 +24,27 @@ export interface DurablePack {
 export interface PackLineOptions {
   readonly header: SessionHeader;
   readonly signer: Signer;
+  /** A pack is complete once it reaches this size. */
   readonly packBytes: number;
+  /** How many packs' worth of bytes may be on their way, beside the pack that is being filled. */
   readonly uploads: number;
   random(length: number): Uint8Array;
-  put(name: string, chunks: readonly Uint8Array[], size: number): Promise<void>;
+  /** Stores what the body gives, once it ends; nothing where it fails. */
+  put(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+interface OpenPack {
+  readonly pack: PackBuilder;
+  readonly stream: PackStream;
 }
 
 export class PackLine {
   readonly #options: PackLineOptions;
-  readonly #onTheWay = new Set<Promise<void>>();
+  readonly #onTheWay = new Map<OpenPack, Promise<void>>();
   readonly #durable: DurablePack[] = [];
-  readonly #slabs: Uint8Array[] = [];
-  #open: PackBuilder | null = null;
+  #open: OpenPack | null = null;
   #failure: unknown = null;
+  #moved = Promise.withResolvers<void>();
   sentBytes = 0;
 
   constructor(options: PackLineOptions) {
@@ -43,56 +53,85 @@ export class PackLine {
 
   /** Bytes in the pack that is being filled. */
   get openBytes(): number {
-    return this.#open?.size ?? 0;
+    return this.#open?.pack.size ?? 0;
   }
 
+  /** The frame's memory is the line's from here on. */
   add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array, frameId?: Uint8Array): void {
-    this.#open ??= new PackBuilder(this.#options.random(16), this.#options.header, this.#slab());
-    this.#open.add(kind, frame, generation, sealed, frameId);
-    if (this.#open.size >= this.#options.packBytes) this.send();
+    this.#open ??= this.#start();
+    const { pack, stream } = this.#open;
+    pack.add(kind, frame, generation, sealed, frameId);
+    stream.push(sealed);
+    if (pack.size >= this.#options.packBytes) this.send();
   }
 
-  /** Sends the open pack, whatever its size. */
+  /** Completes the open pack, whatever its size. */
   send(): void {
-    const pack = this.#open;
-    if (pack === null) return;
+    if (this.#open === null) return;
+    const { pack, stream } = this.#open;
     this.#open = null;
-    const { chunks, size } = pack.finish(this.#options.signer);
+    stream.push(pack.finish(this.#options.signer));
+    stream.end();
+  }
+
+  #start(): OpenPack {
+    const pack = new PackBuilder(this.#options.random(16), this.#options.header);
+    const stream = new PackStream(() => this.#move());
+    const opened = { pack, stream };
+    stream.push(pack.head);
     const sending = this.#options
-      .put(pack.name, chunks, size)
+      .put(pack.name, stream)
       .then(() => {
-        this.#durable.push({ pack: pack.name, size, frames: pack.frames });
-        this.sentBytes += size;
+        this.#durable.push({ pack: pack.name, size: pack.size, frames: pack.frames });
+        this.sentBytes += pack.size;
       })
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
       .finally(() => {
-        this.#onTheWay.delete(sending);
-        this.#slabs.push(pack.slab);
+        stream.leave();
+        this.#onTheWay.delete(opened);
+        this.#move();
       });
-    this.#onTheWay.add(sending);
+    this.#onTheWay.set(opened, sending);
+    return opened;
   }
 
-  #slab(): Uint8Array {
-    return this.#slabs.pop() ?? Buffer.allocUnsafeSlow(this.#options.packBytes + slabSlackBytes);
-  }
-
-  /** Waits until another pack may be started. Throws what an upload failed with. */
+  /** Waits until there is room for more. Throws what an upload failed with. */
   async room(): Promise<void> {
-    while (this.#onTheWay.size >= this.#options.uploads) await Promise.race(this.#onTheWay);
+    while (this.#failure === null && this.#isFull()) await this.#moved.promise;
     if (this.#failure !== null) throw this.#failure;
   }
 
   /** Sends everything and waits for it. */
   async drain(): Promise<void> {
     this.send();
-    await Promise.all(this.#onTheWay);
+    await Promise.all(this.#onTheWay.values());
     if (this.#failure !== null) throw this.#failure;
   }
 
   /** The packs that became durable since the last call. */
   takeDurable(): DurablePack[] {
     return this.#durable.splice(0);
+  }
+
+  /** Gives up what is on its way. Harmless after `drain`. */
+  abandon(): void {
+    for (const { stream } of this.#onTheWay.keys()) stream.fail(new Error("the upload was given up"));
+  }
+
+  #isFull(): boolean {
+    let waiting = 0;
+    let notDurable = 0;
+    for (const { pack, stream } of this.#onTheWay.keys()) {
+      waiting += stream.waitingBytes;
+      notDurable += pack.size;
+    }
+    return waiting >= maxWaitingBytes || notDurable >= this.#options.packBytes * (this.#options.uploads + 1);
+  }
+
+  #move(): void {
+    this.#moved.resolve();
+    this.#moved = Promise.withResolvers();
   }
 }

@@ -33,7 +33,11 @@ export interface UploadTarget {
   match(queries: readonly SegmentQuery[]): Promise<readonly SegmentMatch[]>;
   /** Tells which relative a new segment had: the segment after it is looked for beside that relative. */
   remember(ordinal: number, relative: number): void;
-  putPack(name: string, chunks: readonly Uint8Array[], size: number): Promise<void>;
+  /**
+   * Stores a pack, which is filled while it is stored. A piece of it may be used until the next one is asked for. Where
+   * the body fails nothing is stored.
+   */
+  putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
   register(unit: UploadUnit): Promise<void>;
   /**
    * Makes the snapshot: manifest first, then the row. The draft is read, not believed: the row that comes back is what

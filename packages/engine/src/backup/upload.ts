@@ -35,9 +35,9 @@ import type { FromWorker, Portion } from "./protocol.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
 
 export interface UploadSettings {
-  /** Size at which a pack is sent. */
+  /** Size at which a pack is complete. */
   readonly packBytes: number;
-  /** Packs on their way at a time. */
+  /** Packs' worth of bytes that may be on their way, beside the pack that is being filled. */
   readonly uploads: number;
   /** Stored bytes after which what is durable is registered: what an interrupted backup repeats at most. */
   readonly unitBytes: number;
@@ -125,7 +125,7 @@ export class Upload implements NodeSink {
       packBytes: settings.packBytes,
       uploads: settings.uploads,
       random: (length: number) => ctx.random(length),
-      put: (name: string, chunks: readonly Uint8Array[], size: number) => target.putPack(name, chunks, size),
+      put: (name: string, body: AsyncIterable<Uint8Array>) => target.putPack(name, body),
     };
     this.nodeKey = nodeKeyOf(keys);
     this.#data = new PackLine(line);
@@ -184,9 +184,11 @@ export class Upload implements NodeSink {
     await this.#registerUnit(true);
   }
 
-  /** Releases the workers; called in any case. */
+  /** Releases the workers, and gives up what is still on its way; called in any case. */
   close(): void {
     this.#board.close();
+    this.#data.abandon();
+    this.#metaLine.abandon();
   }
 
   #heard(lane: number, message: FromWorker): void {

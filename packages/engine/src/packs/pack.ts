@@ -12,7 +12,7 @@
  * another name, or from another vault, is refused.
  */
 
-import { ByteReader, ByteWriter, FormatError, hex, ownCopy, release, sameBytes } from "../bytes.ts";
+import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "../bytes.ts";
 import type { FrameKind } from "../frames/frame.ts";
 import { frameIdOf, frameNumber, framesPerSession, sessionOfFrame } from "../frames/frame.ts";
 import { idLength, sha256 } from "../hash.ts";
@@ -56,22 +56,21 @@ export interface PackJudge {
 }
 
 /**
- * A pack being filled in memory. Bounded by the caller, who seals it at its target size. Frames are copied into a slab
- * of the caller's (used again for the next pack) and released; what does not fit the slab is kept as it is, or copied
- * where it lies in memory that is shared with whoever sealed it.
+ * A pack being written: its head, then each frame as it was added, then what `finish` returns. It notes where the frames
+ * are and holds none of them.
  */
 export class PackBuilder {
   readonly packId: Uint8Array;
-  readonly slab: Uint8Array;
-  readonly #chunks: Uint8Array[] = [];
-  #slabUsed = 0;
+  /** The pack's first bytes. */
+  readonly head: Uint8Array;
+  readonly #headHash: Uint8Array;
   readonly #frames: PackFrame[] = [];
   #size = packHeaderLength;
 
-  constructor(packId: Uint8Array, session: SessionHeader, slab: Uint8Array = new Uint8Array(0)) {
+  constructor(packId: Uint8Array, session: SessionHeader) {
     this.packId = packId;
-    this.slab = slab;
-    this.#chunks.push(Buffer.concat([headMagic, packId, session.bytes]));
+    this.head = Buffer.concat([headMagic, packId, session.bytes]);
+    this.#headHash = sha256(this.head);
   }
 
   get name(): string {
@@ -93,31 +92,21 @@ export class PackBuilder {
     sealed: Uint8Array,
     frameId: Uint8Array = frameIdOf(sealed),
   ): void {
-    const place = { frameId, offset: this.#size, length: sealed.length, kind, frame, generation };
-    this.#frames.push(place);
+    this.#frames.push({ frameId, offset: this.#size, length: sealed.length, kind, frame, generation });
     this.#size += sealed.length;
-    this.#chunks.push(this.#keep(sealed));
   }
 
-  #keep(sealed: Uint8Array): Uint8Array {
-    const end = this.#slabUsed + sealed.length;
-    if (end > this.slab.length) return sealed.buffer instanceof SharedArrayBuffer ? ownCopy(sealed) : sealed;
-    const kept = this.slab.subarray(this.#slabUsed, end);
-    kept.set(sealed);
-    this.#slabUsed = end;
-    release(sealed);
-    return kept;
-  }
-
-  /** Signs the footer and returns the pack's bytes, in pieces. */
-  finish(writer: Signer): { readonly chunks: readonly Uint8Array[]; readonly size: number } {
-    const head = this.#chunks[0] ?? Buffer.alloc(0);
+  /** Signs the footer and returns the pack's last bytes. */
+  finish(writer: Signer): Uint8Array {
     const footer = encodeFooter(this.#frames);
-    const signature = writer.sign("pack", signedPart(head, footer));
+    const signature = writer.sign("pack", signedPart(this.#headHash, footer));
     const tail = new ByteWriter(footer.length + 128).raw(footer).raw(signature);
-    tail.u32(footer.length + signatureLength).raw(tailMagic);
-    const end = tail.take();
-    return { chunks: [...this.#chunks, end], size: this.#size + end.length };
+    const end = tail
+      .u32(footer.length + signatureLength)
+      .raw(tailMagic)
+      .take();
+    this.#size += end.length;
+    return end;
   }
 }
 
@@ -144,7 +133,7 @@ export async function readPackTable(
   const footer = tail.subarray(0, footerLength - signatureLength);
   const { packId, header, writerKey } = judgeHeader(head, name, judge);
   const signature = tail.subarray(footerLength - signatureLength);
-  if (!verifySignature(writerKey, "pack", signedPart(head, footer), signature)) {
+  if (!verifySignature(writerKey, "pack", signedPart(sha256(head), footer), signature)) {
     throw new FormatError("a pack's signature is wrong");
   }
   return { packId, header, frames: decodeFooter(footer, footerAt), size };
@@ -193,6 +182,6 @@ function decodeFooter(footer: Uint8Array, framesEnd: number): PackFrame[] {
   return frames;
 }
 
-function signedPart(head: Uint8Array, footer: Uint8Array): Buffer {
-  return Buffer.concat([sha256(head), footer]);
+function signedPart(headHash: Uint8Array, footer: Uint8Array): Buffer {
+  return Buffer.concat([headHash, footer]);
 }

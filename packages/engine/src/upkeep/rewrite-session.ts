@@ -17,7 +17,7 @@ import type { Vault } from "../vault.ts";
 /** Upkeep works in small steps; one that is silent for longer has died. */
 const upkeepLeaseMs = 30 * 60_000;
 
-/** As a backup's (`defaultUploadSettings`): packs are in memory, one being filled and `uploads` on their way. */
+/** As a backup's (`defaultUploadSettings`). */
 const packBytes = 16 * 1024 * 1024;
 const uploads = 2;
 
@@ -47,7 +47,7 @@ export async function withRewriteSession<T>(vault: Vault, work: (session: Rewrit
     packBytes,
     uploads,
     random: (length) => ctx.random(length),
-    put: (name, chunks, size) => store.put(names.pack(name), () => pieces(chunks), { size }),
+    put: (name, body) => store.put(names.pack(name), body),
   });
   let n = 1;
   const meta = new MetaWriter(
@@ -72,6 +72,7 @@ export async function withRewriteSession<T>(vault: Vault, work: (session: Rewrit
   try {
     return await work(session);
   } finally {
+    line.abandon();
     await index.endUpload(upload);
   }
 }
@@ -113,8 +114,4 @@ export function packsUnit(session: RewriteSession, packs: readonly DurablePack[]
     hooks: [],
     follows: [],
   };
-}
-
-async function* pieces(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* chunks;
 }

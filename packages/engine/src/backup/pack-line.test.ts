@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startSession } from "../keys/session.ts";
+import { signerFromSeed } from "../keys/signing.ts";
+import { createVaultKeys } from "../keys/vault-keys.ts";
+import { labContext, seededBytes, vaultId } from "../testing/lab.ts";
+import { Outbox } from "./outbox.ts";
+import { PackLine } from "./pack-line.ts";
+
+const signer = signerFromSeed(Buffer.alloc(32, 9));
+const packBytes = 100_000;
+
+/** A store as the line sees it: `take` reads one body's next piece, `finish` ends its put. */
+interface Put {
+  readonly name: string;
+  readonly body: AsyncIterator<Uint8Array>;
+  readonly answer: PromiseWithResolvers<void>;
+}
+
+function openLine(uploads = 1) {
+  const ctx = labContext(1);
+  const { header } = startSession(ctx, createVaultKeys(ctx, vaultId), signer, { session: 1, nonce: 1 });
+  const puts: Put[] = [];
+  const line = new PackLine({
+    header,
+    signer,
+    packBytes,
+    uploads,
+    random: (length) => ctx.random(length),
+    put: (name, body) => {
+      const answer = Promise.withResolvers<void>();
+      puts.push({ name, body: body[Symbol.asyncIterator](), answer });
+      return answer.promise;
+    },
+  });
+  return { line, puts };
+}
+
+async function readAll(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let next = await body.next(); next.done !== true; next = await body.next()) pieces.push(Buffer.from(next.value));
+  return Buffer.concat(pieces);
+}
+
+/** Whether a promise is still open after everything that is due has run. */
+async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
+  const open = Symbol("open");
+  const turn = new Promise((resolve) => setImmediate(() => resolve(open)));
+  return (await Promise.race([promise.catch(() => undefined), turn])) === open;
+}
+
+test("a frame's memory is free again as soon as the store has taken the frame, long before its pack is complete", async () => {
+  const outbox = new Outbox(1, 1000);
+  const { line, puts } = openLine();
+  line.add("data", 1, 0, outbox.room(1000).fill(7), seededBytes(1)(32));
+  assert.ok(outbox.room(1000).buffer instanceof ArrayBuffer, "the area is full");
+  const body = puts[0]?.body;
+  await body?.next();
+  assert.deepEqual((await body?.next())?.value, new Uint8Array(1000).fill(7));
+  assert.ok(outbox.room(1000).buffer instanceof ArrayBuffer, "it is being stored");
+  const next = body?.next();
+  assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer, "the next piece was asked for");
+  line.abandon();
+  await assert.rejects(async () => next, /given up/);
+});
+
+test("whoever produces more waits for a store that takes nothing, and for packs that do not become durable", async () => {
+  const { line, puts } = openLine();
+  const frame = () => seededBytes(2)(packBytes);
+  line.add("data", 1, 0, frame());
+  await line.room();
+  line.add("data", 2, 0, frame());
+  const room = line.room();
+  assert.ok(await isWaiting(room));
+  for (const { body } of puts) await readAll(body);
+  assert.ok(await isWaiting(room), "taken, but not durable");
+  puts[0]?.answer.resolve();
+  await room;
+  assert.deepEqual(
+    line.takeDurable().map(({ pack }) => pack),
+    [puts[0]?.name],
+  );
+  puts[1]?.answer.resolve();
+  await line.drain();
+  assert.equal(line.takeDurable()[0]?.size, line.sentBytes / 2);
+});
+
+test("after a failed put nothing waits for ever, the failure is told, and areas are emptied", async () => {
+  const outbox = new Outbox(2, 1000);
+  const { line, puts } = openLine();
+  line.add("data", 1, 0, outbox.room(1000), seededBytes(3)(32));
+  puts[0]?.answer.reject(new Error("disk full"));
+  await assert.rejects(line.drain(), /disk full/);
+  line.add("data", 2, 0, outbox.room(1000), seededBytes(4)(32));
+  await assert.rejects(line.room(), /disk full/);
+  const left = puts[1]?.body;
+  await left?.return?.();
+  line.add("data", 3, 0, outbox.room(1000), seededBytes(5)(32));
+  assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer);
+  assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer);
+});
+
+test("a line that is given up fails the bodies that are on their way, so that no half pack is stored", async () => {
+  const { line, puts } = openLine();
+  line.add("data", 1, 0, seededBytes(6)(1000));
+  line.abandon();
+  await assert.rejects(readAll(puts[0]?.body as AsyncIterator<Uint8Array>), /given up/);
+});

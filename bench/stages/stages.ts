@@ -170,7 +170,7 @@ class StageBench {
       binding: key,
     } as const;
     const sealing = this.begin();
-    const sealed = sealFrame(seal, body, true, (length) => this.#sealed.subarray(0, length));
+    const sealed = sealFrame(seal, body, "none", (length) => this.#sealed.subarray(0, length));
     this.end("seal", sealing, body.length);
     const naming = this.begin();
     frameIdOf(sealed);

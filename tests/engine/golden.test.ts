@@ -112,7 +112,7 @@ test("a sealed frame and the cutter's ends", () => {
     key,
     binding: Buffer.alloc(32, 6),
   } as const;
-  const sealed = sealFrame(seal, Buffer.from("plain bytes"), true);
+  const sealed = sealFrame(seal, Buffer.from("plain bytes"), "none");
   assert.equal(openFrame(sealed, key, Buffer.alloc(32, 6)).toString(), "plain bytes");
   const cutter = new Cutter(key, 1 << 20, 1);
   const buffer = cutter.buffer(0);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { doJob, type Task } from "../../bench/ofis/job.ts";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
 import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
 import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
@@ -39,6 +40,25 @@ test("a night that rebuilds a third of a renamed database stores little more tha
   const { snapshot } = await lab.backup(root);
   const stored = await newBytes(lab, snapshot);
   assert.ok(stored >= changed * 0.9 && stored <= changed * 1.08, `${stored} stored, ${changed} changed`);
+});
+
+test("a database that is added to a backup is packed smaller than in a first backup: nights are kept for years", async (t) => {
+  const folder = scratch(t);
+  const database = { id: "MIKRO", firebirdPageBytes: 0, pages: 1600, stamp: "20260905" };
+  const storedAfter = async (root: string) => {
+    const lab = await openLab(new MemoryStore());
+    const cache = new FileCache(":memory:");
+    t.after(() => cache.close());
+    // A walk that finds nothing makes a base all the same.
+    if (root.endsWith("later")) await lab.backup(root, { cache });
+    lab.ctx.advance(1000);
+    make(root, "MIKRO_20260905.bak", { kind: "database", database });
+    return (await lab.backup(root, { cache })).snapshot.storedBytes;
+  };
+  const [first, later] = [path.join(folder, "first"), path.join(folder, "later")];
+  for (const root of [first, later]) mkdirSync(root);
+  const ratio = (await storedAfter(later)) / (await storedAfter(first));
+  assert.ok(ratio < 0.95, `${ratio}`);
 });
 
 test("invoices of many issuers store each style sheet once, and of an invoice little but itself", async (t) => {

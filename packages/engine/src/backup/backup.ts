@@ -66,9 +66,9 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const startedAt = ctx.now();
   let upload: UploadOnDemand | null = null;
   try {
-    const { start, usable } = await begin(target, cache ?? null);
+    const { start, usable, increment } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
-    upload = new UploadOnDemand({ ...options, session });
+    upload = new UploadOnDemand({ ...options, session, increment });
     const stored = await store(options, session, upload, start, usable, startedAt);
     return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.generation) };
   } catch (error) {
@@ -93,15 +93,22 @@ function commitCache(cache: FileCache | null, snapshot: string, generation: numb
   }
 }
 
-async function begin(target: UploadTarget, cache: FileCache | null): Promise<{ start: UploadStart; usable: boolean }> {
+interface Beginning {
+  readonly start: UploadStart;
+  /** Whether the cache's entries hold. */
+  readonly usable: boolean;
+  readonly increment: boolean;
+}
+
+async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beginning> {
   const base = cache?.base ?? null;
   try {
     const start = await target.begin(base);
-    return { start, usable: cache?.begin(base, start.generation) ?? false };
+    return { start, usable: cache?.begin(base, start.generation) ?? false, increment: base !== null };
   } catch (error) {
     if (base === null || !(error instanceof IndexError) || error.code !== "unknown_snapshot") throw error;
     const start = await target.begin(null);
-    return { start, usable: cache?.begin(null, start.generation) ?? false };
+    return { start, usable: cache?.begin(null, start.generation) ?? false, increment: false };
   }
 }
 

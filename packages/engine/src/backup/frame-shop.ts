@@ -8,7 +8,7 @@ import { ByteWriter } from "../bytes.ts";
 import { isDenseAllOver } from "../cutter/density.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { writeDirectory } from "../frames/directory.ts";
-import type { FrameRoom } from "../frames/frame.ts";
+import type { Effort, FrameRoom } from "../frames/frame.ts";
 import { frameNumber, sealFrame } from "../frames/frame.ts";
 import { blockIdLength } from "../hash.ts";
 import type { FrameClass, TakeOp, WorkerSession } from "./protocol.ts";
@@ -25,6 +25,12 @@ export interface HeldBlocks {
 /** Room for the largest frame: its blocks, one block beyond, and a directory. Untouched memory costs nothing. */
 export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
+/**
+ * Bytes of an increment that a worker compresses thoroughly: two seconds of a core at most. A night's changed pages are
+ * within it; whoever adds a large database later does not wait for it.
+ */
+const thoroughBytes = 256 * 1024 * 1024;
+
 interface OpenFrame {
   readonly n: number;
   readonly plain: ByteWriter;
@@ -39,10 +45,17 @@ export class FrameShop {
   readonly #open = new Map<FrameClass, OpenFrame>();
   readonly #spare: ByteWriter[] = [];
   #counter = 0;
+  #thoroughLeft: number;
 
   /** `room` gives memory for sealed frames, `sealed` hears of each. */
-  constructor(session: WorkerSession, room: FrameRoom, sealed: (n: number, bytes: Uint8Array) => void) {
+  constructor(
+    session: WorkerSession,
+    room: FrameRoom,
+    sealed: (n: number, bytes: Uint8Array) => void,
+    thoroughly = thoroughBytes,
+  ) {
     this.#session = session;
+    this.#thoroughLeft = session.increment ? thoroughly : 0;
     this.#room = room;
     this.#sealed = sealed;
   }
@@ -94,10 +107,17 @@ export class FrameShop {
       key,
       binding,
     } as const;
-    const bytes = sealFrame(seal, plain.view(), dense, this.#room);
+    const bytes = sealFrame(seal, plain.view(), this.#effort(frameClass, dense, plain.length), this.#room);
     plain.reset();
     this.#spare.push(plain);
     this.#sealed(frame.n, bytes);
+  }
+
+  #effort(frameClass: FrameClass, dense: boolean, bytes: number): Effort {
+    if (dense) return "none";
+    if (frameClass !== "page" || this.#thoroughLeft <= 0) return "quick";
+    this.#thoroughLeft -= bytes;
+    return "thorough";
   }
 }
 

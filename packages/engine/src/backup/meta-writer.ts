@@ -4,6 +4,7 @@
  */
 
 import { ByteWriter } from "../bytes.ts";
+import type { Effort, FrameKind } from "../frames/frame.ts";
 import { frameNumber, sealFrame } from "../frames/frame.ts";
 import type { OpenSession } from "../keys/session.ts";
 import { sessionBinding, workerKey } from "../keys/session.ts";
@@ -68,7 +69,7 @@ export class MetaWriter {
   }
 
   /** Seals any frame in this thread: relaying rewrites frames with this. */
-  seal(frame: number, generation: number, plain: Uint8Array, kind: "meta" | "data", dense = false): Uint8Array {
+  seal(frame: number, generation: number, plain: Uint8Array, kind: FrameKind, effort: Effort = "quick"): Uint8Array {
     const { session } = this.#session.header;
     const seal = {
       kind,
@@ -80,6 +81,6 @@ export class MetaWriter {
       key: this.#key,
       binding: this.#binding,
     };
-    return sealFrame(seal, plain, dense);
+    return sealFrame(seal, plain, effort);
   }
 }

@@ -30,6 +30,8 @@ export interface WorkerSession {
   readonly binding: Uint8Array;
   readonly blockIdKey: Uint8Array;
   readonly cutterKey: Uint8Array;
+  /** There is a snapshot before this one: what is new is little beside what is read. */
+  readonly increment: boolean;
 }
 
 /** Bytes of a file: where they are and how many to read. `probe` asks whether it is a page file. */

@@ -82,6 +82,8 @@ export interface UploadOptions {
   readonly signer: Signer;
   readonly owner: string;
   readonly session: OpenSession;
+  /** Whether there is a base snapshot. */
+  readonly increment: boolean;
   readonly target: UploadTarget;
   readonly pool: CutPool;
   readonly settings: UploadSettings;
@@ -118,7 +120,7 @@ export class Upload implements NodeSink {
 
   constructor(options: UploadOptions) {
     this.#options = options;
-    const { session, signer, target, keys, ctx, settings, pool } = options;
+    const { session, signer, target, keys, ctx, settings, pool, increment } = options;
     const line = {
       header: session.header,
       signer,
@@ -143,6 +145,7 @@ export class Upload implements NodeSink {
       binding,
       blockIdKey: keys.blockIdKey,
       cutterKey: cutterKeyOf(keys),
+      increment,
     };
     this.#board.open((lane) => ({ ...common, worker: lane + 1, key: workerKey(session.contentKey, lane + 1) }));
   }

@@ -55,6 +55,27 @@ const pageFrameBytes = 1024 * 1024;
 const pageWindowLog = 18;
 const pageHashLog = 15;
 
+/**
+ * How much a frame is compressed: not at all, where its bytes are known to be incompressible; quickly; or thoroughly, for
+ * pages that are kept for years and are few beside what was read to find them: a ninth smaller at a quarter of the speed
+ * (docs/decisions/0123).
+ */
+export type Effort = "none" | "quick" | "thorough";
+
+const { ZSTD_c_compressionLevel, ZSTD_c_windowLog, ZSTD_c_hashLog, ZSTD_c_chainLog } = constants;
+const { ZSTD_c_searchLog, ZSTD_c_minMatch, ZSTD_c_strategy, ZSTD_lazy } = constants;
+
+const quickPages = { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: pageWindowLog, [ZSTD_c_hashLog]: pageHashLog };
+
+const thoroughPages = {
+  [ZSTD_c_windowLog]: pageWindowLog,
+  [ZSTD_c_hashLog]: 16,
+  [ZSTD_c_chainLog]: 16,
+  [ZSTD_c_searchLog]: 3,
+  [ZSTD_c_minMatch]: 5,
+  [ZSTD_c_strategy]: ZSTD_lazy,
+};
+
 export type FrameKind = "data" | "meta";
 
 /** The logical name of a frame and how it is to be sealed. */
@@ -97,12 +118,12 @@ export function sessionOfFrame(frame: number): number {
 export type FrameRoom = (length: number) => Uint8Array;
 
 /**
- * Compresses (where worthwhile) and seals one frame. `dense` skips compressing bytes known to be incompressible; `room`
- * says where the sealed frame goes, memory of its own if nothing is said.
+ * Compresses (where worthwhile) and seals one frame. `room` says where the sealed frame goes, memory of its own if nothing
+ * is said.
  */
-export function sealFrame(seal: FrameSeal, plain: Uint8Array, dense: boolean, room: FrameRoom = ownMemory): Uint8Array {
+export function sealFrame(seal: FrameSeal, plain: Uint8Array, effort: Effort, room: FrameRoom = ownMemory): Uint8Array {
   if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
-  const packed = dense ? null : compress(plain);
+  const packed = effort === "none" ? null : compress(plain, effort === "thorough");
   const body = packed ?? plain;
   const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
   const cipher = createCipheriv("aes-256-gcm", seal.key, nonceOf(seal.counter));
@@ -183,11 +204,11 @@ export function frameIdOf(sealed: Uint8Array): Buffer {
   return sha256(sealed);
 }
 
-function compress(plain: Uint8Array): Buffer | null {
+function compress(plain: Uint8Array, thoroughly: boolean): Buffer | null {
   const packed = zstdCompressSync(plain, {
     // With room for the worst case zstd reads and writes in place; with less it copies everything through its buffers.
     chunkSize: compressBound(plain.length),
-    params: compressionOf(plain.length),
+    params: compressionOf(plain.length, thoroughly),
   });
   if (packed.length < plain.length * worthwhileRatio) return packed;
   release(packed);
@@ -200,11 +221,11 @@ export function compressBound(length: number): number {
 }
 
 /** How a frame of so many bytes is compressed. */
-export function compressionOf(length: number): Record<number, number> {
-  const { ZSTD_c_compressionLevel: level, ZSTD_c_windowLog: window, ZSTD_c_hashLog: hash } = constants;
+export function compressionOf(length: number, thoroughly = false): Record<number, number> {
   const covering = windowLogOf(length);
   const isPages = length <= pageFrameBytes * (1 + windowSlack) && covering > pageWindowLog;
-  return isPages ? { [level]: 1, [window]: pageWindowLog, [hash]: pageHashLog } : { [level]: 1, [window]: covering };
+  if (isPages) return thoroughly ? thoroughPages : quickPages;
+  return { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: covering };
 }
 
 /** The window that covers a frame of so many bytes. */

@@ -326,7 +326,7 @@ async function rewriteMeta(
   const plain = new ByteWriter(1 << 16);
   for (const item of await reader.metaItems(row.frame))
     writeMetaItem(plain, isLiveItem(item, state) ? item : { kind: "gone" });
-  session.putFrame("meta", row.frame, row.generation + 1, plain.view(), false);
+  session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "quick");
 }
 
 function isLiveItem(item: MetaItem, state: Liveness): boolean {
@@ -342,9 +342,9 @@ export function sealData(
   plain: ByteWriter,
   directory: FrameDirectory,
 ): void {
-  const dense = isDenseAllOver(plain.view());
+  const effort = isDenseAllOver(plain.view()) ? "none" : "thorough";
   appendDirectory(plain, directory);
-  session.putFrame("data", frame, generation, plain.view(), dense);
+  session.putFrame("data", frame, generation, plain.view(), effort);
 }
 
 /** Writes the metadata's copy of a frame's directory; returns the metadata frame. */

@@ -9,6 +9,7 @@ import { PackLine } from "../backup/pack-line.ts";
 import { beginClaimed } from "../claims.ts";
 import type { FrameDirectory } from "../frames/directory.ts";
 import { encodeDirectory } from "../frames/directory.ts";
+import type { Effort, FrameKind } from "../frames/frame.ts";
 import type { FrameRow, UploadUnit } from "../index/port.ts";
 import { startSession } from "../keys/session.ts";
 import type { MetaItem } from "../packs/meta-items.ts";
@@ -26,7 +27,7 @@ export interface RewriteSession {
   readonly session: number;
   /** Numbers for frames that are new; rewritten ones keep theirs. */
   nextFrame(): number;
-  putFrame(kind: "data" | "meta", frame: number, generation: number, plain: Uint8Array, dense: boolean): void;
+  putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, effort: Effort): void;
   putRecord(item: MetaItem): number;
   room(): Promise<void>;
   /** Makes everything durable and says where it is. */
@@ -59,8 +60,8 @@ export async function withRewriteSession<T>(vault: Vault, work: (session: Rewrit
     upload,
     session: start.session,
     nextFrame: () => start.session * 2 ** 24 + n++,
-    putFrame: (kind, frame, generation, plain, dense) =>
-      line.add(kind, frame, generation, meta.seal(frame, generation, plain, kind, dense)),
+    putFrame: (kind, frame, generation, plain, effort) =>
+      line.add(kind, frame, generation, meta.seal(frame, generation, plain, kind, effort)),
     putRecord: (item) => meta.add("records", item).frame,
     room: () => line.room(),
     settle: async () => {

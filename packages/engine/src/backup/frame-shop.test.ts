@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openFrame } from "../frames/frame.ts";
+import { seededBytes } from "../testing/lab.ts";
+import { FrameShop } from "./frame-shop.ts";
+import type { FrameClass } from "./protocol.ts";
+
+const pageBytes = 8192;
+const pages = 128;
+
+const worker = {
+  route: 1,
+  session: 1,
+  worker: 1,
+  key: seededBytes(1)(32),
+  binding: seededBytes(2)(32),
+  blockIdKey: seededBytes(3)(32),
+  cutterKey: seededBytes(4)(32),
+};
+
+/** Pages of rows that are made of a few hundred phrases: the more is tried, the longer are the repetitions found. */
+function databasePages(): Uint8Array {
+  const picks = seededBytes(5)(pageBytes * 16);
+  const phrases = Array.from({ length: 256 }, (_, i) => Buffer.from(seededBytes(100 + i)(12)).toString("hex"));
+  const rows: string[] = [];
+  for (let at = 0; at + 4 < picks.length; at += 4) {
+    const [account, text, amount, kind] = picks.subarray(at, at + 4);
+    rows.push(`${phrases[account ?? 0]}\0\0${phrases[text ?? 0]}\0${amount}\0\0${(kind ?? 0) % 7}\0\0\0`);
+  }
+  return Buffer.from(rows.join("")).subarray(0, pageBytes * pages);
+}
+
+/** Seals two frames of the same pages; returns their lengths and checks that both come back. */
+function sealTwice(increment: boolean, frameClass: FrameClass): readonly number[] {
+  const bytes = databasePages();
+  const frames: Uint8Array[] = [];
+  const room = (length: number) => Buffer.alloc(length);
+  const shop = new FrameShop({ ...worker, increment }, room, (_, sealed) => frames.push(sealed), bytes.length);
+  const held = {
+    bytes,
+    starts: Uint32Array.from({ length: pages }, (_, i) => i * pageBytes),
+    lengths: new Uint32Array(pages).fill(pageBytes),
+    ids: seededBytes(6)(16 * pages),
+  };
+  for (const n of [1, 2]) shop.take({ frameClass, n, runs: Uint32Array.of(0, pages), seal: true }, held);
+  for (const sealed of frames)
+    assert.ok(openFrame(sealed, worker.key, worker.binding).subarray(0, bytes.length).equals(bytes));
+  return frames.map(({ length }) => length);
+}
+
+test("pages of an increment are compressed thoroughly, up to a bound, and those of a first backup quickly", () => {
+  const [quick, quickAgain] = sealTwice(false, "page");
+  const [thorough, beyond] = sealTwice(true, "page");
+  // Whether it is smaller depends on the pages; tests/engine/ofis-economy.test.ts asks that of a database.
+  assert.notEqual(thorough, quick);
+  assert.deepEqual([quickAgain, beyond], [quick, quick]);
+});
+
+test("text is compressed alike in both", () => {
+  assert.deepEqual(sealTwice(true, "text"), sealTwice(false, "text"));
+});

@@ -52,7 +52,9 @@ export class PackStream implements AsyncIterable<Uint8Array> {
   /** Throws away what is left and what still comes. */
   leave(): void {
     this.#state = "left";
-    this.#giveBackRead();
+    // A store that gave up may still be reading this piece: its area may be written to, but its memory must stay.
+    if (this.#reading !== null) emptyArea(this.#reading);
+    this.#reading = null;
     for (const piece of this.#pieces.splice(0)) giveBack(piece);
     this.#waitingBytes = 0;
     this.#wake?.();

@@ -2,11 +2,9 @@
  * What keeps the memory of a long run small (docs/decisions/0110-memory.md has the figures). V8 is told to prefer small
  * heaps, never to let the young generation grow, and to compile and collect in the thread itself: each of its helper
  * threads would keep megabytes of its own. All of this can be told to a running process, and is told when the run turns
- * out to be a long one: a short one has no memory to save, and small heaps cost it a seventh of its time.
+ * out to be a long one: a short one has no memory to save, small heaps would cost it a seventh of its time, and loading
+ * what tells V8 a hundredth.
  */
-
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 
 const smallHeapFlags = [
   "--optimize-for-size",
@@ -27,6 +25,7 @@ let isTold = false;
 export function keepHeapsSmall(): void {
   if (isTold) return;
   isTold = true;
+  const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   for (const flag of smallHeapFlags) setFlagsFromString(flag);
 }
 
@@ -45,6 +44,6 @@ export function garbageCollector(): (files: number) => void {
 
 /** A context that is made after the flag was set has the function. */
 function collectorOfV8(): () => void {
-  setFlagsFromString("--expose-gc");
-  return runInNewContext("gc") as () => void;
+  process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
+  return process.getBuiltinModule("node:vm").runInNewContext("gc") as () => void;
 }

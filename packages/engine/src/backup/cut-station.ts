@@ -9,9 +9,10 @@
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
-import { BlockList, Cutter, cutSegments, maxSegmentBytes } from "../cutter/cutter.ts";
+import { BlockList, Cutter, cutSegments } from "../cutter/cutter.ts";
 import { isDense } from "../cutter/density.ts";
 import { embeddedCuts } from "../cutter/embedded.ts";
+import { maxSegmentBytes } from "../cutter/segment-length.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
 import type { HeldBlocks } from "./frame-shop.ts";

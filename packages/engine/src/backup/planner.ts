@@ -7,7 +7,7 @@
  *   price is one broken segment per stripe after an insertion.
  */
 
-import { maxSegmentBytes, minSegmentBytes } from "../cutter/cutter.ts";
+import { maxSegmentBytes, minSegmentBytes } from "../cutter/segment-length.ts";
 import { spread32 } from "../hash.ts";
 import type { SegmentReference } from "../trees/entry.ts";
 

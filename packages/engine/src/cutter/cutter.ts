@@ -9,12 +9,7 @@
 
 import { readFileSync } from "node:fs";
 import { blockIdLength, deriveKey, digestBlocks, digestLength } from "../hash.ts";
-
-/** Every segment costs an item and a recipe: shorter ones would cost more than they find again. */
-export const minSegmentBytes = 256 * 1024;
-
-/** Cutting buffers hold two of the longest (`stationBufferBytes`), so this bounds the memory of a cutting thread. */
-export const maxSegmentBytes = 4 * 1024 * 1024;
+import { maxSegmentBytes, minSegmentBytes } from "./segment-length.ts";
 
 /** A segment ends on average every 128 blocks of about 8 KiB. */
 const segmentMask = 0x7f;

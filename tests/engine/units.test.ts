@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { MemoryStore } from "@emanet/storage";
+import { MemoryStore, openFileStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/backup/cache.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { UploadTarget } from "../../packages/engine/src/backup/target.ts";
@@ -92,6 +92,27 @@ test("a cache that cannot be kept does not undo a snapshot that is made, and the
   assert.deepEqual([next.cacheError, next.unchanged], [null, 0]);
   lab.ctx.advance(1000);
   assert.equal((await lab.backup(from, { cache })).unchanged, 1);
+});
+
+test("a backup that fails half-way leaves no half pack, and the next one of the same pool works", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const noise = seededBytes(33);
+  for (let i = 0; i < 40; i++) writeFileSync(path.join(from, `f${i}`), noise(200_000));
+  settleTimes(from);
+  const root = path.join(folder, "store");
+  const store = await openFileStore({ root, now: Date.now, randomBytes: seededBytes(34) });
+  const lab = await openLab(store);
+  const failing = slowTarget(lab, () => {
+    throw new Error("the index is gone");
+  });
+  const settings = { packBytes: 400_000, unitBytes: 800_000 };
+  await assert.rejects(lab.backup(from, { target: failing, settings }), /the index is gone/);
+  assert.deepEqual(readdirSync(path.join(root, ".tmp")), []);
+  lab.ctx.advance(1000);
+  const { snapshot } = await lab.backup(from);
+  assert.deepEqual((await lab.restore(snapshot, path.join(folder, "to"))).failures, []);
 });
 
 test("a backup that cannot begin leaves the cache usable", async (t) => {

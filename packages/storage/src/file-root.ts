@@ -20,8 +20,11 @@ export interface RootOptions {
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
-/** A put copies from a spooled file in seconds; a temporary file untouched for a day has no writer any more. */
-const leftoverAgeMs = 24 * 60 * 60 * 1000;
+/**
+ * A pack is written while it is filled, and a backup that finds nothing new writes nothing to it for as long as that lasts.
+ * No backup lasts a week.
+ */
+const leftoverAgeMs = 7 * 24 * 60 * 60 * 1000;
 
 const temporaryName = /^[0-9a-f]{32}\.part$/;
 

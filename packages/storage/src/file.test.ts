@@ -73,13 +73,13 @@ describe("file store: opening", () => {
     assert.deepEqual(await store.stat("n"), { size: 1 });
   });
 
-  test("leftovers of a killed process go when they are ours and a day old; all else stays", async (t) => {
+  test("leftovers of a killed process go when they are ours and a week old; all else stays", async (t) => {
     const root = await temporaryRoot(t);
     await openFileStore(settings(root));
     const now = 1_800_000_000_000;
     const leftovers: [string, number][] = [
-      [`${"0".repeat(32)}.part`, 25],
-      [`${"1".repeat(32)}.part`, 23],
+      [`${"0".repeat(32)}.part`, 7 * 24 + 1],
+      [`${"1".repeat(32)}.part`, 7 * 24 - 1],
       ["notes.part", 2500],
       [`${"2".repeat(32)}.old`, 2500],
     ];

@@ -10,15 +10,16 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, unlink } from "node:fs/promises";
 import path from "node:path";
-import type {
-  CallOptions,
-  GetOptions,
-  ListOptions,
-  ObjectBody,
-  ObjectEntry,
-  ObjectStat,
-  ObjectStore,
-  PutOptions,
+import {
+  assertObjectName,
+  type CallOptions,
+  type GetOptions,
+  type ListOptions,
+  type ObjectBody,
+  type ObjectEntry,
+  type ObjectStat,
+  type ObjectStore,
+  type PutOptions,
 } from "@emanet/engine/object-store";
 import { isReplayable, readBody } from "./body.ts";
 import { fileError } from "./file-errors.ts";
@@ -45,6 +46,7 @@ export class SpoolingStore implements ObjectStore {
 
   async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {
     if (isReplayable(body)) return this.#inner.put(name, body, options);
+    assertObjectName(name);
     const { handle, file } = await this.#createFile(name);
     try {
       const size = await spool(handle, body, options).catch((error: unknown) => {
@@ -52,7 +54,8 @@ export class SpoolingStore implements ObjectStore {
       });
       await this.#inner.put(name, () => piecesOf(handle, size), { ...options, size });
     } finally {
-      await handle.close();
+      // Whatever it says, the bytes are not needed any more.
+      await handle.close().catch(() => undefined);
       await unlink(file).catch(() => undefined);
     }
   }

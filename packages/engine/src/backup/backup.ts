@@ -78,7 +78,7 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
     });
     throw error;
   } finally {
-    upload?.close();
+    await upload?.close();
   }
 }
 

@@ -13,7 +13,7 @@ export interface CutLane {
   send(message: ToWorker): void;
 }
 
-/** What a session hears from its workers. A sealed frame's bytes are there during the call only. */
+/** What a session hears from its workers. A sealed frame's memory is the listener's, until it empties the area. */
 export interface CutListener {
   heard(lane: number, message: FromWorker): void;
   died(error: Error): void;

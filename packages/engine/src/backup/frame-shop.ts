@@ -26,7 +26,7 @@ export interface HeldBlocks {
 export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 /**
- * Bytes of an increment that a worker compresses thoroughly: three seconds of a core at most. A night's changed pages are
+ * Bytes of an increment that a worker compresses thoroughly: three seconds of a core more at most. A night's changed pages are
  * within it; whoever adds a large database later does not wait for it.
  */
 const thoroughBytes = 512 * 1024 * 1024;

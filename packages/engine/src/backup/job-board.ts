@@ -7,6 +7,7 @@ import type { PageShape } from "../cutter/page-files.ts";
 import { idLength } from "../hash.ts";
 import type { SegmentReference } from "../trees/entry.ts";
 import type { CutPool } from "./cut-pool.ts";
+import { emptyArea } from "./outbox.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, TakeOp, WorkerSession } from "./protocol.ts";
 
 /** Jobs per worker: one being cut and one waiting, so that no worker idles while the pipeline thinks. */
@@ -59,7 +60,11 @@ export class JobBoard {
     this.#load = pool.lanes.map(() => 0);
     this.#route = pool.join({
       heard: (lane, message) => {
-        if (this.#failure !== null) return;
+        if (this.#failure !== null) {
+          // Nobody stores it any more, but the pool and its workers' areas outlive this session.
+          if (message.type === "sealed") emptyArea(message.bytes);
+          return;
+        }
         heard(lane, message);
         if (message.type === "failed") this.fail(this.#readError(message.job, message.message));
         if (message.type === "sealed") {

@@ -36,6 +36,11 @@ function openLine(uploads = 1) {
   return { line, puts };
 }
 
+function bodyOf(put: Put | undefined): AsyncIterator<Uint8Array> {
+  assert.ok(put);
+  return put.body;
+}
+
 async function readAll(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let next = await body.next(); next.done !== true; next = await body.next()) pieces.push(Buffer.from(next.value));
@@ -60,8 +65,10 @@ test("a frame's memory is free again as soon as the store has taken the frame, l
   assert.ok(outbox.room(1000).buffer instanceof ArrayBuffer, "it is being stored");
   const next = body?.next();
   assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer, "the next piece was asked for");
-  line.abandon();
+  const given = line.abandon();
   await assert.rejects(async () => next, /given up/);
+  puts[0]?.answer.reject(new Error("no body"));
+  await given;
 });
 
 test("whoever produces more waits for a store that takes nothing, and for packs that do not become durable", async () => {
@@ -85,7 +92,7 @@ test("whoever produces more waits for a store that takes nothing, and for packs 
   assert.equal(line.takeDurable()[0]?.size, line.sentBytes / 2);
 });
 
-test("after a failed put nothing waits for ever, the failure is told, and areas are emptied", async () => {
+test("after a failed put nothing waits for ever, the failure is told, areas are emptied, and no other pack is begun", async () => {
   const outbox = new Outbox(2, 1000);
   const { line, puts } = openLine();
   line.add("data", 1, 0, outbox.room(1000), seededBytes(3)(32));
@@ -93,16 +100,34 @@ test("after a failed put nothing waits for ever, the failure is told, and areas 
   await assert.rejects(line.drain(), /disk full/);
   line.add("data", 2, 0, outbox.room(1000), seededBytes(4)(32));
   await assert.rejects(line.room(), /disk full/);
-  const left = puts[1]?.body;
-  await left?.return?.();
-  line.add("data", 3, 0, outbox.room(1000), seededBytes(5)(32));
-  assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer);
-  assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer);
+  assert.equal(puts.length, 1);
+  for (let i = 0; i < 2; i++) assert.ok(outbox.room(1000).buffer instanceof SharedArrayBuffer);
 });
 
-test("a line that is given up fails the bodies that are on their way, so that no half pack is stored", async () => {
+test("a line that is given up fails the bodies that are on their way and begins no other: no half pack is stored", async () => {
   const { line, puts } = openLine();
   line.add("data", 1, 0, seededBytes(6)(1000));
-  line.abandon();
-  await assert.rejects(readAll(puts[0]?.body as AsyncIterator<Uint8Array>), /given up/);
+  const given = line.abandon();
+  await assert.rejects(readAll(bodyOf(puts[0])), /given up/);
+  assert.ok(await isWaiting(given), "the store has not let go");
+  puts[0]?.answer.reject(new Error("no body"));
+  await given;
+  line.add("data", 2, 0, seededBytes(7)(1000));
+  assert.equal(puts.length, 1);
+});
+
+test("a store that answers before it has read the whole pack is not believed", async () => {
+  const { line, puts } = openLine();
+  line.add("data", 1, 0, seededBytes(8)(1000));
+  puts[0]?.answer.resolve();
+  await assert.rejects(line.drain(), /before it had the whole pack/);
+  assert.deepEqual(line.takeDurable(), []);
+});
+
+test("whoever still reads a pack whose put is over is not told that it is complete", async () => {
+  const { line, puts } = openLine();
+  line.add("data", 1, 0, seededBytes(9)(1000));
+  puts[0]?.answer.reject(new Error("timed out"));
+  await assert.rejects(line.drain(), /timed out/);
+  await assert.rejects(readAll(bodyOf(puts[0])), /is over/);
 });

@@ -9,7 +9,7 @@ import type { SessionHeader } from "../keys/session.ts";
 import type { Signer } from "../keys/signing.ts";
 import type { PackFrame } from "../packs/pack.ts";
 import { PackBuilder } from "../packs/pack.ts";
-import { PackStream } from "./pack-stream.ts";
+import { giveBack, PackStream } from "./pack-stream.ts";
 
 /** Frames that wait for the store: enough to keep it busy, little enough to be forgotten beside the workers' memory. */
 const maxWaitingBytes = 4 * 1024 * 1024;
@@ -44,6 +44,7 @@ export class PackLine {
   readonly #durable: DurablePack[] = [];
   #open: OpenPack | null = null;
   #failure: unknown = null;
+  #abandoned = false;
   #moved = Promise.withResolvers<void>();
   sentBytes = 0;
 
@@ -56,8 +57,12 @@ export class PackLine {
     return this.#open?.pack.size ?? 0;
   }
 
-  /** The frame's memory is the line's from here on. */
+  /** The frame's memory is the line's from here on. After a failure, which `room` and `drain` tell, it is thrown away. */
   add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array, frameId?: Uint8Array): void {
+    if (this.#failure !== null || this.#abandoned) {
+      giveBack(sealed);
+      return;
+    }
     this.#open ??= this.#start();
     const { pack, stream } = this.#open;
     pack.add(kind, frame, generation, sealed, frameId);
@@ -82,6 +87,7 @@ export class PackLine {
     const sending = this.#options
       .put(pack.name, stream)
       .then(() => {
+        if (!stream.isRead) throw new Error("the store answered before it had the whole pack");
         this.#durable.push({ pack: pack.name, size: pack.size, frames: pack.frames });
         this.sentBytes += pack.size;
       })
@@ -115,9 +121,11 @@ export class PackLine {
     return this.#durable.splice(0);
   }
 
-  /** Gives up what is on its way. Harmless after `drain`. */
-  abandon(): void {
+  /** Gives up what is on its way and waits until the store has let go of it. Harmless after `drain`. */
+  async abandon(): Promise<void> {
+    this.#abandoned = true;
     for (const { stream } of this.#onTheWay.keys()) stream.fail(new Error("the upload was given up"));
+    await Promise.all(this.#onTheWay.values());
   }
 
   #isFull(): boolean {

@@ -4,7 +4,8 @@
  * it is one of the worker's areas, or to the system.
  *
  * It can be read once. It ends in one of three ways: `end` (the pack is whole), `fail` (the reader is told and stores
- * nothing), or the reader's own leaving, after which everything is thrown away.
+ * nothing), or by being left, when its put is over or the reader has had enough: everything else is thrown away, and a
+ * reader that asks once more is never told that this was the end.
  */
 
 import { release } from "../bytes.ts";
@@ -18,6 +19,8 @@ export class PackStream implements AsyncIterable<Uint8Array> {
   #state: "open" | "ended" | "left" = "open";
   #failure: Error | null = null;
   #waitingBytes = 0;
+  /** The reader has been told of the end. */
+  isRead = false;
 
   /** `moved` is called whenever bytes have gone. */
   constructor(moved: () => void) {
@@ -79,7 +82,11 @@ export class PackStream implements AsyncIterable<Uint8Array> {
         this.#reading = piece;
         return { done: false, value: piece };
       }
-      if (this.#state !== "open") return { done: true, value: undefined };
+      if (this.#state === "left") throw new Error("the put of this pack is over");
+      if (this.#state === "ended") {
+        this.isRead = true;
+        return { done: true, value: undefined };
+      }
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       await promise;
@@ -97,7 +104,8 @@ export class PackStream implements AsyncIterable<Uint8Array> {
   }
 }
 
-function giveBack(piece: Uint8Array): void {
+/** Gives a frame's memory back: to its worker, or to the system. */
+export function giveBack(piece: Uint8Array): void {
   emptyArea(piece);
   release(piece);
 }

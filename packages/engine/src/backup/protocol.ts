@@ -96,7 +96,7 @@ export type FromWorker =
       readonly type: "sealed";
       readonly route: number;
       readonly n: number;
-      /** In the worker's outbox or memory of its own (`outbox.ts`): to be copied at once. */
+      /** In the worker's outbox or memory of its own (`outbox.ts`), which whoever hears of it gives back. */
       readonly bytes: Uint8Array;
       readonly frameId: Uint8Array;
     }

@@ -34,8 +34,9 @@ export interface UploadTarget {
   /** Tells which relative a new segment had: the segment after it is looked for beside that relative. */
   remember(ordinal: number, relative: number): void;
   /**
-   * Stores a pack, which is filled while it is stored. A piece of it may be used until the next one is asked for. Where
-   * the body fails nothing is stored.
+   * Stores a pack, which is filled while it is stored: its body may be silent for as long as nothing new is found, and up
+   * to three packs are stored side by side, none waiting for another. A piece may be used until the next one is asked for.
+   * Where the body fails nothing is stored.
    */
   putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
   register(unit: UploadUnit): Promise<void>;

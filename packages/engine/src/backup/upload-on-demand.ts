@@ -37,9 +37,9 @@ export class UploadOnDemand implements NodeSink {
     if (this.#opening !== null) await (await this.#opening).finish();
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#closed = true;
-    this.#upload?.close();
+    await this.#upload?.close();
   }
 
   #open(): Promise<Upload> {

@@ -169,6 +169,7 @@ export class Upload implements NodeSink {
     if (this.#nodes.size >= maxKnownNodes) this.#nodes.clear();
     this.#nodes.set(key, ordinal);
     if (stored !== null && stored !== undefined) return ordinal;
+    await this.#metaLine.room();
     const place = this.#meta.add("nodes", { kind: "node", ordinal, id, bytes });
     const recipe = encodeRecipe([
       { kind: "stored", frame: place.frame, slot: place.slot, count: 1, bytes: bytes.length },
@@ -188,10 +189,9 @@ export class Upload implements NodeSink {
   }
 
   /** Releases the workers, and gives up what is still on its way; called in any case. */
-  close(): void {
+  async close(): Promise<void> {
     this.#board.close();
-    this.#data.abandon();
-    this.#metaLine.abandon();
+    await Promise.all([this.#data.abandon(), this.#metaLine.abandon()]);
   }
 
   #heard(lane: number, message: FromWorker): void {

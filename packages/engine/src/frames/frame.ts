@@ -68,7 +68,6 @@ const { ZSTD_c_searchLog, ZSTD_c_minMatch, ZSTD_c_strategy, ZSTD_lazy } = consta
 const quickPages = { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: pageWindowLog, [ZSTD_c_hashLog]: pageHashLog };
 
 const thoroughPages = {
-  [ZSTD_c_windowLog]: pageWindowLog,
   [ZSTD_c_hashLog]: 16,
   [ZSTD_c_chainLog]: 16,
   [ZSTD_c_searchLog]: 3,
@@ -223,8 +222,9 @@ export function compressBound(length: number): number {
 /** How a frame of so many bytes is compressed. */
 export function compressionOf(length: number, thoroughly = false): Record<number, number> {
   const covering = windowLogOf(length);
-  const isPages = length <= pageFrameBytes * (1 + windowSlack) && covering > pageWindowLog;
-  if (isPages) return thoroughly ? thoroughPages : quickPages;
+  const isPages = length <= pageFrameBytes * (1 + windowSlack);
+  if (isPages && thoroughly) return { ...thoroughPages, [ZSTD_c_windowLog]: Math.min(covering, pageWindowLog) };
+  if (isPages && covering > pageWindowLog) return quickPages;
   return { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: covering };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { encodeRecipe } from "../recipes.ts";
 import { labContext } from "../testing/lab.ts";
 import { openSqliteIndex } from "./sqlite.ts";
 
@@ -31,12 +32,16 @@ test("every step but pins and leases is synced before it returns: nothing irrevo
   await step("renew", () => index.renewUpload("u", 1, 10));
   const unit = { packs: [], header: Buffer.alloc(0), frames: [], items: [], hooks: [], follows: [] };
   await step("unit", () => index.addUnit("u", 1, unit));
+  const known = { ordinal: 1, kind: "segment", id: Buffer.alloc(32, 1), recipe: encodeRecipe([]), record: 0 } as const;
+  const items = [{ ...known, next: 0, owner: "a", verified: true }];
+  await step("item", () => index.addUnit("u", 1, { ...unit, items }));
+  await step("acquire known", () => index.acquire("u", [known.id]));
   await step("move", () => index.moveFrames("u", 1, unit, [], []));
   await step("condemn", () => index.condemn([], 1));
   await step("delete", () => index.beginDelete("p", 1, []));
   await step("damaged", () => index.setDamaged([1], true));
   // An id that nobody knows: there is nothing to pin.
-  const light = { acquire: [], frames: ["normal"], renew: ["normal"] };
+  const light = { acquire: [], "acquire known": ["normal"], frames: ["normal"], renew: ["normal"] };
   const expected = Object.fromEntries(Object.keys(levels).map((name) => [name, ["full"]]));
   assert.deepEqual(levels, { ...expected, ...light });
   await index.close();

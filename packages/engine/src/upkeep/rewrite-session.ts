@@ -73,7 +73,7 @@ export async function withRewriteSession<T>(vault: Vault, work: (session: Rewrit
   try {
     return await work(session);
   } finally {
-    line.abandon();
+    await line.abandon();
     await index.endUpload(upload);
   }
 }

@@ -6,7 +6,6 @@
 import { createCipheriv } from "node:crypto";
 import {
   appendFileSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -169,14 +168,14 @@ export class RandomTree {
 
   #makeDirectory(): void {
     const at = this.#place();
-    if (existsSync(at)) return;
+    if (isTaken(at)) return;
     mkdirSync(at);
     this.#directories.push(at);
   }
 
   #makeFile(): void {
     const at = this.#place();
-    if (existsSync(at) || lstatSync(at, { throwIfNoEntry: false }) !== undefined) return;
+    if (isTaken(at)) return;
     writeFileSync(at, contentFor(this.#dice, sizeFor(this.#dice)));
     this.#files.push(at);
     this.#touch(at);
@@ -184,7 +183,7 @@ export class RandomTree {
 
   #makeLink(): void {
     const at = this.#place();
-    if (lstatSync(at, { throwIfNoEntry: false }) === undefined) symlinkSync(this.#dice.pick(oddNames), at);
+    if (!isTaken(at)) symlinkSync(this.#dice.pick(oddNames), at);
   }
 
   #rewrite(file: Buffer | null, change: (old: Buffer) => Buffer): void {
@@ -195,7 +194,7 @@ export class RandomTree {
 
   #rename(file: Buffer | null): void {
     const to = this.#place();
-    if (file === null || lstatSync(to, { throwIfNoEntry: false }) !== undefined) return;
+    if (file === null || isTaken(to)) return;
     renameSync(file, to);
     this.#files = [...this.#files.filter((each) => !each.equals(file)), to];
   }
@@ -241,6 +240,11 @@ export class RandomTree {
     this.#clock += 10;
     utimesSync(file, this.#clock, this.#clock);
   }
+}
+
+/** Whether something has the name, be it a link that leads nowhere. */
+function isTaken(at: Buffer): boolean {
+  return lstatSync(at, { throwIfNoEntry: false }) !== undefined;
 }
 
 function inserted(dice: Dice, old: Buffer): Buffer {

@@ -26,10 +26,10 @@ export interface HeldBlocks {
 export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 /**
- * Bytes of an increment that a worker compresses thoroughly: three seconds of a core more at most. A night's changed pages are
+ * Bytes of an increment that a worker compresses thoroughly: a second of a core more at most. A night's changed pages are
  * within it; whoever adds a large database later does not wait for it.
  */
-const thoroughBytes = 512 * 1024 * 1024;
+const thoroughBytes = 128 * 1024 * 1024;
 
 interface OpenFrame {
   readonly n: number;

@@ -342,7 +342,7 @@ export function sealData(
   plain: ByteWriter,
   directory: FrameDirectory,
 ): void {
-  const effort = isDenseAllOver(plain.view()) ? "none" : "thorough";
+  const effort = isDenseAllOver(plain.view()) ? "none" : "quick";
   appendDirectory(plain, directory);
   session.putFrame("data", frame, generation, plain.view(), effort);
 }

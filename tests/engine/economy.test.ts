@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { createCipheriv } from "node:crypto";
+import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -12,8 +13,9 @@ import { recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
 import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
 import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
+import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, labContext, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { markLive } from "../../packages/engine/src/upkeep/liveness.ts";
@@ -264,6 +266,24 @@ test("many packs are rewritten by one marking, and a backup that commits meanwhi
     assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
     assert.deepEqual(describeTree(to), describeTree([from, other][i] ?? ""));
   }
+});
+
+test("the index is at most 0.4 % of the raw bytes and 600 bytes per file", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  // Noise: every block is new, so every one of them is in the index.
+  const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 41), Buffer.alloc(16)).update(Buffer.alloc(64_000_000));
+  writeFileSync(path.join(from, "LOGODB.bak"), noise);
+  for (let i = 0; i < 100; i++) writeFileSync(path.join(from, `f${i}`), noise.subarray(i * 1000, i * 1000 + 900));
+  settleTimes(from);
+  const file = path.join(folder, "index.sqlite");
+  const index = openSqliteIndex(file, labContext(1));
+  const lab = await openLab(new MemoryStore(), { index });
+  const { snapshot } = await lab.backup(from);
+  await index.close();
+  const most = snapshot.size * 0.004 + snapshot.files * 600;
+  assert.ok(statSync(file).size <= most, `${statSync(file).size} bytes, ${most} allowed`);
 });
 
 test("1000 snapshots of a million ordinals are marked by OR alone", () => {

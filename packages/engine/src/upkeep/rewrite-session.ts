@@ -20,6 +20,8 @@ const upkeepLeaseMs = 30 * 60_000;
 
 /** As a backup's (`defaultUploadSettings`). */
 const packBytes = 16 * 1024 * 1024;
+
+/** One more than a backup's: nothing is registered before the end, so no unit gets longer by it. */
 const uploads = 2;
 
 export interface RewriteSession {

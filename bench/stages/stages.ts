@@ -2,7 +2,8 @@
  * What a first backup cannot do without, stage by stage, each alone on one core: walk, read, cut, hash, compress, seal,
  * name (the hash of a sealed frame), write. The *floor* of a backup is the sum of their CPU times over the bytes that
  * each must see: all bytes are read, cut and hashed; what no block before them was is compressed, sealed and written.
- * Finding out which blocks are new is not counted: a perfect index costs nothing here.
+ * Finding out which blocks are new is not counted: a perfect index costs nothing here. Embedded texts that were there
+ * before are counted as cut and hashed, though the engine has found a cheaper way for them (docs/decisions/0124).
  *
  * Times are this thread's CPU time, so that other work on the machine does not show.
  */
@@ -13,9 +14,10 @@ import { zstdCompressSync } from "node:zlib";
 import { stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
 import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
 import { frameBufferBytes } from "../../packages/engine/src/backup/frame-shop.ts";
+import { bundledBelow } from "../../packages/engine/src/backup/planner.ts";
 import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
 import { release } from "../../packages/engine/src/bytes.ts";
-import { BlockList, Cutter } from "../../packages/engine/src/cutter/cutter.ts";
+import { BlockList, Cutter, coarseBlocks, fineBlocks } from "../../packages/engine/src/cutter/cutter.ts";
 import { isDense } from "../../packages/engine/src/cutter/density.ts";
 import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
 import {
@@ -127,16 +129,19 @@ class StageBench {
   }
 
   #blocks(bytes: Uint8Array, at: number, shape: PageShape | null): void {
+    const frameClass = shape !== null ? "page" : isDense(bytes) ? "dense" : "text";
+    const sizes = frameClass === "dense" && bytes.length >= bundledBelow ? coarseBlocks : fineBlocks;
     const cutting = this.begin();
     const ends =
-      shape === null ? Uint32Array.from(this.#cutter.cut(0, 0, bytes.length, true)) : pageEnds(shape, at, bytes.length);
+      shape === null
+        ? Uint32Array.from(this.#cutter.cut(0, 0, bytes.length, true, sizes))
+        : pageEnds(shape, at, bytes.length);
     this.end("cut", cutting, bytes.length);
     const list = new BlockList(ends.length);
     const hashing = this.begin();
     list.push(bytes, 0, ends, ends.length, () => false);
     const ids = keyBlockIds(key, list.digests.subarray(0, list.count * digestLength));
     this.end("hash", hashing, bytes.length);
-    const frameClass = shape !== null ? "page" : isDense(bytes) ? "dense" : "text";
     let from = 0;
     for (const [index, end] of ends.entries()) {
       const id = ids.toString("latin1", index * blockIdLength, (index + 1) * blockIdLength);

@@ -73,6 +73,26 @@ test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it
   }
 });
 
+test("what does not compress is stored in long blocks, and what follows an insertion is found again", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  const scan = new Dice(12).bytes(12_000_000);
+  writeFileSync(path.join(from, "tarama.pdf"), scan);
+  const lab = await openLab(new MemoryStore());
+  await lab.backup(from);
+  let blocks = 0;
+  for await (const { kind, directory } of lab.vault.index.allFrames())
+    if (kind === "data") blocks += decodeDirectory(directory).lengths.length;
+  assert.ok(blocks < scan.length / 30_000, `${blocks} blocks`);
+  const middle = scan.length >> 1;
+  const signed = Buffer.concat([scan.subarray(0, middle), Buffer.from("imza"), scan.subarray(middle)]);
+  writeFileSync(path.join(from, "tarama.pdf"), signed);
+  lab.ctx.advance(1000);
+  const { snapshot } = await lab.backup(from);
+  const stored = await newBytes(lab, snapshot);
+  assert.ok(stored > 0 && stored < 300_000, `${stored} new bytes`);
+});
+
 test("invoices that carry their issuer's style sheet store it once per issuer", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);

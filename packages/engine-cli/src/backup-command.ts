@@ -10,7 +10,7 @@ import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
-import { garbageCollector, keepHeapsSmall } from "./small-heaps.ts";
+import { garbageCollector, keepHeapsSteady } from "./small-heaps.ts";
 
 export async function backupCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
   if (line.paths.length === 0) throw new UsageError("backup needs at least one path");
@@ -18,7 +18,7 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
   const sourceName = line.source ?? path.resolve(line.paths[0] ?? "");
   const owner = Buffer.from(writer.id).toString("hex");
   const collectGarbage = garbageCollector();
-  const pool = new CutPool(line.threads, keepHeapsSmall);
+  const pool = new CutPool(line.threads, keepHeapsSteady);
   const cache = new FileCache(
     path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
   );

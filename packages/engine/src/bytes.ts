@@ -82,6 +82,14 @@ export class ByteWriter {
     return this;
   }
 
+  /** A part of some bytes. */
+  part(bytes: Buffer, from: number, to: number): this {
+    this.#room(to - from);
+    bytes.copy(this.#bytes, this.#length, from, to);
+    this.#length += to - from;
+    return this;
+  }
+
   /** A varint length and the bytes. */
   bytes(bytes: Uint8Array): this {
     return this.varint(bytes.length).raw(bytes);

@@ -12,7 +12,7 @@
  */
 
 import { createCipheriv, hash, hkdfSync } from "node:crypto";
-import { asBuffer, sameBytes } from "./bytes.ts";
+import { sameBytes } from "./bytes.ts";
 
 export const blockIdLength = 16;
 export const idLength = 32;
@@ -132,10 +132,9 @@ export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffe
 }
 
 /** A cheap, stable 32-bit hash for places where only the spread matters (bundle and node boundaries). */
-export function spread32(bytes: Uint8Array, seed = 0x811c9dc5): number {
+export function spread32(bytes: Uint8Array, seed = 0x811c9dc5, from = 0, to = bytes.length): number {
   let h = seed;
-  const view = asBuffer(bytes);
-  for (let i = 0; i < view.length; i++) h = Math.imul(h ^ (view[i] ?? 0), 0x01000193);
+  for (let i = from; i < to; i++) h = Math.imul(h ^ (bytes[i] ?? 0), 0x01000193);
   h ^= h >>> 16;
   h = Math.imul(h, 0x85ebca6b);
   h ^= h >>> 13;

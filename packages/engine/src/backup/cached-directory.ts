@@ -77,17 +77,17 @@ export class FoundFile {
     return this.#view.getFloat64(this.start + place.size, true);
   }
 
-  get name(): Buffer {
-    return this.bytes.subarray(this.nameStart, this.nameEnd);
+  /** Where the entry is, as the tree has it. */
+  get entryStart(): number {
+    return this.start + place.entry;
   }
 
-  /** The entry as the tree has it. */
-  get encoded(): Buffer {
-    return this.bytes.subarray(this.start + place.entry, this.#entryEnd);
+  get entryEnd(): number {
+    return this.entryStart + this.#view.getUint32(this.start + place.entryLength, true);
   }
 
   get entry(): FileEntry {
-    const entry = readEntry(new ByteReader(this.bytes, this.start + place.entry, this.#entryEnd));
+    const entry = readEntry(new ByteReader(this.bytes, this.entryStart, this.entryEnd));
     if (entry.type !== "file") throw new TypeError("the cache holds files only");
     return entry;
   }
@@ -96,7 +96,7 @@ export class FoundFile {
     const { bytes, end } = this;
     // The first number is how many follow; the record's end says that too.
     let isCount = true;
-    for (let at = this.#entryEnd; at < end; ) {
+    for (let at = this.entryEnd; at < end; ) {
       let value = 0;
       for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
         byte = bytes[at++] ?? 0;
@@ -105,10 +105,6 @@ export class FoundFile {
       if (!isCount) tell(value);
       isCount = false;
     }
-  }
-
-  get #entryEnd(): number {
-    return this.start + place.entry + this.#view.getUint32(this.start + place.entryLength, true);
   }
 
   /** Whether a file that was only glimpsed is this one, unchanged. */

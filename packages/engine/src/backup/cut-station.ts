@@ -9,9 +9,11 @@
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../bytes.ts";
-import { BlockList, Cutter, cutSegments } from "../cutter/cutter.ts";
+import type { BlockSizes } from "../cutter/cutter.ts";
+import { BlockList, Cutter, coarseBlocks, cutSegments, fineBlocks } from "../cutter/cutter.ts";
 import { isDense } from "../cutter/density.ts";
-import { embeddedCuts } from "../cutter/embedded.ts";
+import { embeddedTexts } from "../cutter/embedded.ts";
+import { KnownTexts } from "../cutter/known-texts.ts";
 import { maxSegmentBytes } from "../cutter/segment-length.ts";
 import { frameIdOf } from "../frames/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../hash.ts";
@@ -40,7 +42,7 @@ const classDense = 2;
 
 export class CutStation {
   readonly #send: (message: FromWorker, transfer: ArrayBuffer[]) => void;
-  readonly #sessions = new Map<number, { session: WorkerSession; shop: FrameShop }>();
+  readonly #sessions = new Map<number, OpenSession>();
   readonly #free: number[] = [];
   readonly #held = new Map<number, HeldBlocks & { readonly buffer: number; readonly route: number }>();
   readonly #waiting: (() => void)[] = [];
@@ -80,21 +82,21 @@ export class CutStation {
       const message = { type: "sealed", route, n, bytes, frameId: frameIdOf(bytes) } as const;
       this.#send(message, buffer instanceof ArrayBuffer ? [buffer] : []);
     });
-    this.#sessions.set(route, { session, shop });
+    this.#sessions.set(route, { session, shop, texts: new KnownTexts(session.key) });
   }
 
   async #run(route: number, job: Job): Promise<void> {
     const known = this.#sessions.get(route);
     if (known === undefined) return;
     try {
-      if (job.kind === "bundle") await this.#bundle(known.session, job.job, job.files);
+      if (job.kind === "bundle") await this.#bundle(known, job.job, job.files);
       else await this.#stripe(known.session, job);
     } catch (error) {
       this.#send({ type: "failed", route, job: job.job, message: codeOf(error) }, []);
     }
   }
 
-  async #bundle(session: WorkerSession, job: number, files: readonly FileRange[]): Promise<void> {
+  async #bundle({ session, texts }: OpenSession, job: number, files: readonly FileRange[]): Promise<void> {
     const cutter = this.#cutterFor(session);
     const index = await this.#freeBuffer();
     const buffer = cutter.buffer(index);
@@ -106,10 +108,13 @@ export class CutStation {
       const read = readWhole(file, buffer, at);
       const before = list.count;
       const kind = isDense(buffer.subarray(at, at + read.bytes)) ? classDense : classText;
-      let from = at;
-      for (const to of kind === classDense ? [] : embeddedCuts(asBuffer(buffer), at, at + read.bytes))
-        from = this.#cutBlocks(cutter, index, from, to, list);
-      this.#cutBlocks(cutter, index, from, at + read.bytes, list);
+      let cutTo = at;
+      for (const { from, to } of kind === classDense ? [] : embeddedTexts(asBuffer(buffer), at, at + read.bytes)) {
+        this.#cutBlocks(cutter, index, cutTo, from, list);
+        texts.add(buffer.subarray(from, to), list, () => this.#cutBlocks(cutter, index, from, to, list));
+        cutTo = to;
+      }
+      this.#cutBlocks(cutter, index, cutTo, at + read.bytes, list);
       kinds.push(kind);
       outcomes.push({ ...read, blocks: list.count - before });
       at += read.bytes;
@@ -136,17 +141,19 @@ export class CutStation {
     try {
       reader = openRange(job.file);
       const list = new BlockList(2048);
+      let sizes = fineBlocks;
       let filled = 0;
       let cutTo = 0;
       for (;;) {
         const buffer = cutter.buffer(index);
         while (filled < buffer.length && !reader.ended) {
           filled += reader.read(buffer.subarray(0, filled + readStepBytes), filled);
-          cutTo = this.#cutPortion(cutter, index, job, reader.done - filled, cutTo, filled, reader.ended, list);
+          if (reader.done === filled && list.count === 0) sizes = sizesFor(job, buffer.subarray(0, filled));
+          cutTo = this.#cutPortion(cutter, index, job, sizes, reader.done - filled, cutTo, filled, reader.ended, list);
         }
         const final = reader.ended;
         const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
-        const segments = cutSegments(ids, list.lengths, list.count, final);
+        const segments = cutSegments(ids, list.lengths, list.count, final, sizes);
         const blocks = segments.reduce((total, count) => total + count, 0);
         const bytes = sum(list.lengths, blocks);
         const kind = job.shape !== null ? classPage : isDense(buffer.subarray(0, filled)) ? classDense : classText;
@@ -205,21 +212,23 @@ export class CutStation {
     cutter: Cutter,
     index: number,
     job: Job & { kind: "stripe" },
+    sizes: BlockSizes,
     bufferAt: number,
     cutTo: number,
     filled: number,
     final: boolean,
     list: BlockList,
   ): number {
-    if (job.shape === null) return this.#cutBlocks(cutter, index, cutTo, filled, list, final);
+    if (job.shape === null)
+      return this.#push(cutter, index, cutTo, cutter.cut(index, cutTo, filled, final, sizes), list);
     const { pageBytes, phase } = job.shape;
     const position = job.file.offset + bufferAt + cutTo;
     const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
     return this.#push(cutter, index, cutTo, cutter.pages(cutTo, filled, pageBytes, beyond, final), list);
   }
 
-  #cutBlocks(cutter: Cutter, index: number, from: number, to: number, list: BlockList, final = true): number {
-    return this.#push(cutter, index, from, cutter.cut(index, from, to, final), list);
+  #cutBlocks(cutter: Cutter, index: number, from: number, to: number, list: BlockList): void {
+    this.#push(cutter, index, from, cutter.cut(index, from, to, true), list);
   }
 
   /** Adds blocks to the list; returns where the last one ends. */
@@ -287,6 +296,12 @@ export class CutStation {
   }
 }
 
+interface OpenSession {
+  readonly session: WorkerSession;
+  readonly shop: FrameShop;
+  readonly texts: KnownTexts;
+}
+
 interface Cut {
   readonly job: number;
   readonly list: BlockList;
@@ -299,6 +314,11 @@ interface Cut {
 }
 
 const noHashes = new Uint8Array(0);
+
+/** By what a stripe begins with: an appended or changed file must be cut as it was before. */
+function sizesFor({ shape }: Job & { kind: "stripe" }, start: Uint8Array): BlockSizes {
+  return shape === null && isDense(start) ? coarseBlocks : fineBlocks;
+}
 
 /** The class of every block of a bundle: that of its file. */
 function classesOf(kinds: readonly number[], outcomes: readonly FileOutcome[], count: number): Uint8Array {

@@ -30,6 +30,7 @@ const maxBytesAtOnce = 128 * 1024;
 
 const slash = 0x2f;
 const empty = Buffer.alloc(0);
+const quietly = { throwIfNoEntry: false } as const;
 
 type WalkEvent = SourceEvent | GlimpsedFile;
 
@@ -60,13 +61,11 @@ function sourceOf(walk: (glimpses: boolean) => Generator<WalkEvent>): BackupSour
   };
 }
 
-function* walkRoot(at: Buffer, glimpses: boolean): Generator<WalkEvent> {
+function walkRoot(at: Buffer, glimpses: boolean): Generator<WalkEvent> {
   const stat = lstatSync(at, { bigint: true });
   if (!stat.isDirectory()) throw new Error("not a directory");
-  yield { type: "enter", path: empty, facts: factsOf(empty, stat) };
   const place = new Place(at);
-  yield* walkDirectories(place, place.length, glimpses);
-  yield { type: "leave" };
+  return walkDirectories(place, place.length, glimpses, { type: "enter", path: empty, facts: factsOf(empty, stat) });
 }
 
 interface Branch {
@@ -98,10 +97,13 @@ function* walkBranch(branch: Branch, place: Place, glimpses: boolean): Generator
     if (next === undefined) continue;
     place.go(above, name);
     const event = place.look();
+    if (event.type === "enter" && next.whole) {
+      yield* walkDirectories(place, place.length, glimpses, event);
+      continue;
+    }
     yield event;
     if (event.type !== "enter") continue;
-    if (next.whole) yield* walkDirectories(place, place.length, glimpses);
-    else yield* walkBranch(next, place, glimpses);
+    yield* walkBranch(next, place, glimpses);
     yield { type: "leave" };
   }
 }
@@ -112,19 +114,24 @@ interface Level {
   readonly length: number;
 }
 
-/** Everything below the directory at the place, depth first. One loop for all levels: nested generators cost each event. */
-function* walkDirectories(place: Place, length: number, glimpses: boolean): Generator<WalkEvent> {
+/**
+ * The directory at the place and everything below it, depth first; `enter` is the event that says so. One loop for all
+ * levels: nested generators cost each event.
+ */
+function* walkDirectories(place: Place, length: number, glimpses: boolean, enter: SourceEvent): Generator<WalkEvent> {
+  yield enter;
   const levels: Level[] = [];
   const top = place.open(length);
   if ("type" in top) {
     yield top;
+    yield { type: "leave" };
     return;
   }
   for (let level: Level | undefined = top; level !== undefined; ) {
     const { value, done } = level.names.next();
     if (done === true) {
       level = levels.pop();
-      if (level !== undefined) yield { type: "leave" };
+      yield { type: "leave" };
       continue;
     }
     place.go(level.length, value);
@@ -188,7 +195,7 @@ class Place implements GlimpsedFile {
   /** Takes a quick look. False: it is no file, or it cannot be looked at. */
   glimpse(): boolean {
     try {
-      const stat = lstatSync(this.bytes.subarray(0, this.length), { throwIfNoEntry: false });
+      const stat = lstatSync(this.bytes.subarray(0, this.length), quietly);
       if (stat === undefined || !stat.isFile()) return false;
       this.inode = stat.ino;
       this.size = stat.size;

@@ -59,3 +59,34 @@ test("pages of an increment are compressed thoroughly, up to a bound, and those 
 test("text is compressed alike in both", () => {
   assert.deepEqual(sealTwice(true, "text"), sealTwice(false, "text"));
 });
+
+test("a frame sealed where it lies is the one that is sealed from a copy, and what lies behind it stays", () => {
+  const pagesOf = databasePages();
+  const starts = Uint32Array.from({ length: pages }, (_, i) => i * pageBytes);
+  const lengths = new Uint32Array(pages).fill(pageBytes);
+  const ids = seededBytes(6)(16 * pages);
+  const sealedFrom = (bytes: Uint8Array, orders: readonly Uint32Array[]) => {
+    const frames: Uint8Array[] = [];
+    const shop = new FrameShop({ ...worker, increment: false }, Buffer.alloc, (_, sealed) => frames.push(sealed));
+    for (const [i, runs] of orders.entries()) {
+      const seal = i === orders.length - 1;
+      shop.take({ frameClass: "page", n: 1, runs, seal }, { bytes, starts, lengths, ids });
+    }
+    assert.equal(frames.length, 1);
+    return frames[0];
+  };
+  const roomy = new Uint8Array(pagesOf.length + pageBytes);
+  roomy.set(pagesOf);
+  roomy.fill(7, pagesOf.length);
+  for (const count of [pages, 100]) {
+    const before = Uint8Array.from(roomy);
+    const inPlace = sealedFrom(roomy, [Uint32Array.of(0, count)]);
+    assert.deepEqual(roomy, before);
+    assert.deepEqual(inPlace, sealedFrom(roomy, [Uint32Array.of(0, 9), Uint32Array.of(9, count - 9)]));
+  }
+  assert.deepEqual(
+    sealedFrom(roomy, [Uint32Array.of(0, pages)]),
+    // No room behind the last page.
+    sealedFrom(pagesOf, [Uint32Array.of(0, pages)]),
+  );
+});

@@ -44,6 +44,7 @@ export class FrameShop {
   readonly #sealed: (n: number, bytes: Uint8Array) => void;
   readonly #open = new Map<FrameClass, OpenFrame>();
   readonly #spare: ByteWriter[] = [];
+  readonly #directory = new ByteWriter(4096);
   #counter = 0;
   #thoroughLeft: number;
 
@@ -61,18 +62,39 @@ export class FrameShop {
   }
 
   take(op: TakeOp, held: HeldBlocks): void {
+    if (op.seal && op.runs.length === 2 && !this.#open.has(op.frameClass) && this.#sealWhereItLies(op, held)) return;
     const frame = this.#frame(op.frameClass, op.n);
     // Blocks of a portion lie back to back, so a run of them is one piece.
     for (let i = 0; i < op.runs.length; i += 2) {
-      const first = op.runs[i] ?? 0;
-      const end = first + (op.runs[i + 1] ?? 0);
-      const from = held.starts[first] ?? 0;
-      const to = (held.starts[end - 1] ?? 0) + (held.lengths[end - 1] ?? 0);
+      const { first, end, from, to } = runOf(op, i, held);
       frame.plain.raw(held.bytes.subarray(from, to));
       frame.ids.raw(held.ids.subarray(first * blockIdLength, end * blockIdLength));
       for (let block = first; block < end; block++) frame.lengths.push(held.lengths[block] ?? 0);
     }
     if (op.seal) this.#seal(op.frameClass, frame);
+  }
+
+  /**
+   * A frame that is one run of a portion is sealed from the portion's own memory, without a copy: its directory is put
+   * behind it for as long as that takes. False where there is no room for that.
+   */
+  #sealWhereItLies(op: TakeOp, held: HeldBlocks): boolean {
+    const { first, end, from, to } = runOf(op, 0, held);
+    const directory = this.#directory;
+    directory.reset();
+    const ids = held.ids.subarray(first * blockIdLength, end * blockIdLength);
+    appendDirectory(directory, { ids, lengths: held.lengths.subarray(first, end) });
+    const after = to + directory.length;
+    if (after > held.bytes.length) return false;
+    const dense = this.#isDense(op.frameClass, held.bytes.subarray(from, to));
+    const behind = new Uint8Array(held.bytes.subarray(to, after));
+    held.bytes.set(directory.view(), to);
+    try {
+      this.#sealPlain(op.frameClass, op.n, held.bytes.subarray(from, after), dense);
+    } finally {
+      held.bytes.set(behind, to);
+    }
+    return true;
   }
 
   #frame(frameClass: FrameClass, n: number): OpenFrame {
@@ -94,12 +116,22 @@ export class FrameShop {
   #seal(frameClass: FrameClass, frame: OpenFrame): void {
     this.#open.delete(frameClass);
     const plain = frame.plain;
-    const dense = frameClass === "dense" || isDenseAllOver(plain.view());
+    const dense = this.#isDense(frameClass, plain.view());
     appendDirectory(plain, { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) });
+    this.#sealPlain(frameClass, frame.n, plain.view(), dense);
+    plain.reset();
+    this.#spare.push(plain);
+  }
+
+  #isDense(frameClass: FrameClass, blocks: Uint8Array): boolean {
+    return frameClass === "dense" || isDenseAllOver(blocks);
+  }
+
+  #sealPlain(frameClass: FrameClass, n: number, plain: Uint8Array, dense: boolean): void {
     const { session, worker, key, binding } = this.#session;
     const seal = {
       kind: "data",
-      frame: frameNumber(session, frame.n),
+      frame: frameNumber(session, n),
       generation: 0,
       session,
       worker,
@@ -107,10 +139,7 @@ export class FrameShop {
       key,
       binding,
     } as const;
-    const bytes = sealFrame(seal, plain.view(), this.#effort(frameClass, dense, plain.length), this.#room);
-    plain.reset();
-    this.#spare.push(plain);
-    this.#sealed(frame.n, bytes);
+    this.#sealed(n, sealFrame(seal, plain, this.#effort(frameClass, dense, plain.length), this.#room));
   }
 
   #effort(frameClass: FrameClass, dense: boolean, bytes: number): Effort {
@@ -119,6 +148,13 @@ export class FrameShop {
     this.#thoroughLeft -= bytes;
     return "thorough";
   }
+}
+
+/** A run of an order: its blocks, and where they lie. */
+function runOf({ runs }: TakeOp, i: number, { starts, lengths }: HeldBlocks) {
+  const first = runs[i] ?? 0;
+  const end = first + (runs[i + 1] ?? 0);
+  return { first, end, from: starts[first] ?? 0, to: (starts[end - 1] ?? 0) + (lengths[end - 1] ?? 0) };
 }
 
 /** Ends a data frame's plain bytes with the directory of the blocks that they start with. */

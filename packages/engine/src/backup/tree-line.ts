@@ -57,6 +57,8 @@ export class TreeLine {
   readonly #cache: FileCache | null;
   readonly #ctx: EngineContext;
   readonly #reach: Bitmap;
+  /** One function for all files: a backup that finds nothing changed calls it for each of them. */
+  readonly #reached = (ordinal: number) => this.#reach.add(ordinal);
   readonly #queue: Queued[] = [];
   readonly #stack: OpenDirectory[] = [];
   /** Cache directories of the walk's own path: the walk is ahead of the tree. */
@@ -238,13 +240,13 @@ export class TreeLine {
   #kept(file: FoundFile): Promise<void> | undefined {
     const top = this.#top();
     const { size } = file;
-    file.eachOrdinal((ordinal) => this.#reach.add(ordinal));
+    file.eachOrdinal(this.#reached);
     top.size += size;
     top.files++;
     this.files++;
     this.bytes += size;
     top.cached?.keep(file);
-    return top.builder.addEncoded(file.name, file.encoded);
+    return top.builder.addEncoded(file.bytes, file.entryStart, file.entryEnd);
   }
 
   async #file(walked: FileEvent, stored: StoredContent): Promise<void> {

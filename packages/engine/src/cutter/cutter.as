@@ -5,16 +5,25 @@
  *
  * Memory: [0, 2048) the keyed gear table, 256 × u64. Everything above belongs to the host.
  *
- * A block ends after the first byte where the gear hash, h = (h << 1) + table[byte], has its top bits zero: 15 bits
- * while the block is shorter than the normal size, 11 bits from there on (FastCDC's normalised chunking), so that
- * lengths crowd around the normal size. The hash looks back 64 bytes at most; it starts at the minimum, not before.
+ * A block ends after the first byte where the gear hash, h = (h << 1) + table[byte], has its top bits zero: many bits
+ * while the block is shorter than the normal size, fewer from there on (FastCDC's normalised chunking), so that lengths
+ * crowd around the normal size. The hash looks back 64 bytes at most; it starts at the minimum, not before.
  */
 
-const minBlock: u32 = 2048;
-const normalBlock: u32 = 8192;
 const maxBlock: u32 = 65536;
-const hardShift: u64 = 64 - 15;
-const easyShift: u64 = 64 - 11;
+
+let minBlock: u32 = 0;
+let normalBlock: u32 = 0;
+let hardShift: u64 = 0;
+let easyShift: u64 = 0;
+
+/** Says how long the blocks of the next cuts are: the least, the normal length, and the bits before and after that. */
+export function size(least: u32, normal: u32, hardBits: u32, easyBits: u32): void {
+  minBlock = least;
+  normalBlock = normal;
+  hardShift = 64 - hardBits;
+  easyShift = 64 - easyBits;
+}
 
 /**
  * Cuts the bytes [start, end) into blocks and writes each block's end address to `out`. Unless `final` is set it stops
@@ -50,16 +59,18 @@ function nextEnd(at: u32, end: u32): u32 {
   const normal = min<u32>(limit, at + normalBlock);
   let i = at + minBlock;
   if (i >= limit) return limit;
+  const hard = hardShift;
+  const easy = easyShift;
   let h: u64 = 0;
   while (i < normal) {
     h = (h << 1) + load<u64>(<u32>load<u8>(i) << 3);
     i++;
-    if (h >> hardShift == 0) return i;
+    if (h >> hard == 0) return i;
   }
   while (i < limit) {
     h = (h << 1) + load<u64>(<u32>load<u8>(i) << 3);
     i++;
-    if (h >> easyShift == 0) return i;
+    if (h >> easy == 0) return i;
   }
   return limit;
 }

@@ -2,17 +2,32 @@
  * The cutter: two levels of cutting over one memory. Files are read straight into the WebAssembly memory, cut into
  * blocks there (or into aligned pages), hashed, and the blocks joined to segments.
  *
- * - A *block* ends where the keyed gear hash says so (2–64 KiB, mostly around 8 KiB), or at the page size.
- * - A *segment* ends after a block whose id is 0 modulo 128, at least 256 KiB and at most 4 MiB after its start. Using
- *   the id makes both kinds of blocks follow one rule, and needs no second hash.
+ * - A *block* ends where the keyed gear hash says so (up to 64 KiB, mostly around 8 KiB or 32 KiB), or at the page size.
+ * - A *segment* ends after a block whose id is 0 modulo 128 (or 32), at least 256 KiB and at most 4 MiB after its start.
+ *   Using the id makes all kinds of blocks follow one rule, and needs no second hash.
  */
 
 import { readFileSync } from "node:fs";
 import { blockIdLength, deriveKey, digestBlocks, digestLength } from "../hash.ts";
 import { maxSegmentBytes, minSegmentBytes } from "./segment-length.ts";
 
-/** A segment ends on average every 128 blocks of about 8 KiB. */
-const segmentMask = 0x7f;
+/** How long content-defined blocks are, and how many of them make a segment on average: a megabyte, a power of two. */
+export interface BlockSizes {
+  readonly least: number;
+  readonly normal: number;
+  /** Bits of the hash that must be zero at a block's end, before the normal length and after it. */
+  readonly hardBits: number;
+  readonly easyBits: number;
+  readonly perSegment: number;
+}
+
+export const fineBlocks: BlockSizes = { least: 2048, normal: 8192, hardBits: 15, easyBits: 11, perSegment: 128 };
+
+/**
+ * For what does not compress. A scan or an archive is written once or anew; what two versions of it share is long, and
+ * neither a shorter directory nor fewer decisions cost it anything (docs/decisions/0124).
+ */
+export const coarseBlocks: BlockSizes = { least: 16384, normal: 32768, hardBits: 17, easyBits: 13, perSegment: 32 };
 
 /** The gear table, 256 × u64 at address 0: where cutter.as reads it. */
 const gearBytes = 2048;
@@ -24,6 +39,7 @@ const pageBytes = 64 * 1024;
 const maxCuts = (16 * 1024 * 1024) / 2048;
 
 interface Exports {
+  size(least: number, normal: number, hardBits: number, easyBits: number): void;
   cut(start: number, end: number, final: number, out: number): number;
   isZero(start: number, end: number): number;
 }
@@ -37,6 +53,7 @@ export class Cutter {
   readonly #cuts: Uint32Array;
   readonly #firstBuffer: number;
   readonly bufferBytes: number;
+  #sizes: BlockSizes | null = null;
 
   constructor(cutterKey: Uint8Array, bufferBytes: number, buffers: number) {
     const cutsBytes = maxCuts * 4;
@@ -63,8 +80,12 @@ export class Cutter {
   }
 
   /** The ends of the blocks in [from, to) of a buffer, relative to the buffer. Valid until the next call. */
-  cut(index: number, from: number, to: number, final: boolean): Uint32Array {
+  cut(index: number, from: number, to: number, final: boolean, sizes = fineBlocks): Uint32Array {
     const base = this.#firstBuffer + index * this.bufferBytes;
+    if (this.#sizes !== sizes) {
+      this.#exports.size(sizes.least, sizes.normal, sizes.hardBits, sizes.easyBits);
+      this.#sizes = sizes;
+    }
     const count = this.#exports.cut(base + from, base + to, final ? 1 : 0, gearBytes);
     const cuts = this.#cuts.subarray(0, count);
     for (let i = 0; i < count; i++) cuts[i] = (cuts[i] ?? 0) - base;
@@ -90,6 +111,13 @@ export class Cutter {
   }
 }
 
+/** Some blocks of a list. */
+export interface BlockRun {
+  readonly digests: Uint8Array;
+  readonly lengths: Uint32Array;
+  readonly zeros: Uint8Array;
+}
+
 /** A growing list of blocks: their digests or ids, lengths and whether they are all zeros. */
 export class BlockList {
   digests: Buffer;
@@ -111,7 +139,7 @@ export class BlockList {
     count: number,
     isZero: (from: number, to: number) => boolean,
   ) {
-    while (this.count + count > this.lengths.length) this.#grow();
+    this.#reserve(count);
     digestBlocks(bytes, from, ends, count, this.digests, this.count);
     let start = from;
     for (let i = 0; i < count; i++) {
@@ -123,6 +151,24 @@ export class BlockList {
     }
   }
 
+  /** Adds blocks that are known already. */
+  append({ digests, lengths, zeros }: BlockRun): void {
+    this.#reserve(lengths.length);
+    this.digests.set(digests, this.count * digestLength);
+    this.lengths.set(lengths, this.count);
+    this.zeros.set(zeros, this.count);
+    this.count += lengths.length;
+  }
+
+  /** A copy of the blocks from number `first` on. */
+  from(first: number): BlockRun {
+    return {
+      digests: Uint8Array.prototype.slice.call(this.digests, first * digestLength, this.count * digestLength),
+      lengths: this.lengths.slice(first, this.count),
+      zeros: this.zeros.slice(first, this.count),
+    };
+  }
+
   /** Forgets the first `count` blocks. */
   drop(count: number): void {
     this.digests.copyWithin(0, count * digestLength, this.count * digestLength);
@@ -131,8 +177,11 @@ export class BlockList {
     this.count -= count;
   }
 
-  #grow(): void {
-    const capacity = this.lengths.length * 2;
+  /** Makes room for `count` more. */
+  #reserve(count: number): void {
+    let capacity = this.lengths.length;
+    while (this.count + count > capacity) capacity *= 2;
+    if (capacity === this.lengths.length) return;
     const digests = Buffer.allocUnsafe(capacity * digestLength);
     digests.set(this.digests);
     const lengths = new Uint32Array(capacity);
@@ -149,8 +198,15 @@ export class BlockList {
  * Where segments end: the number of blocks in each whole segment. Unless `final`, blocks after the last end are left
  * over for the next buffer.
  */
-export function cutSegments(ids: Uint8Array, lengths: Uint32Array, count: number, final: boolean): Uint32Array {
+export function cutSegments(
+  ids: Uint8Array,
+  lengths: Uint32Array,
+  count: number,
+  final: boolean,
+  sizes: BlockSizes,
+): Uint32Array {
   const ends: number[] = [];
+  const segmentMask = sizes.perSegment - 1;
   let bytes = 0;
   let first = 0;
   for (let i = 0; i < count; i++) {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { embeddedCuts } from "./embedded.ts";
+import { embeddedTexts } from "./embedded.ts";
 
 const sheet = Buffer.alloc(20_000, "PHhzbDpzdHlsZXNoZWV0").toString("latin1");
 
 /** The pieces that a text falls into. */
 function pieces(text: string, from = 0, to = text.length): string[] {
   const bytes = Buffer.from(text, "latin1");
-  const ends = [...embeddedCuts(bytes, from, to), to];
-  return ends.map((end, i) => text.slice(i === 0 ? from : ends[i - 1], end));
+  const ends = [...embeddedTexts(bytes, from, to).flatMap((text) => [text.from, text.to]), to];
+  return ends.map((end, i) => text.slice(i === 0 ? from : ends[i - 1], end)).filter((piece) => piece !== "");
 }
 
 test("what is embedded between two tags is a piece of its own, whatever stands around it", () => {
@@ -29,21 +29,21 @@ test("only the given range is looked at", () => {
 });
 
 test("text without anything long between tags, and text without tags, is left whole", () => {
-  assert.deepEqual(embeddedCuts(Buffer.from("<a>b</a>".repeat(5000)), 0, 40_000), []);
-  assert.deepEqual(embeddedCuts(Buffer.alloc(40_000, "no tags "), 0, 40_000), []);
-  assert.deepEqual(embeddedCuts(Buffer.alloc(0), 0, 0), []);
+  assert.deepEqual(embeddedTexts(Buffer.from("<a>b</a>".repeat(5000)), 0, 40_000), []);
+  assert.deepEqual(embeddedTexts(Buffer.alloc(40_000, "no tags "), 0, 40_000), []);
+  assert.deepEqual(embeddedTexts(Buffer.alloc(0), 0, 0), []);
 });
 
-test("cuts lie inside the range and rise, whatever the bytes are", () => {
+test("texts lie inside the range and one behind the other, whatever the bytes are", () => {
   const byte = fc.constantFrom(0x3c, 0x3e, 0x41);
   const runs = fc.array(fc.tuple(byte, fc.integer({ min: 1, max: 9000 })), { maxLength: 12 });
   fc.assert(
     fc.property(runs, fc.nat(3000), (list, from) => {
       const bytes = Buffer.concat([Buffer.alloc(from), ...list.map(([value, count]) => Buffer.alloc(count, value))]);
-      const cuts = embeddedCuts(bytes, from, bytes.length);
-      for (const [i, cut] of cuts.entries()) {
-        assert.ok(cut > (i === 0 ? from : (cuts[i - 1] ?? 0)));
-        assert.ok(cut < bytes.length);
+      let end = from;
+      for (const text of embeddedTexts(bytes, from, bytes.length)) {
+        assert.ok(text.from >= end && text.to > text.from && text.to <= bytes.length);
+        end = text.to;
       }
     }),
     { seed: 5, numRuns: 300 },

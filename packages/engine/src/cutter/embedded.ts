@@ -11,12 +11,18 @@ const minEmbeddedBytes = 4096;
 const tagStart = 0x3c;
 const tagEnd = 0x3e;
 
+/** Where a text lies. */
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
- * Where embedded texts in [from, to) begin and end, in order. Looks backwards from as far ahead as the shortest of them
- * would reach, so text that is full of tags is passed over in steps of that length.
+ * The embedded texts in [from, to), in order. Looks backwards from as far ahead as the shortest of them would reach, so
+ * text that is full of tags is passed over in steps of that length.
  */
-export function embeddedCuts(bytes: Buffer, from: number, to: number): number[] {
-  const cuts: number[] = [];
+export function embeddedTexts(bytes: Buffer, from: number, to: number): Stretch[] {
+  const texts: Stretch[] = [];
   let at = from;
   while (to - at > minEmbeddedBytes) {
     const last = bytes.lastIndexOf(tagStart, at + minEmbeddedBytes);
@@ -28,9 +34,8 @@ export function embeddedCuts(bytes: Buffer, from: number, to: number): number[] 
     const end = found < 0 || found > to ? to : found;
     const close = bytes.indexOf(tagEnd, at);
     const begin = close >= at && close < end ? close + 1 : at;
-    if (begin > from && begin > (cuts.at(-1) ?? from)) cuts.push(begin);
-    if (end < to) cuts.push(end);
+    if (begin > from || end < to) texts.push({ from: begin, to: end });
     at = end;
   }
-  return cuts;
+  return texts;
 }

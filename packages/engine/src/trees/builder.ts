@@ -8,7 +8,7 @@
  * A node's place in the store is asked of a `NodeSink`, which knows what exists already.
  */
 
-import { ByteWriter } from "../bytes.ts";
+import { ByteReader, ByteWriter, ownCopy } from "../bytes.ts";
 import { nodeId, spread32 } from "../hash.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "./entry.ts";
 import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } from "./entry.ts";
@@ -45,12 +45,12 @@ export class DirectoryBuilder {
   add(entry: TreeEntry): Promise<void> | undefined {
     this.#scratch.reset();
     writeEntry(this.#scratch, entry);
-    return this.#append(0, entry.name, this.#scratch.view());
+    return this.addEncoded(this.#scratch.view(), 0, this.#scratch.length);
   }
 
-  /** Adds an entry that is encoded already. */
-  addEncoded(name: Uint8Array, encoded: Uint8Array): Promise<void> | undefined {
-    return this.#append(0, name, encoded);
+  /** Adds an entry that is encoded already, at these places of a buffer. */
+  addEncoded(bytes: Buffer, start: number, end: number): Promise<void> | undefined {
+    return this.#append(0, bytes, start, end);
   }
 
   async finish(): Promise<Reference> {
@@ -66,30 +66,36 @@ export class DirectoryBuilder {
     }
   }
 
-  #append(depth: number, name: Uint8Array, row: Uint8Array, only: Reference | null = null): Promise<void> | undefined {
+  #append(
+    depth: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    only: Reference | null = null,
+  ): Promise<void> | undefined {
     const level = this.#level(depth);
-    level.writer.raw(row);
+    level.lastRow = level.writer.length;
+    level.writer.part(bytes, start, end);
     level.rows++;
     level.only = only;
-    level.lastName.reset();
-    level.lastName.raw(name);
     const size = level.writer.length;
+    if (size < minNodeBytes) return undefined;
     // The chance to end here is in proportion to the row's bytes, so nodes are of one mean size whatever the rows are.
-    const chance = (row.length / meanNodeBytes) * 0x1_0000_0000;
-    if (size >= maxNodeBytes || (size >= minNodeBytes && spread32(name, depth + 1) < chance)) return this.#close(depth);
+    const chance = ((end - start) / meanNodeBytes) * 0x1_0000_0000;
+    if (size >= maxNodeBytes || spreadOfName(depth, bytes, start) < chance) return this.#close(depth);
     return undefined;
   }
 
   async #close(depth: number): Promise<void> {
     const level = this.#level(depth);
-    const name = level.lastName.take();
+    const name = nameOf(depth, level.writer.view(), level.lastRow);
     const reference = await this.#store(level);
     level.closed++;
     level.rows = 0;
     level.writer.reset();
     const row = new ByteWriter(64).bytes(name);
     writeReference(row, reference);
-    await this.#append(depth + 1, name, row.view(), reference);
+    await this.#append(depth + 1, row.view(), 0, row.length, reference);
   }
 
   async #store(level: Level): Promise<Reference> {
@@ -100,7 +106,7 @@ export class DirectoryBuilder {
   #level(depth: number): Level {
     const known = this.#levels[depth];
     if (known !== undefined) return known;
-    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastName: new ByteWriter(64), only: null };
+    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastRow: 0, only: null };
     this.#levels[depth] = level;
     return level;
   }
@@ -111,8 +117,26 @@ interface Level {
   readonly writer: ByteWriter;
   rows: number;
   closed: number;
-  readonly lastName: ByteWriter;
+  /** Where the newest row begins. */
+  lastRow: number;
   only: Reference | null;
+}
+
+/** A copy of the name that a row begins with: a leaf's after its type, at once in a node above. */
+function nameOf(depth: number, bytes: Buffer, row: number): Buffer {
+  const reader = new ByteReader(bytes, depth === 0 ? row + 1 : row);
+  return ownCopy(reader.bytes());
+}
+
+/** The hash of that name, which decides whether a node ends with its row. */
+function spreadOfName(depth: number, bytes: Buffer, row: number): number {
+  let at = depth === 0 ? row + 1 : row;
+  let length = 0;
+  for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
+    byte = bytes[at++] ?? 0;
+    length += (byte & 0x7f) * scale;
+  }
+  return spread32(bytes, depth + 1, at, at + length);
 }
 
 /** Turns a file's segments into its content, through a list of lists where there are many. */

@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { availableParallelism, cpus, loadavg, platform, release, tmpdir, totalmem } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { bundleEngine } from "../../tools/bundle.ts";
 import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
 import { storedPlot, wallPlot } from "./plot.ts";
@@ -52,14 +53,14 @@ async function main(): Promise<void> {
   const load = loadavg()
     .map((each) => each.toFixed(1))
     .join(" ");
-  const { systems, missing } = await systemsOf(values.only);
-  for (const sentence of missing) console.error(`bench: ${sentence}`);
   const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
   mkdirSync(work, { recursive: true });
   const options = optionsOf(values, work);
   // Ends what is being measured (measure.ts) and leaves nothing behind.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
   if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
+  const { systems, missing } = await systemsOf(values.only, work);
+  for (const sentence of missing) console.error(`bench: ${sentence}`);
   const outcome = await runRace(systems, options);
   const around = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
   publish(outcome, systems, options, around, values);
@@ -78,13 +79,17 @@ function parse() {
 
 type Values = ReturnType<typeof parse>["values"];
 
-async function systemsOf(only: string | undefined): Promise<{ systems: System[]; missing: readonly string[] }> {
+async function systemsOf(
+  only: string | undefined,
+  work: string,
+): Promise<{ systems: System[]; missing: readonly string[] }> {
   const wanted = (only ?? "").split(",").filter((each) => systemNames.includes(each));
   const version = (
     JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
   ).version;
   const { found, missing } = await findPeers();
-  const all = [emanet(`${version}, Node ${process.version}`), ...found.map(systemOf)];
+  const command = await bundleEngine(path.join(work, "emanet-command"));
+  const all = [emanet(`${version}, Node ${process.version}`, command), ...found.map(systemOf)];
   return { systems: all.filter(({ name }) => wanted.length === 0 || wanted.includes(name)), missing };
 }
 

@@ -5,24 +5,32 @@ import path from "node:path";
 import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
 import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
+import type { Command } from "./measure.ts";
 import { folderSize, measure } from "./measure.ts";
 import type { Repository, System } from "./system.ts";
 
-const main = path.resolve(import.meta.dirname, "../../packages/engine-cli/src/main.ts");
+const sources = path.resolve(import.meta.dirname, "../../packages/engine-cli/src/main.ts");
 
-export function emanet(version: string): System {
+/** `main` is the command: its sources, or a bundle of them. */
+export function emanet(version: string, main = sources): System {
+  const engine: Engine = (...args) => ({
+    program: process.execPath,
+    args: ["--disable-warning=ExperimentalWarning", main, ...args, "--json"],
+  });
   return {
     name: "emanet",
     version,
-    settings: "defaults; upkeep is relay, then collect; stored counts the object store and the index",
+    settings: "bundled, defaults; upkeep is relay, then collect; stored counts the object store and the index",
     create: async (folder) => {
       await measure(engine("init", "--repo", folder));
-      return repository(folder);
+      return repository(engine, folder);
     },
   };
 }
 
-function repository(folder: string): Repository {
+type Engine = (...args: readonly string[]) => Command;
+
+function repository(engine: Engine, folder: string): Repository {
   const repo = ["--repo", folder];
   // As root nothing is locked; as anybody else a locked file is a warning, which the other programs report too.
   const alsoFine = [3];
@@ -58,8 +66,4 @@ async function newBytes(file: string): Promise<number> {
   } finally {
     await index.close();
   }
-}
-
-function engine(...args: readonly string[]) {
-  return { program: process.execPath, args: ["--disable-warning=ExperimentalWarning", main, ...args, "--json"] };
 }

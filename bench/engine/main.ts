@@ -88,9 +88,11 @@ async function systemsOf(
     JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
   ).version;
   const { found, missing } = await findPeers();
+  const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name);
+  const peers = found.map(systemOf).filter(({ name }) => isWanted(name));
+  if (!isWanted("emanet")) return { systems: peers, missing };
   const command = await bundleEngine(path.join(work, "emanet-command"));
-  const all = [emanet(`${version}, Node ${process.version}`, command), ...found.map(systemOf)];
-  return { systems: all.filter(({ name }) => wanted.length === 0 || wanted.includes(name)), missing };
+  return { systems: [emanet(`${version}, Node ${process.version}`, command), ...peers], missing };
 }
 
 function optionsOf(values: Values, work: string): RaceOptions {

@@ -20,7 +20,7 @@ export function emanet(version: string, main = sources): System {
   return {
     name: "emanet",
     version,
-    settings: "bundled, defaults; upkeep is relay, then collect; stored counts the object store and the index",
+    settings: `${main === sources ? "" : "bundled, "}defaults; upkeep is relay, then collect; stored counts the object store and the index`,
     create: async (folder) => {
       await measure(engine("init", "--repo", folder));
       return repository(engine, folder);

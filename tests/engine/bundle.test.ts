@@ -18,6 +18,7 @@ test("the bundled command backs up, restores with its threads and verifies, from
     JSON.parse(
       execFileSync(process.execPath, [path.join(installed, path.basename(built)), ...args, "--json"], {
         encoding: "utf8",
+        timeout: 120_000,
         env: { ...process.env, NODE_COMPILE_CACHE: path.join(folder, "compile-cache") },
         stdio: ["ignore", "pipe", "inherit"],
       }),

@@ -93,6 +93,22 @@ test("what does not compress is stored in long blocks, and what follows an inser
   assert.ok(stored > 0 && stored < 300_000, `${stored} new bytes`);
 });
 
+test("a file that grows is cut as it was before, whatever lies in its new middle", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  const dice = new Dice(13);
+  const page = Buffer.alloc(35_000, "fatura satırı ");
+  const signed = Buffer.concat([dice.bytes(165_000), page, dice.bytes(120_000)]);
+  writeFileSync(path.join(from, "imzalı.pdf"), signed);
+  const lab = await openLab(new MemoryStore());
+  await lab.backup(from);
+  writeFileSync(path.join(from, "imzalı.pdf"), Buffer.concat([signed, dice.bytes(40_000)]));
+  lab.ctx.advance(1000);
+  const { snapshot } = await lab.backup(from);
+  const stored = await newBytes(lab, snapshot);
+  assert.ok(stored >= 40_000 && stored < 110_000, `${stored} new bytes`);
+});
+
 test("invoices that carry their issuer's style sheet store it once per issuer", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
@@ -104,6 +120,9 @@ test("invoices that carry their issuer's style sheet store it once per issuer", 
   }
   const lab = await openLab(new MemoryStore());
   const { snapshot } = await lab.backup(from);
+  const target = path.join(scratch(t), "to");
+  await lab.restore(snapshot, target);
+  assert.deepEqual(describeTree(target), describeTree(from));
   const unique = issuers * 117_336;
   assert.ok((await newBytes(lab, snapshot)) < unique * 1.8, `${await newBytes(lab, snapshot)} of ${snapshot.size}`);
 });

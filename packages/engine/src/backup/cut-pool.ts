@@ -19,7 +19,7 @@ export interface CutListener {
   died(error: Error): void;
 }
 
-/** Memory of a thread's JavaScript heap; buffers are outside it. Sessions keep nothing that grows in a worker. */
+/** Memory of a thread's JavaScript heap; buffers are outside it. What a session keeps in a worker is bounded. */
 const threadHeapMib = 16;
 
 export class CutPool {

@@ -20,6 +20,7 @@ import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId
 import type { HeldBlocks } from "./frame-shop.ts";
 import { FrameShop, frameBufferBytes } from "./frame-shop.ts";
 import { Outbox } from "./outbox.ts";
+import { stripeBytes } from "./planner.ts";
 import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./protocol.ts";
 import type { FileSight } from "./source.ts";
 import { readFlags, sameSight, sightOf } from "./source.ts";
@@ -32,6 +33,9 @@ const stationBuffers = 2;
 
 /** Bytes that are read, cut and hashed before more are read: few enough to stay in a core's own cache meanwhile. */
 const readStepBytes = 512 * 1024;
+
+/** What is judged of a file to tell how it is cut; a sample from the middle of it. Every large file is longer. */
+const judgedBytes = 64 * 1024;
 
 /** One frame is sealed while others are on their way to the store. */
 const outboxAreas = 3;
@@ -315,9 +319,13 @@ interface Cut {
 
 const noHashes = new Uint8Array(0);
 
-/** By what a stripe begins with: an appended or changed file must be cut as it was before. */
-function sizesFor({ shape }: Job & { kind: "stripe" }, start: Uint8Array): BlockSizes {
-  return shape === null && isDense(start) ? coarseBlocks : fineBlocks;
+/**
+ * Decided at one place near the beginning: a file that grew or changed must be cut as it was before. Only files of a
+ * single stripe are cut coarsely: what is dense and larger may be an encrypted disk, which changes sector by sector.
+ */
+function sizesFor({ file, shape }: Job & { kind: "stripe" }, start: Uint8Array): BlockSizes {
+  if (shape !== null || file.offset > 0 || file.length >= stripeBytes) return fineBlocks;
+  return isDense(start.subarray(0, judgedBytes)) ? coarseBlocks : fineBlocks;
 }
 
 /** The class of every block of a bundle: that of its file. */

@@ -24,8 +24,8 @@ export interface BlockSizes {
 export const fineBlocks: BlockSizes = { least: 2048, normal: 8192, hardBits: 15, easyBits: 11, perSegment: 128 };
 
 /**
- * For what does not compress. A scan or an archive is written once or anew; what two versions of it share is long, and
- * neither a shorter directory nor fewer decisions cost it anything (docs/decisions/0124).
+ * For files that do not compress and are not very large. A scan or an archive is written once or anew; what two versions
+ * of it share is long, and neither a shorter directory nor fewer decisions cost it anything (docs/decisions/0124).
  */
 export const coarseBlocks: BlockSizes = { least: 16384, normal: 32768, hardBits: 17, easyBits: 13, perSegment: 32 };
 

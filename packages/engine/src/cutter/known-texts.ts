@@ -1,12 +1,12 @@
 /**
  * Embedded texts that were cut before. An issuer's invoices all carry the same style sheet: four fifths of their bytes
- * would be cut and hashed to the same blocks again and again. A text is recognised by a checksum at seven times the speed
+ * would be cut and hashed to the same blocks again and again. A text is recognised by a checksum at five times the speed
  * of SHA-256, and what was found out about it the first time is taken from memory (docs/decisions/0124).
  *
- * The checksum is GMAC under a key of the session, which is drawn anew for each and dies with it. Of two different texts,
- * whoever chose them without knowing the key, the chance of one checksum is their length in AES blocks over 2^128. The
- * nonce is always the same, so checksums must never leave this class: two of them would tell the key. One object per
- * session: shared between vaults, the time that a text takes would tell one vault what another has.
+ * The checksum is GMAC under a key of the session and worker, which dies with them. Of two different texts, whoever chose
+ * them without knowing the key, the chance of one checksum is their length in AES blocks over 2^128. The nonce is always
+ * the same, so checksums must never leave this class: two of them would tell the key. One object per session: shared
+ * between vaults, the time that a text takes would tell one vault what another has.
  */
 
 import { createCipheriv } from "node:crypto";
@@ -16,8 +16,8 @@ import type { BlockList, BlockRun } from "./cutter.ts";
 /** A shorter text is hashed as fast as it is looked up. */
 const minTextBytes = 16 * 1024;
 
-/** Texts remembered: 600 bytes each, more than the issuers that an office has. When there are more, all are forgotten. */
-const maxTexts = 2048;
+/** Texts remembered: a kilobyte or two each, more than an office has issuers. When there are more, all are forgotten. */
+const maxTexts = 1024;
 
 const nonce = new Uint8Array(12);
 

@@ -49,7 +49,11 @@ export async function bundleEngine(out: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { out: { type: "string" }, help: { type: "boolean" } } });
-  if (values.help === true) console.log(help);
-  else console.log(await bundleEngine(values.out ?? path.join(root, "dist/engine")));
+  const { values } = parseArgs({ options: { out: { type: "string" }, help: { type: "boolean", short: "h" } } });
+  try {
+    console.log(values.help === true ? help : await bundleEngine(values.out ?? path.join(root, "dist/engine")));
+  } catch (error) {
+    console.error(`bundle: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
 }

@@ -243,6 +243,23 @@ export function release(bytes: Uint8Array): void {
   if (isWhole || buffer.byteLength > largestSharedBytes) buffer.transfer(0);
 }
 
+/** The varint at a place of bytes of our own, without a reader: for loops over very many. */
+export function varintAt(bytes: Uint8Array, at: number): number {
+  let value = 0;
+  for (let i = at, scale = 1, byte = 0x80; byte >= 0x80; i++, scale *= 0x80) {
+    byte = bytes[i] ?? 0;
+    value += (byte & 0x7f) * scale;
+  }
+  return value;
+}
+
+/** How many bytes a varint takes. */
+export function varintLength(value: number): number {
+  let length = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++;
+  return length;
+}
+
 /** Lower-case hexadecimal, as object names and messages use it. */
 export function hex(bytes: Uint8Array): string {
   return asBuffer(bytes).toString("hex");

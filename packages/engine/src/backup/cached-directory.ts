@@ -14,7 +14,7 @@
  * Beside the files the directory's nodes are remembered: id and ordinal of each, in the order in which they are made.
  */
 
-import { asBuffer, ByteReader, ByteWriter } from "../bytes.ts";
+import { asBuffer, ByteReader, ByteWriter, varintAt, varintLength } from "../bytes.ts";
 import { idLength } from "../hash.ts";
 import type { FileEntry } from "../trees/entry.ts";
 import { readEntry, writeEntry } from "../trees/entry.ts";
@@ -97,11 +97,8 @@ export class FoundFile {
     // The first number is how many follow; the record's end says that too.
     let isCount = true;
     for (let at = this.entryEnd; at < end; ) {
-      let value = 0;
-      for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
-        byte = bytes[at++] ?? 0;
-        value += (byte & 0x7f) * scale;
-      }
+      const value = varintAt(bytes, at);
+      at += varintLength(value);
       if (!isCount) tell(value);
       isCount = false;
     }
@@ -145,15 +142,10 @@ export class FoundFile {
     this.endInPart = this.end;
     this.partLength = bytes.length;
     // The entry begins with its type and the length of its name.
-    let length = 0;
-    let at = start + place.entry + 1;
-    for (let scale = 1; ; scale *= 0x80) {
-      const byte = bytes[at++] ?? 0;
-      length += (byte & 0x7f) * scale;
-      if (byte < 0x80) break;
-    }
-    this.nameStart = at;
-    this.nameEnd = at + length;
+    const at = start + place.entry + 1;
+    const length = varintAt(bytes, at);
+    this.nameStart = at + varintLength(length);
+    this.nameEnd = this.nameStart + length;
   }
 
   /** A copy that stays while the cursor goes on. */

@@ -8,7 +8,7 @@
  * A node's place in the store is asked of a `NodeSink`, which knows what exists already.
  */
 
-import { ByteReader, ByteWriter, ownCopy } from "../bytes.ts";
+import { ByteWriter, ownCopy, varintAt, varintLength } from "../bytes.ts";
 import { nodeId, spread32 } from "../hash.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "./entry.ts";
 import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } from "./entry.ts";
@@ -122,21 +122,25 @@ interface Level {
   only: Reference | null;
 }
 
-/** A copy of the name that a row begins with: a leaf's after its type, at once in a node above. */
+/** A copy of the name that a row begins with. */
 function nameOf(depth: number, bytes: Buffer, row: number): Buffer {
-  const reader = new ByteReader(bytes, depth === 0 ? row + 1 : row);
-  return ownCopy(reader.bytes());
+  const at = nameAt(depth, row);
+  const length = varintAt(bytes, at);
+  const start = at + varintLength(length);
+  return ownCopy(bytes.subarray(start, start + length));
 }
 
 /** The hash of that name, which decides whether a node ends with its row. */
 function spreadOfName(depth: number, bytes: Buffer, row: number): number {
-  let at = depth === 0 ? row + 1 : row;
-  let length = 0;
-  for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 0x80) {
-    byte = bytes[at++] ?? 0;
-    length += (byte & 0x7f) * scale;
-  }
-  return spread32(bytes, depth + 1, at, at + length);
+  const at = nameAt(depth, row);
+  const length = varintAt(bytes, at);
+  const start = at + varintLength(length);
+  return spread32(bytes, depth + 1, start, start + length);
+}
+
+/** Where a row has its name: a leaf's after the type, at once in a node above. */
+function nameAt(depth: number, row: number): number {
+  return depth === 0 ? row + 1 : row;
 }
 
 /** Turns a file's segments into its content, through a list of lists where there are many. */

@@ -35,14 +35,17 @@ export class Folders {
 
   /** Makes what is missing of a chain of folders (relative to the root, outermost first). */
   async ensure(folders: readonly string[]): Promise<void> {
-    if (this.#durable.has(folders.at(-1) ?? "")) return;
-    for (const folder of folders) {
-      if (this.#durable.has(folder)) continue;
-      await this.#make(folder);
-      await this.sync(path.dirname(folder));
-      if (this.#durable.size >= rememberedFolders) this.#durable.clear();
-      this.#durable.add(folder);
-    }
+    const last = folders.at(-1) ?? "";
+    if (this.#durable.has(last)) return;
+    // Mostly all of them are there, and the last one says so. The root itself is never made: its disk may be unmounted.
+    await this.#make(last).catch(async (error: unknown) => {
+      if (!isMissing(error)) throw error;
+      for (const folder of folders) await this.#make(folder);
+    });
+    const unproved = folders.filter((folder) => !this.#durable.has(folder));
+    await Promise.all(unproved.map((folder) => this.sync(path.dirname(folder))));
+    if (this.#durable.size + unproved.length > rememberedFolders) this.#durable.clear();
+    for (const folder of unproved) this.#durable.add(folder);
   }
 
   /** Forgets folders that turned out to be gone: somebody tidied up by hand. */

@@ -20,8 +20,13 @@ interface Walk {
 /** Sizes asked for at once: enough to keep libuv's four threads busy, few enough to stop early cheaply. */
 const statsAtOnce = 64;
 
+/** All objects that fit, in order. Nothing above the folder that the prefix names is read. */
+export function walkStore(walk: Walk): AsyncGenerator<ObjectEntry, void> {
+  return walkFolder(walk, walk.prefix.slice(0, walk.prefix.lastIndexOf("/") + 1));
+}
+
 /** All objects below a folder (`base` is "" or ends with a slash), in order. */
-export async function* walkFolder(walk: Walk, base = ""): AsyncGenerator<ObjectEntry, void> {
+async function* walkFolder(walk: Walk, base: string): AsyncGenerator<ObjectEntry, void> {
   const { shards, folders } = await readLevel(walk, base);
   let nextFolder = 0;
   for (const start of shards) {

@@ -39,9 +39,9 @@ export async function prepareRoot(options: RootOptions): Promise<void> {
   const mark = await readMark(options.root);
   if (mark === null) await makeStore(options);
   else if (mark !== layoutMark) throw refused(options.root, "has a layout that this version does not know");
-  await options.folders.ensure([temporaryFolder]);
+  const leftovers = await readTemporary(options);
   await probeLinks(options);
-  await removeLeftovers(options);
+  await removeLeftovers(options, leftovers);
 }
 
 /** A fresh path in the temporary folder. */
@@ -107,12 +107,22 @@ async function probeLinks({ root, randomBytes }: RootOptions): Promise<void> {
   await unlink(probe).catch(ignore("ENOENT"));
 }
 
+/** What is in the temporary folder, which is made where it is missing. */
+async function readTemporary({ root, folders }: RootOptions): Promise<string[]> {
+  try {
+    return await readdir(path.join(root, temporaryFolder));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await folders.ensure([temporaryFolder]);
+    return [];
+  }
+}
+
 /** Removes what killed processes left: only files named like ours, only where nobody can still be writing. */
-async function removeLeftovers({ root, now }: RootOptions): Promise<void> {
-  const folder = path.join(root, temporaryFolder);
-  for (const entry of await readdir(folder)) {
+async function removeLeftovers({ root, now }: RootOptions, entries: readonly string[]): Promise<void> {
+  for (const entry of entries) {
     if (!temporaryName.test(entry)) continue;
-    const file = path.join(folder, entry);
+    const file = path.join(root, temporaryFolder, entry);
     const stat = await lstat(file).catch(ignore("ENOENT"));
     if (stat?.isFile() && now() - stat.mtimeMs > leftoverAgeMs) await unlink(file).catch(ignore("ENOENT"));
   }

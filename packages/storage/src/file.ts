@@ -31,7 +31,7 @@ import { readBody, throwIfAborted } from "./body.ts";
 import { fileError, isMissing, systemCode } from "./file-errors.ts";
 import { Folders, type SyncPolicy } from "./file-folders.ts";
 import { locate } from "./file-layout.ts";
-import { walkFolder } from "./file-list.ts";
+import { walkStore } from "./file-list.ts";
 import { prepareRoot, temporaryPath } from "./file-root.ts";
 import { writeAll } from "./file-write.ts";
 
@@ -143,7 +143,7 @@ export class FileStore implements ObjectStore {
     assertListPrefix(after);
     throwIfAborted(signal);
     try {
-      for await (const entry of walkFolder({ root: this.#root, prefix, after })) {
+      for await (const entry of walkStore({ root: this.#root, prefix, after })) {
         throwIfAborted(signal);
         yield entry;
       }

@@ -16,7 +16,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sha256 } from "../hash.ts";
 import { CachedDirectory } from "./cached-directory.ts";
 
-const schemaVersion = 2;
+const schemaVersion = 3;
 
 /** SQLite's own memory. */
 const cacheKib = 2 * 1024;
@@ -31,8 +31,8 @@ const maxUntouched = 64 * 1024;
 
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
-create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null) without rowid;
-create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null) without rowid;
+create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null) without rowid;
+create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
@@ -81,13 +81,14 @@ export class FileCache {
   directory(path: Uint8Array): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
     const row = this.#valid
-      ? this.#sql("select run, parts, nodes from directories where directory = ?").get(key)
+      ? this.#sql("select run, parts, nodes, plain from directories where directory = ?").get(key)
       : undefined;
     const oldRun = typeof row?.run === "number" ? row.run : null;
     const run = this.#run;
     return new CachedDirectory({
       oldParts: typeof row?.parts === "number" ? row.parts : 0,
       oldNodes: row?.nodes instanceof Uint8Array ? row.nodes : null,
+      oldPlain: typeof row?.plain === "number" ? row.plain : 0,
       old: (part) => {
         const read = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
         const body = read.get(key, oldRun, part)?.body;
@@ -101,13 +102,14 @@ export class FileCache {
         this.#sql(copy).run(run, key, oldRun, part);
       },
       untouched: () => this.#untouch(key),
-      done: (parts, filesDiffer, nodes) => {
+      done: (parts, filesDiffer, nodes, plain) => {
         this.#diverge();
-        this.#sql("insert or replace into seen values (?, ?, ?, ?)").run(
+        this.#sql("insert or replace into seen values (?, ?, ?, ?, ?)").run(
           key,
           filesDiffer ? run : (oldRun ?? run),
           parts,
           nodes,
+          plain,
         );
       },
     });

@@ -11,12 +11,14 @@
  * As long as every file is found unchanged and in order, nothing is written: the cursor of what is kept moves through
  * the old parts. The first difference *diverges*: what was kept so far is copied, and from there on parts are new.
  *
- * Beside the files the directory's nodes are remembered: id and ordinal of each, in the order in which they are made.
+ * Beside the files the directory's nodes are remembered: id and ordinal of each, in the order in which they are made. Of
+ * a *plain* directory, whose entries are the remembered files and nothing else, it is known which of them is its root: the
+ * last that was made of it. (The snapshot's own root has one more.)
  */
 
 import { asBuffer, ByteReader, ByteWriter, varintAt, varintLength } from "../bytes.ts";
 import { idLength } from "../hash.ts";
-import type { FileEntry } from "../trees/entry.ts";
+import type { FileEntry, Reference } from "../trees/entry.ts";
 import { readEntry, writeEntry } from "../trees/entry.ts";
 import type { ChangeMarks, GlimpsedFile } from "./source.ts";
 
@@ -51,12 +53,14 @@ export interface CachedFile {
 export interface Parts {
   readonly oldParts: number;
   readonly oldNodes: Uint8Array | null;
+  /** How many of the nodes a plain directory has; 0 if it is not plain. */
+  readonly oldPlain: number;
   old(part: number): Uint8Array;
   keep(part: number, body: Uint8Array): void;
   copyBefore(part: number): void;
   /** The directory is as it was. */
   untouched(): void;
-  done(parts: number, filesDiffer: boolean, nodes: Uint8Array): void;
+  done(parts: number, filesDiffer: boolean, nodes: Uint8Array, plain: number): void;
 }
 
 /** A remembered file as it lies in its part. */
@@ -172,6 +176,7 @@ export class CachedDirectory {
   #keptLength = 0;
   #newPart = 0;
   #diverged = false;
+  #plain = 0;
   readonly #nodes: { readonly old: Buffer; at: number; readonly fresh: ByteWriter; count: number; differ: boolean };
 
   constructor(parts: Parts) {
@@ -195,8 +200,18 @@ export class CachedDirectory {
     return null;
   }
 
-  /** Remembers a file as it was. Files must come in ascending order. */
-  keep(found: FoundFile): void {
+  /** Whether the directory was plain, and small enough for all of its nodes to be known. */
+  get isPlain(): boolean {
+    return this.#parts.oldPlain > 0;
+  }
+
+  /** Whether every remembered file was kept, and none was put. */
+  get keptAll(): boolean {
+    return !this.#diverged && this.#keptEnd === this.#keptLength && this.#keptPart + 1 === this.#parts.oldParts;
+  }
+
+  /** Remembers a file as it was. Files must come in ascending order. Returns whether all before it were kept, too. */
+  keep(found: FoundFile): boolean {
     if (!this.#diverged) {
       const start = found.endInPart - (found.end - found.start);
       const goesOn = found.part === this.#keptPart && start === this.#keptEnd;
@@ -205,10 +220,24 @@ export class CachedDirectory {
         this.#keptPart = found.part;
         this.#keptEnd = found.endInPart;
         this.#keptLength = found.partLength;
-        return;
+        return true;
       }
     }
     this.#write((out) => out.raw(found.bytes.subarray(found.start, found.end)));
+    return false;
+  }
+
+  /** The files that were kept before the first difference; each is valid until the next. */
+  *passed(): Generator<FoundFile> {
+    const found = new FoundFile();
+    for (let part = 0; part <= this.#keptPart; part++) {
+      const body = asBuffer(this.#parts.old(part));
+      const end = part === this.#keptPart ? this.#keptEnd : body.length;
+      for (let at = 0; at < end; at = found.end) {
+        found.goTo(body, part, at);
+        yield found;
+      }
+    }
   }
 
   /** Remembers a new or changed file. */
@@ -222,6 +251,24 @@ export class CachedDirectory {
     return ordinalIn(old, id, at, old.length) ?? ordinalIn(old, id, 0, at);
   }
 
+  /** Takes the nodes of a plain directory over as they were, the root last. */
+  takeNodes(): Reference[] {
+    const taken: Reference[] = [];
+    for (let at = 0; taken.length < this.#parts.oldPlain; at += nodeBytes) {
+      const id = this.#nodes.old.subarray(at, at + idLength);
+      const ordinal = Number(this.#nodes.old.readBigUInt64LE(at + idLength));
+      this.putNode(id, ordinal);
+      taken.push({ id, ordinal });
+    }
+    this.endPlain();
+    return taken;
+  }
+
+  /** Says that the node put last is the root, and that all entries are remembered files. */
+  endPlain(): void {
+    this.#plain = this.#nodes.count <= maxNodes ? this.#nodes.count : 0;
+  }
+
   /** Remembers a node of the directory's tree, in the order in which they are made. */
   putNode(id: Uint8Array, ordinal: number): void {
     const nodes = this.#nodes;
@@ -232,13 +279,19 @@ export class CachedDirectory {
   }
 
   finish(): void {
-    const allKept = this.#keptEnd === this.#keptLength && this.#keptPart + 1 === this.#parts.oldParts;
-    if (!this.#diverged && !allKept) this.#diverge();
+    if (!this.keptAll && !this.#diverged) this.#diverge();
     if (this.#writer !== null && this.#writer.length > 0) this.#endPart();
     this.#writer?.free();
     const { fresh, old, differ } = this.#nodes;
-    if (!this.#diverged && !differ && fresh.length === old.length) this.#parts.untouched();
-    else this.#parts.done(this.#diverged ? this.#newPart : this.#parts.oldParts, this.#diverged, fresh.view());
+    const nodesDiffer = differ || fresh.length !== old.length || this.#plain !== this.#parts.oldPlain;
+    if (!this.#diverged && !nodesDiffer) this.#parts.untouched();
+    else
+      this.#parts.done(
+        this.#diverged ? this.#newPart : this.#parts.oldParts,
+        this.#diverged,
+        fresh.view(),
+        this.#plain,
+      );
   }
 
   #atRecord(): boolean {

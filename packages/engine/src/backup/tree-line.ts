@@ -3,7 +3,7 @@
  * the reachability bitmap. Holds the open directories of one path and a bounded queue.
  *
  * What needs no waiting and finds the queue empty goes straight into the tree: in a tree where nothing changed that is
- * everything, and its nodes are made, recognised by the cache and put nowhere.
+ * everything.
  */
 
 import type { Bitmap } from "../bitmap.ts";
@@ -12,9 +12,10 @@ import type { BackupWarning } from "../manifest.ts";
 import { maxKeptWarnings } from "../manifest.ts";
 import type { NodeSink } from "../trees/builder.ts";
 import { contentOf, DirectoryBuilder } from "../trees/builder.ts";
-import type { EntryFacts, FileContent, Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
+import type { FileContent, Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
 import type { FileCache } from "./cache.ts";
 import type { CachedDirectory, FoundFile } from "./cached-directory.ts";
+import { OpenDirectory } from "./open-directory.ts";
 import type { FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
 
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
@@ -35,15 +36,6 @@ export interface StoredContent {
   readonly changed: boolean;
   /** The file as it was when its content was read, where that is not what the walk saw. */
   readonly event?: FileEvent | undefined;
-}
-
-interface OpenDirectory {
-  readonly facts: EntryFacts;
-  readonly builder: DirectoryBuilder;
-  readonly cached: CachedDirectory | null;
-  readonly sink: NodeSink;
-  size: number;
-  files: number;
 }
 
 type Queued =
@@ -204,9 +196,8 @@ export class TreeLine {
   #apply(queued: Queued): Promise<void> | undefined {
     switch (queued.type) {
       case "enter": {
-        const cached = this.#opened.shift() ?? null;
-        const sink = cached === null ? this.#sink : this.#remembering(cached);
-        this.#stack.push({ facts: queued.facts, builder: new DirectoryBuilder(sink), cached, size: 0, files: 0, sink });
+        const known = { cached: this.#opened.shift() ?? null, reuseNodes: this.#reuseNodes };
+        this.#stack.push(new OpenDirectory(queued.facts, this.#sink, this.#reach, known));
         return undefined;
       }
       case "leave":
@@ -215,7 +206,7 @@ export class TreeLine {
         this.#warn(queued.path, queued.code);
         return undefined;
       case "link":
-        return this.#top().builder.add({ type: "link", ...queued.facts, target: queued.target });
+        return this.#top().add({ type: "link", ...queued.facts, target: queued.target });
       case "kept":
         return this.#kept(queued.file);
       case "stored":
@@ -223,30 +214,11 @@ export class TreeLine {
     }
   }
 
-  /** The sink of one directory: nodes that it had in the base are in the base, and are not asked for. */
-  #remembering(cached: CachedDirectory): NodeSink {
-    return {
-      nodeKey: this.#sink.nodeKey,
-      putNode: async (id, bytes) => {
-        const known = this.#reuseNodes ? cached.nodeOrdinal(id) : null;
-        if (known !== null) this.#reach.add(known);
-        const ordinal = known ?? (await this.#sink.putNode(id, bytes));
-        cached.putNode(id, ordinal);
-        return ordinal;
-      },
-    };
-  }
-
   #kept(file: FoundFile): Promise<void> | undefined {
-    const top = this.#top();
-    const { size } = file;
     file.eachOrdinal(this.#reached);
-    top.size += size;
-    top.files++;
     this.files++;
-    this.bytes += size;
-    top.cached?.keep(file);
-    return top.builder.addEncoded(file.bytes, file.entryStart, file.entryEnd);
+    this.bytes += file.size;
+    return this.#top().keep(file);
   }
 
   async #file(walked: FileEvent, stored: StoredContent): Promise<void> {
@@ -259,39 +231,31 @@ export class TreeLine {
     const { content, hash, size, ordinals } = stored;
     const entry = { type: "file", ...event.facts, size, hash, content } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
-    const top = this.#top();
-    await top.builder.add(entry);
-    top.size += size;
-    top.files++;
+    const rested = event.marks.ctimeNs / 1_000_000n < BigInt(this.#ctx.now() - restMs);
+    const remember = !stored.changed && rested && size === event.size;
+    await this.#top().add(entry, remember ? { entry, marks: event.marks, ordinals } : null);
     this.files++;
     this.bytes += size;
-    const rested = event.marks.ctimeNs / 1_000_000n < BigInt(this.#ctx.now() - restMs);
-    if (!stored.changed && rested && size === event.size) top.cached?.put({ entry, marks: event.marks, ordinals });
   }
 
-  async #leave(): Promise<void> {
+  #leave(): Promise<void> | undefined {
     const directory = this.#stack.pop();
     if (directory === undefined) throw new Error("the source left more than it entered");
-    const root = await directory.builder.finish();
-    const entry: TreeEntry = {
-      type: "directory",
-      ...directory.facts,
-      root,
-      size: directory.size,
-      files: directory.files,
-    };
+    const root = directory.finish();
+    return root instanceof Promise ? root.then((made) => this.#left(directory, made)) : this.#left(directory, root);
+  }
+
+  async #left(directory: OpenDirectory, root: Reference): Promise<void> {
+    const { facts, size, files } = directory;
+    const entry: TreeEntry = { type: "directory", ...facts, root, size, files };
     const parent = this.#stack.at(-1);
     if (parent === undefined) {
       const top = new DirectoryBuilder(directory.sink);
       await top.add(entry);
       this.#root = await top.finish();
-      directory.cached?.finish();
-      return;
     }
-    directory.cached?.finish();
-    await parent.builder.add(entry);
-    parent.size += directory.size;
-    parent.files += directory.files;
+    directory.close();
+    await parent?.add(entry);
   }
 
   #warn(path: Uint8Array, code: string): void {

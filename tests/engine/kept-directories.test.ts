@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
+import { describeTree, openLab, scratch } from "../../packages/engine/src/testing/lab.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+
+/** Enough for a tree of several nodes. */
+const filesAtFirst = 400;
+
+const changes: readonly ((folder: string, dice: Dice) => void)[] = [
+  () => {
+    // Nothing changes.
+  },
+  (folder, dice) => rmSync(path.join(folder, pick(folder, dice, "first"))),
+  (folder, dice) => rmSync(path.join(folder, pick(folder, dice, "middle"))),
+  (folder, dice) => rmSync(path.join(folder, pick(folder, dice, "last"))),
+  (folder, dice) => write(path.join(folder, pick(folder, dice, "first")), dice.bytes(70)),
+  (folder, dice) => write(path.join(folder, pick(folder, dice, "middle")), dice.bytes(80)),
+  (folder, dice) => write(path.join(folder, pick(folder, dice, "last")), dice.bytes(90)),
+  (folder, dice) => write(path.join(folder, ` ${dice.below(100)}`), dice.bytes(30)),
+  (folder, dice) => write(path.join(folder, `f${dice.below(10)}5 new`), dice.bytes(30)),
+  (folder, dice) => write(path.join(folder, `z${dice.below(100)}`), dice.bytes(30)),
+  (folder, dice) =>
+    renameSync(path.join(folder, pick(folder, dice, "middle")), path.join(folder, `y${dice.below(99)}`)),
+  (folder) => replaced(path.join(folder, "f300 link"), (at) => symlinkSync("f1", at)),
+  (folder) => rmSync(path.join(folder, "f300 link"), { force: true }),
+  (folder, dice) =>
+    replaced(path.join(folder, "f200 below"), (at) => {
+      mkdirSync(at);
+      write(path.join(at, "a"), dice.bytes(40));
+    }),
+  (folder) => rmSync(path.join(folder, "f200 below"), { recursive: true, force: true }),
+  (folder) => {
+    for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true });
+  },
+  (folder, dice) => fill(folder, dice, filesAtFirst),
+];
+
+for (const [where, below] of [
+  ["the root itself", ""],
+  ["a folder below it", "faturalar"],
+] as const) {
+  test(`whatever changes in a directory of remembered files, the snapshot has it: ${where}`, async (t) => {
+    const folder = scratch(t);
+    const from = path.join(folder, "from");
+    const changing = path.join(from, below);
+    mkdirSync(changing, { recursive: true });
+    const dice = new Dice(71);
+    fill(changing, dice, filesAtFirst);
+    const lab = await openLab(new MemoryStore());
+    const cache = new FileCache(":memory:");
+    t.after(() => cache.close());
+    const order = [...changes.keys(), ...Array.from({ length: 40 }, () => dice.below(changes.length))];
+    for (const [run, index] of order.entries()) {
+      changes[index]?.(changing, dice);
+      settleFolders(from, changing);
+      const { snapshot } = await lab.backup(from, { cache });
+      const to = path.join(folder, `to ${run}`);
+      assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+      assert.deepEqual(describeTree(to), describeTree(from), `after change ${index} in run ${run}`);
+      lab.ctx.advance(1000);
+      const again = await lab.backup(from, { cache });
+      assert.deepEqual(again.snapshot.rootId, snapshot.rootId, `the same once more after run ${run}`);
+      assert.deepEqual([again.snapshot.storedBytes, again.unchanged], [0, snapshot.files]);
+      lab.ctx.advance(1000);
+    }
+  });
+}
+
+function fill(folder: string, dice: Dice, count: number): void {
+  for (let i = 0; i < count; i++) write(path.join(folder, `f${i}`), dice.bytes(10 + dice.below(40)));
+}
+
+/** Whole seconds, so that trees compare exactly. Nothing else is touched: other files must stay as they were. */
+function write(file: string, bytes: Buffer): void {
+  writeFileSync(file, bytes);
+  utimesSync(file, 1_500_000_000, 1_500_000_000);
+}
+
+function settleFolders(...folders: readonly string[]): void {
+  const entries = folders.flatMap((folder) => readdirSync(folder, { withFileTypes: true }));
+  const below = entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ parentPath, name }) => path.join(parentPath, name));
+  for (const folder of [...below, ...folders]) utimesSync(folder, 1_600_000_000, 1_600_000_000);
+}
+
+function pick(folder: string, dice: Dice, where: "first" | "middle" | "last"): string {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  if (files.length === 0) fill(folder, dice, 3);
+  const names = files.length === 0 ? ["f0", "f1", "f2"] : files.map(({ name }) => name).sort();
+  const at = where === "first" ? 0 : where === "last" ? names.length - 1 : dice.below(names.length);
+  return names[at] ?? "";
+}
+
+function replaced(at: string, make: (at: string) => void): void {
+  rmSync(at, { recursive: true, force: true });
+  make(at);
+}

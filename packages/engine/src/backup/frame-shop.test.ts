@@ -48,12 +48,12 @@ function sealTwice(increment: boolean, frameClass: FrameClass): readonly number[
   return frames.map(({ length }) => length);
 }
 
-test("pages of an increment are compressed thoroughly, up to a bound, and those of a first backup quickly", () => {
+test("pages of an increment are compressed thoroughly up to a bound and carefully beyond it, those of a first backup quickly", () => {
   const [quick, quickAgain] = sealTwice(false, "page");
   const [thorough, beyond] = sealTwice(true, "page");
   // Whether it is smaller depends on the pages; tests/engine/ofis-economy.test.ts asks that of a database.
-  assert.notEqual(thorough, quick);
-  assert.deepEqual([quickAgain, beyond], [quick, quick]);
+  assert.equal(new Set([quick, thorough, beyond]).size, 3);
+  assert.equal(quickAgain, quick);
 });
 
 test("text is compressed alike in both", () => {

@@ -26,10 +26,10 @@ export interface HeldBlocks {
 export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 /**
- * Bytes of an increment that a worker compresses thoroughly: a second of a core more at most. A night's changed pages are
- * within it; whoever adds a large database later does not wait for it.
+ * Bytes of an increment that a worker compresses thoroughly: two seconds of a core more at most. A night's changed pages
+ * are within it, and most of what a rebuilt index moves; whoever adds a large database later does not wait for it.
  */
-const thoroughBytes = 128 * 1024 * 1024;
+const thoroughBytes = 256 * 1024 * 1024;
 
 interface OpenFrame {
   readonly n: number;
@@ -56,7 +56,7 @@ export class FrameShop {
     thoroughly = thoroughBytes,
   ) {
     this.#session = session;
-    this.#thoroughLeft = session.increment ? thoroughly : 0;
+    this.#thoroughLeft = thoroughly;
     this.#room = room;
     this.#sealed = sealed;
   }
@@ -144,7 +144,8 @@ export class FrameShop {
 
   #effort(frameClass: FrameClass, dense: boolean, bytes: number): Effort {
     if (dense) return "none";
-    if (frameClass !== "page" || this.#thoroughLeft <= 0) return "quick";
+    if (frameClass !== "page" || !this.#session.increment) return "quick";
+    if (this.#thoroughLeft <= 0) return "careful";
     this.#thoroughLeft -= bytes;
     return "thorough";
   }

@@ -56,24 +56,35 @@ const pageWindowLog = 18;
 const pageHashLog = 15;
 
 /**
- * How much a frame is compressed: not at all, where its bytes are known to be incompressible; quickly; or thoroughly, for
- * pages that are kept for years and are few beside what was read to find them: a ninth smaller at a quarter of the speed
- * (docs/decisions/0123).
+ * How much a frame is compressed: not at all, where its bytes are known to be incompressible; quickly; or, for pages that
+ * are kept for years and are few beside what was read to find them, carefully (a 25th smaller, a fifth slower) or
+ * thoroughly (a ninth smaller at a sixth of the speed). docs/decisions/0123 has the figures.
  */
-export type Effort = "none" | "quick" | "thorough";
+export type Effort = "none" | "quick" | "careful" | "thorough";
 
 const { ZSTD_c_compressionLevel, ZSTD_c_windowLog, ZSTD_c_hashLog, ZSTD_c_chainLog } = constants;
-const { ZSTD_c_searchLog, ZSTD_c_minMatch, ZSTD_c_strategy, ZSTD_lazy } = constants;
+const { ZSTD_c_searchLog, ZSTD_c_minMatch, ZSTD_c_strategy, ZSTD_dfast, ZSTD_lazy } = constants;
 
 const quickPages = { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: pageWindowLog, [ZSTD_c_hashLog]: pageHashLog };
 
+const carefulPages = {
+  [ZSTD_c_windowLog]: pageWindowLog,
+  [ZSTD_c_hashLog]: 16,
+  [ZSTD_c_chainLog]: 15,
+  [ZSTD_c_minMatch]: 5,
+  [ZSTD_c_strategy]: ZSTD_dfast,
+};
+
 const thoroughPages = {
+  [ZSTD_c_windowLog]: pageWindowLog,
   [ZSTD_c_hashLog]: 16,
   [ZSTD_c_chainLog]: 16,
   [ZSTD_c_searchLog]: 3,
   [ZSTD_c_minMatch]: 5,
   [ZSTD_c_strategy]: ZSTD_lazy,
 };
+
+const pageParams = { quick: quickPages, careful: carefulPages, thorough: thoroughPages } as const;
 
 export type FrameKind = "data" | "meta";
 
@@ -122,7 +133,7 @@ export type FrameRoom = (length: number) => Uint8Array;
  */
 export function sealFrame(seal: FrameSeal, plain: Uint8Array, effort: Effort, room: FrameRoom = ownMemory): Uint8Array {
   if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
-  const packed = effort === "none" ? null : compress(plain, effort === "thorough");
+  const packed = effort === "none" ? null : compress(plain, effort);
   const body = packed ?? plain;
   const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
   const cipher = createCipheriv("aes-256-gcm", seal.key, nonceOf(seal.counter));
@@ -203,11 +214,11 @@ export function frameIdOf(sealed: Uint8Array): Buffer {
   return sha256(sealed);
 }
 
-function compress(plain: Uint8Array, thoroughly: boolean): Buffer | null {
+function compress(plain: Uint8Array, effort: Exclude<Effort, "none">): Buffer | null {
   const packed = zstdCompressSync(plain, {
     // With room for the worst case zstd reads and writes in place; with less it copies everything through its buffers.
     chunkSize: compressBound(plain.length),
-    params: compressionOf(plain.length, thoroughly),
+    params: compressionOf(plain.length, effort),
   });
   if (packed.length < plain.length * worthwhileRatio) return packed;
   release(packed);
@@ -220,11 +231,11 @@ export function compressBound(length: number): number {
 }
 
 /** How a frame of so many bytes is compressed. */
-export function compressionOf(length: number, thoroughly = false): Record<number, number> {
+export function compressionOf(length: number, effort: Exclude<Effort, "none"> = "quick"): Record<number, number> {
   const covering = windowLogOf(length);
   const isPages = length <= pageFrameBytes * (1 + windowSlack);
-  if (isPages && thoroughly) return { ...thoroughPages, [ZSTD_c_windowLog]: Math.min(covering, pageWindowLog) };
-  if (isPages && covering > pageWindowLog) return quickPages;
+  if (isPages && covering > pageWindowLog) return pageParams[effort];
+  if (isPages && effort !== "quick") return { ...pageParams[effort], [ZSTD_c_windowLog]: covering };
   return { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: covering };
 }
 

@@ -127,6 +127,11 @@ export async function warm(folder: string): Promise<void> {
   }
 }
 
+/** Waits until everything that was written is on disk. */
+export async function settle(): Promise<void> {
+  await measure({ program: "sync", args: [] });
+}
+
 /** As much as a read-ahead of the system brings at once, several times over. */
 const warmStepBytes = 1024 * 1024;
 

@@ -15,13 +15,15 @@ import { judge } from "./targets.ts";
 const scratch = mkdtempSync(path.join(tmpdir(), "emanet-race-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 
+const measured = ["first", "night", "restore-first", "file-first", "upkeep", "restore-kept", "restore-new"] as const;
+
 const options: RaceOptions = {
   scale: "XS",
   seed: 3,
   runs: 1,
   nights: 1,
   parts: [],
-  phases: new Set(["first", "night", "restore-first", "file-first", "upkeep"]),
+  phases: new Set(measured),
   work: path.join(scratch, "work"),
   threads: 0,
   restMs: 0,
@@ -56,12 +58,12 @@ test("a race measures every phase that is asked for, of every program, checks ev
   const systems = [emanet("test"), copier("true")];
   const outcome = await runRace(systems, options);
   for (const system of ["emanet", "restic"] as const)
-    for (const phase of ["first", "night", "restore-first", "file-first", "upkeep"] as const) {
+    for (const phase of measured) {
       const wall = medianOf(outcome.results, "wallSeconds", { system, phase, part: "tree" });
       assert.ok(wall !== null && wall > 0, `${system} ${phase}`);
     }
-  // A full restore and a file each.
-  assert.equal(outcome.checked, 2 * 2);
+  // Three full restores and a file each.
+  assert.equal(outcome.checked, 2 * 4);
   const fresh = medianOf(outcome.results, "newBytes", { system: "emanet", phase: "night" }) ?? 0;
   assert.ok(fresh >= (outcome.days[1]?.total.dense ?? 0), `${fresh} new bytes`);
   assert.equal(medianOf(outcome.results, "wallSeconds", { phase: "verify" }), null);

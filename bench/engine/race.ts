@@ -7,13 +7,16 @@
  *   day 1    a workday's night; full restore and one file             every lane, every run
  *   day 2…   the other nights                                         the first run's lanes of the tree
  *   the end  full restore, upkeep, full restore, one file, verify     the first run's lanes of the tree
+ *            full restore of the same tree from a new repository      a lane more per program
  *
  * Every restore is compared with the oracle, file by file. The page cache is warm for all: before each backup the tree
- * is read once, before everything else the repository.
+ * is read once, before everything else the repository. A restore begins with everything on disk and ends beside those
+ * before it, which are removed later: writing back what another program has restored, and looking for places of files
+ * that were removed a minute ago (ext4 without a journal passes those over, one by one), are no part of it.
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { officeOf } from "../ofis/calendar.ts";
@@ -21,7 +24,7 @@ import { findDifferences } from "../ofis/check.ts";
 import { liveDay, makeOffice, treeFolder } from "../ofis/office.ts";
 import type { OracleDay, OracleFile } from "../ofis/oracle.ts";
 import { type PartName, parts as partFolders, partNames, type ScaleName } from "../ofis/scale.ts";
-import { type Command, measure, warm } from "./measure.ts";
+import { type Command, measure, settle, warm } from "./measure.ts";
 import type { Phase, Result } from "./records.ts";
 import type { Repository, System, SystemName } from "./system.ts";
 
@@ -60,12 +63,20 @@ const partNights = [1];
 
 const wholeTree = "tree";
 
+/** Restored trees are left lying as long as there is room for so many more. */
+const roomForTrees = 2;
+
+/** For a minute after a sync ext4 without a journal does not use the places of removed files again. */
+const removedRestMs = 61_000;
+
 interface Lane {
   readonly system: SystemName;
   readonly part: PartName | typeof wholeTree;
   readonly run: number;
   readonly folder: string;
   readonly repository: Repository;
+  /** Made on the last day, to be compared with one that has seen all nights. */
+  readonly isNew: boolean;
   storedBytes: number;
 }
 
@@ -84,6 +95,8 @@ class Race {
   readonly #lanes: Lane[] = [];
   readonly #results: Result[] = [];
   readonly #days: DaySummary[] = [];
+  #systems: readonly System[] = [];
+  #restored = 0;
   #today: OracleDay | null = null;
   /** The file that is restored alone: its content is that of day 0, its path follows the office's folder. */
   #single: OracleFile | null = null;
@@ -100,25 +113,15 @@ class Race {
   }
 
   async begin(systems: readonly System[]): Promise<void> {
-    const { scale, seed, threads, runs, parts, work, log } = this.#options;
+    const { scale, seed, threads, runs, parts, log } = this.#options;
     log(`making the tree (${scale}, seed ${seed})`);
     this.#note(await makeOffice(this.#office, { scale, seed, parts: partNames }, { threads }));
     const files = this.#oracle.files.filter(({ part }) => part === "invoices-600");
     this.#single = files[files.length >> 1] ?? null;
+    this.#systems = systems;
     for (let run = 1; run <= runs; run++)
       for (const part of [wholeTree, ...parts] as const)
-        for (const system of systems) {
-          const folder = path.join(work, `${system.name}-${part}-${run}`);
-          const repository = await system.create(folder);
-          this.#lanes.push({
-            system: system.name,
-            part,
-            run,
-            folder,
-            repository,
-            storedBytes: repository.stored().bytes,
-          });
-        }
+        for (const system of systems) this.#lanes.push(await this.#lane(system, part, run));
     await sleep(this.#options.restMs);
     await this.#each(
       "first",
@@ -142,18 +145,42 @@ class Race {
     await this.#each("restore-first", whole, (lane) => this.#restore(lane, "restore-first"));
     await this.#each("file-first", whole, (lane) => this.#restoreFile(lane, "file-first"));
     for (const lane of this.#lanes.filter(({ run }) => run > 1)) this.#drop(lane);
+    this.#removeRestored();
   }
 
   async end(): Promise<void> {
-    const whole = (lane: Lane) => lane.part === wholeTree && lane.run === 1;
+    const aged = (lane: Lane) => lane.part === wholeTree && lane.run === 1 && !lane.isNew;
     for (let run = 1; run <= this.#options.runs; run++)
-      await this.#each("restore-last", whole, (lane) => this.#restore(lane, "restore-last", run));
-    await this.#each("upkeep", whole, (lane) => this.#keep(lane, "upkeep", lane.repository.upkeep()));
+      await this.#each("restore-last", aged, (lane) => this.#restore(lane, "restore-last", run));
+    await this.#each("upkeep", aged, (lane) => this.#keep(lane, "upkeep", lane.repository.upkeep()));
+    if (this.#asksFor("restore-new")) await this.#makeNew();
     for (let run = 1; run <= this.#options.runs; run++) {
-      await this.#each("restore-kept", whole, (lane) => this.#restore(lane, "restore-kept", run));
-      await this.#each("file-last", whole, (lane) => this.#restoreFile(lane, "file-last", run));
+      await this.#each("restore-kept", aged, (lane) => this.#restore(lane, "restore-kept", run));
+      await this.#each(
+        "restore-new",
+        ({ isNew }) => isNew,
+        (lane) => this.#restore(lane, "restore-new", run),
+      );
+      await this.#each("file-last", aged, (lane) => this.#restoreFile(lane, "file-last", run));
     }
-    await this.#each("verify", whole, (lane) => this.#keep(lane, "verify", [lane.repository.verify()]));
+    this.#removeRestored();
+    await this.#each("verify", aged, (lane) => this.#keep(lane, "verify", [lane.repository.verify()]));
+  }
+
+  async #lane(system: System, part: Lane["part"], run: number, isNew = false): Promise<Lane> {
+    const folder = path.join(this.#options.work, `${system.name}-${part}-${isNew ? "new" : run}`);
+    const repository = await system.create(folder);
+    return { system: system.name, part, run, folder, repository, isNew, storedBytes: repository.stored().bytes };
+  }
+
+  /** Backs the last day's tree up into new repositories, unmeasured. */
+  async #makeNew(): Promise<void> {
+    for (const system of this.#systems) {
+      const lane = await this.#lane(system, wholeTree, 1, true);
+      const { output } = await measure(lane.repository.backup(this.#folderOf(lane)));
+      await lane.repository.backedUp(this.#folderOf(lane), output);
+      this.#lanes.push(lane);
+    }
   }
 
   get #oracle(): OracleDay {
@@ -170,14 +197,17 @@ class Race {
 
   /** Lets every lane that takes part do its work, run by run and part by part; who begins changes. */
   async #each(phase: Phase, takesPart: (lane: Lane) => boolean, work: (lane: Lane) => Promise<unknown>): Promise<void> {
-    const { phases } = this.#options;
     // Without a first backup and its nights there is nothing to measure later.
-    if (phases !== null && !phases.has(phase) && phase !== "first" && phase !== "night") return;
+    if (!this.#asksFor(phase) && phase !== "first" && phase !== "night") return;
     const groups = Map.groupBy(this.#lanes.filter(takesPart), ({ run, part }) => `${run} ${part}`);
     for (const group of groups.values()) {
       const first = this.#round++ % group.length;
       for (const lane of [...group.slice(first), ...group.slice(0, first)]) await work(lane);
     }
+  }
+
+  #asksFor(phase: Phase): boolean {
+    return this.#options.phases?.has(phase) ?? true;
   }
 
   async #backup(lane: Lane, phase: Phase): Promise<void> {
@@ -193,29 +223,48 @@ class Race {
   }
 
   async #restore(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
-    const target = path.join(this.#options.work, "restored");
-    mkdirSync(target);
+    const target = await this.#target();
     await warm(lane.folder);
+    await settle();
     await this.#measured(lane, phase, [lane.repository.restore(this.#folderOf(lane), target)], run);
     const mayMiss = process.getuid?.() === 0 ? [] : this.#oracle.locked;
     const findings = await findDifferences(target, this.#oracle, { mayMiss });
     if (findings.length > 0) throw new Error(`${lane.system}: restored wrongly: ${findings.slice(0, 5).join("; ")}`);
     this.#checked++;
-    rmSync(target, { recursive: true, force: true });
   }
 
   async #restoreFile(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
     const single = this.#single;
     const now = this.#oracle.files.find(({ sha256 }) => sha256 === single?.sha256);
     if (now === undefined) throw new Error("the tree has no file to be restored alone");
-    const target = path.join(this.#options.work, "restored");
-    mkdirSync(target);
+    const target = await this.#target();
     await this.#measured(lane, phase, [lane.repository.restoreFile(this.#folderOf(lane), now.path, target)], run);
     const found = readdirSync(target, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const hashes = found.map((entry) => sha256Of(path.join(entry.parentPath, entry.name)));
     if (hashes.join() !== now.sha256) throw new Error(`${lane.system}: restored ${now.path} wrongly`);
     this.#checked++;
-    rmSync(target, { recursive: true, force: true });
+  }
+
+  /** A new folder to restore into. */
+  async #target(): Promise<string> {
+    const { bavail, bsize } = statfsSync(this.#options.work);
+    if (bavail * bsize < roomForTrees * this.#oracle.total.bytes) {
+      this.#options.log("  little room is left: what was restored so far is removed");
+      this.#removeRestored();
+      await settle();
+      await sleep(removedRestMs);
+    }
+    const target = path.join(this.#restoredFolder, String(++this.#restored));
+    mkdirSync(target, { recursive: true });
+    return target;
+  }
+
+  get #restoredFolder(): string {
+    return path.join(this.#options.work, "restored");
+  }
+
+  #removeRestored(): void {
+    rmSync(this.#restoredFolder, { recursive: true, force: true });
   }
 
   /** Runs the commands one after the other and records their sum. Returns the last one's output. */

@@ -12,6 +12,7 @@ export const phases = [
   "restore-last",
   "upkeep",
   "restore-kept",
+  "restore-new",
   "file-last",
   "verify",
 ] as const;
@@ -28,6 +29,7 @@ export const phaseTitles: Readonly<Record<Phase, string>> = {
   "restore-last": "full restore after the last night",
   upkeep: "prune / collect",
   "restore-kept": "full restore after upkeep",
+  "restore-new": "full restore of the same tree from a new repository",
   "file-last": "one file after upkeep",
   verify: "verify all data",
 };

@@ -59,6 +59,12 @@ export function judge({ results, days }: RaceOutcome): Verdict[] {
     ratio("next night: wall ≤ 0.5 ×", 0.5, "wallSeconds", { ...tree, phase: "night", day: 1 }),
     ratio("full restore: wall ≤ 0.7 ×", 0.7, "wallSeconds", { ...tree, phase: "restore-first" }),
     verdict(
+      "full restore after all nights and upkeep: ≤ 1.2 × of the same tree from a new repository",
+      1.2,
+      ours("wallSeconds", { ...tree, phase: "restore-kept" }),
+      ours("wallSeconds", { ...tree, phase: "restore-new" }),
+    ),
+    verdict(
       "full restore after all nights and upkeep: per byte ≤ 1.2 × of after night 1",
       1.2,
       quotient(ours("wallSeconds", { ...tree, phase: "restore-kept" }), bytesOf(lastDay)),

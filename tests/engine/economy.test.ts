@@ -17,11 +17,11 @@ import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import { describeTree, labContext, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
-import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { markLive } from "../../packages/engine/src/upkeep/liveness.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
-import { relay, rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { dump, pageBytes } from "./testing/dump.ts";
 
 /** Block bytes that a snapshot's session stored. */
 async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {
@@ -29,22 +29,6 @@ async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {
   for await (const row of lab.vault.index.allFrames()) {
     if (row.kind !== "data" || sessionOfFrame(row.frame) !== snapshot.session) continue;
     bytes += decodeDirectory(row.directory).lengths.reduce((sum, length) => sum + length, 0);
-  }
-  return bytes;
-}
-
-const pageBytes = 8192;
-
-/** A dump of SQL Server pages: header, then half random, half repeated. */
-function dump(dice: Dice, pages: number): Buffer {
-  const bytes = Buffer.alloc(pages * pageBytes);
-  for (let page = 0; page < pages; page++) {
-    const at = page * pageBytes;
-    bytes[at] = 1;
-    bytes[at + 1] = 1 + (page % 3);
-    bytes.writeUInt32LE(page, at + 4);
-    dice.bytes(700).copy(bytes, at + 96);
-    bytes.fill(`fatura satırı ${page % 50} `, at + 1000, at + pageBytes);
   }
   return bytes;
 }
@@ -145,86 +129,6 @@ test("a renamed parent folder stores no data, an unchanged source nothing at all
   lab.ctx.advance(1000);
   const moved = await lab.backup(from, { cache });
   assert.equal(await newBytes(lab, moved.snapshot), 0);
-});
-
-test("relaying lays scattered segments down again: fewer frames to read, the same bytes restored", async (t) => {
-  const folder = scratch(t);
-  const from = path.join(folder, "from");
-  mkdirSync(from);
-  const dice = new Dice(4);
-  const bytes = dump(dice, 600);
-  const lab = await openLab(new MemoryStore());
-  for (let night = 0; night < 16; night++) {
-    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
-    writeFileSync(path.join(from, "db.bak"), bytes);
-    settleTimes(from);
-    await lab.backup(from);
-    lab.ctx.advance(1000);
-  }
-  const newest = (await lab.vault.index.snapshots()).at(-1);
-  assert.ok(newest);
-  const report = await relay(lab.vault);
-  assert.ok(report.segments > 0);
-  assert.equal((await relay(lab.vault)).segments, 0);
-  const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(newest, to)).failures, []);
-  assert.deepEqual(describeTree(to), describeTree(from));
-});
-
-test("a restore that is overtaken by relaying and collection restores everything all the same", async (t) => {
-  const folder = scratch(t);
-  const from = path.join(folder, "from");
-  mkdirSync(from);
-  const dice = new Dice(5);
-  const bytes = dump(dice, 300);
-  const store = new MemoryStore();
-  const lab = await openLab(store);
-  for (let night = 0; night < 12; night++) {
-    for (let i = 0; i < 12; i++) dice.bytes(300).copy(bytes, dice.below(300) * pageBytes + 200);
-    writeFileSync(path.join(from, "db.bak"), bytes);
-    settleTimes(from);
-    await lab.backup(from);
-    lab.ctx.advance(1000);
-  }
-  const rows = [...(await lab.vault.index.snapshots())];
-  const newest = rows.pop();
-  assert.ok(newest);
-  let moved = 0;
-  const overtaken = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      return async (...args: unknown[]) => {
-        // The plan is made by the time the first data is fetched.
-        const isData = name === "get" && String(args[0]).includes("/packs/") && planned;
-        if (isData && moved === 0) {
-          moved = 1;
-          for (const row of rows) await deleteSnapshot(lab.vault, row.id);
-          moved = (await relay(lab.vault)).segments;
-          await collect(lab.vault);
-        }
-        return Reflect.apply(value, target, args) as unknown;
-      };
-    },
-  });
-  let planned = false;
-  const index = new Proxy(lab.vault.index, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) => {
-        // Only planning asks for many frames at a time.
-        if (name === "frames" && (args[0] as unknown[]).length > 1) planned = true;
-        return Reflect.apply(value, target, args) as unknown;
-      };
-    },
-  });
-  const to = path.join(folder, "to");
-  const vault = { ...lab.vault, store: overtaken, index };
-  const { failures, damagedFrames } = await lab.restore(newest, to, { vault });
-  assert.deepEqual([failures, damagedFrames], [[], []]);
-  assert.ok(moved > 0, "segments were laid down again meanwhile");
-  assert.deepEqual(describeTree(to), describeTree(from));
 });
 
 test("a rewritten frame changes no recipe: every one is the same byte for byte, and so is what is restored", async (t) => {

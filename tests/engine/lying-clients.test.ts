@@ -29,8 +29,9 @@ import {
   settleTimes,
 } from "../../packages/engine/src/testing/lab.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
+import { putDirectory, sealData } from "../../packages/engine/src/upkeep/laid-frames.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
-import { putDirectory, rewritePacks, sealData } from "../../packages/engine/src/upkeep/relay.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "../../packages/engine/src/upkeep/rewrite-session.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 

@@ -19,8 +19,8 @@ import {
 } from "../../packages/engine/src/testing/lab.ts";
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
-import { rewritePacks } from "../../packages/engine/src/upkeep/relay.ts";
 import { restateManifests } from "../../packages/engine/src/upkeep/restate.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
 import { readWriters } from "../../packages/engine/src/vault.ts";

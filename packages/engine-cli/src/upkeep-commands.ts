@@ -86,9 +86,11 @@ export async function collectCommand({ vault }: Repository, { givenUp }: Command
   return { lines, data: report, complete: report.foreign.length === 0 };
 }
 
-export async function relayCommand({ vault }: Repository): Promise<Answer> {
+export async function relayCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
   const healed = await heal(vault);
-  const report = await relay(vault);
+  const report = await relay(vault, ({ framesRead, segments, packs }) =>
+    progress.report(() => `${framesRead} frames read, ${segments} segments laid down again, ${packs} packs rewritten`),
+  );
   const lines = [
     `${report.segments} segments laid down again, ${report.rewrittenPacks.length} packs rewritten, ${healed.healed.length} frames healed`,
     ...healed.stillDamaged.map((frame) => `frame ${frame} is still damaged: a backup of its source can heal it`),

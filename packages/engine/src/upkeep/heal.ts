@@ -13,7 +13,7 @@ import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import { isBlock } from "../hash.ts";
 import type { FrameRow } from "../index/port.ts";
 import type { Vault } from "../vault.ts";
-import { putDirectory, sealData } from "./relay.ts";
+import { putDirectory, sealData } from "./laid-frames.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
 
 export interface HealReport {

@@ -102,7 +102,7 @@ export function wastefulPacks({ packs }: Liveness, deadShare: number): string[] 
 }
 
 /** Slots of most frames in one piece: 2 MiB in blocks of 8 KiB. */
-const usualSlotWords = 8;
+export const usualSlotWords = 8;
 
 /** Bits, not a set of numbers: a terabyte has more than a hundred million slots. */
 function addSlots(slots: Map<number, Bitmap>, frame: number, first: number, count: number): void {

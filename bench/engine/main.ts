@@ -11,7 +11,7 @@ import { bundleEngine } from "../../tools/bundle.ts";
 import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
 import { storedPlot, wallPlot } from "./plot.ts";
-import { type RaceOptions, type RaceOutcome, runRace, usualRestMs } from "./race.ts";
+import { type RaceOptions, type RaceOutcome, runRace, usualRemovedRestMs, usualRestMs } from "./race.ts";
 import { type Phase, phases } from "./records.ts";
 import { markdown, type Surroundings } from "./report.ts";
 import type { System } from "./system.ts";
@@ -105,7 +105,14 @@ function optionsOf(values: Values, work: string): RaceOptions {
   const parts = (values.parts ?? defaultParts).split(",").filter((part) => part !== "none");
   for (const part of parts) if (!partNames.some((name) => name === part)) throw new Error(`no part ${part}`);
   return {
-    ...{ scale, work, parts: parts as PartName[], threads: availableParallelism(), restMs: usualRestMs },
+    ...{
+      scale,
+      work,
+      parts: parts as PartName[],
+      threads: availableParallelism(),
+      restMs: usualRestMs,
+      removedRestMs: usualRemovedRestMs,
+    },
     ...{ seed: whole(values.seed ?? "1"), runs: whole(values.runs ?? "3"), nights: whole(values.nights ?? "30") },
     phases: onlyPhases.length === 0 ? null : new Set<Phase>(onlyPhases),
     log: (line) => console.error(line),

@@ -27,6 +27,7 @@ const options: RaceOptions = {
   work: path.join(scratch, "work"),
   threads: 0,
   restMs: 0,
+  removedRestMs: 0,
   log: () => {},
 };
 

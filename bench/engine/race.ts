@@ -10,13 +10,13 @@
  *            full restore of the same tree from a new repository      a lane more per program
  *
  * Every restore is compared with the oracle, file by file. The page cache is warm for all: before each backup the tree
- * is read once, before everything else the repository. A restore begins with everything on disk and ends beside those
- * before it, which are removed later: writing back what another program has restored, and looking for places of files
- * that were removed a minute ago (ext4 without a journal passes those over, one by one), are no part of it.
+ * is read once, before everything else the repository. Every command begins with everything on disk, and a restore ends
+ * beside those before it, which are removed later: writing back what another program has restored, and looking for places
+ * of files that were removed a minute ago (ext4 without a journal passes those over, one by one), are no part of it.
  */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { officeOf } from "../ofis/calendar.ts";
@@ -42,6 +42,8 @@ export interface RaceOptions {
   readonly threads: number;
   /** How long the tree rests after it changed. */
   readonly restMs: number;
+  /** How long the disk rests after restored trees were removed. */
+  readonly removedRestMs: number;
   log(line: string): void;
 }
 
@@ -58,6 +60,9 @@ export interface RaceOutcome {
 /** Files that changed a moment ago are trusted by no program's cache; this is longer than any of them waits. */
 export const usualRestMs = 3000;
 
+/** For a minute after a sync ext4 without a journal does not use the places of removed files again. */
+export const usualRemovedRestMs = 61_000;
+
 /** Parts are measured on the first workday; what a rebuild does shows on the whole tree, where nothing else changes. */
 const partNights = [1];
 
@@ -65,9 +70,6 @@ const wholeTree = "tree";
 
 /** Restored trees are left lying as long as there is room for so many more. */
 const roomForTrees = 2;
-
-/** For a minute after a sync ext4 without a journal does not use the places of removed files again. */
-const removedRestMs = 61_000;
 
 interface Lane {
   readonly system: SystemName;
@@ -101,7 +103,7 @@ class Race {
   /** The file that is restored alone: its content is that of day 0, its path follows the office's folder. */
   #single: OracleFile | null = null;
   #checked = 0;
-  #round = 0;
+  readonly #rounds = new Map<Phase, number>();
 
   constructor(options: RaceOptions) {
     this.#options = options;
@@ -145,7 +147,7 @@ class Race {
     await this.#each("restore-first", whole, (lane) => this.#restore(lane, "restore-first"));
     await this.#each("file-first", whole, (lane) => this.#restoreFile(lane, "file-first"));
     for (const lane of this.#lanes.filter(({ run }) => run > 1)) this.#drop(lane);
-    this.#removeRestored();
+    await this.#removeRestored();
   }
 
   async end(): Promise<void> {
@@ -155,15 +157,11 @@ class Race {
     await this.#each("upkeep", aged, (lane) => this.#keep(lane, "upkeep", lane.repository.upkeep()));
     if (this.#asksFor("restore-new")) await this.#makeNew();
     for (let run = 1; run <= this.#options.runs; run++) {
-      await this.#each("restore-kept", aged, (lane) => this.#restore(lane, "restore-kept", run));
-      await this.#each(
-        "restore-new",
-        ({ isNew }) => isNew,
-        (lane) => this.#restore(lane, "restore-new", run),
-      );
+      const phase = this.#asksFor("restore-kept") ? "restore-kept" : "restore-new";
+      await this.#each(phase, aged, (lane) => this.#restoreBoth(lane, run));
       await this.#each("file-last", aged, (lane) => this.#restoreFile(lane, "file-last", run));
     }
-    this.#removeRestored();
+    await this.#removeRestored();
     await this.#each("verify", aged, (lane) => this.#keep(lane, "verify", [lane.repository.verify()]));
   }
 
@@ -201,7 +199,9 @@ class Race {
     if (!this.#asksFor(phase) && phase !== "first" && phase !== "night") return;
     const groups = Map.groupBy(this.#lanes.filter(takesPart), ({ run, part }) => `${run} ${part}`);
     for (const group of groups.values()) {
-      const first = this.#round++ % group.length;
+      const round = this.#rounds.get(phase) ?? 0;
+      this.#rounds.set(phase, round + 1);
+      const first = round % group.length;
       for (const lane of [...group.slice(first), ...group.slice(0, first)]) await work(lane);
     }
   }
@@ -225,12 +225,22 @@ class Race {
   async #restore(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
     const target = await this.#target();
     await warm(lane.folder);
-    await settle();
     await this.#measured(lane, phase, [lane.repository.restore(this.#folderOf(lane), target)], run);
     const mayMiss = process.getuid?.() === 0 ? [] : this.#oracle.locked;
     const findings = await findDifferences(target, this.#oracle, { mayMiss });
     if (findings.length > 0) throw new Error(`${lane.system}: restored wrongly: ${findings.slice(0, 5).join("; ")}`);
     this.#checked++;
+  }
+
+  /** From the repository that has seen all nights and from the new one, one right after the other; who begins changes. */
+  async #restoreBoth(lane: Lane, run: number): Promise<void> {
+    const other = this.#lanes.find(({ system, isNew }) => isNew && system === lane.system);
+    const turns: [Phase, Lane | undefined][] = [
+      ["restore-kept", lane],
+      ["restore-new", other],
+    ];
+    for (const [phase, each] of run % 2 === 0 ? turns.reverse() : turns)
+      if (each !== undefined && this.#asksFor(phase)) await this.#restore(each, phase, run);
   }
 
   async #restoreFile(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
@@ -250,9 +260,7 @@ class Race {
     const { bavail, bsize } = statfsSync(this.#options.work);
     if (bavail * bsize < roomForTrees * this.#oracle.total.bytes) {
       this.#options.log("  little room is left: what was restored so far is removed");
-      this.#removeRestored();
-      await settle();
-      await sleep(removedRestMs);
+      await this.#removeRestored();
     }
     const target = path.join(this.#restoredFolder, String(++this.#restored));
     mkdirSync(target, { recursive: true });
@@ -263,8 +271,11 @@ class Race {
     return path.join(this.#options.work, "restored");
   }
 
-  #removeRestored(): void {
-    rmSync(this.#restoredFolder, { recursive: true, force: true });
+  async #removeRestored(): Promise<void> {
+    if (!existsSync(this.#restoredFolder)) return;
+    rmSync(this.#restoredFolder, { recursive: true });
+    await settle();
+    await sleep(this.#options.removedRestMs);
   }
 
   /** Runs the commands one after the other and records their sum. Returns the last one's output. */
@@ -277,6 +288,7 @@ class Race {
   ): Promise<string> {
     const sum = { wallSeconds: 0, cpuSeconds: 0, peakBytes: 0, writtenBytes: 0 };
     let output = "";
+    await settle();
     for (const command of commands) {
       const measured = await measure(command);
       sum.wallSeconds += measured.wallSeconds;

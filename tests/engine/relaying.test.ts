@@ -1,37 +1,27 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { TestContext } from "node:test";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { Bitmap } from "../../packages/engine/src/bitmap.ts";
+import { hex } from "../../packages/engine/src/bytes.ts";
 import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
+import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
 import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import { decodeRecipe } from "../../packages/engine/src/recipes.ts";
+import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
 import { dump, pageBytes } from "./testing/dump.ts";
 
 test("relaying lays scattered segments down again: fewer frames to read, the same bytes restored", async (t) => {
-  const folder = scratch(t);
-  const from = path.join(folder, "from");
-  mkdirSync(from);
-  const dice = new Dice(4);
-  const bytes = dump(dice, 600);
-  const lab = await openLab(new MemoryStore());
-  for (let night = 0; night < 16; night++) {
-    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
-    writeFileSync(path.join(from, "db.bak"), bytes);
-    settleTimes(from);
-    await lab.backup(from);
-    lab.ctx.advance(1000);
-  }
-  const newest = (await lab.vault.index.snapshots()).at(-1);
-  assert.ok(newest);
+  const { folder, from, lab, newest } = await agedDump(t, 4);
   const report = await relay(lab.vault);
   assert.ok(report.segments > 0);
   assert.equal((await relay(lab.vault)).segments, 0);
@@ -157,6 +147,150 @@ test("what many segments share stays where it is, however many frames they read 
   const { newBytes } = await opened(lab, newest);
   assert.ok(newBytes < sheets.join("").length / 4, `${newBytes} bytes were laid down again`);
 });
+
+test("sources that share frames are laid out together: a second run finds nothing to do", async (t) => {
+  const folder = scratch(t);
+  const lab = await openLab(new MemoryStore());
+  const dice = new Dice(7);
+  const bytes = dump(dice, 600);
+  // The second has a part of what the first has: of the frames that both read it needs little.
+  const sources = [
+    { name: "one", from: path.join(folder, "one"), pages: 600 },
+    { name: "two", from: path.join(folder, "two"), pages: 150 },
+  ];
+  for (const { from } of sources) mkdirSync(from);
+  for (let night = 0; night < 16; night++) {
+    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
+    for (const { name, from, pages } of sources) {
+      writeFileSync(path.join(from, "db.bak"), bytes.subarray(0, pages * pageBytes));
+      settleTimes(from);
+      await lab.backup(from, { sourceName: name });
+      lab.ctx.advance(1000);
+    }
+  }
+  assert.ok((await relay(lab.vault)).segments > 0);
+  assert.equal((await relay(lab.vault)).segments, 0);
+  for (const { name, from } of sources) {
+    const newest = (await lab.vault.index.snapshots()).filter(({ source }) => source === name).at(-1);
+    assert.ok(newest);
+    const to = path.join(folder, `to ${name}`);
+    assert.deepEqual((await lab.restore(newest, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from));
+  }
+});
+
+test("after a rebuild a segment counts as proved only where upkeep has moved all of it; else it is its writer's claim", async (t) => {
+  const { lab, newest } = await agedDump(t, 8);
+  await relay(lab.vault);
+  await rebuild(lab.vault);
+  const found = { moved: 0, mixed: 0 };
+  for (const item of await lab.vault.index.itemsByOrdinal([...Bitmap.decode(newest.reach)])) {
+    if (item?.kind !== "segment") continue;
+    const sessions = decodeRecipe(item.recipe).flatMap((run) =>
+      run.kind === "stored" ? [sessionOfFrame(run.frame)] : [],
+    );
+    const isMoved = sessions.every((session) => session > newest.session);
+    const isMixed = !isMoved && sessions.some((session) => session > newest.session);
+    assert.equal(item.verified, isMoved);
+    if (!isMoved) assert.equal(item.owner, hex(lab.writer.id));
+    found.moved += isMoved ? 1 : 0;
+    found.mixed += isMixed ? 1 : 0;
+  }
+  assert.ok(found.mixed > 0, JSON.stringify(found));
+});
+
+test("what is deleted and rewritten while relaying is under way is not brought back with slots that are gone", async (t) => {
+  const { folder, from, lab } = await agedDump(t, 9);
+  const file = path.join(from, "db.bak");
+  const before = readFileSync(file);
+  const { index: real } = lab.vault;
+  let overtaken = false;
+  const overtake = async () => {
+    const dice = new Dice(90);
+    const bytes = Buffer.from(before);
+    for (let page = 0; page < 600; page++) if (dice.chance(25)) dice.bytes(300).copy(bytes, page * pageBytes + 200);
+    writeFileSync(file, bytes);
+    settleTimes(from);
+    const { snapshot } = await lab.backup(from);
+    lab.ctx.advance(1000);
+    for (const { id } of await real.snapshots()) if (id !== snapshot.id) await deleteSnapshot(lab.vault, id);
+    const { rewrittenPacks } = await relay(lab.vault);
+    const { rewritten } = await rewritePacks(lab.vault, 0.01);
+    assert.ok(rewrittenPacks.length + rewritten.length > 0, "slots were dropped meanwhile");
+  };
+  const index = new Proxy(real, {
+    get(target, name: keyof typeof real) {
+      if (name !== "acquireFrames")
+        return typeof target[name] === "function" ? target[name].bind(target) : target[name];
+      return async (...args: Parameters<typeof real.acquireFrames>) => {
+        if (!overtaken) {
+          overtaken = true;
+          await overtake();
+        }
+        return target.acquireFrames(...args);
+      };
+    },
+  });
+  await relay({ ...lab.vault, index });
+  assert.ok(overtaken);
+  for (const bytes of [readFileSync(file), before]) {
+    writeFileSync(file, bytes);
+    settleTimes(from);
+    const { snapshot } = await lab.backup(from);
+    lab.ctx.advance(1000);
+    const to = path.join(folder, snapshot.id);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from));
+  }
+});
+
+test("a recipe that names slots which its frame does not have is left alone, and holds up nothing", async (t) => {
+  const { lab, newest } = await agedDump(t, 10);
+  const { index } = lab.vault;
+  const own = (await index.itemsByOrdinal([...Bitmap.decode(newest.reach)])).find((item) => item?.kind === "segment");
+  const [run] = decodeRecipe(own?.recipe ?? new Uint8Array(0));
+  assert.ok(own && run?.kind === "stored");
+  const recipe = encodeRecipe([
+    { kind: "stored", frame: run.frame, slot: 0, count: 1, bytes: pageBytes },
+    { kind: "stored", frame: run.frame, slot: 5000, count: 3, bytes: 3 * pageBytes },
+  ]);
+  const ordinal = await index.reserveOrdinals(1);
+  await index.beginUpload({ upload: "liar", owner: "liar", leaseUntil: lab.ctx.now() + 1000, base: null });
+  await index.acquireFrames("liar", [run.frame, own.record]);
+  const lie = { ...own, ordinal, id: Buffer.alloc(32, 9), recipe, owner: "liar", verified: false };
+  const unit = { packs: [], header: new Uint8Array(0), frames: [], items: [lie], hooks: [], follows: [] };
+  await index.addUnit("liar", lab.ctx.now(), unit);
+  const reach = new Bitmap();
+  reach.add(ordinal);
+  const row = { ...newest, id: "ab".repeat(16), source: "liar", reach: reach.encode() };
+  await index.commit("liar", lab.ctx.now(), row);
+  assert.ok((await relay(lab.vault)).segments > 0);
+  const [after] = await index.itemsByOrdinal([ordinal]);
+  assert.ok(Buffer.from(after?.recipe ?? []).equals(lie.recipe));
+});
+
+/** A database that has changed here and there for sixteen nights. */
+async function agedDump(
+  t: TestContext,
+  seed: number,
+): Promise<{ readonly folder: string; readonly from: string; readonly lab: Lab; readonly newest: SnapshotRow }> {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const dice = new Dice(seed);
+  const bytes = dump(dice, 600);
+  const lab = await openLab(new MemoryStore());
+  for (let night = 0; night < 16; night++) {
+    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
+    writeFileSync(path.join(from, "db.bak"), bytes);
+    settleTimes(from);
+    await lab.backup(from);
+    lab.ctx.advance(1000);
+  }
+  const newest = (await lab.vault.index.snapshots()).at(-1);
+  assert.ok(newest);
+  return { folder, from, lab, newest };
+}
 
 /** What a restore of a snapshot opens: which share of each frame it needs, and how many frames a segment takes at most. */
 async function opened(

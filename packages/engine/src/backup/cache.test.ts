@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { scratch } from "../testing/lab.ts";
 import { Dice } from "../testing/tree-maker.ts";
@@ -56,6 +57,34 @@ test("a directory's nodes are known in the next run, and no longer when it did n
     open.finish();
     cache.commit(String(run), 7);
     before = nodes;
+  }
+});
+
+test("nodes in which a bit has flipped on disk are not known any more", (t) => {
+  const file = path.join(scratch(t), "cache.sqlite");
+  const id = Buffer.alloc(32, 1);
+  const cache = new FileCache(file);
+  cache.begin(null, 7);
+  const made = cache.directory(directory);
+  made.putNode(id, 5);
+  made.endPlain();
+  made.finish();
+  cache.commit("1", 7);
+  cache.close();
+  for (const flipped of [false, true]) {
+    if (flipped) {
+      const database = new DatabaseSync(file);
+      const nodes = database.prepare("select nodes from directories").get()?.nodes as Uint8Array;
+      nodes[7] = (nodes[7] ?? 0) ^ 4;
+      database.prepare("update directories set nodes = ?").run(nodes);
+      database.close();
+    }
+    const again = new FileCache(file);
+    again.begin("1", 7);
+    const open = again.directory(directory);
+    assert.deepEqual([open.isPlain, open.nodeOrdinal(id)], flipped ? [false, null] : [true, 5]);
+    again.rollback();
+    again.close();
   }
 });
 

@@ -13,6 +13,7 @@
 
 import type { StatementSync } from "node:sqlite";
 import { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
 import { sha256 } from "../hash.ts";
 import { CachedDirectory } from "./cached-directory.ts";
 
@@ -31,8 +32,8 @@ const maxUntouched = 64 * 1024;
 
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
-create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null) without rowid;
-create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null) without rowid;
+create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null, sum integer not null) without rowid;
+create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null, sum integer not null) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
@@ -81,14 +82,13 @@ export class FileCache {
   directory(path: Uint8Array): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
     const row = this.#valid
-      ? this.#sql("select run, parts, nodes, plain from directories where directory = ?").get(key)
+      ? this.#sql("select run, parts, nodes, plain, sum from directories where directory = ?").get(key)
       : undefined;
     const oldRun = typeof row?.run === "number" ? row.run : null;
     const run = this.#run;
     return new CachedDirectory({
       oldParts: typeof row?.parts === "number" ? row.parts : 0,
-      oldNodes: row?.nodes instanceof Uint8Array ? row.nodes : null,
-      oldPlain: typeof row?.plain === "number" ? row.plain : 0,
+      ...nodesOf(row),
       old: (part) => {
         const read = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
         const body = read.get(key, oldRun, part)?.body;
@@ -104,12 +104,13 @@ export class FileCache {
       untouched: () => this.#untouch(key),
       done: (parts, filesDiffer, nodes, plain) => {
         this.#diverge();
-        this.#sql("insert or replace into seen values (?, ?, ?, ?, ?)").run(
+        this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?)").run(
           key,
           filesDiffer ? run : (oldRun ?? run),
           parts,
           nodes,
           plain,
+          crc32(nodes, plain),
         );
       },
     });
@@ -167,6 +168,16 @@ export class FileCache {
     this.#prepared.set(text, known);
     return known;
   }
+}
+
+/**
+ * A row's nodes. A plain directory's become part of the next snapshot unread, and SQLite does not notice a flipped bit: what
+ * does not fit its sum is not known.
+ */
+function nodesOf(row: Record<string, unknown> | undefined): { oldNodes: Uint8Array | null; oldPlain: number } {
+  const { nodes, plain, sum } = row ?? {};
+  const isWhole = nodes instanceof Uint8Array && typeof plain === "number" && crc32(nodes, plain) === sum;
+  return isWhole ? { oldNodes: nodes, oldPlain: plain } : { oldNodes: null, oldPlain: 0 };
 }
 
 /** Keys of one length, back to back. */

@@ -15,7 +15,7 @@ import { decodeRecipe, framesOf } from "../recipes.ts";
 import { BlockTable } from "./block-table.ts";
 import type { SegmentMatch, SegmentQuery } from "./target.ts";
 
-/** Frames of one relative whose directories are loaded: a segment spread wider is due for relaying. */
+/** Frames of one relative whose directories are loaded. Few are spread wider, and relaying gathers what is theirs alone. */
 const maxFramesPerRelative = 24;
 
 /** Relatives tried per segment, and as many that follow them; more find next to nothing. */

@@ -111,9 +111,24 @@ export async function proveSegments(
   references: readonly Reference[],
 ): Promise<ProvedSegment[]> {
   const found = await index.itemsByOrdinal(references.map(({ ordinal }) => ordinal));
-  const items = new Map(found.filter((item) => item !== null).map((item) => [item.ordinal, item]));
-  const recipes = new Map([...items.values()].map((item) => [item.ordinal, decodeRecipe(item.recipe)]));
-  const planner = new Planner(items, recipes, await loadFrames(index, recipes.values()), blockIdKey);
+  return proveItems(
+    index,
+    blockIdKey,
+    found.filter((item) => item !== null),
+    references,
+  );
+}
+
+/** The same by items that are at hand: `references` are theirs if left out. */
+export async function proveItems(
+  index: VaultIndex,
+  blockIdKey: Uint8Array,
+  items: readonly Item[],
+  references: readonly Reference[] = items,
+): Promise<ProvedSegment[]> {
+  const recipes = new Map(items.map((item) => [item.ordinal, decodeRecipe(item.recipe)]));
+  const byOrdinal = new Map(items.map((item) => [item.ordinal, item]));
+  const planner = new Planner(byOrdinal, recipes, await loadFrames(index, recipes.values()), blockIdKey);
   return references.map((reference) => planner.prove(reference));
 }
 

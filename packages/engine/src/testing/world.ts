@@ -214,7 +214,7 @@ async function rewritePack(
   }
 }
 
-/** Relaying as `relaySegments` does it: pin what is read, lay it down in a new pack, replace the recipe. */
+/** Relaying as `relaySegments` does it, of all blocks: pin what is read, lay it down in a new pack, replace the recipe. */
 async function relay(world: World, index: VaultIndex, name: string): Promise<void> {
   await index.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
   const newest = (await index.snapshots()).at(-1);

@@ -66,6 +66,9 @@ export async function rebuild(
   return run.whole();
 }
 
+/** Who says what a segment holds, and whether it was proved. */
+type Claim = Pick<Item, "owner" | "verified">;
+
 class RebuildRun {
   readonly #vault: Vault;
   readonly #progress: (progress: { packs: number }) => void;
@@ -214,12 +217,17 @@ class RebuildRun {
     };
     for await (const { item, frame, slot, table } of this.#metaItems(chosen)) {
       if (item.kind === "gone" || !this.#mayRecord(item, table)) continue;
-      // What upkeep rewrote is still its first writer's; what it laid down anew, it proved block by block.
+      // What upkeep rewrote is still its first writer's.
       const first = this.#headers.get(sessionOf(frame)) ?? table.header;
       const owner = hex(first.writerId);
-      const verified = this.#isAuthority(table) && sessionOf(frame) === table.header.session;
+      const isRelaid = this.#isAuthority(table) && sessionOf(frame) === table.header.session;
       if (item.kind === "directory") await this.#registerDirectory(item, frame);
-      else if (item.kind === "segment") await this.#registerSegment(item, frame, owner, verified);
+      else if (item.kind === "segment")
+        await this.#registerSegment(
+          item,
+          frame,
+          isRelaid ? this.#claimOf(item.recipe, owner) : { owner, verified: false },
+        );
       else {
         const recipe = encodeRecipe([{ kind: "stored", frame, slot, count: 1, bytes: item.bytes.length }]);
         await this.#registerItem({ ...item, kind: "node", recipe, record: frame, owner, verified: false }, []);
@@ -238,6 +246,20 @@ class RebuildRun {
         : this.#items.has(item.ordinal);
     if (foreign) this.#refuse(this.#vault.names.pack(hex(table.packId)), "records what another session has recorded");
     return !foreign;
+  }
+
+  /**
+   * Whose word a segment is that upkeep laid down again. It proved the blocks that it moved; those that it left are their
+   * writer's claim as before, which counts for that writer alone, and for nobody where there are several.
+   */
+  #claimOf(recipe: Uint8Array, authority: string): Claim {
+    const sessions = new Set(framesOf(decodeRecipe(recipe)).map(sessionOf));
+    const writers = new Set(
+      [...sessions].map((session) => hex(this.#headers.get(session)?.writerId ?? new Uint8Array(0))),
+    );
+    writers.delete(authority);
+    const [only] = writers;
+    return { owner: writers.size === 1 && only !== undefined ? only : authority, verified: writers.size === 0 };
   }
 
   async #registerDirectory(item: MetaItem & { kind: "directory" }, record: number): Promise<void> {
@@ -260,8 +282,7 @@ class RebuildRun {
   async #registerSegment(
     item: MetaItem & { kind: "segment" },
     record: number,
-    owner: string,
-    verified: boolean,
+    { owner, verified }: Claim,
   ): Promise<void> {
     const complete = framesOf(decodeRecipe(item.recipe)).every((frame) => this.#best.has(frame));
     if (!complete && this.#items.has(item.ordinal)) return;

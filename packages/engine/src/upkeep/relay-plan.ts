@@ -4,17 +4,19 @@
  *
  * - those of a *scattered* segment, from frames that have little of it. Only blocks that no other segment needs count: an
  *   issuer's style sheet is where all of his invoices find it.
- * - those in a *sparse* frame: of what it holds the snapshot needs less than half, counted without the blocks above.
+ * - those in a *sparse* frame: of what it holds the snapshots need less than half, counted without the blocks above.
  *
- * Whatever is moved lies in frames that the snapshot needs entirely, so a second look finds nothing to move.
+ * Needed is what the newest snapshot of any source needs. Whatever is moved lies in frames that are needed entirely, so
+ * a second look finds nothing to move.
+ *
+ * A recipe is a claim: slots that its frame does not have count for nothing.
  */
 
 import { Bitmap } from "../bitmap.ts";
-import type { FrameDirectory } from "../frames/directory.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import type { Item, VaultIndex } from "../index/port.ts";
 import type { Recipe } from "../recipes.ts";
-import { decodeRecipe } from "../recipes.ts";
+import { decodeRecipe, framesOf } from "../recipes.ts";
 import { usualSlotWords } from "./liveness.ts";
 
 /** A segment whose own blocks are in more frames than this is scattered. */
@@ -23,120 +25,141 @@ const maxFramesPerSegment = 8;
 /** The frames with most of a scattered segment's own blocks keep them. With those that the rest comes to it is not scattered. */
 const keepingFrames = 3;
 
-/** A frame of which the snapshot needs a smaller share gives up all. Reading is at most doubled by what stays. */
+/** A frame of which a smaller share is needed gives up all. Reading is at most doubled by what stays. */
 const sparseShare = 1 / 2;
 
-/** One question to the index; recipes of a few hundred bytes each. */
-const perQuery = 512;
-
-/** A stored block's place. */
-export type Place = (frame: number, slot: number) => boolean;
+/** Items asked of the index at once; recipes of a few hundred bytes each. */
+const itemsPerQuery = 512;
 
 /** A segment of which something moves. */
 export interface MovingSegment {
   readonly item: Item;
   readonly recipe: Recipe;
-  /** Whether the block at a place moves. */
-  readonly moves: Place;
+  /** Whether the block in a slot of a frame moves. */
+  readonly moves: (frame: number, slot: number) => boolean;
 }
 
-/** Slots of a frame that the snapshot needs: at all, and in more than one place. */
+/** What is needed of a frame. */
 interface Use {
-  readonly once: Bitmap;
-  readonly shared: Bitmap;
-  /** Slots that scattered segments take with them. */
+  /** Slots that it has, and how many of them hold a block. */
+  readonly slots: number;
+  readonly held: number;
+  readonly needed: Bitmap;
+  /** Slots that are needed in more than one place; null for none. */
+  shared: Bitmap | null;
+  /** Needed slots that scattered segments take with them. */
   leaving: number;
+  /** Said once all of this is known. */
+  isSparse: boolean | null;
 }
 
 /** The segments of which something moves, in the order of their ordinals. */
-export async function* movingSegments(index: VaultIndex, reach: Uint8Array): AsyncGenerator<MovingSegment> {
-  const ordinals = [...Bitmap.decode(reach)];
-  const uses = new Map<number, Use>();
-  for await (const { recipe } of segmentsOf(index, ordinals)) noteUse(uses, recipe);
-  for await (const { recipe } of segmentsOf(index, ordinals)) {
-    const giving = givingUp(uses, recipe);
-    if (giving.size > 0)
-      eachBlock(recipe, (frame, slot) => {
-        const use = uses.get(frame);
-        if (use !== undefined && giving.has(frame) && !use.shared.has(slot)) use.leaving++;
-      });
-  }
-  const sparse = await sparseFrames(index, uses);
-  for await (const { item, recipe } of segmentsOf(index, ordinals)) {
-    const giving = givingUp(uses, recipe);
-    const moves: Place = (frame, slot) =>
-      sparse.has(frame) || (giving.has(frame) && uses.get(frame)?.shared.has(slot) === false);
-    let any = false;
-    eachBlock(recipe, (frame, slot) => {
-      any ||= moves(frame, slot);
-    });
-    if (any) yield { item, recipe, moves };
-  }
-}
-
-/** Directories of frames by their numbers. */
-export async function directoriesOf(
-  index: VaultIndex,
-  frames: readonly number[],
-): Promise<Map<number, FrameDirectory>> {
-  const directories = new Map<number, FrameDirectory>();
-  for (let i = 0; i < frames.length; i += perQuery)
-    for (const row of await index.frames(frames.slice(i, i + perQuery)))
-      if (row?.kind === "data") directories.set(row.frame, decodeDirectory(row.directory));
-  return directories;
-}
-
-/** Tells every stored block of a recipe, in order. */
-export function eachBlock(recipe: Recipe, tell: (frame: number, slot: number) => void): void {
-  for (const run of recipe)
-    if (run.kind === "stored") for (let i = 0; i < run.count; i++) tell(run.frame, run.slot + i);
-}
-
-async function* segmentsOf(
-  index: VaultIndex,
-  ordinals: readonly number[],
-): AsyncGenerator<{ readonly item: Item; readonly recipe: Recipe }> {
-  for (let i = 0; i < ordinals.length; i += perQuery)
-    for (const item of await index.itemsByOrdinal(ordinals.slice(i, i + perQuery)))
-      if (item?.kind === "segment") yield { item, recipe: decodeRecipe(item.recipe) };
-}
-
-function noteUse(uses: Map<number, Use>, recipe: Recipe): void {
-  eachBlock(recipe, (frame, slot) => {
-    let use = uses.get(frame);
-    if (use === undefined) {
-      use = { once: slotMap(), shared: slotMap(), leaving: 0 };
-      uses.set(frame, use);
+export async function* movingSegments(index: VaultIndex, reach: Bitmap): AsyncGenerator<MovingSegment> {
+  const ordinals = [...reach];
+  const uses = new Uses(index);
+  for await (const segments of batches(index, ordinals)) await uses.note(segments);
+  for await (const segments of batches(index, ordinals)) uses.noteLeaving(segments);
+  for await (const segments of batches(index, ordinals))
+    for (const segment of segments) {
+      const moves = uses.movesOf(segment.recipe);
+      if (blocksOf(segment.recipe).some(([frame, slot]) => moves(frame, slot))) yield { ...segment, moves };
     }
-    if (use.once.has(slot)) use.shared.add(slot);
-    else use.once.add(slot);
-  });
+}
+
+/** Frame and slot of every stored block of a recipe, in order. */
+export function blocksOf(recipe: Recipe): (readonly [frame: number, slot: number])[] {
+  const blocks: (readonly [number, number])[] = [];
+  for (const run of recipe)
+    if (run.kind === "stored") for (let i = 0; i < run.count; i++) blocks.push([run.frame, run.slot + i]);
+  return blocks;
+}
+
+type Segment = Pick<MovingSegment, "item" | "recipe">;
+
+async function* batches(index: VaultIndex, ordinals: readonly number[]): AsyncGenerator<readonly Segment[]> {
+  for (let i = 0; i < ordinals.length; i += itemsPerQuery) {
+    const items = await index.itemsByOrdinal(ordinals.slice(i, i + itemsPerQuery));
+    yield items.flatMap((item) => (item?.kind === "segment" ? [{ item, recipe: decodeRecipe(item.recipe) }] : []));
+  }
+}
+
+class Uses {
+  readonly #index: VaultIndex;
+  readonly #frames = new Map<number, Use>();
+
+  constructor(index: VaultIndex) {
+    this.#index = index;
+  }
+
+  /** Notes what segments need. */
+  async note(segments: readonly Segment[]): Promise<void> {
+    const frames = new Set(segments.flatMap(({ recipe }) => framesOf(recipe)));
+    for (const row of await this.#index.frames([...frames].filter((frame) => !this.#frames.has(frame)))) {
+      if (row?.kind !== "data") continue;
+      const { lengths } = decodeDirectory(row.directory);
+      const held = lengths.reduce((count, length) => (length > 0 ? count + 1 : count), 0);
+      this.#frames.set(row.frame, {
+        slots: lengths.length,
+        held,
+        needed: slotMap(),
+        shared: null,
+        leaving: 0,
+        isSparse: null,
+      });
+    }
+    for (const { recipe } of segments)
+      for (const [frame, slot] of blocksOf(recipe)) {
+        const use = this.#frames.get(frame);
+        if (use === undefined || slot >= use.slots) continue;
+        if (use.needed.has(slot)) {
+          use.shared ??= slotMap();
+          use.shared.add(slot);
+        } else use.needed.add(slot);
+      }
+  }
+
+  /** Notes what scattered segments will take with them, once all needs are known. */
+  noteLeaving(segments: readonly Segment[]): void {
+    for (const { recipe } of segments) {
+      const giving = this.#givingUp(recipe);
+      if (giving.size === 0) continue;
+      for (const [frame, slot] of blocksOf(recipe)) {
+        const use = this.#frames.get(frame);
+        if (use !== undefined && giving.has(frame) && this.#isOwn(frame, slot)) use.leaving++;
+      }
+    }
+  }
+
+  movesOf(recipe: Recipe): MovingSegment["moves"] {
+    const giving = this.#givingUp(recipe);
+    return (frame, slot) => this.#isSparse(frame) || (giving.has(frame) && this.#isOwn(frame, slot));
+  }
+
+  /** The frames that give up a segment's own blocks; none where it is not scattered. */
+  #givingUp(recipe: Recipe): ReadonlySet<number> {
+    const own = new Map<number, number>();
+    for (const [frame, slot] of blocksOf(recipe))
+      if (this.#isOwn(frame, slot)) own.set(frame, (own.get(frame) ?? 0) + 1);
+    if (own.size <= maxFramesPerSegment) return new Set();
+    const byShare = [...own].sort(([, a], [, b]) => b - a).map(([frame]) => frame);
+    return new Set(byShare.slice(keepingFrames));
+  }
+
+  /** Whether a block is needed in one place only. */
+  #isOwn(frame: number, slot: number): boolean {
+    const use = this.#frames.get(frame);
+    return use !== undefined && slot < use.slots && use.shared?.has(slot) !== true;
+  }
+
+  #isSparse(frame: number): boolean {
+    const use = this.#frames.get(frame);
+    if (use === undefined) return false;
+    const staying = use.isSparse === null ? use.needed.size - use.leaving : 0;
+    use.isSparse ??= staying > 0 && staying < use.held * sparseShare;
+    return use.isSparse;
+  }
 }
 
 function slotMap(): Bitmap {
   return new Bitmap(new Uint32Array(usualSlotWords));
-}
-
-/** The frames that give up a segment's own blocks; none where it is not scattered. */
-function givingUp(uses: ReadonlyMap<number, Use>, recipe: Recipe): ReadonlySet<number> {
-  const own = new Map<number, number>();
-  eachBlock(recipe, (frame, slot) => {
-    if (uses.get(frame)?.shared.has(slot) === false) own.set(frame, (own.get(frame) ?? 0) + 1);
-  });
-  if (own.size <= maxFramesPerSegment) return new Set();
-  const byShare = [...own].sort(([, a], [, b]) => b - a).map(([frame]) => frame);
-  return new Set(byShare.slice(keepingFrames));
-}
-
-async function sparseFrames(index: VaultIndex, uses: ReadonlyMap<number, Use>): Promise<ReadonlySet<number>> {
-  const sparse = new Set<number>();
-  const frames = [...uses.keys()];
-  for (let i = 0; i < frames.length; i += perQuery)
-    for (const [frame, { lengths }] of await directoriesOf(index, frames.slice(i, i + perQuery))) {
-      const use = uses.get(frame);
-      const needed = (use?.once.size ?? 0) - (use?.leaving ?? 0);
-      const held = lengths.reduce((count, length) => (length > 0 ? count + 1 : count), 0);
-      if (needed > 0 && needed < held * sparseShare) sparse.add(frame);
-    }
-  return sparse;
 }

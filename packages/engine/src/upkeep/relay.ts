@@ -9,17 +9,19 @@
  */
 
 import { hooksOf } from "../backup/matcher.ts";
-import type { FrameDirectory } from "../frames/directory.ts";
-import { slotId } from "../frames/directory.ts";
+import { sameBytes } from "../bytes.ts";
 import { FrameReader } from "../frames/frame-reader.ts";
 import type { Item, SnapshotRow } from "../index/port.ts";
 import type { Recipe } from "../recipes.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../recipes.ts";
+import type { ProvedSegment } from "../restore/window.ts";
+import { proveItems } from "../restore/window.ts";
 import type { Vault } from "../vault.ts";
 import type { ProvedBlock } from "./laid-frames.ts";
 import { FrameMaker, provedFrame } from "./laid-frames.ts";
+import { markLive } from "./liveness.ts";
 import type { MovingSegment } from "./relay-plan.ts";
-import { directoriesOf, eachBlock, movingSegments } from "./relay-plan.ts";
+import { blocksOf, movingSegments } from "./relay-plan.ts";
 import { rewritePacks } from "./rewrite-packs.ts";
 import type { RewriteSession } from "./rewrite-session.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
@@ -65,14 +67,18 @@ export async function relay(vault: Vault, onProgress?: (progress: RelayProgress)
   };
   const newest = new Map<string, SnapshotRow>();
   for (const row of await vault.index.snapshots()) newest.set(row.source, row);
-  let segments = 0;
-  for (const row of newest.values()) segments += await relaySegments(vault, row, report);
+  const segments = await relaySegments(vault, newest.values(), report);
   const { rewritten, refused } = await rewritePacks(vault, wastefulShare, () => report({ packs: 1 }));
   return { segments, rewrittenPacks: rewritten, refusedPacks: refused };
 }
 
-/** Lays what lies badly of a snapshot down again. Returns of how many segments. */
-export async function relaySegments(vault: Vault, snapshot: SnapshotRow, report: Report = nobody): Promise<number> {
+/** Lays what lies badly of these snapshots down again. Returns of how many segments. */
+export async function relaySegments(
+  vault: Vault,
+  snapshots: Iterable<SnapshotRow>,
+  report: Report = nobody,
+): Promise<number> {
+  const reach = markLive([...snapshots].map((snapshot) => snapshot.reach));
   let relaid = 0;
   let step: MovingSegment[] = [];
   let bytes = 0;
@@ -80,10 +86,10 @@ export async function relaySegments(vault: Vault, snapshot: SnapshotRow, report:
     const segments = step;
     step = [];
     bytes = 0;
-    if (segments.length > 0) await withRewriteSession(vault, (session) => relayStep(vault, session, segments, report));
-    relaid += segments.length;
+    if (segments.length === 0) return;
+    relaid += await withRewriteSession(vault, (session) => relayStep(vault, session, segments, report));
   };
-  for await (const segment of movingSegments(vault.index, snapshot.reach)) {
+  for await (const segment of movingSegments(vault.index, reach)) {
     step.push(segment);
     bytes += movedBytes(segment);
     if (bytes >= bytesPerStep || step.length >= segmentsPerStep) await take();
@@ -92,9 +98,18 @@ export async function relaySegments(vault: Vault, snapshot: SnapshotRow, report:
   return relaid;
 }
 
-/** About what a segment adds to a step: runs move whole, nearly always. */
+/** About what a segment adds to a step. */
 function movedBytes({ recipe, moves }: MovingSegment): number {
-  return recipe.reduce((sum, run) => (run.kind === "stored" && moves(run.frame, run.slot) ? sum + run.bytes : sum), 0);
+  let bytes = 0;
+  for (const run of recipe)
+    if (run.kind === "stored")
+      for (let i = 0; i < run.count; i++) if (moves(run.frame, run.slot + i)) bytes += run.bytes / run.count;
+  return bytes;
+}
+
+/** A segment whose recipe was shown to give its id while all its frames were pinned. */
+interface PinnedSegment extends MovingSegment {
+  readonly proved: Exclude<ProvedSegment, string>;
 }
 
 async function relayStep(
@@ -102,36 +117,60 @@ async function relayStep(
   session: RewriteSession,
   segments: readonly MovingSegment[],
   report: Report,
-): Promise<void> {
-  // What is read, and what new recipes go on naming, must stay until they are registered: pin it like any upload would.
-  const sources = [...new Set(segments.flatMap(({ recipe }) => framesOf(recipe)))];
-  const pinned = await vault.index.acquireFrames(session.upload, sources);
-  const usable = new Set(sources.filter((_, i) => pinned[i] === true));
-  const sound = segments.filter(({ recipe }) => framesOf(recipe).every((frame) => usable.has(frame)));
-  const directories = await directoriesOf(vault.index, sources);
-  const blocks = await provedBlocks(vault, sound, report);
+): Promise<number> {
+  const pinned = await pin(vault, session, segments);
+  const blocks = await provedBlocks(vault, pinned, report);
   const frames = new FrameMaker(session);
-  const layer = new Layer(frames, blocks, directories);
+  const layer = new Layer(frames, blocks);
   const items: Item[] = [];
-  for (const segment of sound) {
+  for (const segment of pinned) {
     const runs = layer.lay(segment);
     if (runs === null) continue;
-    const { item, recipe } = segment;
-    const laid = encodeRecipe(runs);
-    const hooks = hooksIn(recipe, directories);
-    const record = session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe: laid, hooks });
-    items.push({ ...item, recipe: laid, record });
+    const { item, proved } = segment;
+    const recipe = encodeRecipe(runs);
+    const hooks = hooksIn(proved);
+    const record = session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe, hooks });
+    items.push({ ...item, recipe, record });
     report({ segments: 1 });
     await session.room();
   }
   frames.flush();
   const { packs, header } = await session.settle();
-  if (items.length === 0) return;
+  if (items.length === 0) return 0;
   const unit = { ...packsUnit(session, packs, header), frames: rowsOf(session, packs, frames.records), items };
   await vault.index.addUnit(session.upload, vault.ctx.now(), unit);
+  return items.length;
 }
 
-type Directories = ReadonlyMap<number, FrameDirectory>;
+/**
+ * Pins what is read and what new recipes go on naming, like any upload would, and only then looks at the recipes again:
+ * one that somebody has replaced since may name slots that are gone. Blocks that stay are not read, so a recipe must give
+ * its segment by the directories; one that does not is left alone.
+ */
+async function pin(
+  vault: Vault,
+  session: RewriteSession,
+  segments: readonly MovingSegment[],
+): Promise<readonly PinnedSegment[]> {
+  const sources = [...new Set(segments.flatMap(({ recipe }) => framesOf(recipe)))];
+  const answers = await vault.index.acquireFrames(session.upload, sources);
+  const usable = new Set(sources.filter((_, i) => answers[i] === true));
+  const now = await vault.index.itemsByOrdinal(segments.map(({ item }) => item.ordinal));
+  const sound = segments.filter(
+    ({ item, recipe }, i) =>
+      sameBytes(now[i]?.recipe ?? new Uint8Array(0), item.recipe) &&
+      framesOf(recipe).every((frame) => usable.has(frame)),
+  );
+  const proofs = await proveItems(
+    vault.index,
+    vault.keys.blockIdKey,
+    sound.map(({ item }) => item),
+  );
+  return sound.flatMap((segment, i) => {
+    const proved = proofs[i];
+    return proved === undefined || typeof proved === "string" ? [] : [{ ...segment, proved }];
+  });
+}
 
 /** Blocks by frame and slot. A slot that is not what the index says is missing, and its frame is damaged. */
 type Blocks = ReadonlyMap<number, ReadonlyMap<number, ProvedBlock>>;
@@ -140,12 +179,12 @@ type Blocks = ReadonlyMap<number, ReadonlyMap<number, ProvedBlock>>;
 async function provedBlocks(vault: Vault, segments: readonly MovingSegment[], report: Report): Promise<Blocks> {
   const wanted = new Map<number, Set<number>>();
   for (const { recipe, moves } of segments)
-    eachBlock(recipe, (frame, slot) => {
-      if (!moves(frame, slot)) return;
+    for (const [frame, slot] of blocksOf(recipe)) {
+      if (!moves(frame, slot)) continue;
       const slots = wanted.get(frame) ?? new Set();
       if (slots.size === 0) wanted.set(frame, slots);
       slots.add(slot);
-    });
+    }
   const reader = new FrameReader(vault);
   const proved = new Map<number, Map<number, ProvedBlock>>();
   for (const [frame, slots] of [...wanted].sort(([a], [b]) => a - b)) {
@@ -166,48 +205,51 @@ async function provedBlocks(vault: Vault, segments: readonly MovingSegment[], re
 class Layer {
   readonly #frames: FrameMaker;
   readonly #blocks: Blocks;
-  readonly #directories: Directories;
   readonly #laid = new Map<ProvedBlock, { readonly frame: number; readonly slot: number }>();
 
-  constructor(frames: FrameMaker, blocks: Blocks, directories: Directories) {
+  constructor(frames: FrameMaker, blocks: Blocks) {
     this.#frames = frames;
     this.#blocks = blocks;
-    this.#directories = directories;
   }
 
   /** A recipe with the moved blocks at their new places; null where one of them is damaged. */
-  lay({ recipe, moves }: MovingSegment): Recipe | null {
-    let whole = true;
-    eachBlock(recipe, (frame, slot) => {
-      whole &&= !moves(frame, slot) || this.#blocks.get(frame)?.has(slot) === true;
-    });
-    if (!whole) return null;
+  lay({ recipe, moves, proved: { lengths } }: PinnedSegment): Recipe | null {
+    const isWhole = blocksOf(recipe).every(
+      ([frame, slot]) => !moves(frame, slot) || this.#blocks.get(frame)?.has(slot) === true,
+    );
+    if (!isWhole) return null;
     const laid = new RecipeBuilder();
+    let at = 0;
     for (const run of recipe) {
       for (let i = 0; i < run.count; i++) {
-        if (run.kind === "zeros") laid.zeros(run.bytes / run.count);
-        else if (moves(run.frame, run.slot + i)) this.#move(laid, run.frame, run.slot + i);
-        else laid.stored(run.frame, run.slot + i, this.#directories.get(run.frame)?.lengths[run.slot + i] ?? 0);
+        const bytes = lengths[at++] ?? 0;
+        if (run.kind === "zeros") laid.zeros(bytes);
+        else if (!moves(run.frame, run.slot + i)) laid.stored(run.frame, run.slot + i, bytes);
+        else {
+          const place = this.#place(run.frame, run.slot + i);
+          laid.stored(place.frame, place.slot, bytes);
+        }
       }
     }
     return laid.take();
   }
 
-  #move(laid: RecipeBuilder, frame: number, slot: number): void {
+  #place(frame: number, slot: number): { readonly frame: number; readonly slot: number } {
     const proved = this.#blocks.get(frame)?.get(slot);
     if (proved === undefined) throw new Error("a block that was not proved");
     const place = this.#laid.get(proved) ?? this.#frames.add(proved.id, proved.block);
     this.#laid.set(proved, place);
-    laid.stored(place.frame, place.slot, proved.block.length);
+    return place;
   }
 }
 
 /** A segment's hooks: those it always had, since its blocks are the same. */
-function hooksIn(recipe: Recipe, directories: Directories): bigint[] {
-  const ids: Uint8Array[] = [];
-  eachBlock(recipe, (frame, slot) => {
-    const directory = directories.get(frame);
-    if (directory !== undefined) ids.push(slotId(directory, slot));
-  });
-  return hooksOf(Buffer.concat(ids), new Uint8Array(ids.length), 0, ids.length);
+function hooksIn({ ids, runs, lengths }: PinnedSegment["proved"]): bigint[] {
+  const zeros = new Uint8Array(lengths.length);
+  let at = 0;
+  for (const { frame, count } of runs) {
+    if (frame === 0) zeros.fill(1, at, at + count);
+    at += count;
+  }
+  return hooksOf(ids, zeros, 0, lengths.length);
 }

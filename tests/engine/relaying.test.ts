@@ -31,23 +31,9 @@ test("relaying lays scattered segments down again: fewer frames to read, the sam
 });
 
 test("a restore that is overtaken by relaying and collection restores everything all the same", async (t) => {
-  const folder = scratch(t);
-  const from = path.join(folder, "from");
-  mkdirSync(from);
-  const dice = new Dice(5);
-  const bytes = dump(dice, 300);
-  const store = new MemoryStore();
-  const lab = await openLab(store);
-  for (let night = 0; night < 12; night++) {
-    for (let i = 0; i < 12; i++) dice.bytes(300).copy(bytes, dice.below(300) * pageBytes + 200);
-    writeFileSync(path.join(from, "db.bak"), bytes);
-    settleTimes(from);
-    await lab.backup(from);
-    lab.ctx.advance(1000);
-  }
-  const rows = [...(await lab.vault.index.snapshots())];
-  const newest = rows.pop();
-  assert.ok(newest);
+  const { folder, from, lab, newest } = await agedDump(t, 5);
+  const { store } = lab.vault;
+  const older = (await lab.vault.index.snapshots()).filter(({ id }) => id !== newest.id);
   let moved = 0;
   const overtaken = new Proxy(store, {
     get(target, name) {
@@ -58,7 +44,7 @@ test("a restore that is overtaken by relaying and collection restores everything
         const isData = name === "get" && String(args[0]).includes("/packs/") && planned;
         if (isData && moved === 0) {
           moved = 1;
-          for (const row of rows) await deleteSnapshot(lab.vault, row.id);
+          for (const { id } of older) await deleteSnapshot(lab.vault, id);
           moved = (await relay(lab.vault)).segments;
           await collect(lab.vault);
         }
@@ -87,26 +73,10 @@ test("a restore that is overtaken by relaying and collection restores everything
 });
 
 test("after relaying a restore opens no frame of which it needs less than half, and little was stored for it", async (t) => {
-  const folder = scratch(t);
-  const from = path.join(folder, "from");
-  mkdirSync(from);
-  const dice = new Dice(6);
   const pages = 2000;
-  const bytes = dump(dice, pages);
-  const lab = await openLab(new MemoryStore());
-  for (let night = 0; night < 30; night++) {
-    // Most changes are in the newest pages, as in a ledger.
-    for (let i = 0; i < 35; i++) {
-      const page = dice.chance(60) ? pages - 1 - dice.below(100) : dice.below(pages);
-      dice.bytes(300).copy(bytes, page * pageBytes + 200);
-    }
-    writeFileSync(path.join(from, "db.bak"), bytes);
-    settleTimes(from);
-    await lab.backup(from);
-    lab.ctx.advance(1000);
-  }
-  const newest = (await lab.vault.index.snapshots()).at(-1);
-  assert.ok(newest);
+  // Most changes are in the newest pages, as in a ledger.
+  const pick = (dice: Dice) => (dice.chance(60) ? pages - 1 - dice.below(100) : dice.below(pages));
+  const { folder, from, lab, newest } = await agedDump(t, 6, { pages, nights: 30, changes: 35, pick });
   const before = await opened(lab, newest);
   assert.ok(Math.min(...before.shares) < 0.3, "some frames are hardly needed any more");
   const { segments } = await relay(lab.vault);
@@ -269,19 +239,30 @@ test("a recipe that names slots which its frame does not have is left alone, and
   assert.ok(Buffer.from(after?.recipe ?? []).equals(lie.recipe));
 });
 
-/** A database that has changed here and there for sixteen nights. */
+interface Ageing {
+  readonly pages: number;
+  readonly nights: number;
+  /** Pages that change in a night, and which. */
+  readonly changes: number;
+  readonly pick: (dice: Dice) => number;
+}
+
+const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (dice) => dice.below(600) };
+
+/** A database that has changed for some nights. */
 async function agedDump(
   t: TestContext,
   seed: number,
+  { pages, nights, changes, pick } = hereAndThere,
 ): Promise<{ readonly folder: string; readonly from: string; readonly lab: Lab; readonly newest: SnapshotRow }> {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
   const dice = new Dice(seed);
-  const bytes = dump(dice, 600);
+  const bytes = dump(dice, pages);
   const lab = await openLab(new MemoryStore());
-  for (let night = 0; night < 16; night++) {
-    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
+  for (let night = 0; night < nights; night++) {
+    for (let i = 0; i < changes; i++) dice.bytes(300).copy(bytes, pick(dice) * pageBytes + 200);
     writeFileSync(path.join(from, "db.bak"), bytes);
     settleTimes(from);
     await lab.backup(from);

@@ -50,7 +50,7 @@ export { deadPacks, liveness, markLive, wastefulPacks } from "./upkeep/liveness.
 export type { RebuildReport } from "./upkeep/rebuild.ts";
 export { rebuild } from "./upkeep/rebuild.ts";
 export type { RelayProgress, RelayReport } from "./upkeep/relay.ts";
-export { relay, relaySegments } from "./upkeep/relay.ts";
+export { relay } from "./upkeep/relay.ts";
 export { restateManifests } from "./upkeep/restate.ts";
 export { rewritePacks } from "./upkeep/rewrite-packs.ts";
 export type { KeyFinding, ManifestFinding, PackFinding, ScrubReport } from "./upkeep/scrub.ts";

@@ -67,9 +67,10 @@ export class OpenDirectory {
     const cached = this.#cached;
     if (this.#builder !== null) return this.#finish(this.#builder);
     if (cached === null || !cached.keptAll) return this.#build().then((builder) => this.#finish(builder));
-    const [root, ...others] = cached.takeNodes().reverse();
+    const nodes = cached.takeNodes();
+    for (const { ordinal } of nodes) this.#reach.add(ordinal);
+    const root = nodes.at(-1);
     if (root === undefined) throw new Error("a plain directory without a root");
-    for (const { ordinal } of [root, ...others]) this.#reach.add(ordinal);
     return root;
   }
 

@@ -62,12 +62,12 @@ export async function* movingSegments(index: VaultIndex, reach: Bitmap): AsyncGe
   for await (const segments of batches(index, ordinals))
     for (const segment of segments) {
       const moves = uses.movesOf(segment.recipe);
-      if (blocksOf(segment.recipe).some(([frame, slot]) => moves(frame, slot))) yield { ...segment, moves };
+      if (storedBlocks(segment.recipe).some(([frame, slot]) => moves(frame, slot))) yield { ...segment, moves };
     }
 }
 
 /** Frame and slot of every stored block of a recipe, in order. */
-export function blocksOf(recipe: Recipe): (readonly [frame: number, slot: number])[] {
+export function storedBlocks(recipe: Recipe): (readonly [frame: number, slot: number])[] {
   const blocks: (readonly [number, number])[] = [];
   for (const run of recipe)
     if (run.kind === "stored") for (let i = 0; i < run.count; i++) blocks.push([run.frame, run.slot + i]);
@@ -108,7 +108,7 @@ class Uses {
       });
     }
     for (const { recipe } of segments)
-      for (const [frame, slot] of blocksOf(recipe)) {
+      for (const [frame, slot] of storedBlocks(recipe)) {
         const use = this.#frames.get(frame);
         if (use === undefined || slot >= use.slots) continue;
         if (use.needed.has(slot)) {
@@ -123,7 +123,7 @@ class Uses {
     for (const { recipe } of segments) {
       const giving = this.#givingUp(recipe);
       if (giving.size === 0) continue;
-      for (const [frame, slot] of blocksOf(recipe)) {
+      for (const [frame, slot] of storedBlocks(recipe)) {
         const use = this.#frames.get(frame);
         if (use !== undefined && giving.has(frame) && this.#isOwn(frame, slot)) use.leaving++;
       }
@@ -138,7 +138,7 @@ class Uses {
   /** The frames that give up a segment's own blocks; none where it is not scattered. */
   #givingUp(recipe: Recipe): ReadonlySet<number> {
     const own = new Map<number, number>();
-    for (const [frame, slot] of blocksOf(recipe))
+    for (const [frame, slot] of storedBlocks(recipe))
       if (this.#isOwn(frame, slot)) own.set(frame, (own.get(frame) ?? 0) + 1);
     if (own.size <= maxFramesPerSegment) return new Set();
     const byShare = [...own].sort(([, a], [, b]) => b - a).map(([frame]) => frame);

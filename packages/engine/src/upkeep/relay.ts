@@ -21,7 +21,7 @@ import type { ProvedBlock } from "./laid-frames.ts";
 import { FrameMaker, provedFrame } from "./laid-frames.ts";
 import { markLive } from "./liveness.ts";
 import type { MovingSegment } from "./relay-plan.ts";
-import { blocksOf, movingSegments } from "./relay-plan.ts";
+import { movingSegments, storedBlocks } from "./relay-plan.ts";
 import { rewritePacks } from "./rewrite-packs.ts";
 import type { RewriteSession } from "./rewrite-session.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
@@ -52,10 +52,6 @@ export interface RelayProgress {
 
 type Report = (done: Partial<RelayProgress>) => void;
 
-const nobody: Report = () => {
-  // Who does not ask hears nothing.
-};
-
 /** Upkeep of a vault: the newest snapshots' layout, then wasteful packs. */
 export async function relay(vault: Vault, onProgress?: (progress: RelayProgress) => void): Promise<RelayReport> {
   const done = { framesRead: 0, segments: 0, packs: 0 };
@@ -73,11 +69,7 @@ export async function relay(vault: Vault, onProgress?: (progress: RelayProgress)
 }
 
 /** Lays what lies badly of these snapshots down again. Returns of how many segments. */
-export async function relaySegments(
-  vault: Vault,
-  snapshots: Iterable<SnapshotRow>,
-  report: Report = nobody,
-): Promise<number> {
+async function relaySegments(vault: Vault, snapshots: Iterable<SnapshotRow>, report: Report): Promise<number> {
   const reach = markLive([...snapshots].map((snapshot) => snapshot.reach));
   let relaid = 0;
   let step: MovingSegment[] = [];
@@ -179,7 +171,7 @@ type Blocks = ReadonlyMap<number, ReadonlyMap<number, ProvedBlock>>;
 async function provedBlocks(vault: Vault, segments: readonly MovingSegment[], report: Report): Promise<Blocks> {
   const wanted = new Map<number, Set<number>>();
   for (const { recipe, moves } of segments)
-    for (const [frame, slot] of blocksOf(recipe)) {
+    for (const [frame, slot] of storedBlocks(recipe)) {
       if (!moves(frame, slot)) continue;
       const slots = wanted.get(frame) ?? new Set();
       if (slots.size === 0) wanted.set(frame, slots);
@@ -214,7 +206,7 @@ class Layer {
 
   /** A recipe with the moved blocks at their new places; null where one of them is damaged. */
   lay({ recipe, moves, proved: { lengths } }: PinnedSegment): Recipe | null {
-    const isWhole = blocksOf(recipe).every(
+    const isWhole = storedBlocks(recipe).every(
       ([frame, slot]) => !moves(frame, slot) || this.#blocks.get(frame)?.has(slot) === true,
     );
     if (!isWhole) return null;

@@ -90,7 +90,7 @@ function backUpTwice(bench: Bench, from: string, count: number): { first: number
 describe("memory of the backup command", { skip: process.platform !== "linux" && "peaks are read from /proc" }, () => {
   for (const [layout, files, perFolder] of [
     ["in one folder", scaled(50_000, 1_000_000), Number.MAX_SAFE_INTEGER],
-    ["over many folders", scaled(10_000, 1_000_000), 1000],
+    ["over many folders", scaled(20_000, 1_000_000), 1000],
   ] as const) {
     test(`${files} small files ${layout}: at most 200 MiB, and next to nothing per file`, async (t) => {
       const folder = scratch(t);

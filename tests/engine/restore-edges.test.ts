@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -90,4 +90,43 @@ test("a file that the file system refuses is named alone: its neighbours in the 
   assert.deepEqual(damagedFrames, []);
   assert.deepEqual(readdirSync(to), ["a", "c"]);
   assert.equal(readFileSync(path.join(to, "c"), "utf8"), "c".repeat(1000));
+});
+
+test("files, folders and links get back their time to the microsecond, those before 1970 within one", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  // No call of Node sets nanoseconds, so the source says what another program could have set.
+  const nanos = [0, 1, 119, 120, 500, 880, 881, 999].map((beyond) => 389_424_000 + beyond);
+  const times = nanos.flatMap((n) => [1_794_780_651, 2_200_000_000, -86_401].map((seconds) => [seconds, n] as const));
+  const kinds = ["file", "link", "enter"] as const;
+  for (const i of times.keys()) {
+    writeFileSync(path.join(from, `file-${i}`), "");
+    symlinkSync("x", path.join(from, `link-${i}`));
+    mkdirSync(path.join(from, `enter-${i}`));
+  }
+  const source = {
+    async *walk(): AsyncGenerator<SourceEvent> {
+      for await (const event of folderSource(from).walk()) {
+        if (!("facts" in event) || event.path.length === 0) yield event;
+        else {
+          const [, i] = Buffer.from(event.facts.name).toString().split("-");
+          const [mtimeSeconds, mtimeNanos] = times[Number(i)] as readonly [number, number];
+          yield { ...event, facts: { ...event.facts, mtimeSeconds, mtimeNanos } };
+        }
+      }
+    },
+  };
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from, { source });
+  const to = path.join(folder, "to");
+  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  for (const [i, [seconds, n]] of times.entries())
+    for (const kind of kinds) {
+      const { mtimeNs } = lstatSync(path.join(to, `${kind}-${i}`), { bigint: true });
+      const time = BigInt(seconds) * 1_000_000_000n + BigInt(n);
+      if (seconds >= 0) assert.equal(mtimeNs / 1000n, time / 1000n, `${kind} of ${time}`);
+      // Versions of Node round these to different sides.
+      else assert.ok(mtimeNs >= time - 1000n && mtimeNs <= time + 1000n, `${mtimeNs} for ${kind} of ${time}`);
+    }
 });

@@ -30,7 +30,7 @@ import { TargetFolder } from "./target-folder.ts";
 import type { PlannedFile, WindowPlan } from "./window.ts";
 import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "./window.ts";
 import type { Finish } from "./write-job.ts";
-import { timeOf } from "./write-job.ts";
+import { forNode, timeOf } from "./write-job.ts";
 import type { WritePool } from "./write-pool.ts";
 import { finishFile } from "./write-station.ts";
 
@@ -302,7 +302,7 @@ class RestoreRun {
   }
 
   #settle({ path, facts, target }: LateWork): void {
-    const mtime = timeOf(facts);
+    const mtime = forNode(timeOf(facts));
     try {
       if (target !== null) {
         if (!this.#folder.takesLink(path, target)) symlinkSync(asBuffer(target), path);

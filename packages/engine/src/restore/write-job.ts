@@ -128,7 +128,19 @@ export function unpackFiles(table: FileTable): Map<number, { readonly path: Buff
   return files;
 }
 
-/** Node takes times as seconds in a double: exact to a quarter of a microsecond in this century. */
-export function timeOf(facts: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
-  return facts.mtimeSeconds + facts.mtimeNanos / 1e9;
+/**
+ * A file's time as Node takes it: seconds in a double, cut down to a whole microsecond by some of its versions. A
+ * double of this century is up to an eighth of a microsecond off (a quarter from 2038 on), so what lies that close to
+ * the next microsecond or to the one before is moved away from it: a restored file has its microsecond, always (from
+ * 1970 on).
+ */
+export function timeOf({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
+  const beyond = mtimeNanos % 1000;
+  const safe = Math.min(Math.max(beyond, 250), 750);
+  return mtimeSeconds + (mtimeNanos - beyond + safe) / 1e9;
+}
+
+/** Node reads a negative number as "now"; as text it is the time before 1970 that it says. */
+export function forNode(time: number): number | string {
+  return time < 0 ? String(time) : time;
 }

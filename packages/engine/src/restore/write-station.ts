@@ -14,7 +14,7 @@ import { openFrame } from "../frames/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { Piece } from "./window.ts";
 import type { Finish, FrameTask, WriteAnswer, WriteJob } from "./write-job.ts";
-import { unpackFiles, unpackPieces } from "./write-job.ts";
+import { forNode, unpackFiles, unpackPieces } from "./write-job.ts";
 
 /** Files that a job keeps open at a time. Neighbouring frames mostly go to the same ones. */
 const maxOpenFiles = 64;
@@ -196,7 +196,8 @@ function writeParts(fd: number, parts: readonly Uint8Array[], offset: number, by
 export function finishFile(fd: number, { mode, mtime, size }: Finish): void {
   if (size !== null) ftruncateSync(fd, size);
   fchmodSync(fd, mode);
-  futimesSync(fd, mtime, mtime);
+  const time = forNode(mtime);
+  futimesSync(fd, time, time);
 }
 
 function messageOf(error: unknown): string {

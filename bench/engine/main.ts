@@ -112,6 +112,7 @@ function optionsOf(values: Values, work: string): RaceOptions {
       threads: availableParallelism(),
       restMs: usualRestMs,
       removedRestMs: usualRemovedRestMs,
+      fillsMemory: true,
     },
     ...{ seed: whole(values.seed ?? "1"), runs: whole(values.runs ?? "3"), nights: whole(values.nights ?? "30") },
     phases: onlyPhases.length === 0 ? null : new Set<Phase>(onlyPhases),

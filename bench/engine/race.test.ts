@@ -28,6 +28,7 @@ const options: RaceOptions = {
   threads: 0,
   restMs: 0,
   removedRestMs: 0,
+  fillsMemory: false,
   log: () => {},
 };
 

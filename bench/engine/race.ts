@@ -10,9 +10,10 @@
  *            full restore of the same tree from a new repository      a lane more per program
  *
  * Every restore is compared with the oracle, file by file. The page cache is warm for all: before each backup the tree
- * is read once, before everything else the repository. Every command begins with everything on disk, and a restore ends
- * beside those before it, which are removed later: writing back what another program has restored, and looking for places
- * of files that were removed a minute ago (ext4 without a journal passes those over, one by one), are no part of it.
+ * is read once, before everything else the repository. Every command begins with everything on disk and memory full of
+ * cache (`memory.ts` says why), and a restore ends beside those before it, which are removed later: writing back what
+ * another program has restored, and looking for places of files that were removed a minute ago (ext4 without a journal
+ * passes those over, one by one), are no part of it.
  */
 
 import { createHash } from "node:crypto";
@@ -25,6 +26,7 @@ import { liveDay, makeOffice, treeFolder } from "../ofis/office.ts";
 import type { OracleDay, OracleFile } from "../ofis/oracle.ts";
 import { type PartName, parts as partFolders, partNames, type ScaleName } from "../ofis/scale.ts";
 import { type Command, measure, settle, warm } from "./measure.ts";
+import { fillMemory } from "./memory.ts";
 import type { Phase, Result } from "./records.ts";
 import type { Repository, System, SystemName } from "./system.ts";
 
@@ -44,6 +46,8 @@ export interface RaceOptions {
   readonly restMs: number;
   /** How long the disk rests after restored trees were removed. */
   readonly removedRestMs: number;
+  /** Whether free memory is filled before a program is measured. */
+  readonly fillsMemory: boolean;
   log(line: string): void;
 }
 
@@ -289,6 +293,7 @@ class Race {
     const sum = { wallSeconds: 0, cpuSeconds: 0, peakBytes: 0, writtenBytes: 0 };
     let output = "";
     await settle();
+    if (this.#options.fillsMemory) fillMemory(this.#options.work);
     for (const command of commands) {
       const measured = await measure(command);
       sum.wallSeconds += measured.wallSeconds;

@@ -4,6 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/backup/cache.ts";
+import { Bitmap } from "../../packages/engine/src/bitmap.ts";
 import { describeTree, openLab, scratch } from "../../packages/engine/src/testing/lab.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
 
@@ -65,6 +66,9 @@ for (const [where, below] of [
       const again = await lab.backup(from, { cache });
       assert.deepEqual(again.snapshot.rootId, snapshot.rootId, `the same once more after run ${run}`);
       assert.deepEqual([again.snapshot.storedBytes, again.unchanged], [0, snapshot.files]);
+      assert.deepEqual([again.snapshot.files, again.snapshot.size], [snapshot.files, snapshot.size]);
+      // What it reaches is what collection spares.
+      assert.deepEqual([...Bitmap.decode(again.snapshot.reach)], [...Bitmap.decode(snapshot.reach)]);
       lab.ctx.advance(1000);
     }
   });

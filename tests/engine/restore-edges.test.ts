@@ -92,13 +92,14 @@ test("a file that the file system refuses is named alone: its neighbours in the 
   assert.equal(readFileSync(path.join(to, "c"), "utf8"), "c".repeat(1000));
 });
 
-test("files, folders and links get back their time to the microsecond, those before 1970 within one", async (t) => {
+test("files, folders and links get back their time: whole seconds exactly, others to the microsecond, before 1970 within one", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
   // No call of Node sets nanoseconds, so the source says what another program could have set.
   const nanos = [0, 1, 119, 120, 500, 880, 881, 999].map((beyond) => 389_424_000 + beyond);
-  const times = nanos.flatMap((n) => [1_794_780_651, 2_200_000_000, -86_401].map((seconds) => [seconds, n] as const));
+  const seconds = [1_794_780_651, 2_200_000_000, -86_401];
+  const times = [0, ...nanos].flatMap((n) => seconds.map((each) => [each, n] as const));
   const kinds = ["file", "link", "enter"] as const;
   for (const i of times.keys()) {
     writeFileSync(path.join(from, `file-${i}`), "");
@@ -121,11 +122,12 @@ test("files, folders and links get back their time to the microsecond, those bef
   const { snapshot } = await lab.backup(from, { source });
   const to = path.join(folder, "to");
   assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
-  for (const [i, [seconds, n]] of times.entries())
+  for (const [i, [whole, n]] of times.entries())
     for (const kind of kinds) {
       const { mtimeNs } = lstatSync(path.join(to, `${kind}-${i}`), { bigint: true });
-      const time = BigInt(seconds) * 1_000_000_000n + BigInt(n);
-      if (seconds >= 0) assert.equal(mtimeNs / 1000n, time / 1000n, `${kind} of ${time}`);
+      const time = BigInt(whole) * 1_000_000_000n + BigInt(n);
+      if (n === 0) assert.equal(mtimeNs, time, kind);
+      else if (whole >= 0) assert.equal(mtimeNs / 1000n, time / 1000n, `${kind} of ${time}`);
       // Versions of Node round these to different sides.
       else assert.ok(mtimeNs >= time - 1000n && mtimeNs <= time + 1000n, `${mtimeNs} for ${kind} of ${time}`);
     }

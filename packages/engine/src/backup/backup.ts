@@ -20,7 +20,7 @@ import { draftManifest, noRetention } from "../manifest.ts";
 import type { FileCache } from "./cache.ts";
 import type { CutPool } from "./cut-pool.ts";
 import { FileLine } from "./file-line.ts";
-import type { BackupSource, GlimpsedFile, SourceEvent } from "./source.ts";
+import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "./source.ts";
 import type { UploadTarget } from "./target.ts";
 import { TreeLine } from "./tree-line.ts";
 import type { UploadSettings } from "./upload.ts";
@@ -114,17 +114,31 @@ async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beg
 
 /** Walks without waiting where there is nothing to wait for; now and then other work gets a turn. */
 async function takeGlimpses(
-  walk: Iterable<SourceEvent | GlimpsedFile>,
+  walk: Iterable<SourceEvent | GlimpsedFile | CalledRoll>,
   files: FileLine,
   report: () => void,
 ): Promise<void> {
-  let count = 0;
-  for (const event of walk) {
-    const step = event.type === "glimpse" ? files.glimpse(event) : files.take(event);
-    if (step !== undefined) await step;
-    if (++count % eventsPerTurn !== 0) continue;
+  let sinceTurn = 0;
+  const turn = async () => {
+    sinceTurn = 0;
     report();
     await new Promise((resolve) => setImmediate(resolve));
+  };
+  for (const event of walk) {
+    if (event.type !== "roll") {
+      const step = event.type === "glimpse" ? files.glimpse(event) : files.take(event);
+      if (step !== undefined) await step;
+      if (++sinceTurn >= eventsPerTurn) await turn();
+    } else if (files.takeRoll(event)) {
+      sinceTurn += event.count;
+      if (sinceTurn >= eventsPerTurn) await turn();
+    } else {
+      for (const seen of event.files()) {
+        const step = files.glimpse(seen);
+        if (step !== undefined) await step;
+        if (++sinceTurn >= eventsPerTurn) await turn();
+      }
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
@@ -133,9 +133,72 @@ test("a file is unchanged for a glimpse only with every mark the same", (t) => {
   assert.equal(same({}), false);
 });
 
+test("all files are kept at once only where the roll is the same and nothing has flipped on disk", (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  for (const name of ["a", "b", "ç"]) writeFileSync(path.join(from, name), name);
+  const rollNow = () => {
+    for (const event of folderSource(from).glimpses?.() ?? []) if (event.type === "roll") return event.digest();
+    throw new Error("no roll was called");
+  };
+  const file = path.join(folder, "cache.sqlite");
+  const cache = new FileCache(file);
+  t.after(() => cache.close());
+  cache.begin(null, 7);
+  const made = cache.directory(directory);
+  let ordinal = 900;
+  for (const seen of glimpsesOf(from)) {
+    const event = seen.look();
+    assert.ok(event.type === "file");
+    const { facts, size, marks } = event;
+    const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
+    made.put({ entry, marks, ordinals: [ordinal, 3] });
+    ordinal -= 100;
+  }
+  made.putNode(Buffer.alloc(32, 1), 5);
+  made.endPlain();
+  made.finish();
+  cache.commit("1", 7);
+  const kept = () => {
+    cache.begin("1", 7);
+    const sum = cache.directory(directory).keepRoll(rollNow());
+    cache.rollback();
+    return sum === null ? null : { ...sum, ordinals: [...sum.ordinals] };
+  };
+  const whole = { files: 3, size: 4, ordinals: [3, 700, 800, 900] };
+  assert.deepEqual(kept(), whole);
+  for (const column of ["roll", "added"]) {
+    const database = new DatabaseSync(file);
+    const read = database.prepare(`select ${column} as bytes from directories`);
+    const update = database.prepare(`update directories set ${column} = ?`);
+    const bytes = read.get()?.bytes as Uint8Array;
+    const flipped = bytes.slice();
+    flipped[2] = (flipped[2] ?? 0) ^ 4;
+    update.run(flipped);
+    assert.equal(kept(), null, column);
+    update.run(bytes);
+    database.close();
+  }
+  assert.deepEqual(kept(), whole);
+  const changes = [
+    () => chmodSync(path.join(from, "b"), 0o600),
+    () => writeFileSync(path.join(from, "b"), "other"),
+    () => renameSync(path.join(from, "b"), path.join(from, "d")),
+    () => rmSync(path.join(from, "d")),
+  ];
+  for (const change of changes) {
+    change();
+    assert.equal(kept(), null, String(change));
+  }
+});
+
 /** The files that a quick walk glimpses; one object stands for all, so one file only. */
 function* glimpsesOf(folder: string): Generator<GlimpsedFile> {
-  for (const event of folderSource(folder).glimpses?.() ?? []) if (event.type === "glimpse") yield event;
+  for (const event of folderSource(folder).glimpses?.() ?? []) {
+    if (event.type === "roll") yield* event.files();
+    else if (event.type === "glimpse") yield event;
+  }
 }
 
 /** Adds, changes and drops some files; now and then many or none. Enough of them for several parts. */

@@ -15,9 +15,9 @@ import type { StatementSync } from "node:sqlite";
 import { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { sha256 } from "../hash.ts";
-import { CachedDirectory } from "./cached-directory.ts";
+import { CachedDirectory, noRoll, type Roll } from "./cached-directory.ts";
 
-const schemaVersion = 3;
+const schemaVersion = 4;
 
 /** SQLite's own memory. */
 const cacheKib = 2 * 1024;
@@ -32,8 +32,10 @@ const maxUntouched = 64 * 1024;
 
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
-create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null, sum integer not null) without rowid;
-create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null, plain integer not null, sum integer not null) without rowid;
+create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
+  plain integer not null, roll blob not null, added blob not null, sum integer not null) without rowid;
+create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
+  plain integer not null, roll blob not null, added blob not null, sum integer not null) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
@@ -82,19 +84,21 @@ export class FileCache {
   directory(path: Uint8Array): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
     const row = this.#valid
-      ? this.#sql("select run, parts, nodes, plain, sum from directories where directory = ?").get(key)
+      ? this.#sql("select run, parts, nodes, plain, roll, added, sum from directories where directory = ?").get(key)
       : undefined;
     const oldRun = typeof row?.run === "number" ? row.run : null;
     const run = this.#run;
+    const read = (ofRun: number | null, part: number) => {
+      const select = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
+      const body = select.get(key, ofRun, part)?.body;
+      if (!(body instanceof Uint8Array)) throw new TypeError("the cache lacks a part");
+      return body;
+    };
     return new CachedDirectory({
       oldParts: typeof row?.parts === "number" ? row.parts : 0,
       ...nodesOf(row),
-      old: (part) => {
-        const read = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
-        const body = read.get(key, oldRun, part)?.body;
-        if (!(body instanceof Uint8Array)) throw new TypeError("the cache lacks a part");
-        return body;
-      },
+      old: (part) => read(oldRun, part),
+      fresh: (part) => read(run, part),
       keep: (part, body) => this.#sql("insert or replace into parts values (?, ?, ?, ?)").run(key, run, part, body),
       copyBefore: (part) => {
         const copy =
@@ -102,16 +106,11 @@ export class FileCache {
         this.#sql(copy).run(run, key, oldRun, part);
       },
       untouched: () => this.#untouch(key),
-      done: (parts, filesDiffer, nodes, plain) => {
+      done: (parts, filesDiffer, nodes, plain, roll) => {
         this.#diverge();
-        this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?)").run(
-          key,
-          filesDiffer ? run : (oldRun ?? run),
-          parts,
-          nodes,
-          plain,
-          crc32(nodes, plain),
-        );
+        const ofRun = filesDiffer ? run : (oldRun ?? run);
+        const insert = this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?, ?, ?)");
+        insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.sum, sumOf(nodes, plain, roll));
       },
     });
   }
@@ -170,14 +169,28 @@ export class FileCache {
   }
 }
 
+interface KnownNodes {
+  readonly oldNodes: Uint8Array | null;
+  readonly oldPlain: number;
+  readonly oldRoll: Roll;
+}
+
+const nothingKnown: KnownNodes = { oldNodes: null, oldPlain: 0, oldRoll: noRoll };
+
 /**
- * A row's nodes. A plain directory's become part of the next snapshot unread, and SQLite does not notice a flipped bit: what
- * does not fit its sum is not known.
+ * A row's nodes and roll. A plain directory's become part of the next snapshot unread, and SQLite does not notice a flipped
+ * bit: what does not fit its sum is not known.
  */
-function nodesOf(row: Record<string, unknown> | undefined): { oldNodes: Uint8Array | null; oldPlain: number } {
-  const { nodes, plain, sum } = row ?? {};
-  const isWhole = nodes instanceof Uint8Array && typeof plain === "number" && crc32(nodes, plain) === sum;
-  return isWhole ? { oldNodes: nodes, oldPlain: plain } : { oldNodes: null, oldPlain: 0 };
+function nodesOf(row: Record<string, unknown> | undefined): KnownNodes {
+  const { nodes, plain, roll, added, sum } = row ?? {};
+  if (!(nodes instanceof Uint8Array && roll instanceof Uint8Array && added instanceof Uint8Array)) return nothingKnown;
+  const oldRoll = { digest: roll, sum: added };
+  if (typeof plain !== "number" || sumOf(nodes, plain, oldRoll) !== sum) return nothingKnown;
+  return { oldNodes: nodes, oldPlain: plain, oldRoll };
+}
+
+function sumOf(nodes: Uint8Array, plain: number, { digest, sum }: Roll): number {
+  return crc32(sum, crc32(digest, crc32(nodes, plain)));
 }
 
 /** Keys of one length, back to back. */

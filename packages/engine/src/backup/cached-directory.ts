@@ -13,13 +13,16 @@
  *
  * Beside the files the directory's nodes are remembered: id and ordinal of each, in the order in which they are made. Of
  * a *plain* directory, whose entries are the remembered files and nothing else, it is known which of them is its root: the
- * last that was made of it. (The snapshot's own root has one more.)
+ * last that was made of it. (The snapshot's own root has one more.) Where its files are not too many its roll is known, too,
+ * and what they add up to.
  */
 
-import { asBuffer, ByteReader, ByteWriter, varintAt, varintLength } from "../bytes.ts";
+import { asBuffer, ByteReader, ByteWriter, sameBytes, varintAt, varintLength } from "../bytes.ts";
 import { idLength } from "../hash.ts";
 import type { FileEntry, Reference } from "../trees/entry.ts";
 import { readEntry, writeEntry } from "../trees/entry.ts";
+import type { RollSum } from "./roll.ts";
+import { decodeRollSum, encodeRollSum, rollDigest } from "./roll.ts";
 import type { ChangeMarks, GlimpsedFile } from "./source.ts";
 
 /** A walk holds a part of every directory that it is in, so a part is small; most directories still fit into one. */
@@ -27,6 +30,9 @@ const partBytes = 64 * 1024;
 
 /** Nodes remembered of a directory: 256 stand for some 70 000 files. Those of a larger one are asked of the target. */
 const maxNodes = 256;
+
+/** Parts of a directory whose roll is remembered: more files than a walk looks at in one go. */
+const maxRolledParts = 16;
 
 const place = {
   inode: 0,
@@ -55,13 +61,27 @@ export interface Parts {
   readonly oldNodes: Uint8Array | null;
   /** How many of the nodes a plain directory has; 0 if it is not plain. */
   readonly oldPlain: number;
+  readonly oldRoll: Roll;
   old(part: number): Uint8Array;
+  /** A part that was kept in this run. */
+  fresh(part: number): Uint8Array;
   keep(part: number, body: Uint8Array): void;
   copyBefore(part: number): void;
   /** The directory is as it was. */
   untouched(): void;
-  done(parts: number, filesDiffer: boolean, nodes: Uint8Array, plain: number): void;
+  done(parts: number, filesDiffer: boolean, nodes: Uint8Array, plain: number, roll: Roll): void;
 }
+
+/** A roll's digest and its encoded sum; both empty where there is none. */
+export interface Roll {
+  readonly digest: Uint8Array;
+  readonly sum: Uint8Array;
+}
+
+/** Part of some memory: SQLite takes bytes that are nowhere for null. */
+const noBytes = Buffer.alloc(1).subarray(0, 0);
+
+export const noRoll: Roll = { digest: noBytes, sum: noBytes };
 
 /** A remembered file as it lies in its part. */
 export class FoundFile {
@@ -106,6 +126,18 @@ export class FoundFile {
       if (!isCount) tell(value);
       isCount = false;
     }
+  }
+
+  get name(): string {
+    return this.bytes.toString("latin1", this.nameStart, this.nameEnd);
+  }
+
+  /** What a roll has of it. */
+  get marks(): number[] {
+    const view = this.#view;
+    const at = this.start;
+    const times = [place.inode, place.size, place.mtime, place.ctime].map((each) => view.getFloat64(at + each, true));
+    return [...times, ...[place.mode, place.uid, place.gid].map((each) => view.getUint32(at + each, true))];
   }
 
   /** Whether a file that was only glimpsed is this one, unchanged. */
@@ -176,6 +208,7 @@ export class CachedDirectory {
   #keptLength = 0;
   #newPart = 0;
   #diverged = false;
+  #keptAtOnce = false;
   #plain = 0;
   readonly #nodes: { readonly old: Buffer; at: number; readonly fresh: ByteWriter; count: number; differ: boolean };
 
@@ -205,8 +238,21 @@ export class CachedDirectory {
     return this.#parts.oldPlain > 0;
   }
 
+  /** Whether the roll of the directory is known. Without one there is nothing to compare another with. */
+  get hasRoll(): boolean {
+    return this.isPlain && this.#parts.oldRoll.digest.length > 0;
+  }
+
+  /** Keeps all files at once where their roll is the same as it was; says what they add up to, or null. */
+  keepRoll(digest: Uint8Array): RollSum | null {
+    if (!this.hasRoll || !sameBytes(digest, this.#parts.oldRoll.digest)) return null;
+    this.#keptAtOnce = true;
+    return decodeRollSum(this.#parts.oldRoll.sum);
+  }
+
   /** Whether every remembered file was kept, and none was put. */
   get keptAll(): boolean {
+    if (this.#keptAtOnce) return true;
     return !this.#diverged && this.#keptEnd === this.#keptLength && this.#keptPart + 1 === this.#parts.oldParts;
   }
 
@@ -229,6 +275,7 @@ export class CachedDirectory {
 
   /** The files that were kept before the first difference; each is valid until the next. */
   *passed(): Generator<FoundFile> {
+    if (this.#keptAtOnce) throw new Error("files that were kept at once were not passed one by one");
     const found = new FoundFile();
     for (let part = 0; part <= this.#keptPart; part++) {
       const body = asBuffer(this.#parts.old(part));
@@ -285,13 +332,33 @@ export class CachedDirectory {
     const { fresh, old, differ } = this.#nodes;
     const nodesDiffer = differ || fresh.length !== old.length || this.#plain !== this.#parts.oldPlain;
     if (!this.#diverged && !nodesDiffer) this.#parts.untouched();
-    else
-      this.#parts.done(
-        this.#diverged ? this.#newPart : this.#parts.oldParts,
-        this.#diverged,
-        fresh.view(),
-        this.#plain,
-      );
+    else {
+      const parts = this.#diverged ? this.#newPart : this.#parts.oldParts;
+      this.#parts.done(parts, this.#diverged, fresh.view(), this.#plain, this.#rollOf(parts));
+    }
+  }
+
+  /** The roll of a plain directory that will be remembered in so many parts. */
+  #rollOf(parts: number): Roll {
+    if (this.#plain === 0 || parts > maxRolledParts) return noRoll;
+    if (!this.#diverged && this.hasRoll) return this.#parts.oldRoll;
+    const names: string[] = [];
+    const marks: number[] = [];
+    const ordinals: number[] = [];
+    let size = 0;
+    const found = new FoundFile();
+    for (let part = 0; part < parts; part++) {
+      const body = asBuffer(this.#diverged ? this.#parts.fresh(part) : this.#parts.old(part));
+      for (let at = 0; at < body.length; at = found.end) {
+        found.goTo(body, part, at);
+        names.push(found.name);
+        marks.push(...found.marks);
+        found.eachOrdinal((ordinal) => ordinals.push(ordinal));
+        size += found.size;
+      }
+    }
+    const digest = rollDigest(names, Float64Array.from(marks));
+    return { digest, sum: encodeRollSum({ files: names.length, size, ordinals }) };
   }
 
   #atRecord(): boolean {
@@ -305,6 +372,7 @@ export class CachedDirectory {
   }
 
   #write(append: (out: ByteWriter) => void): void {
+    if (this.#keptAtOnce) throw new Error("a file beside all that there are");
     if (!this.#diverged) this.#diverge();
     this.#writer ??= new ByteWriter(4096);
     append(this.#writer);

@@ -13,7 +13,7 @@ import type { FoundFile } from "./cached-directory.ts";
 import { mtimeMsOf } from "./cached-directory.ts";
 import type { CutResult } from "./job-board.ts";
 import { bundledBelow, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./planner.ts";
-import type { FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
+import type { CalledRoll, FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
 import { readFlags } from "./source.ts";
 import type { StoredContent, TreeLine } from "./tree-line.ts";
 import type { UploadOnDemand } from "./upload-on-demand.ts";
@@ -39,6 +39,13 @@ export class FileLine {
     this.#upload = upload;
     this.#tree = tree;
     this.#damaged = damaged;
+  }
+
+  /** Takes all files of a directory at once where they are as they were. False: they must be taken one by one. */
+  takeRoll(roll: CalledRoll): boolean {
+    if (!roll.isWhole || !this.#tree.keepRoll(roll)) return false;
+    this.unchanged += roll.count;
+    return true;
   }
 
   /** Takes a file that the walk has only glimpsed; one that is not as it was is looked at closely. */

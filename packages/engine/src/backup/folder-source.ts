@@ -12,8 +12,9 @@ import type { BigIntStats } from "node:fs";
 import { lstatSync, opendirSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import type { EntryFacts } from "../trees/entry.ts";
+import { marksPerFile, rollDigest } from "./roll.ts";
 import { SortedNames } from "./sorted-names.ts";
-import type { BackupSource, GlimpsedFile, SourceEvent } from "./source.ts";
+import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "./source.ts";
 import { sightOf } from "./source.ts";
 
 /** Entries read from the system at a time. */
@@ -32,7 +33,7 @@ const slash = 0x2f;
 const empty = Buffer.alloc(0);
 const quietly = { throwIfNoEntry: false } as const;
 
-type WalkEvent = SourceEvent | GlimpsedFile;
+type WalkEvent = SourceEvent | GlimpsedFile | CalledRoll;
 
 /** One folder as a source: the snapshot's root is the folder. A single file becomes a root with one entry. */
 export function folderSource(root: string | Uint8Array): BackupSource {
@@ -54,7 +55,8 @@ function sourceOf(walk: (glimpses: boolean) => Generator<WalkEvent>): BackupSour
       let count = 0;
       for (const event of walk(false)) {
         if (++count % yieldEvery === 0) await new Promise((resolve) => setImmediate(resolve));
-        yield event.type === "glimpse" ? event.look() : event;
+        // Who looks closely is shown neither glimpses nor rolls.
+        if (event.type !== "glimpse" && event.type !== "roll") yield event;
       }
     },
     glimpses: () => walk(true),
@@ -108,10 +110,65 @@ function* walkBranch(branch: Branch, place: Place, glimpses: boolean): Generator
   }
 }
 
-interface Level {
-  readonly names: Iterator<string | Buffer>;
+/** A directory that the walk is in. */
+class Level {
   /** How much of the path is this directory's. */
   readonly length: number;
+  readonly #names: readonly string[];
+  readonly #more: Iterator<Buffer> | null;
+  #next = 0;
+
+  constructor(names: readonly string[] | Iterator<Buffer>, length: number) {
+    this.length = length;
+    this.#more = "next" in names ? names : null;
+    this.#names = "next" in names ? [] : names;
+  }
+
+  /** The next name; undefined after the last. */
+  next(): string | Buffer | undefined {
+    if (this.#more === null) return this.#names[this.#next++];
+    const { value, done } = this.#more.next();
+    return done === true ? undefined : value;
+  }
+
+  /** Looks at the first names together, as far as they are files; the next name is the one after them. */
+  callRoll(place: Place): CalledRoll | null {
+    const roll = place.callRoll(this.#names, this.length);
+    this.#next = roll.count;
+    return roll.count === 0 ? null : roll;
+  }
+}
+
+/** Files of one directory that were glimpsed together. */
+class DirectoryRoll implements CalledRoll {
+  readonly type = "roll";
+  readonly count: number;
+  readonly isWhole: boolean;
+  readonly #place: Place;
+  readonly #names: readonly string[];
+  readonly #above: number;
+  readonly #marks: Float64Array;
+
+  constructor(place: Place, names: readonly string[], above: number, marks: Float64Array) {
+    this.#place = place;
+    this.#names = names;
+    this.#above = above;
+    this.#marks = marks;
+    this.count = marks.length / marksPerFile;
+    this.isWhole = this.count === names.length;
+  }
+
+  digest(): Uint8Array {
+    return rollDigest(this.#names.slice(0, this.count), this.#marks);
+  }
+
+  *files(): Generator<GlimpsedFile> {
+    for (let i = 0; i < this.count; i++) {
+      this.#place.go(this.#above, this.#names[i] ?? "");
+      this.#place.show(this.#marks, i * marksPerFile);
+      yield this.#place;
+    }
+  }
 }
 
 /**
@@ -122,19 +179,21 @@ function* walkDirectories(place: Place, length: number, glimpses: boolean, enter
   yield enter;
   const levels: Level[] = [];
   const top = place.open(length);
-  if ("type" in top) {
+  if (!(top instanceof Level)) {
     yield top;
     yield { type: "leave" };
     return;
   }
+  const topRoll = glimpses ? top.callRoll(place) : null;
+  if (topRoll !== null) yield topRoll;
   for (let level: Level | undefined = top; level !== undefined; ) {
-    const { value, done } = level.names.next();
-    if (done === true) {
+    const name = level.next();
+    if (name === undefined) {
       level = levels.pop();
       yield { type: "leave" };
       continue;
     }
-    place.go(level.length, value);
+    place.go(level.length, name);
     if (glimpses && place.glimpse()) {
       yield place;
       continue;
@@ -143,13 +202,15 @@ function* walkDirectories(place: Place, length: number, glimpses: boolean, enter
     yield event;
     if (event.type !== "enter") continue;
     const below = place.open(place.length);
-    if ("type" in below) {
+    if (!(below instanceof Level)) {
       yield below;
       yield { type: "leave" };
-    } else {
-      levels.push(level);
-      level = below;
+      continue;
     }
+    levels.push(level);
+    level = below;
+    const roll = glimpses ? level.callRoll(place) : null;
+    if (roll !== null) yield roll;
   }
 }
 
@@ -159,6 +220,8 @@ class Place implements GlimpsedFile {
   bytes: Buffer = Buffer.alloc(4096);
   /** Bytes of the root's own path, which names in a snapshot do not have. */
   readonly #root: number;
+  /** Of the roll that was called last. */
+  #marks = new Float64Array(0);
   length: number;
   nameStart = 0;
   inode = 0;
@@ -211,6 +274,37 @@ class Place implements GlimpsedFile {
     }
   }
 
+  /** Looks at files of the directory that is the first `above` bytes of the path, until something is none. */
+  callRoll(names: readonly string[], above: number): DirectoryRoll {
+    if (this.#marks.length < names.length * marksPerFile)
+      this.#marks = new Float64Array(2 * names.length * marksPerFile);
+    const marks = this.#marks;
+    let at = 0;
+    for (const name of names) {
+      this.go(above, name);
+      if (!this.glimpse()) break;
+      marks[at++] = this.inode;
+      marks[at++] = this.size;
+      marks[at++] = this.mtimeMs;
+      marks[at++] = this.ctimeMs;
+      marks[at++] = this.mode;
+      marks[at++] = this.uid;
+      marks[at++] = this.gid;
+    }
+    return new DirectoryRoll(this, names, above, marks.subarray(0, at));
+  }
+
+  /** Shows a file's marks as they were glimpsed. */
+  show(marks: Float64Array, at: number): void {
+    this.inode = marks[at] ?? 0;
+    this.size = marks[at + 1] ?? 0;
+    this.mtimeMs = marks[at + 2] ?? 0;
+    this.ctimeMs = marks[at + 3] ?? 0;
+    this.mode = marks[at + 4] ?? 0;
+    this.uid = marks[at + 5] ?? 0;
+    this.gid = marks[at + 6] ?? 0;
+  }
+
   look(): SourceEvent {
     const full = Buffer.from(this.bytes.subarray(0, this.length));
     return look(full, Buffer.from(full.subarray(this.#root + 1)), Buffer.from(full.subarray(this.nameStart)));
@@ -221,7 +315,7 @@ class Place implements GlimpsedFile {
     // An empty path is the system's root.
     const full = length === 0 ? Buffer.from("/") : this.bytes.subarray(0, length);
     try {
-      return { names: readNames(full), length };
+      return new Level(readNames(full), length);
     } catch (error) {
       return { type: "warning", path: Buffer.from(this.bytes.subarray(this.#root + 1, length)), code: codeOf(error) };
     }
@@ -271,10 +365,10 @@ function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {
 }
 
 /** All names of a directory in byte order: as text with a character for each byte, or as bytes where they are many. */
-function readNames(at: Buffer): Iterator<string | Buffer> {
+function readNames(at: Buffer): readonly string[] | Iterator<Buffer> {
   const { size } = lstatSync(at);
   // Text is sorted by its characters, which are bytes here. Some systems say 0 of every directory.
-  if (size > 0 && size <= maxBytesAtOnce) return readdirSync(at, { encoding: "latin1" }).sort().values();
+  if (size > 0 && size <= maxBytesAtOnce) return readdirSync(at, { encoding: "latin1" }).sort();
   // The types say string; with this encoding names are buffers.
   const directory = opendirSync(at as unknown as string, {
     encoding: "buffer" as BufferEncoding,

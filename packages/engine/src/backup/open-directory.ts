@@ -3,7 +3,8 @@
  *
  * A directory that held nothing but remembered files, and of which each file so far is as it was, is not built at all:
  * when it is left and nothing was missing, its nodes are those of the base snapshot. The first difference builds what was
- * passed over, from the cache, and goes on from there.
+ * passed over, from the cache, and goes on from there. Where all files of it were glimpsed together and their roll is the
+ * same as it was, not even what is remembered of each is read.
  */
 
 import type { Bitmap } from "../bitmap.ts";
@@ -11,6 +12,7 @@ import type { NodeSink } from "../trees/builder.ts";
 import { DirectoryBuilder } from "../trees/builder.ts";
 import type { EntryFacts, Reference, TreeEntry } from "../trees/entry.ts";
 import type { CachedDirectory, CachedFile, FoundFile } from "./cached-directory.ts";
+import type { CalledRoll } from "./source.ts";
 
 export class OpenDirectory {
   readonly facts: EntryFacts;
@@ -47,6 +49,17 @@ export class OpenDirectory {
     if (isNext) return undefined;
     const { bytes, entryStart, entryEnd } = file.copy();
     return this.#build().then((builder) => builder.addEncoded(bytes, entryStart, entryEnd));
+  }
+
+  /** Takes all files over at once where their roll is as it was. Returns how many they are; 0: each must be looked at. */
+  keepRoll(roll: CalledRoll): number {
+    if (this.#builder !== null || this.#cached?.hasRoll !== true || this.files > 0) return 0;
+    const sum = this.#cached.keepRoll(roll.digest());
+    if (sum === null) return 0;
+    for (const ordinal of sum.ordinals) this.#reach.add(ordinal);
+    this.size += sum.size;
+    this.files += sum.files;
+    return sum.files;
   }
 
   /** Adds any entry; `cache` is what to remember of it, if it is a file at rest. */

@@ -68,11 +68,24 @@ export interface GlimpsedFile {
   look(): SourceEvent;
 }
 
+/**
+ * All files of a directory, or those before the first entry that is something else, glimpsed one after the other. Valid
+ * until the walk goes on.
+ */
+export interface CalledRoll {
+  readonly type: "roll";
+  readonly count: number;
+  /** Whether the directory has nothing else. */
+  readonly isWhole: boolean;
+  digest(): Uint8Array;
+  files(): Iterable<GlimpsedFile>;
+}
+
 export interface BackupSource {
   /** The first event enters the root, the last one leaves it. */
   walk(): AsyncIterable<SourceEvent>;
   /** The same walk for whoever remembers what was there: quicker, since files are only glimpsed. */
-  glimpses?(): Iterable<SourceEvent | GlimpsedFile>;
+  glimpses?(): Iterable<SourceEvent | GlimpsedFile | CalledRoll>;
 }
 
 /** A file as it is now. */

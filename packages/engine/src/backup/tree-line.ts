@@ -16,7 +16,7 @@ import type { FileContent, Reference, SegmentReference, TreeEntry } from "../tre
 import type { FileCache } from "./cache.ts";
 import type { CachedDirectory, FoundFile } from "./cached-directory.ts";
 import { OpenDirectory } from "./open-directory.ts";
-import type { FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
+import type { CalledRoll, FileEvent, GlimpsedFile, SourceEvent } from "./source.ts";
 
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
@@ -112,6 +112,18 @@ export class TreeLine {
     this.#check();
     if (this.#isIdle) this.#follow(this.#kept(file));
     else this.#push({ type: "kept", file: file.copy() });
+  }
+
+  /** Takes all files of the directory that the walk is in over at once, where their roll is as it was. */
+  keepRoll(roll: CalledRoll): boolean {
+    this.#check();
+    if (!this.#isIdle) return false;
+    const top = this.#top();
+    const before = top.size;
+    const files = top.keepRoll(roll);
+    this.files += files;
+    this.bytes += top.size - before;
+    return files > 0;
   }
 
   add(event: OtherEvent): void {

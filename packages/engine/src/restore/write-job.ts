@@ -129,15 +129,18 @@ export function unpackFiles(table: FileTable): Map<number, { readonly path: Buff
 }
 
 /**
- * A file's time as Node takes it: seconds in a double, cut down to a whole microsecond by some of its versions. A
- * double of this century is up to an eighth of a microsecond off (a quarter from 2038 on), so what lies that close to
- * the next microsecond or to the one before is moved away from it: a restored file has its microsecond, always (from
- * 1970 on).
+ * A file's time as Node takes it: seconds in a double, of which some versions keep whole microseconds only. A double of
+ * this century is up to an eighth of a microsecond off (a quarter from 2038 on): what would end in another microsecond
+ * is moved towards the middle of its own. So a restored file has its microsecond (from 1970 on), and a whole second exactly.
  */
 export function timeOf({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
-  const beyond = mtimeNanos % 1000;
-  const safe = Math.min(Math.max(beyond, 250), 750);
-  return mtimeSeconds + (mtimeNanos - beyond + safe) / 1e9;
+  const time = mtimeSeconds + mtimeNanos / 1e9;
+  const micros = Math.floor(mtimeNanos / 1000);
+  const isKept =
+    Math.floor((time - mtimeSeconds) * 1e6) === micros && Math.floor(time * 1e6) === mtimeSeconds * 1e6 + micros;
+  if (isKept) return time;
+  const beyond = Math.min(Math.max(mtimeNanos % 1000, 250), 750);
+  return mtimeSeconds + (micros * 1000 + beyond) / 1e9;
 }
 
 /** Node reads a negative number as "now"; as text it is the time before 1970 that it says. */

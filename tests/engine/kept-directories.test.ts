@@ -28,6 +28,10 @@ const changes: readonly ((folder: string, dice: Dice) => void)[] = [
     renameSync(path.join(folder, pick(folder, dice, "middle")), path.join(folder, `y${dice.below(99)}`)),
   (folder) => replaced(path.join(folder, "f300 link"), (at) => symlinkSync("f1", at)),
   (folder) => rmSync(path.join(folder, "f300 link"), { force: true }),
+  // Behind all files, which are as they were.
+  (folder) => replaced(path.join(folder, "zz link"), (at) => symlinkSync("f1", at)),
+  (folder) => replaced(path.join(folder, "zz link"), (at) => mkdirSync(at)),
+  (folder) => rmSync(path.join(folder, "zz link"), { recursive: true, force: true }),
   (folder, dice) =>
     replaced(path.join(folder, "f200 below"), (at) => {
       mkdirSync(at);

@@ -1,9 +1,19 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
 import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
 import type { BackupSource, FileEvent } from "../../packages/engine/src/backup/source.ts";
 import { openLab, scratch, seededBytes } from "../../packages/engine/src/testing/lab.ts";
@@ -58,6 +68,32 @@ describe("files that move between the walk and the read", () => {
     });
     const { warnings } = await lab.backup(from, { source });
     assert.deepEqual(warningsOf(warnings), ["small changed", "swapped changed"]);
+  });
+
+  test("a file that became a folder after it was glimpsed is warned of, and everything else is stored", async (t) => {
+    const { folder, from, to } = prepare(t);
+    const lab = await openLab(new MemoryStore());
+    const cache = new FileCache(path.join(folder, "cache"));
+    t.after(() => cache.close());
+    await lab.backup(from, { cache });
+    appendFileSync(path.join(from, "small"), "more");
+    const source: BackupSource = {
+      walk: () => folderSource(from).walk(),
+      *glimpses() {
+        for (const event of folderSource(from).glimpses?.() ?? []) {
+          if (event.type === "roll") {
+            rmSync(path.join(from, "small"));
+            mkdirSync(path.join(from, "small"));
+          }
+          yield event;
+        }
+      },
+    };
+    lab.ctx.advance(1000);
+    const { warnings, snapshot } = await lab.backup(from, { cache, source });
+    assert.deepEqual(warningsOf(warnings), ["small changed"]);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual(readdirSync(to).sort(), ["large", "still"]);
   });
 
   test("a large file that is replaced is stored as it is then, whole, without a warning", async (t) => {

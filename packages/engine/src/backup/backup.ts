@@ -152,7 +152,7 @@ async function store(
 ): Promise<Omit<BackupResult, "cacheError">> {
   const { ctx, signer, source, sourceName, target } = options;
   const reach = new Bitmap();
-  const tree = new TreeLine(upload, reach, options.cache ?? null, ctx, usable && start.damaged.length === 0);
+  const tree = new TreeLine(upload, reach, options.cache ?? null, startedAt, usable && start.damaged.length === 0);
   const files = new FileLine(upload, tree, usable ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
   if (usable && source.glimpses !== undefined) await takeGlimpses(source.glimpses(), files, report);

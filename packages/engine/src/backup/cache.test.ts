@@ -168,7 +168,7 @@ test("all files are kept at once only where the roll is the same and nothing has
   };
   const whole = { files: 3, size: 4, ordinals: [3, 700, 800, 900] };
   assert.deepEqual(kept(), whole);
-  for (const column of ["roll", "added"]) {
+  for (const column of ["roll", "totals"]) {
     const database = new DatabaseSync(file);
     const read = database.prepare(`select ${column} as bytes from directories`);
     const update = database.prepare(`update directories set ${column} = ?`);

@@ -6,7 +6,8 @@
  * ordinal that is found here is reachable from the base.
  *
  * Files are kept by directory in parts of about 64 KiB, in name order: a walk and the cache are merged like two sorted
- * lists, one part in memory. A directory whose files are all as they were is neither read twice nor written.
+ * lists, one part in memory. A directory whose files are all as they were is not written, and where the digest of its roll
+ * says so (`roll.ts`) its parts are not even read.
  *
  * A run is one transaction: committed together with the snapshot, or not at all.
  */
@@ -15,7 +16,7 @@ import type { StatementSync } from "node:sqlite";
 import { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { sha256 } from "../hash.ts";
-import { CachedDirectory, noRoll, type Roll } from "./cached-directory.ts";
+import { CachedDirectory, noRoll, type RememberedRoll } from "./cached-directory.ts";
 
 const schemaVersion = 4;
 
@@ -33,9 +34,9 @@ const maxUntouched = 64 * 1024;
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
 create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
-  plain integer not null, roll blob not null, added blob not null, sum integer not null) without rowid;
+  plain integer not null, roll blob not null, totals blob not null, sum integer not null) without rowid;
 create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
-  plain integer not null, roll blob not null, added blob not null, sum integer not null) without rowid;
+  plain integer not null, roll blob not null, totals blob not null, sum integer not null) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
@@ -84,7 +85,7 @@ export class FileCache {
   directory(path: Uint8Array): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
     const row = this.#valid
-      ? this.#sql("select run, parts, nodes, plain, roll, added, sum from directories where directory = ?").get(key)
+      ? this.#sql("select run, parts, nodes, plain, roll, totals, sum from directories where directory = ?").get(key)
       : undefined;
     const oldRun = typeof row?.run === "number" ? row.run : null;
     const run = this.#run;
@@ -110,7 +111,7 @@ export class FileCache {
         this.#diverge();
         const ofRun = filesDiffer ? run : (oldRun ?? run);
         const insert = this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?, ?, ?)");
-        insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.sum, sumOf(nodes, plain, roll));
+        insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.totals, checksumOf(nodes, plain, roll));
       },
     });
   }
@@ -172,7 +173,7 @@ export class FileCache {
 interface KnownNodes {
   readonly oldNodes: Uint8Array | null;
   readonly oldPlain: number;
-  readonly oldRoll: Roll;
+  readonly oldRoll: RememberedRoll;
 }
 
 const nothingKnown: KnownNodes = { oldNodes: null, oldPlain: 0, oldRoll: noRoll };
@@ -182,15 +183,15 @@ const nothingKnown: KnownNodes = { oldNodes: null, oldPlain: 0, oldRoll: noRoll 
  * bit: what does not fit its sum is not known.
  */
 function nodesOf(row: Record<string, unknown> | undefined): KnownNodes {
-  const { nodes, plain, roll, added, sum } = row ?? {};
-  if (!(nodes instanceof Uint8Array && roll instanceof Uint8Array && added instanceof Uint8Array)) return nothingKnown;
-  const oldRoll = { digest: roll, sum: added };
-  if (typeof plain !== "number" || sumOf(nodes, plain, oldRoll) !== sum) return nothingKnown;
+  const { nodes, plain, roll, totals, sum } = row ?? {};
+  if (!(nodes instanceof Uint8Array && roll instanceof Uint8Array && totals instanceof Uint8Array)) return nothingKnown;
+  const oldRoll = { digest: roll, totals };
+  if (typeof plain !== "number" || checksumOf(nodes, plain, oldRoll) !== sum) return nothingKnown;
   return { oldNodes: nodes, oldPlain: plain, oldRoll };
 }
 
-function sumOf(nodes: Uint8Array, plain: number, { digest, sum }: Roll): number {
-  return crc32(sum, crc32(digest, crc32(nodes, plain)));
+function checksumOf(nodes: Uint8Array, plain: number, { digest, totals }: RememberedRoll): number {
+  return crc32(totals, crc32(digest, crc32(nodes, plain)));
 }
 
 /** Keys of one length, back to back. */

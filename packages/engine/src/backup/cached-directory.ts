@@ -17,12 +17,12 @@
  * and what they add up to.
  */
 
-import { asBuffer, ByteReader, ByteWriter, sameBytes, varintAt, varintLength } from "../bytes.ts";
+import { asBuffer, ByteReader, ByteWriter, release, sameBytes, varintAt, varintLength } from "../bytes.ts";
 import { idLength } from "../hash.ts";
 import type { FileEntry, Reference } from "../trees/entry.ts";
 import { readEntry, writeEntry } from "../trees/entry.ts";
-import type { RollSum } from "./roll.ts";
-import { decodeRollSum, encodeRollSum, rollDigest } from "./roll.ts";
+import type { RollTotals } from "./roll.ts";
+import { decodeTotals, encodeTotals, marksPerFile, nameSeparator, rollDigest } from "./roll.ts";
 import type { ChangeMarks, GlimpsedFile } from "./source.ts";
 
 /** A walk holds a part of every directory that it is in, so a part is small; most directories still fit into one. */
@@ -31,7 +31,7 @@ const partBytes = 64 * 1024;
 /** Nodes remembered of a directory: 256 stand for some 70 000 files. Those of a larger one are asked of the target. */
 const maxNodes = 256;
 
-/** Parts of a directory whose roll is remembered: more files than a walk looks at in one go. */
+/** Parts of a directory whose roll is remembered: with 64 KiB each they hold more files than a roll has. */
 const maxRolledParts = 16;
 
 const place = {
@@ -61,7 +61,7 @@ export interface Parts {
   readonly oldNodes: Uint8Array | null;
   /** How many of the nodes a plain directory has; 0 if it is not plain. */
   readonly oldPlain: number;
-  readonly oldRoll: Roll;
+  readonly oldRoll: RememberedRoll;
   old(part: number): Uint8Array;
   /** A part that was kept in this run. */
   fresh(part: number): Uint8Array;
@@ -69,19 +69,19 @@ export interface Parts {
   copyBefore(part: number): void;
   /** The directory is as it was. */
   untouched(): void;
-  done(parts: number, filesDiffer: boolean, nodes: Uint8Array, plain: number, roll: Roll): void;
+  done(parts: number, filesDiffer: boolean, nodes: Uint8Array, plain: number, roll: RememberedRoll): void;
 }
 
-/** A roll's digest and its encoded sum; both empty where there is none. */
-export interface Roll {
+/** A roll's digest and its encoded totals; both empty where there is none. */
+export interface RememberedRoll {
   readonly digest: Uint8Array;
-  readonly sum: Uint8Array;
+  readonly totals: Uint8Array;
 }
 
 /** Part of some memory: SQLite takes bytes that are nowhere for null. */
 const noBytes = Buffer.alloc(1).subarray(0, 0);
 
-export const noRoll: Roll = { digest: noBytes, sum: noBytes };
+export const noRoll: RememberedRoll = { digest: noBytes, totals: noBytes };
 
 /** A remembered file as it lies in its part. */
 export class FoundFile {
@@ -128,16 +128,17 @@ export class FoundFile {
     }
   }
 
-  get name(): string {
-    return this.bytes.toString("latin1", this.nameStart, this.nameEnd);
-  }
-
-  /** What a roll has of it. */
-  get marks(): number[] {
+  /** Writes what a roll has of it. */
+  tellMarks(marks: Float64Array, at: number): void {
     const view = this.#view;
-    const at = this.start;
-    const times = [place.inode, place.size, place.mtime, place.ctime].map((each) => view.getFloat64(at + each, true));
-    return [...times, ...[place.mode, place.uid, place.gid].map((each) => view.getUint32(at + each, true))];
+    const { start } = this;
+    marks[at] = view.getFloat64(start + place.inode, true);
+    marks[at + 1] = view.getFloat64(start + place.size, true);
+    marks[at + 2] = view.getFloat64(start + place.mtime, true);
+    marks[at + 3] = view.getFloat64(start + place.ctime, true);
+    marks[at + 4] = view.getUint32(start + place.mode, true);
+    marks[at + 5] = view.getUint32(start + place.uid, true);
+    marks[at + 6] = view.getUint32(start + place.gid, true);
   }
 
   /** Whether a file that was only glimpsed is this one, unchanged. */
@@ -244,10 +245,10 @@ export class CachedDirectory {
   }
 
   /** Keeps all files at once where their roll is the same as it was; says what they add up to, or null. */
-  keepRoll(digest: Uint8Array): RollSum | null {
-    if (!this.hasRoll || !sameBytes(digest, this.#parts.oldRoll.digest)) return null;
+  keepRoll(digest: Uint8Array): RollTotals | null {
+    if (!sameBytes(digest, this.#parts.oldRoll.digest)) return null;
     this.#keptAtOnce = true;
-    return decodeRollSum(this.#parts.oldRoll.sum);
+    return decodeTotals(this.#parts.oldRoll.totals);
   }
 
   /** Whether every remembered file was kept, and none was put. */
@@ -258,7 +259,7 @@ export class CachedDirectory {
 
   /** Remembers a file as it was. Files must come in ascending order. Returns whether all before it were kept, too. */
   keep(found: FoundFile): boolean {
-    if (!this.#diverged) {
+    if (!this.#diverged && !this.#keptAtOnce) {
       const start = found.endInPart - (found.end - found.start);
       const goesOn = found.part === this.#keptPart && start === this.#keptEnd;
       const nextPart = found.part === this.#keptPart + 1 && start === 0 && this.#keptEnd === this.#keptLength;
@@ -339,26 +340,33 @@ export class CachedDirectory {
   }
 
   /** The roll of a plain directory that will be remembered in so many parts. */
-  #rollOf(parts: number): Roll {
+  #rollOf(parts: number): RememberedRoll {
     if (this.#plain === 0 || parts > maxRolledParts) return noRoll;
     if (!this.#diverged && this.hasRoll) return this.#parts.oldRoll;
-    const names: string[] = [];
-    const marks: number[] = [];
-    const ordinals: number[] = [];
+    const names = new ByteWriter(4096);
+    const ordinals = new Set<number>();
+    const reached = (ordinal: number) => ordinals.add(ordinal);
+    let marks = new Float64Array(256 * marksPerFile);
+    let files = 0;
     let size = 0;
     const found = new FoundFile();
     for (let part = 0; part < parts; part++) {
       const body = asBuffer(this.#diverged ? this.#parts.fresh(part) : this.#parts.old(part));
       for (let at = 0; at < body.length; at = found.end) {
         found.goTo(body, part, at);
-        names.push(found.name);
-        marks.push(...found.marks);
-        found.eachOrdinal((ordinal) => ordinals.push(ordinal));
+        if (files > 0) names.u8(nameSeparator);
+        names.part(body, found.nameStart, found.nameEnd);
+        if ((files + 1) * marksPerFile > marks.length) marks = doubled(marks);
+        found.tellMarks(marks, files++ * marksPerFile);
+        found.eachOrdinal(reached);
         size += found.size;
       }
+      release(body);
     }
-    const digest = rollDigest(names, Float64Array.from(marks));
-    return { digest, sum: encodeRollSum({ files: names.length, size, ordinals }) };
+    const digest = rollDigest(names.view(), marks.subarray(0, files * marksPerFile));
+    names.free();
+    release(asBytes(marks));
+    return { digest, totals: encodeTotals({ files, size, ordinals }) };
   }
 
   #atRecord(): boolean {
@@ -395,6 +403,17 @@ export class CachedDirectory {
     this.#parts.keep(this.#newPart++, this.#writer.view());
     this.#writer.reset();
   }
+}
+
+function doubled(numbers: Float64Array): Float64Array<ArrayBuffer> {
+  const longer = new Float64Array(numbers.length * 2);
+  longer.set(numbers);
+  release(asBytes(numbers));
+  return longer;
+}
+
+function asBytes({ buffer }: Float64Array): Uint8Array {
+  return new Uint8Array(buffer);
 }
 
 /** An id and an ordinal. */

@@ -43,7 +43,7 @@ export class FileLine {
 
   /** Takes all files of a directory at once where they are as they were. False: they must be taken one by one. */
   takeRoll(roll: CalledRoll): boolean {
-    if (!roll.isWhole || !this.#tree.keepRoll(roll)) return false;
+    if (!this.#tree.keepRoll(roll)) return false;
     this.unchanged += roll.count;
     return true;
   }
@@ -58,7 +58,9 @@ export class FileLine {
       return this.#tree.busy;
     }
     const event = seen.look();
-    return event.type === "file" ? this.#takeFile(event, remembered) : this.take(event);
+    if (event.type === "file") return this.#takeFile(event, remembered);
+    // A folder by now: the walk has passed it, and the next backup will go into it.
+    return this.take(event.type === "enter" ? { type: "warning", path: event.path, code: "changed" } : event);
   }
 
   async take(event: SourceEvent): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * A folder, or several paths, as a source. Names are bytes, walked in byte order; a small directory's names are held as
- * they are, a large one's compressed (`sorted-names.ts`), and nothing is held per file else.
+ * they are, a large one's compressed (`sorted-names.ts`), and nothing is held per file else but the marks of one roll.
  *
  * Several paths appear under a root made of their absolute paths; one path is the root itself.
  *
@@ -12,7 +12,7 @@ import type { BigIntStats } from "node:fs";
 import { lstatSync, opendirSync, readdirSync, readlinkSync } from "node:fs";
 import path from "node:path";
 import type { EntryFacts } from "../trees/entry.ts";
-import { marksPerFile, rollDigest } from "./roll.ts";
+import { marksPerFile, maxRolledFiles, nameSeparator, rollDigest } from "./roll.ts";
 import { SortedNames } from "./sorted-names.ts";
 import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "./source.ts";
 import { sightOf } from "./source.ts";
@@ -133,6 +133,7 @@ class Level {
 
   /** Looks at the first names together, as far as they are files; the next name is the one after them. */
   callRoll(place: Place): CalledRoll | null {
+    if (this.#names.length > maxRolledFiles) return null;
     const roll = place.callRoll(this.#names, this.length);
     this.#next = roll.count;
     return roll.count === 0 ? null : roll;
@@ -159,7 +160,7 @@ class DirectoryRoll implements CalledRoll {
   }
 
   digest(): Uint8Array {
-    return rollDigest(this.#names.slice(0, this.count), this.#marks);
+    return rollDigest(Buffer.from(this.#names.join(String.fromCharCode(nameSeparator)), "latin1"), this.#marks);
   }
 
   *files(): Generator<GlimpsedFile> {

@@ -53,13 +53,14 @@ export class OpenDirectory {
 
   /** Takes all files over at once where their roll is as it was. Returns how many they are; 0: each must be looked at. */
   keepRoll(roll: CalledRoll): number {
-    if (this.#builder !== null || this.#cached?.hasRoll !== true || this.files > 0) return 0;
-    const sum = this.#cached.keepRoll(roll.digest());
-    if (sum === null) return 0;
-    for (const ordinal of sum.ordinals) this.#reach.add(ordinal);
-    this.size += sum.size;
-    this.files += sum.files;
-    return sum.files;
+    // The files alone may be the same beside something new.
+    if (!roll.isWhole || this.#builder !== null || this.#cached?.hasRoll !== true) return 0;
+    const totals = this.#cached.keepRoll(roll.digest());
+    if (totals === null) return 0;
+    for (const ordinal of totals.ordinals) this.#reach.add(ordinal);
+    this.size += totals.size;
+    this.files += totals.files;
+    return totals.files;
   }
 
   /** Adds any entry; `cache` is what to remember of it, if it is a file at rest. */

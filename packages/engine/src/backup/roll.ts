@@ -4,31 +4,36 @@
  * (docs/decisions/0128-a-roll-is-called.md). Rolls are compared by their digests.
  */
 
-import { ByteWriter, varintAt, varintLength } from "../bytes.ts";
+import { ByteWriter, release, varintAt, varintLength } from "../bytes.ts";
 import { sha256 } from "../hash.ts";
 
 /** Inode, size, mtime and ctime in milliseconds, mode, uid, gid. */
 export const marksPerFile = 7;
 
-/** No name has a slash in it, so joined names cannot be mistaken. */
-const separator = "/";
+/** No name has a slash in it, nor a byte that is zero, as marks have: joined names cannot be mistaken. */
+export const nameSeparator = 0x2f;
 
-/** Says that two rolls are the same, and nothing less. Names have a character for each byte. */
-export function rollDigest(names: readonly string[], marks: Float64Array): Buffer {
-  const text = Buffer.from(names.join(separator), "latin1");
-  return sha256(Buffer.concat([text, Buffer.from(marks.buffer, marks.byteOffset, marks.byteLength)]));
+/** Files of a roll: they are looked at without a turn for other work, some 20 milliseconds. */
+export const maxRolledFiles = 4096;
+
+/** Two rolls have the same digest only if they are the same. Names are joined by the separator. */
+export function rollDigest(names: Uint8Array, marks: Float64Array): Buffer {
+  const whole = Buffer.concat([names, Buffer.from(marks.buffer, marks.byteOffset, marks.byteLength)]);
+  const digest = sha256(whole);
+  release(whole);
+  return digest;
 }
 
 /** What a directory adds to its snapshot when every file in it is as it was. */
-export interface RollSum {
+export interface RollTotals {
   readonly files: number;
   readonly size: number;
   /** Every ordinal that the files' contents reach. */
   readonly ordinals: Iterable<number>;
 }
 
-/** A sum as it is remembered: files, bytes, and the ordinals in ascending order, each as its distance to the one before. */
-export function encodeRollSum({ files, size, ordinals }: RollSum): Buffer {
+/** Totals as they are remembered: files, bytes, and the ordinals in ascending order, each as its distance to the one before. */
+export function encodeTotals({ files, size, ordinals }: RollTotals): Buffer {
   const out = new ByteWriter().varint(files).varint(size);
   let last = 0;
   for (const ordinal of Float64Array.from(new Set(ordinals)).sort()) {
@@ -38,7 +43,7 @@ export function encodeRollSum({ files, size, ordinals }: RollSum): Buffer {
   return out.take();
 }
 
-export function decodeRollSum(bytes: Uint8Array): RollSum {
+export function decodeTotals(bytes: Uint8Array): RollTotals {
   const ordinals: number[] = [];
   let at = 0;
   const next = () => {

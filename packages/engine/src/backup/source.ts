@@ -77,6 +77,7 @@ export interface CalledRoll {
   readonly count: number;
   /** Whether the directory has nothing else. */
   readonly isWhole: boolean;
+  /** Of a whole one. */
   digest(): Uint8Array;
   files(): Iterable<GlimpsedFile>;
 }

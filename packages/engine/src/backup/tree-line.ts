@@ -7,7 +7,6 @@
  */
 
 import type { Bitmap } from "../bitmap.ts";
-import type { EngineContext } from "../context.ts";
 import type { BackupWarning } from "../manifest.ts";
 import { maxKeptWarnings } from "../manifest.ts";
 import type { NodeSink } from "../trees/builder.ts";
@@ -23,7 +22,10 @@ type OtherEvent = Exclude<SourceEvent, FileEvent>;
 /** Entries between the walk and the tree. Enough for the bundles that all workers have in hand. */
 const maxQueued = 1024;
 
-/** A file changed this recently may change again within the same timestamp: it is not remembered. */
+/**
+ * A file that changed less than this before the backup began may have changed again within the same timestamp after it was
+ * read: it is not remembered.
+ */
 const restMs = 2000;
 
 /** A file's content as the tree will name it. */
@@ -47,7 +49,7 @@ export class TreeLine {
   readonly #sink: NodeSink;
   readonly #reuseNodes: boolean;
   readonly #cache: FileCache | null;
-  readonly #ctx: EngineContext;
+  readonly #restedBefore: bigint;
   readonly #reach: Bitmap;
   /** One function for all files: a backup that finds nothing changed calls it for each of them. */
   readonly #reached = (ordinal: number) => this.#reach.add(ordinal);
@@ -63,11 +65,14 @@ export class TreeLine {
   files = 0;
   bytes = 0;
 
-  /** `reuseNodes`: nothing that the cache speaks of is damaged, so nodes that the base had need not be asked for. */
-  constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, ctx: EngineContext, reuseNodes: boolean) {
+  /**
+   * `startedAt`: when the backup began, in milliseconds. `reuseNodes`: nothing that the cache speaks of is damaged, so
+   * nodes that the base had need not be asked for.
+   */
+  constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, startedAt: number, reuseNodes: boolean) {
     this.#reach = reach;
     this.#cache = cache;
-    this.#ctx = ctx;
+    this.#restedBefore = BigInt(startedAt - restMs);
     this.#reuseNodes = reuseNodes;
     this.#sink = {
       nodeKey: sink.nodeKey,
@@ -243,7 +248,7 @@ export class TreeLine {
     const { content, hash, size, ordinals } = stored;
     const entry = { type: "file", ...event.facts, size, hash, content } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
-    const rested = event.marks.ctimeNs / 1_000_000n < BigInt(this.#ctx.now() - restMs);
+    const rested = event.marks.ctimeNs / 1_000_000n < this.#restedBefore;
     const remember = !stored.changed && rested && size === event.size;
     await this.#top().add(entry, remember ? { entry, marks: event.marks, ordinals } : null);
     this.files++;

@@ -131,7 +131,8 @@ export function unpackFiles(table: FileTable): Map<number, { readonly path: Buff
 /**
  * A file's time as Node takes it: seconds in a double, of which some versions keep whole microseconds only. A double of
  * this century is up to an eighth of a microsecond off (a quarter from 2038 on): what would end in another microsecond
- * is moved towards the middle of its own. So a restored file has its microsecond (from 1970 on), and a whole second exactly.
+ * is moved towards the middle of its own. So a restored file has its microsecond (from 1970 to 2106), and a whole second
+ * exactly.
  */
 export function timeOf({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
   const time = mtimeSeconds + mtimeNanos / 1e9;

@@ -11,7 +11,7 @@ import { bundleEngine } from "../../tools/bundle.ts";
 import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
 import { storedPlot, wallPlot } from "./plot.ts";
-import { type RaceOptions, type RaceOutcome, runRace, usualRemovedRestMs, usualRestMs } from "./race.ts";
+import { type RaceOptions, type RaceOutcome, runRace, usualRestMs } from "./race.ts";
 import { type Phase, phases } from "./records.ts";
 import { markdown, type Surroundings } from "./report.ts";
 import type { System } from "./system.ts";
@@ -111,7 +111,6 @@ function optionsOf(values: Values, work: string): RaceOptions {
       parts: parts as PartName[],
       threads: availableParallelism(),
       restMs: usualRestMs,
-      removedRestMs: usualRemovedRestMs,
       fillsMemory: true,
     },
     ...{ seed: whole(values.seed ?? "1"), runs: whole(values.runs ?? "3"), nights: whole(values.nights ?? "30") },

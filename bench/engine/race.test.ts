@@ -27,7 +27,6 @@ const options: RaceOptions = {
   work: path.join(scratch, "work"),
   threads: 0,
   restMs: 0,
-  removedRestMs: 0,
   fillsMemory: false,
   log: () => {},
 };

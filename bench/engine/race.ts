@@ -17,7 +17,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, truncateSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { officeOf } from "../ofis/calendar.ts";
@@ -44,8 +44,6 @@ export interface RaceOptions {
   readonly threads: number;
   /** How long the tree rests after it changed. */
   readonly restMs: number;
-  /** How long the disk rests after restored trees were removed. */
-  readonly removedRestMs: number;
   /** Whether free memory is filled before a program is measured. */
   readonly fillsMemory: boolean;
   log(line: string): void;
@@ -63,9 +61,6 @@ export interface RaceOutcome {
 
 /** Files that changed a moment ago are trusted by no program's cache; this is longer than any of them waits. */
 export const usualRestMs = 3000;
-
-/** For a minute after a sync ext4 without a journal does not use the places of removed files again. */
-export const usualRemovedRestMs = 61_000;
 
 /** Parts are measured on the first workday; what a rebuild does shows on the whole tree, where nothing else changes. */
 const partNights = [1];
@@ -156,7 +151,7 @@ class Race {
     for (let round = 1; round <= shortRounds; round++)
       await this.#each("file-first", whole, (lane) => this.#restoreFile(lane, "file-first"));
     for (const lane of this.#lanes.filter(({ run }) => run > 1)) this.#drop(lane);
-    await this.#removeRestored();
+    await this.#emptyRestored();
   }
 
   async end(): Promise<void> {
@@ -170,7 +165,7 @@ class Race {
       await this.#each(phase, aged, (lane) => this.#restoreBoth(lane, run));
       await this.#each("file-last", aged, (lane) => this.#restoreFile(lane, "file-last", run));
     }
-    await this.#removeRestored();
+    await this.#emptyRestored();
     await this.#each("verify", aged, (lane) => this.#keep(lane, "verify", [lane.repository.verify()]));
   }
 
@@ -268,8 +263,8 @@ class Race {
   async #target(): Promise<string> {
     const { bavail, bsize } = statfsSync(this.#options.work);
     if (bavail * bsize < roomForTrees * this.#oracle.total.bytes) {
-      this.#options.log("  little room is left: what was restored so far is removed");
-      await this.#removeRestored();
+      this.#options.log("  little room is left: what was restored so far is emptied");
+      await this.#emptyRestored();
     }
     const target = path.join(this.#restoredFolder, String(++this.#restored));
     mkdirSync(target, { recursive: true });
@@ -280,11 +275,16 @@ class Race {
     return path.join(this.#options.work, "restored");
   }
 
-  async #removeRestored(): Promise<void> {
+  /** Makes room. Files stay, empty: ext4 passes over the places of removed ones for up to six minutes, one by one. */
+  async #emptyRestored(): Promise<void> {
     if (!existsSync(this.#restoredFolder)) return;
-    rmSync(this.#restoredFolder, { recursive: true });
+    for (const entry of readdirSync(this.#restoredFolder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const file = path.join(entry.parentPath, entry.name);
+      chmodSync(file, 0o600);
+      truncateSync(file);
+    }
     await settle();
-    await sleep(this.#options.removedRestMs);
   }
 
   /** Runs the commands one after the other and records their sum. Returns the last one's output. */

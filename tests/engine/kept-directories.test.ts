@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -77,6 +77,81 @@ for (const [where, below] of [
     }
   });
 }
+
+/** What happens to folders, and how many of the files are new or changed by it. */
+const moves: readonly (readonly [what: string, read: number, move: (from: string) => void])[] = [
+  ["a parent is renamed", 0, (from) => renameSync(path.join(from, "müşteri"), path.join(from, "müşteri (eski)"))],
+  [
+    "it goes into another one",
+    0,
+    (from) => renameSync(path.join(from, "müşteri (eski)"), path.join(from, "b/müşteri")),
+  ],
+  [
+    "two swap their names",
+    0,
+    (from) => {
+      renameSync(path.join(from, "b"), path.join(from, "c"));
+      renameSync(path.join(from, "a"), path.join(from, "b"));
+      renameSync(path.join(from, "c"), path.join(from, "a"));
+    },
+  ],
+  [
+    "folders rotate, and the first is new",
+    5,
+    (from) => {
+      renameSync(path.join(from, "b"), path.join(from, "c"));
+      renameSync(path.join(from, "a"), path.join(from, "b"));
+      mkdirSync(path.join(from, "a"));
+      fill(path.join(from, "a"), new Dice(3), 5);
+    },
+  ],
+  [
+    "one is renamed while a file in it changes and another one goes",
+    1,
+    (from) => {
+      renameSync(path.join(from, "c"), path.join(from, "d"));
+      write(path.join(from, "d/f150"), Buffer.from("another"));
+      rmSync(path.join(from, "d/f7"));
+    },
+  ],
+  [
+    "one is copied over, and another one takes its name",
+    filesAtFirst - 1,
+    (from) => {
+      cpSync(path.join(from, "d"), path.join(from, "e"), { recursive: true, preserveTimestamps: true });
+      rmSync(path.join(from, "d"), { recursive: true });
+      renameSync(path.join(from, "a"), path.join(from, "d"));
+    },
+  ],
+];
+
+test("a folder that is moved is known with all that is in it, and the snapshot has every change", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  const dice = new Dice(72);
+  for (const below of ["a", "b", "müşteri/2024", "müşteri/2025/faturalar"]) {
+    mkdirSync(path.join(from, below), { recursive: true });
+    fill(path.join(from, below), dice, filesAtFirst);
+  }
+  const lab = await openLab(new MemoryStore());
+  const cache = new FileCache(":memory:");
+  t.after(() => cache.close());
+  await lab.backup(from, { cache });
+  for (const [what, read, move] of moves) {
+    lab.ctx.advance(1000);
+    move(from);
+    settleFolders(from, path.join(from, "b"));
+    const { snapshot, unchanged } = await lab.backup(from, { cache });
+    assert.equal(snapshot.files - unchanged, read, what);
+    const to = path.join(folder, what);
+    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from), what);
+    lab.ctx.advance(1000);
+    const again = await lab.backup(from, { cache });
+    assert.deepEqual([again.snapshot.rootId, again.unchanged], [snapshot.rootId, snapshot.files], `again: ${what}`);
+    assert.deepEqual([...Bitmap.decode(again.snapshot.reach)], [...Bitmap.decode(snapshot.reach)]);
+  }
+});
 
 function fill(folder: string, dice: Dice, count: number): void {
   for (let i = 0; i < count; i++) write(path.join(folder, `f${i}`), dice.bytes(10 + dice.below(40)));

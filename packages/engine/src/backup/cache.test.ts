@@ -12,20 +12,38 @@ import type { GlimpsedFile } from "./source.ts";
 
 const directory = Buffer.from("faturalar");
 
-test("after any run the cache knows exactly the files of that run, whatever was added, changed or dropped", () => {
+test("after any run the cache knows exactly the files of that run, whatever was added, changed, dropped or moved", () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     const dice = new Dice(seed);
     const cache = new FileCache(":memory:");
-    const files = new Map<string, number>();
+    const folders = ["bir", "iki"].map((name) => ({ identity: Buffer.from(name), files: new Map<string, number>() }));
+    const paths = ["faturalar", "arşiv/faturalar", "yeni"].map((name) => Buffer.from(name));
     for (let run = 1; run <= 12; run++) {
-      const before = new Map(files);
-      edit(dice, files, run);
       assert.equal(cache.begin(run === 1 ? null : String(run - 1), 7), run > 1);
-      runOver(cache, before, files);
+      // They stay, swap places, or one goes where nobody was or where the other one came from.
+      if (dice.below(2) === 0) paths.push(...paths.splice(0, 1 + dice.below(2)));
+      for (const [i, { identity, files }] of folders.entries()) {
+        const before = new Map(files);
+        edit(dice, files, run);
+        runOver(cache, before, files, { path: paths[i], identity });
+      }
       cache.commit(String(run), 7);
     }
     cache.close();
   }
+});
+
+test("a directory that cannot be told by its identity is known at its path alone", () => {
+  const cache = new FileCache(":memory:");
+  const [files, none] = [new Map([[nameOf(1), 1]]), new Map<string, number>()];
+  cache.begin(null, 7);
+  runOver(cache, none, files);
+  cache.commit("1", 7);
+  cache.begin("1", 7);
+  runOver(cache, none, files, { path: Buffer.from("elsewhere") });
+  runOver(cache, files, files);
+  cache.rollback();
+  cache.close();
 });
 
 test("a run that is rolled back leaves what was remembered before", () => {
@@ -209,9 +227,14 @@ function edit(dice: Dice, files: Map<string, number>, run: number): void {
   if (run === 10) files.clear();
 }
 
-/** One run over the directory: what is remembered must be what was there before. What is unchanged is kept, the rest put. */
-function runOver(cache: FileCache, before: ReadonlyMap<string, number>, files: ReadonlyMap<string, number>): void {
-  const open = cache.directory(directory);
+/** One run over a directory: what is remembered must be what was there before. What is unchanged is kept, the rest put. */
+function runOver(
+  cache: FileCache,
+  before: ReadonlyMap<string, number>,
+  files: ReadonlyMap<string, number>,
+  { path = directory, identity }: { readonly path?: Uint8Array | undefined; readonly identity?: Uint8Array } = {},
+): void {
+  const open = cache.directory(path, identity);
   // The walk is ahead of the tree.
   const ahead: (() => void)[] = [];
   for (let i = 0; i < names; i++) {

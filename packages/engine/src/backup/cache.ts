@@ -9,16 +9,21 @@
  * lists, one part in memory. A directory whose files are all as they were is not written, and where the digest of its roll
  * says so (`roll.ts`) its parts are not even read.
  *
+ * A directory is found by its path, or else by its identity: one that was renamed, or lies below one that was, is known
+ * with all that is in it, since none of that changed.
+ *
  * A run is one transaction: committed together with the snapshot, or not at all.
  */
 
 import type { StatementSync } from "node:sqlite";
 import { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import { sameBytes } from "../bytes.ts";
 import { sha256 } from "../hash.ts";
-import { CachedDirectory, noRoll, type RememberedRoll } from "./cached-directory.ts";
+import type { Parts, RememberedRoll } from "./cached-directory.ts";
+import { CachedDirectory, noBytes, noRoll } from "./cached-directory.ts";
 
-const schemaVersion = 4;
+const schemaVersion = 5;
 
 /** SQLite's own memory. */
 const cacheKib = 2 * 1024;
@@ -31,12 +36,14 @@ const keyLength = 16;
 /** Keys of directories that are as they were, held until one is not: 16 bytes each. */
 const maxUntouched = 64 * 1024;
 
+const directoryColumns = `directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
+  plain integer not null, roll blob not null, totals blob not null, sum integer not null, identity blob not null`;
+
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
-create table directories (directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
-  plain integer not null, roll blob not null, totals blob not null, sum integer not null) without rowid;
-create table seen (directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
-  plain integer not null, roll blob not null, totals blob not null, sum integer not null) without rowid;
+create table directories (${directoryColumns}) without rowid;
+create index by_identity on directories (identity);
+create table seen (${directoryColumns}) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
@@ -82,38 +89,58 @@ export class FileCache {
   }
 
   /** Opens a directory: reads the remembered files and collects the new ones, both in name order. */
-  directory(path: Uint8Array): CachedDirectory {
+  directory(path: Uint8Array, identity: Uint8Array = noBytes): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
-    const row = this.#valid
-      ? this.#sql("select run, parts, nodes, plain, roll, totals, sum from directories where directory = ?").get(key)
-      : undefined;
+    const { row, oldKey, isSame } = this.#find(key, identity);
+    const isWhereItWas = oldKey === key;
     const oldRun = typeof row?.run === "number" ? row.run : null;
+    const oldParts = typeof row?.parts === "number" ? row.parts : 0;
     const run = this.#run;
-    const read = (ofRun: number | null, part: number) => {
+    const read = (ofKey: Uint8Array, ofRun: number | null, part: number) => {
       const select = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
-      const body = select.get(key, ofRun, part)?.body;
+      const body = select.get(ofKey, ofRun, part)?.body;
       if (!(body instanceof Uint8Array)) throw new TypeError("the cache lacks a part");
       return body;
     };
+    const copyBefore = (part: number) => {
+      const copy =
+        "insert or replace into parts select ?, ?, part, body from parts where directory = ? and run = ? and part < ?";
+      this.#sql(copy).run(key, run, oldKey, oldRun, part);
+    };
+    const done: Parts["done"] = (parts, filesDiffer, nodes, plain, roll) => {
+      this.#diverge();
+      const ofRun = !filesDiffer && isWhereItWas ? (oldRun ?? run) : run;
+      if (!filesDiffer && !isWhereItWas) copyBefore(oldParts);
+      const insert = this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      const sum = checksumOf(nodes, plain, roll);
+      insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.totals, sum, identity);
+    };
+    const known = nodesOf(row);
     return new CachedDirectory({
-      oldParts: typeof row?.parts === "number" ? row.parts : 0,
-      ...nodesOf(row),
-      old: (part) => read(oldRun, part),
-      fresh: (part) => read(run, part),
+      oldParts,
+      ...known,
+      old: (part) => read(oldKey, oldRun, part),
+      fresh: (part) => read(key, run, part),
       keep: (part, body) => this.#sql("insert or replace into parts values (?, ?, ?, ?)").run(key, run, part, body),
-      copyBefore: (part) => {
-        const copy =
-          "insert or replace into parts select directory, ?, part, body from parts where directory = ? and run = ? and part < ?";
-        this.#sql(copy).run(run, key, oldRun, part);
+      copyBefore,
+      untouched: () => {
+        if (isSame) this.#untouch(key);
+        else done(oldParts, false, known.oldNodes ?? noBytes, known.oldPlain, known.oldRoll);
       },
-      untouched: () => this.#untouch(key),
-      done: (parts, filesDiffer, nodes, plain, roll) => {
-        this.#diverge();
-        const ofRun = filesDiffer ? run : (oldRun ?? run);
-        const insert = this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?, ?, ?)");
-        insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.totals, checksumOf(nodes, plain, roll));
-      },
+      done,
     });
+  }
+
+  /** What is remembered of a directory: what was at its path, unless that was another one and this one was elsewhere. */
+  #find(key: Uint8Array, identity: Uint8Array): FoundRow {
+    if (!this.#valid) return { row: undefined, oldKey: key, isSame: false };
+    const columns = "run, parts, nodes, plain, roll, totals, sum, identity";
+    const row = this.#sql(`select ${columns} from directories where directory = ?`).get(key);
+    const isSame = row?.identity instanceof Uint8Array && sameBytes(row.identity, identity);
+    if (isSame || identity.length === 0) return { row, oldKey: key, isSame };
+    const moved = this.#sql(`select directory, ${columns} from directories where identity = ? limit 1`).get(identity);
+    if (moved?.directory instanceof Uint8Array) return { row: moved, oldKey: moved.directory, isSame: false };
+    return { row, oldKey: key, isSame };
   }
 
   commit(base: string, generation: number): void {
@@ -168,6 +195,13 @@ export class FileCache {
     this.#prepared.set(text, known);
     return known;
   }
+}
+
+/** A directory's row, under which key it was found, and whether it is the same directory in the same place. */
+interface FoundRow {
+  readonly row: Record<string, unknown> | undefined;
+  readonly oldKey: Uint8Array;
+  readonly isSame: boolean;
 }
 
 interface KnownNodes {

@@ -79,7 +79,7 @@ export interface RememberedRoll {
 }
 
 /** Part of some memory: SQLite takes bytes that are nowhere for null. */
-const noBytes = Buffer.alloc(1).subarray(0, 0);
+export const noBytes = Buffer.alloc(1).subarray(0, 0);
 
 export const noRoll: RememberedRoll = { digest: noBytes, totals: noBytes };
 

@@ -67,7 +67,7 @@ function walkRoot(at: Buffer, glimpses: boolean): Generator<WalkEvent> {
   const stat = lstatSync(at, { bigint: true });
   if (!stat.isDirectory()) throw new Error("not a directory");
   const place = new Place(at);
-  return walkDirectories(place, place.length, glimpses, { type: "enter", path: empty, facts: factsOf(empty, stat) });
+  return walkDirectories(place, place.length, glimpses, entering(empty, empty, stat));
 }
 
 interface Branch {
@@ -86,7 +86,7 @@ function* walkPaths(paths: readonly string[], glimpses: boolean): Generator<Walk
     }
     branch.whole = true;
   }
-  yield { type: "enter", path: empty, facts: factsOf(empty, lstatSync("/", { bigint: true })) };
+  yield entering(empty, empty, lstatSync("/", { bigint: true }));
   yield* walkBranch(root, new Place(empty), glimpses);
   yield { type: "leave" };
 }
@@ -338,8 +338,8 @@ function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent {
   };
   try {
     const stat = lstatSync(full, { bigint: true });
+    if (stat.isDirectory()) return entering(relative, name, stat);
     const facts = factsOf(name, stat);
-    if (stat.isDirectory()) return { type: "enter", path: relative, facts };
     if (stat.isSymbolicLink()) return { type: "link", path: relative, facts, target: readlinkSync(full, "buffer") };
     if (!stat.isFile()) return { type: "warning", path: relative, code: "special_file" };
     const marks = { inode: stat.ino, ctimeNs: stat.ctimeNs };
@@ -348,6 +348,13 @@ function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent {
   } catch (error) {
     return { type: "warning", path: relative, code: codeOf(error) };
   }
+}
+
+function entering(path: Uint8Array, name: Uint8Array, stat: BigIntStats): SourceEvent {
+  const identity = Buffer.allocUnsafe(16);
+  identity.writeBigUInt64LE(BigInt.asUintN(64, stat.dev), 0);
+  identity.writeBigUInt64LE(BigInt.asUintN(64, stat.ino), 8);
+  return { type: "enter", path, facts: factsOf(name, stat), identity };
 }
 
 function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {

@@ -30,7 +30,13 @@ export interface ContentPlace {
 }
 
 export type SourceEvent =
-  | { readonly type: "enter"; readonly path: Uint8Array; readonly facts: EntryFacts }
+  | {
+      readonly type: "enter";
+      readonly path: Uint8Array;
+      readonly facts: EntryFacts;
+      /** The same wherever the directory is moved to; left out where nobody can tell. */
+      readonly identity?: Uint8Array | undefined;
+    }
   | { readonly type: "leave" }
   | {
       readonly type: "file";

@@ -133,7 +133,7 @@ export class TreeLine {
 
   add(event: OtherEvent): void {
     if (event.type === "enter") {
-      const cached = this.#cache?.directory(event.path) ?? null;
+      const cached = this.#cache?.directory(event.path, event.identity) ?? null;
       this.#walked.push(cached);
       this.#opened.push(cached);
     } else if (event.type === "leave") this.#walked.pop();

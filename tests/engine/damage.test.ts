@@ -5,7 +5,14 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { RestoreResult } from "../../packages/engine/src/restore/restore.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import {
+  describeTree,
+  inlineWriters,
+  openLab,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/lab.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
@@ -131,7 +138,7 @@ test("verification with keys finds and names what scrubbing finds", async (t) =>
   const bad = Buffer.from(await bench.store.get(name));
   bad[data.offset + 60] = (bad[data.offset + 60] ?? 0) ^ 4;
   await bench.store.put(name, bad);
-  const report = await verifySnapshots({ vault: bench.lab.vault, snapshots, readData: true });
+  const report = await verifySnapshots({ pool: inlineWriters, vault: bench.lab.vault, snapshots, readData: true });
   assert.ok(report.findings.length > 0);
   for (const finding of report.findings) assert.equal(finding.pack, data.pack);
   assert.deepEqual(report.damagedFrames, [data.frame]);

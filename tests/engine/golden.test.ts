@@ -142,7 +142,10 @@ test("is rebuilt, scrubbed, verified and restored from its objects and the maste
   assert.deepEqual(snapshot.retention, { expiresAt: null, lockedUntil: 4_102_444_900_000, hold: true });
   const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
   assert.deepEqual((await scrub({ ...vault, judge })).findings, []);
-  assert.deepEqual((await verifySnapshots({ vault, snapshots: [snapshot], readData: true })).findings, []);
+  assert.deepEqual(
+    (await verifySnapshots({ pool: inlineWriters, vault, snapshots: [snapshot], readData: true })).findings,
+    [],
+  );
   const to = path.join(scratch(t), "to");
   mkdirSync(to);
   assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineWriters })).failures, []);

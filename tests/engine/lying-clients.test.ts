@@ -22,6 +22,7 @@ import { encodeRecipe } from "../../packages/engine/src/recipes.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
   describeTree,
+  inlineWriters,
   labContext,
   openLab,
   scratch,
@@ -122,12 +123,12 @@ test("verifying without reading vouches for nothing; with reading, others are to
     for await (const item of lab.vault.index.allItems()) count += item.verified ? 1 : 0;
     return count;
   };
-  await verifySnapshots({ vault: lab.vault, snapshots: [snapshot], readData: false });
+  await verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots: [snapshot], readData: false });
   assert.equal(await verified(), 0);
   lab.ctx.advance(1000);
   const first = await lab.backup(from, { owner: "two" });
   assert.ok(first.snapshot.storedBytes > 40_000, "stored again");
-  await verifySnapshots({ vault: lab.vault, snapshots: [snapshot], readData: true });
+  await verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots: [snapshot], readData: true });
   assert.ok((await verified()) > 0);
   rmSync(path.join(folder, "from", "a"), { force: true });
   writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
@@ -291,7 +292,12 @@ test("one honest slot does not vouch for the others: a frame with a false one is
   const more = { ids: Buffer.concat([ids, Buffer.alloc(16, 7)]), lengths: Uint32Array.from([...lengths, 4000]) };
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
   await lab.vault.index.restore({ unit: { ...nothing, frames: [{ ...row, directory: encodeDirectory(more) }] } });
-  const report = await verifySnapshots({ vault: lab.vault, snapshots: [snapshot], readData: true });
+  const report = await verifySnapshots({
+    pool: inlineWriters,
+    vault: lab.vault,
+    snapshots: [snapshot],
+    readData: true,
+  });
   assert.deepEqual(report.damagedFrames, [row.frame]);
   for await (const item of lab.vault.index.allItems()) assert.equal(item.verified, false);
   lab.ctx.advance(1000);

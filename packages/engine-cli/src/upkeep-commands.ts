@@ -11,6 +11,7 @@ import {
   restateManifests,
   scrub,
   verifySnapshots,
+  WritePool,
 } from "@emanet/engine";
 import type { Answer } from "./answer.ts";
 import { findSnapshot, ok } from "./answer.ts";
@@ -19,15 +20,19 @@ import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
+import { keepHeapsSteady } from "./small-heaps.ts";
 
 export async function verifyCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
+  keepHeapsSteady();
   const { vault, index } = repository;
+  const pool = new WritePool(line.threads);
   const report = await verifySnapshots({
     vault,
     snapshots: await index.snapshots(),
+    pool,
     readData: line.full,
     onProgress: ({ files, frames }) => progress.report(() => `${files} files, ${frames} frames`),
-  });
+  }).finally(() => pool.close());
   if (report.damagedFrames.length > 0) await index.setDamaged(report.damagedFrames, true);
   const findings = report.findings.map((each) => ({
     snapshot: each.snapshot,

@@ -12,7 +12,7 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../../packages/engine/src/backup/cache.ts";
 import { MemoryIndex } from "../../../packages/engine/src/index/memory.ts";
 import { openSqliteIndex } from "../../../packages/engine/src/index/sqlite.ts";
-import { describeTree, labContext, openLab } from "../../../packages/engine/src/testing/lab.ts";
+import { describeTree, inlineWriters, labContext, openLab } from "../../../packages/engine/src/testing/lab.ts";
 import { scaled } from "../../../packages/engine/src/testing/scale.ts";
 import { Dice, RandomTree } from "../../../packages/engine/src/testing/tree-maker.ts";
 import { collect } from "../../../packages/engine/src/upkeep/collect.ts";
@@ -64,7 +64,12 @@ export async function runCase(seed: number): Promise<void> {
       rmSync(to, { recursive: true });
     }
     if (dice.chance(20)) {
-      const report = await verifySnapshots({ vault: lab.vault, snapshots: await index.snapshots(), readData: true });
+      const report = await verifySnapshots({
+        pool: inlineWriters,
+        vault: lab.vault,
+        snapshots: await index.snapshots(),
+        readData: true,
+      });
       assert.deepEqual(report.findings, []);
     }
     await index.close();

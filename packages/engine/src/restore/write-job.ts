@@ -59,6 +59,9 @@ export interface WriteAnswer {
   readonly refused: readonly { readonly file: number; readonly message: string }[];
 }
 
+/** The file of a piece that is only proved. */
+export const nowhere = -1;
+
 /** Numbers per piece in a task: file, offset in the file, slot, count, bytes. */
 const pieceFields = 5;
 const factFields = 3;

@@ -14,7 +14,7 @@ import { openFrame } from "../frames/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { Piece } from "./window.ts";
 import type { Finish, FrameTask, WriteAnswer, WriteJob } from "./write-job.ts";
-import { forNode, unpackFiles, unpackPieces } from "./write-job.ts";
+import { forNode, nowhere, unpackFiles, unpackPieces } from "./write-job.ts";
 
 /** Files that a job keeps open at a time. Neighbouring frames mostly go to the same ones. */
 const maxOpenFiles = 64;
@@ -118,7 +118,8 @@ class OpenFiles {
       const file = pieces[at]?.file ?? 0;
       let end = at + 1;
       while (pieces[end]?.file === file) end++;
-      if (!this.#refused.has(file)) this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
+      if (file !== nowhere && !this.#refused.has(file))
+        this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
       at = end;
     }
   }

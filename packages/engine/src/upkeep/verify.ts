@@ -2,18 +2,23 @@
  * Verification with keys: walks snapshots from their roots, proves every node, recipe, directory, frame and block, and
  * compares what is reached with the manifest's bitmap. What passes becomes known to other owners too, but only what was
  * read: a directory that nobody compared with its blocks is a claim.
+ *
+ * Snapshots share most of what they hold. A directory of the tree that was proved for one of them is proved for all: what
+ * has its id has everything below it. So of each only what is new is walked.
  */
 
+import { decodeTotals, encodeTotals } from "../backup/roll.ts";
 import { Bitmap } from "../bitmap.ts";
-import { FormatError, sameBytes } from "../bytes.ts";
+import { FormatError } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
-import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
-import type { SnapshotRow } from "../index/port.ts";
+import type { FrameRow, SnapshotRow } from "../index/port.ts";
 import { itemFrames } from "../index/rules.ts";
-import type { PlannedFile } from "../restore/window.ts";
+import type { Piece, PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
-import type { Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
+import { nowhere, packFiles, packPieces } from "../restore/write-job.ts";
+import type { WritePool } from "../restore/write-pool.ts";
+import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
 import { entriesOf, segmentsOf } from "../trees/reader.ts";
 import type { Vault } from "../vault.ts";
 
@@ -36,6 +41,8 @@ export interface VerifyReport {
 export interface VerifyOptions {
   readonly vault: Vault;
   readonly snapshots: readonly SnapshotRow[];
+  /** Opens frames and proves their blocks. */
+  readonly pool: WritePool;
   /** Open every frame and prove every block; without it only what ids can prove. */
   readonly readData: boolean;
   readonly onProgress?: ((progress: { readonly files: number; readonly frames: number }) => void) | undefined;
@@ -45,6 +52,18 @@ const slash = Buffer.from("/");
 
 /** Items vouched for in one step of the index. */
 const itemsPerStep = 1000;
+
+/** Memory for what directories reach, some two bytes per item; those that find no room are walked for each snapshot. */
+const maxRememberedBytes = 32 * 1024 * 1024;
+
+/** What a remembered directory takes beside that. */
+const rememberedBytes = 256;
+
+/** A directory that was walked: what its own entries add up to, and the directories in it. */
+interface WalkedDirectory {
+  readonly totals: Uint8Array;
+  readonly below: readonly WalkedDirectory[];
+}
 
 /** Verifies the snapshots. Findings are facts, not exceptions. */
 export async function verifySnapshots(options: VerifyOptions): Promise<VerifyReport> {
@@ -59,6 +78,13 @@ class VerifyRun {
   readonly #findings: VerifyFinding[] = [];
   readonly #checked = new Map<number, DamageError | null>();
   readonly #damaged = new Set<number>();
+  /** Directories without a finding, by `keyOf` their roots. */
+  readonly #proved = new Map<string, WalkedDirectory>();
+  /** Those of the snapshot at hand: its files are proved in windows, so nothing is known before its end. */
+  #walked = new Map<string, WalkedDirectory>();
+  #room = maxRememberedBytes;
+  /** Items that were vouched for. */
+  readonly #vouched = new Bitmap();
   #window: PlannedFile[] = [];
   #files = 0;
 
@@ -69,12 +95,11 @@ class VerifyRun {
 
   async snapshot(row: SnapshotRow): Promise<void> {
     const reach = new Bitmap();
-    const visit = ({ ordinal }: Reference) => reach.add(ordinal);
     const root = { ordinal: row.rootOrdinal, id: row.rootId };
     const before = this.#findings.length;
+    const room = this.#room;
     try {
-      for await (const entry of entriesOf(this.#reader, root, visit))
-        await this.#entry(row, entry, Buffer.alloc(0), reach);
+      await this.#directory(row, root, Buffer.alloc(0), reach);
     } catch (error) {
       this.#note(row, Buffer.alloc(0), error);
     }
@@ -89,7 +114,12 @@ class VerifyRun {
         frame: 0,
       });
     }
-    if (this.#findings.length === before && this.#options.readData) await this.#setVerified(reach);
+    if (this.#findings.length === before) {
+      for (const [key, directory] of this.#walked) this.#proved.set(key, directory);
+      if (this.#options.readData) await this.#setVerified(reach.minus(this.#vouched));
+      this.#vouched.or(reach);
+    } else this.#room = room;
+    this.#walked.clear();
   }
 
   report(): VerifyReport {
@@ -120,24 +150,59 @@ class VerifyRun {
     }
   }
 
-  async #entry(row: SnapshotRow, entry: TreeEntry, inside: Buffer, reach: Bitmap): Promise<void> {
-    const path = inside.length === 0 ? Buffer.from(entry.name) : Buffer.concat([inside, slash, entry.name]);
-    const visit = ({ ordinal }: Reference) => reach.add(ordinal);
-    try {
-      if (entry.type === "directory") {
-        for await (const child of entriesOf(this.#reader, entry.root, visit))
-          await this.#entry(row, child, path, reach);
-      } else if (entry.type === "file") {
-        const segments: SegmentReference[] = [];
-        for await (const segment of segmentsOf(this.#reader, entry.content, visit)) segments.push(segment);
-        for (const { ordinal } of segments) reach.add(ordinal);
-        if (entry.content.kind === "part") reach.add(entry.content.segment.ordinal);
-        this.#window.push({ path, entry, segments });
-        if (this.#window.length >= maxWindowFiles) await this.#flush(row);
-      }
-    } catch (error) {
-      this.#note(row, path, error);
+  /** Walks a directory, or takes what is known of it. Null where there was no room to remember it. */
+  async #directory(row: SnapshotRow, root: Reference, path: Buffer, reach: Bitmap): Promise<WalkedDirectory | null> {
+    const known = this.#proved.get(keyOf(root));
+    if (known !== undefined) {
+      this.#take(known, reach);
+      return known;
     }
+    const ordinals: number[] = [];
+    const below: (WalkedDirectory | null)[] = [];
+    let files = 0;
+    let size = 0;
+    const visit = ({ ordinal }: Reference) => ordinals.push(ordinal);
+    for await (const entry of entriesOf(this.#reader, root, visit)) {
+      const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
+      try {
+        if (entry.type === "directory") below.push(await this.#directory(row, entry.root, at, reach));
+        else if (entry.type === "file") {
+          await this.#file(row, at, entry, visit);
+          files++;
+          size += entry.size;
+        }
+      } catch (error) {
+        this.#note(row, at, error);
+      }
+    }
+    for (const ordinal of ordinals) reach.add(ordinal);
+    return this.#remember(root, encodeTotals({ files, size, ordinals }), below);
+  }
+
+  async #file(row: SnapshotRow, path: Buffer, entry: FileEntry, visit: (reference: Reference) => void): Promise<void> {
+    const segments: SegmentReference[] = [];
+    for await (const segment of segmentsOf(this.#reader, entry.content, visit)) segments.push(segment);
+    for (const segment of segments) visit(segment);
+    if (entry.content.kind === "part") visit(entry.content.segment);
+    this.#window.push({ path, entry, segments });
+    if (this.#window.length >= maxWindowFiles) await this.#flush(row);
+  }
+
+  #take({ totals, below }: WalkedDirectory, reach: Bitmap): void {
+    const { files, ordinals } = decodeTotals(totals);
+    for (const ordinal of ordinals) reach.add(ordinal);
+    this.#files += files;
+    for (const each of below) this.#take(each, reach);
+  }
+
+  #remember(root: Reference, totals: Uint8Array, below: readonly (WalkedDirectory | null)[]): WalkedDirectory | null {
+    const all = below.filter((each) => each !== null);
+    const takes = rememberedBytes + totals.length;
+    if (all.length < below.length || takes > this.#room) return null;
+    this.#room -= takes;
+    const directory = { totals, below: all };
+    this.#walked.set(keyOf(root), directory);
+    return directory;
   }
 
   async #flush(row: SnapshotRow): Promise<void> {
@@ -149,14 +214,32 @@ class VerifyRun {
     for (const [i, reason] of plan.failed) {
       this.#findings.push({ snapshot: row.id, path: files[i]?.path ?? Buffer.alloc(0), reason, pack: null, frame: 0 });
     }
-    for (const { row: frame, pieces } of readData ? plan.frames : []) {
+    const frames = readData ? plan.frames : [];
+    await this.#proveAll(frames.map((each) => each.row));
+    for (const { row: frame, pieces } of frames) {
       const damage = await this.#frame(frame.frame);
       if (damage === null) continue;
       for (const i of new Set(pieces.map(({ file }) => file)))
         this.#note(row, files[i]?.path ?? Buffer.alloc(0), damage);
     }
     this.#files += files.length;
-    this.#options.onProgress?.({ files: this.#files, frames: this.#checked.size });
+    this.#progress();
+  }
+
+  /** Proves frames, as many at a time as the pool takes. */
+  async #proveAll(rows: readonly FrameRow[]): Promise<void> {
+    const { pool } = this.#options;
+    const fresh = rows.filter(({ frame }) => !this.#checked.has(frame));
+    pool.expect(fresh.reduce((sum, { length }) => sum + length, 0));
+    const active = new Set<Promise<unknown>>();
+    for (const { frame } of fresh) {
+      while (active.size >= pool.width) await Promise.race(active);
+      const work = this.#frame(frame).finally(() => active.delete(work));
+      // Whoever waits for it hears of a failure; until then it is nobody's unhandled one.
+      work.catch(() => undefined);
+      active.add(work);
+    }
+    await Promise.all(active);
   }
 
   async #frame(frame: number): Promise<DamageError | null> {
@@ -165,36 +248,33 @@ class VerifyRun {
     const answer = await this.#prove(frame);
     this.#checked.set(frame, answer);
     if (answer !== null) this.#damaged.add(frame);
+    this.#progress();
     return answer;
   }
 
-  /** Opens a frame and compares every block that it holds with the index's directory. */
+  /** Has a frame opened, and every block in it compared with the index's directory. */
   async #prove(frame: number): Promise<DamageError | null> {
-    const { index, keys } = this.#options.vault;
+    const { pool, vault } = this.#options;
     try {
-      const { directory, starts, blocks } = await this.#reader.dataFrame(frame);
-      const [row] = await index.frames([frame]);
-      const expected = decodeDirectory(row?.directory ?? new Uint8Array(0));
-      const digests = Buffer.alloc(expected.lengths.length * digestLength);
-      for (const [slot, length] of expected.lengths.entries()) {
-        if (length === 0) continue;
-        if (directory.lengths[slot] !== length)
-          return new DamageError(row?.pack ?? null, frame, `slot ${slot} is empty`);
-        const start = starts[slot] ?? 0;
-        digestBlock(blocks.subarray(start, start + length), digests, slot);
-      }
-      const ids = keyBlockIds(keys.blockIdKey, digests);
-      for (const [slot, length] of expected.lengths.entries()) {
-        const range = [slot * blockIdLength, (slot + 1) * blockIdLength] as const;
-        if (length > 0 && !sameBytes(ids.subarray(...range), expected.ids.subarray(...range))) {
-          return new DamageError(row?.pack ?? null, frame, `slot ${slot} is not what its id says`);
-        }
-      }
-      return null;
+      const { row, bytes } = await this.#reader.sealed(frame);
+      if (row.kind !== "data") return new DamageError(row.pack, frame, "no frame of blocks");
+      const { ids, lengths } = decodeDirectory(row.directory);
+      const { key, binding } = await this.#reader.keyFor(row, bytes);
+      const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: wholeFrame(lengths) };
+      const { damaged } = await pool.run({
+        ...{ sealed: bytes, blockIdKey: vault.keys.blockIdKey, frames: [task] },
+        ...{ files: noFiles, left: new Int32Array(new SharedArrayBuffer(0)) },
+      });
+      const [found] = damaged;
+      return found === undefined ? null : new DamageError(row.pack, frame, found.message);
     } catch (error) {
       if (error instanceof DamageError) return error;
       throw error;
     }
+  }
+
+  #progress(): void {
+    this.#options.onProgress?.({ files: this.#files, frames: this.#checked.size });
   }
 
   #note(row: SnapshotRow, path: Uint8Array, cause: unknown): void {
@@ -210,4 +290,21 @@ class VerifyRun {
       frame: error.frame,
     });
   }
+}
+
+const noFiles = packFiles([], () => {
+  throw new Error("nothing is written");
+});
+
+/** All blocks that a directory has, each to be proved and none to be written. Slots that were given up hold nothing. */
+function wholeFrame(lengths: Uint32Array): Float64Array {
+  const pieces: Piece[] = [];
+  for (const [slot, bytes] of lengths.entries())
+    if (bytes > 0) pieces.push({ file: nowhere, offset: 0, slot, count: 1, bytes });
+  return packPieces(pieces);
+}
+
+/** What is at a reference: another id at the same ordinal is something else. */
+function keyOf({ ordinal, id }: Reference): string {
+  return `${ordinal} ${Buffer.from(id).toString("base64")}`;
 }

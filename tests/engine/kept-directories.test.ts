@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -128,6 +138,11 @@ const moves: readonly (readonly [what: string, read: number, move: (from: string
 test("a folder that is moved is known with all that is in it, and the snapshot has every change", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
+  mkdirSync(from);
+  if (lstatSync(from, { bigint: true }).birthtimeNs === 0n) {
+    t.skip("this file system does not say when a folder was made");
+    return;
+  }
   const dice = new Dice(72);
   for (const below of ["a", "b", "müşteri/2024", "müşteri/2025/faturalar"]) {
     mkdirSync(path.join(from, below), { recursive: true });

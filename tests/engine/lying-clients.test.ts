@@ -10,6 +10,7 @@ import { ByteWriter, FormatError } from "../../packages/engine/src/bytes.ts";
 import type { FrameDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { decodeDirectory, encodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { frameNumber } from "../../packages/engine/src/frames/frame.ts";
+import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
 import { blockId } from "../../packages/engine/src/hash.ts";
 import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../../packages/engine/src/index/port.ts";
 import { startSession } from "../../packages/engine/src/keys/session.ts";
@@ -18,7 +19,8 @@ import { createVaultKeys } from "../../packages/engine/src/keys/vault-keys.ts";
 import type { SnapshotDraft } from "../../packages/engine/src/manifest.ts";
 import { noRetention } from "../../packages/engine/src/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
-import { encodeRecipe } from "../../packages/engine/src/recipes.ts";
+import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
+import { WritePool } from "../../packages/engine/src/restore/write-pool.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
   describeTree,
@@ -29,6 +31,9 @@ import {
   seededBytes,
   settleTimes,
 } from "../../packages/engine/src/testing/lab.ts";
+import { nodeKinds } from "../../packages/engine/src/trees/builder.ts";
+import type { Reference } from "../../packages/engine/src/trees/entry.ts";
+import { writeEntry } from "../../packages/engine/src/trees/entry.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { putDirectory, sealData } from "../../packages/engine/src/upkeep/laid-frames.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
@@ -303,6 +308,62 @@ test("one honest slot does not vouch for the others: a frame with a false one is
   lab.ctx.advance(1000);
   const other = await lab.backup(from, { owner: "two" });
   assert.ok(other.snapshot.storedBytes > 40_000, "stored again");
+});
+
+test("blocks that are not what their frame says are found by verifying, in a thread and without", async (t) => {
+  const { lab, snapshot } = await prepare(t);
+  const { index } = lab.vault;
+  const [victim] = await dataFrames(lab);
+  assert.ok(victim);
+  const planted = await plant(lab, decodeDirectory(victim.directory));
+  const items: Item[] = [];
+  for await (const item of index.allItems()) {
+    if (item.kind !== "segment") continue;
+    const moved = decodeRecipe(item.recipe).map((run) =>
+      run.kind === "stored" && run.frame === victim.frame ? { ...run, frame: planted } : run,
+    );
+    items.push({ ...item, recipe: encodeRecipe(moved) });
+  }
+  const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
+  await index.restore({ unit: { ...nothing, items } });
+  const threads = new WritePool(1);
+  t.after(() => void threads.close());
+  threads.expect(64 * 1024 * 1024);
+  assert.ok(threads.width > 1, "a thread was started");
+  for (const pool of [inlineWriters, threads]) {
+    const report = await verifySnapshots({ pool, vault: lab.vault, snapshots: [snapshot], readData: true });
+    assert.deepEqual(report.damagedFrames, [planted]);
+    assert.match(report.findings[0]?.reason ?? "", /slot 0 is not what its id says/);
+  }
+});
+
+test("a size or an ordinal beyond reason is a finding, not the end of verification", async (t) => {
+  const { lab, snapshot } = await prepare(t);
+  const lying = { ...snapshot, id: "cd".repeat(16), rootOrdinal: 999, rootId: Buffer.alloc(32, 9) };
+  const { node } = FrameReader.prototype;
+  for (const [ordinal, size] of [
+    [1, Number.MAX_SAFE_INTEGER],
+    [2 ** 50, 1],
+  ] as const) {
+    const hostile = new ByteWriter(1024).u8(nodeKinds.leaf).varint(2);
+    const facts = { mode: 0o644, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
+    const segments = [{ ordinal, id: Buffer.alloc(32), bytes: 1 }];
+    for (const name of ["a", "b"].map((each) => Buffer.from(each)))
+      writeEntry(hostile, {
+        ...{ type: "file", name, ...facts, size, hash: Buffer.alloc(32) },
+        content: { kind: "segments", segments },
+      });
+    const reading = t.mock.method(FrameReader.prototype, "node", function (this: FrameReader, at: Reference) {
+      return at.ordinal === lying.rootOrdinal ? Promise.resolve(hostile.view()) : node.call(this, at);
+    });
+    const report = await verifySnapshots({
+      ...{ pool: inlineWriters, vault: lab.vault, readData: true },
+      snapshots: [lying, snapshot],
+    });
+    reading.mock.restore();
+    assert.ok(report.findings.length > 0);
+    for (const finding of report.findings) assert.equal(finding.snapshot, lying.id);
+  }
 });
 
 test("a pack under another's session number pushes nobody's packs out of a rebuild", async (t) => {

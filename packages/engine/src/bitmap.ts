@@ -93,6 +93,7 @@ export class Bitmap {
   }
 
   #grow(words: number): void {
+    if (words * 4 > maxBitmapBytes) throw new FormatError("an ordinal is beyond every vault's");
     const grown = new Uint32Array(Math.max(words, this.#words.length * 2));
     grown.set(this.#words);
     this.#words = grown;

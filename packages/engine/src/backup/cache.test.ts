@@ -16,12 +16,12 @@ test("after any run the cache knows exactly the files of that run, whatever was 
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     const dice = new Dice(seed);
     const cache = new FileCache(":memory:");
-    const folders = ["bir", "iki"].map((name) => ({ identity: Buffer.from(name), files: new Map<string, number>() }));
+    const folders = [1, 2].map((inode) => ({ identity: identityOn(1, inode), files: new Map<string, number>() }));
     const paths = ["faturalar", "arşiv/faturalar", "yeni"].map((name) => Buffer.from(name));
     for (let run = 1; run <= 12; run++) {
       assert.equal(cache.begin(run === 1 ? null : String(run - 1), 7), run > 1);
-      // They stay, swap places, or one goes where nobody was or where the other one came from.
-      if (dice.below(2) === 0) paths.push(...paths.splice(0, 1 + dice.below(2)));
+      // They stay, swap places, or go where nobody was or where the other one came from.
+      paths.push(...paths.splice(dice.below(3), 1), ...paths.splice(0, dice.below(2)));
       for (const [i, { identity, files }] of folders.entries()) {
         const before = new Map(files);
         edit(dice, files, run);
@@ -43,6 +43,45 @@ test("a directory that cannot be told by its identity is known at its path alone
   runOver(cache, none, files, { path: Buffer.from("elsewhere") });
   runOver(cache, files, files);
   cache.rollback();
+  cache.close();
+});
+
+test("a device that gets another number loses nothing: its directories are known by their paths, and move under the new one", () => {
+  const cache = new FileCache(":memory:");
+  const [one, two, none] = [new Map([[nameOf(1), 1]]), new Map([[nameOf(2), 2]]), new Map<string, number>()];
+  const [a, b, c] = ["a", "b", "c"].map((name) => Buffer.from(name));
+  let base: string | null = null;
+  const run = (...visits: Parameters<typeof runOver>[]) => {
+    cache.begin(base, 7);
+    for (const visit of visits) runOver(...visit);
+    base = `${base ?? ""}+`;
+    cache.commit(base, 7);
+  };
+  // Two disks, with the same number for a directory each.
+  run(
+    [cache, none, one, { path: a, identity: identityOn(1, 5) }],
+    [cache, none, two, { path: b, identity: identityOn(2, 5) }],
+  );
+  run(
+    [cache, one, one, { path: a, identity: identityOn(2, 5) }],
+    [cache, two, two, { path: b, identity: identityOn(1, 5) }],
+  );
+  run(
+    [cache, one, one, { path: c, identity: identityOn(2, 5) }],
+    [cache, two, two, { path: b, identity: identityOn(1, 5) }],
+  );
+  cache.close();
+});
+
+test("a directory that is seen at two paths is known at both", () => {
+  const cache = new FileCache(":memory:");
+  const [files, none] = [new Map([[nameOf(1), 1]]), new Map<string, number>()];
+  const places = ["a", "b"].map((name) => ({ path: Buffer.from(name), identity: identityOn(1, 5) }));
+  for (const [run, before] of [none, files, files].entries()) {
+    cache.begin(run === 0 ? null : String(run), 7);
+    for (const place of places) runOver(cache, before, files, place);
+    cache.commit(String(run + 1), 7);
+  }
   cache.close();
 });
 
@@ -255,6 +294,14 @@ function runOver(
 }
 
 const names = 3000;
+
+/** As a folder's would be. */
+function identityOn(device: number, inode: number): Buffer {
+  const identity = Buffer.alloc(24, 1);
+  identity.writeUInt32LE(device, 0);
+  identity.writeUInt32LE(inode, 8);
+  return identity;
+}
 
 function nameOf(i: number): string {
   return `dosya-${String(i).padStart(5, "0")}`;

@@ -9,8 +9,8 @@
  * lists, one part in memory. A directory whose files are all as they were is not written, and where the digest of its roll
  * says so (`roll.ts`) its parts are not even read.
  *
- * A directory is found by its path, or else by its identity: one that was renamed, or lies below one that was, is known
- * with all that is in it, since none of that changed.
+ * A directory is found by its path and, where none or another one was there, by its identity: one that was renamed, or
+ * lies below one that was, is known with all that is in it, since none of that changed.
  *
  * A run is one transaction: committed together with the snapshot, or not at all.
  */
@@ -22,6 +22,7 @@ import { sameBytes } from "../bytes.ts";
 import { sha256 } from "../hash.ts";
 import type { Parts, RememberedRoll } from "./cached-directory.ts";
 import { CachedDirectory, noBytes, noRoll } from "./cached-directory.ts";
+import { sameDevice } from "./source.ts";
 
 const schemaVersion = 5;
 
@@ -39,10 +40,12 @@ const maxUntouched = 64 * 1024;
 const directoryColumns = `directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
   plain integer not null, roll blob not null, totals blob not null, sum integer not null, identity blob not null`;
 
+const indexByIdentity = "create index by_identity on directories (identity)";
+
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
 create table directories (${directoryColumns}) without rowid;
-create index by_identity on directories (identity);
+${indexByIdentity};
 create table seen (${directoryColumns}) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
@@ -91,8 +94,8 @@ export class FileCache {
   /** Opens a directory: reads the remembered files and collects the new ones, both in name order. */
   directory(path: Uint8Array, identity: Uint8Array = noBytes): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
-    const { row, oldKey, isSame } = this.#find(key, identity);
-    const isWhereItWas = oldKey === key;
+    const { row, movedFrom, isSame } = this.#find(key, identity);
+    const oldKey = movedFrom ?? key;
     const oldRun = typeof row?.run === "number" ? row.run : null;
     const oldParts = typeof row?.parts === "number" ? row.parts : 0;
     const run = this.#run;
@@ -109,8 +112,8 @@ export class FileCache {
     };
     const done: Parts["done"] = (parts, filesDiffer, nodes, plain, roll) => {
       this.#diverge();
-      const ofRun = !filesDiffer && isWhereItWas ? (oldRun ?? run) : run;
-      if (!filesDiffer && !isWhereItWas) copyBefore(oldParts);
+      const ofRun = filesDiffer || movedFrom !== null ? run : (oldRun ?? run);
+      if (!filesDiffer && movedFrom !== null) copyBefore(oldParts);
       const insert = this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?)");
       const sum = checksumOf(nodes, plain, roll);
       insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.totals, sum, identity);
@@ -131,23 +134,32 @@ export class FileCache {
     });
   }
 
-  /** What is remembered of a directory: what was at its path, unless that was another one and this one was elsewhere. */
+  /**
+   * What is remembered of a directory: what was at its path, unless that was another one and this one was elsewhere. Where
+   * the path's device has another number than before, so has everything else on it, and the path is what tells.
+   */
   #find(key: Uint8Array, identity: Uint8Array): FoundRow {
-    if (!this.#valid) return { row: undefined, oldKey: key, isSame: false };
+    if (!this.#valid) return { row: undefined, movedFrom: null, isSame: false };
     const columns = "run, parts, nodes, plain, roll, totals, sum, identity";
     const row = this.#sql(`select ${columns} from directories where directory = ?`).get(key);
-    const isSame = row?.identity instanceof Uint8Array && sameBytes(row.identity, identity);
-    if (isSame || identity.length === 0) return { row, oldKey: key, isSame };
+    const before = row?.identity instanceof Uint8Array ? row.identity : noBytes;
+    const isSame = row !== undefined && sameBytes(before, identity);
+    const mayHaveMoved = identity.length > 0 && (before.length === 0 || sameDevice(before, identity));
+    if (isSame || !mayHaveMoved) return { row, movedFrom: null, isSame };
     const moved = this.#sql(`select directory, ${columns} from directories where identity = ? limit 1`).get(identity);
-    if (moved?.directory instanceof Uint8Array) return { row: moved, oldKey: moved.directory, isSame: false };
-    return { row, oldKey: key, isSame };
+    if (moved?.directory instanceof Uint8Array) return { row: moved, movedFrom: moved.directory, isSame: false };
+    return { row, movedFrom: null, isSame };
   }
 
   commit(base: string, generation: number): void {
     const { n } = this.#sql("select count(*) as n from directories").get() ?? {};
     if (n !== this.#untouched.count) this.#diverge();
     if (this.#differs) {
-      this.#database.exec("delete from directories; insert into directories select * from seen; delete from seen");
+      // The index anew: row by row it would be written all over.
+      this.#database.exec(
+        `drop index by_identity; delete from directories; insert into directories select * from seen; delete from seen;
+        ${indexByIdentity}`,
+      );
       this.#sql(
         "delete from parts where not exists (select 1 from directories d where d.directory = parts.directory and d.run = parts.run)",
       ).run();
@@ -197,10 +209,10 @@ export class FileCache {
   }
 }
 
-/** A directory's row, under which key it was found, and whether it is the same directory in the same place. */
+/** A directory's row, whose key it has if it was elsewhere, and whether it is the same directory in the same place. */
 interface FoundRow {
   readonly row: Record<string, unknown> | undefined;
-  readonly oldKey: Uint8Array;
+  readonly movedFrom: Uint8Array | null;
   readonly isSame: boolean;
 }
 

@@ -15,7 +15,7 @@ import type { EntryFacts } from "../trees/entry.ts";
 import { marksPerFile, maxRolledFiles, nameSeparator, rollDigest } from "./roll.ts";
 import { SortedNames } from "./sorted-names.ts";
 import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "./source.ts";
-import { sightOf } from "./source.ts";
+import { identityOf, sightOf } from "./source.ts";
 
 /** Entries read from the system at a time. */
 const readAhead = 512;
@@ -351,10 +351,7 @@ function look(full: Buffer, relative: Buffer, name: Buffer): SourceEvent {
 }
 
 function entering(path: Uint8Array, name: Uint8Array, stat: BigIntStats): SourceEvent {
-  const identity = Buffer.allocUnsafe(16);
-  identity.writeBigUInt64LE(BigInt.asUintN(64, stat.dev), 0);
-  identity.writeBigUInt64LE(BigInt.asUintN(64, stat.ino), 8);
-  return { type: "enter", path, facts: factsOf(name, stat), identity };
+  return { type: "enter", path, facts: factsOf(name, stat), identity: identityOf(stat) };
 }
 
 function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {

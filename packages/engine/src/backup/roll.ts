@@ -6,6 +6,7 @@
 
 import { ByteWriter, release, varintAt, varintLength } from "../bytes.ts";
 import { sha256 } from "../hash.ts";
+import { decodeOrdinals, encodeOrdinals } from "../ordinal-list.ts";
 
 /** Inode, size, mtime and ctime in milliseconds, mode, uid, gid. */
 export const marksPerFile = 7;
@@ -32,27 +33,14 @@ export interface RollTotals {
   readonly ordinals: Iterable<number>;
 }
 
-/** Totals as they are remembered: files, bytes, and the ordinals in ascending order, each as its distance to the one before. */
+/** Totals as they are remembered: files, bytes, ordinals. */
 export function encodeTotals({ files, size, ordinals }: RollTotals): Buffer {
-  const out = new ByteWriter().varint(files).varint(size);
-  let last = 0;
-  for (const ordinal of Float64Array.from(new Set(ordinals)).sort()) {
-    out.varint(ordinal - last);
-    last = ordinal;
-  }
-  return out.take();
+  return new ByteWriter().varint(files).varint(size).raw(encodeOrdinals(ordinals)).take();
 }
 
 export function decodeTotals(bytes: Uint8Array): RollTotals {
-  const ordinals: number[] = [];
-  let at = 0;
-  const next = () => {
-    const value = varintAt(bytes, at);
-    at += varintLength(value);
-    return value;
-  };
-  const files = next();
-  const size = next();
-  for (let last = 0; at < bytes.length; ordinals.push(last)) last += next();
-  return { files, size, ordinals };
+  const files = varintAt(bytes, 0);
+  const afterFiles = varintLength(files);
+  const size = varintAt(bytes, afterFiles);
+  return { files, size, ordinals: decodeOrdinals(bytes, afterFiles + varintLength(size)) };
 }

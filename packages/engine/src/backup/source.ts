@@ -5,6 +5,7 @@
 
 import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
+import { sameBytes } from "../bytes.ts";
 import type { EntryFacts } from "../trees/entry.ts";
 
 /** Facts that tell whether a file changed, beyond what a tree keeps. */
@@ -34,7 +35,7 @@ export type SourceEvent =
       readonly type: "enter";
       readonly path: Uint8Array;
       readonly facts: EntryFacts;
-      /** The same wherever the directory is moved to; left out where nobody can tell. */
+      /** From `identityOf`: the same wherever the directory is moved to. Left out where nobody can tell. */
       readonly identity?: Uint8Array | undefined;
     }
   | { readonly type: "leave" }
@@ -109,6 +110,27 @@ export function sameSight(a: FileSight, b: FileSight): boolean {
     a.mtimeNs === b.mtimeNs &&
     a.ctimeNs === b.ctimeNs
   );
+}
+
+/** Wide enough for the device numbers of every system. */
+const deviceBytes = 8;
+
+/**
+ * What a directory is known by when it moves: its device, its number there, and when it was made, since numbers are used
+ * again. File systems that do not say when have numbers that mean little.
+ */
+export function identityOf({ dev, ino, birthtimeNs }: BigIntStats): Uint8Array | undefined {
+  if (birthtimeNs === 0n) return undefined;
+  const identity = Buffer.allocUnsafe(deviceBytes + 16);
+  identity.writeBigUInt64LE(BigInt.asUintN(64, dev), 0);
+  identity.writeBigUInt64LE(BigInt.asUintN(64, ino), deviceBytes);
+  identity.writeBigUInt64LE(BigInt.asUintN(64, birthtimeNs), deviceBytes + 8);
+  return identity;
+}
+
+/** Whether two identities are of one device. */
+export function sameDevice(a: Uint8Array, b: Uint8Array): boolean {
+  return sameBytes(a.subarray(0, deviceBytes), b.subarray(0, deviceBytes));
 }
 
 /** Opens for reading, not through a link and never waiting: a path may be swapped for a link or a pipe after it was seen. */

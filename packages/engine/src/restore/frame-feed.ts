@@ -155,7 +155,7 @@ export class FrameFeed {
     const offset = row.offset - base;
     const { key, binding } = await this.#options.reader.keyFor(row, sealed.subarray(offset, offset + row.length));
     const prove = proved || !(verified || (await this.#vouching.trusts(row.session)));
-    return { offset, length: row.length, key, binding, ids, prove, pieces: packPieces(pieces) };
+    return { offset, length: row.length, key, binding, ids, prove, pieces: packPieces(pieces), lengths: null };
   }
 }
 

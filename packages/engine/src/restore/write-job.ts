@@ -29,6 +29,8 @@ export interface FrameTask {
   /** Compare every block with its id: its sealer's word is not enough. */
   readonly prove: boolean;
   readonly pieces: Float64Array;
+  /** Every slot's length where all of the frame is compared, whatever is written of it; null: what is written is. */
+  readonly lengths: Uint32Array | null;
 }
 
 /** The files of a job: number in the window, path and finish of each. */
@@ -51,6 +53,17 @@ export interface WriteJob {
   readonly left: Int32Array<SharedArrayBuffer>;
 }
 
+/** Of a job that only compares. */
+export const nothingWritten: Pick<WriteJob, "files" | "left"> = {
+  files: {
+    numbers: new Uint32Array(0),
+    paths: new Uint8Array(0),
+    ends: new Uint32Array(0),
+    facts: new Float64Array(0),
+  },
+  left: new Int32Array(new SharedArrayBuffer(0)),
+};
+
 export interface WriteAnswer {
   readonly job: number;
   /** Frames, by their place in the job, that are not what the index says, and how. */
@@ -58,9 +71,6 @@ export interface WriteAnswer {
   /** Files, by their number in the window, that the file system refused, and why. */
   readonly refused: readonly { readonly file: number; readonly message: string }[];
 }
-
-/** The file of a piece that is only proved. */
-export const nowhere = -1;
 
 /** Numbers per piece in a task: file, offset in the file, slot, count, bytes. */
 const pieceFields = 5;

@@ -14,7 +14,7 @@ import { openFrame } from "../frames/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../hash.ts";
 import type { Piece } from "./window.ts";
 import type { Finish, FrameTask, WriteAnswer, WriteJob } from "./write-job.ts";
-import { forNode, nowhere, unpackFiles, unpackPieces } from "./write-job.ts";
+import { forNode, unpackFiles, unpackPieces } from "./write-job.ts";
 
 /** Files that a job keeps open at a time. Neighbouring frames mostly go to the same ones. */
 const maxOpenFiles = 64;
@@ -42,8 +42,7 @@ function openTask({ sealed, blockIdKey }: WriteJob, task: FrameTask, pieces: rea
   try {
     const bytes = sealed.subarray(task.offset, task.offset + task.length);
     const frame = parseDataFrame(openFrame(bytes, task.key, task.binding));
-    const wrong =
-      heldSlots(frame, pieces, task.ids) ?? (task.prove ? provedSlots(frame, pieces, task, blockIdKey) : null);
+    const wrong = wrongIn(frame, task, pieces, blockIdKey);
     if (wrong !== null) release(frame.blocks);
     return wrong ?? frame;
   } catch (error) {
@@ -51,26 +50,61 @@ function openTask({ sealed, blockIdKey }: WriteJob, task: FrameTask, pieces: rea
   }
 }
 
+/** What is wrong with a frame, where all of it is compared or where it is written; null for nothing. */
+function wrongIn(
+  frame: DataFrame,
+  { ids, lengths, prove }: FrameTask,
+  pieces: readonly Piece[],
+  blockIdKey: Uint8Array,
+): string | null {
+  const held = lengths === null ? heldPieces(frame, pieces, ids) : heldSlots(frame, lengths, ids);
+  if (held !== null || !prove) return held;
+  const slots = lengths === null ? neededSlots(pieces, ids.length / blockIdLength) : filledSlots(lengths);
+  return provedSlots(frame, slots, ids, blockIdKey);
+}
+
 /** Null when the frame's own directory has the blocks that are needed where the index says. */
-function heldSlots({ directory, starts }: DataFrame, pieces: readonly Piece[], ids: Uint8Array): string | null {
-  const same = sameBytes(directory.ids, ids);
+function heldPieces(frame: DataFrame, pieces: readonly Piece[], ids: Uint8Array): string | null {
+  const same = sameBytes(frame.directory.ids, ids);
   for (const { slot, count, bytes } of pieces) {
-    const [from, to] = [slot * blockIdLength, (slot + count) * blockIdLength];
-    if ((starts[slot + count] ?? -1) - (starts[slot] ?? 0) !== bytes) return `slot ${slot} is empty`;
-    if (!same && !sameBytes(directory.ids.subarray(from, to), ids.subarray(from, to)))
-      return `slot ${slot} is not what the index says`;
+    const wrong = heldRun(frame, slot, count, bytes, same ? null : ids);
+    if (wrong !== null) return wrong;
   }
   return null;
 }
 
-/** Hashes every slot that is written, once: a block that many files share is proved once. */
+/** Null when it has every block that the index says. Slots of no length were given up. */
+function heldSlots(frame: DataFrame, lengths: Uint32Array, ids: Uint8Array): string | null {
+  const same = sameBytes(frame.directory.ids, ids);
+  for (const [slot, bytes] of lengths.entries()) {
+    const wrong = bytes === 0 ? null : heldRun(frame, slot, 1, bytes, same ? null : ids);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
+/** `ids`: what the index says, if that is not what the frame says anyway. */
+function heldRun(
+  { directory, starts }: DataFrame,
+  slot: number,
+  count: number,
+  bytes: number,
+  ids: Uint8Array | null,
+): string | null {
+  if ((starts[slot + count] ?? -1) - (starts[slot] ?? 0) !== bytes) return `slot ${slot} is empty`;
+  const [from, to] = [slot * blockIdLength, (slot + count) * blockIdLength];
+  if (ids !== null && !sameBytes(directory.ids.subarray(from, to), ids.subarray(from, to)))
+    return `slot ${slot} is not what the index says`;
+  return null;
+}
+
+/** Hashes slots and compares their ids. */
 function provedSlots(
   frame: DataFrame,
-  pieces: readonly Piece[],
-  { ids: expected }: FrameTask,
+  slots: Uint32Array,
+  expected: Uint8Array,
   blockIdKey: Uint8Array,
 ): string | null {
-  const slots = neededSlots(pieces, expected.length / blockIdLength);
   const digests = Buffer.allocUnsafe(slots.length * digestLength);
   for (const [i, slot] of slots.entries())
     digestBlock(frame.blocks.subarray(frame.starts[slot], frame.starts[slot + 1]), digests, i);
@@ -83,17 +117,15 @@ function provedSlots(
   return null;
 }
 
-function neededSlots(pieces: readonly Piece[], most: number): number[] {
+/** Every slot that is written, once: a block that many files share is proved once. */
+function neededSlots(pieces: readonly Piece[], most: number): Uint32Array {
   const needed = new Uint8Array(most);
-  const slots: number[] = [];
-  for (const { slot, count } of pieces) {
-    for (let each = slot; each < slot + count; each++) {
-      if (needed[each] === 1) continue;
-      needed[each] = 1;
-      slots.push(each);
-    }
-  }
-  return slots;
+  for (const { slot, count } of pieces) needed.fill(1, slot, slot + count);
+  return Uint32Array.from(needed.keys()).filter((slot) => needed[slot] === 1);
+}
+
+function filledSlots(lengths: Uint32Array): Uint32Array {
+  return Uint32Array.from(lengths.keys()).filter((slot) => (lengths[slot] ?? 0) > 0);
 }
 
 /** The files that a job writes to. One that the file system refuses is noted and left alone from then on. */
@@ -118,8 +150,7 @@ class OpenFiles {
       const file = pieces[at]?.file ?? 0;
       let end = at + 1;
       while (pieces[end]?.file === file) end++;
-      if (file !== nowhere && !this.#refused.has(file))
-        this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
+      if (!this.#refused.has(file)) this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
       at = end;
     }
   }

@@ -7,16 +7,16 @@
  * has its id has everything below it. So of each only what is new is walked.
  */
 
-import { decodeTotals, encodeTotals } from "../backup/roll.ts";
 import { Bitmap } from "../bitmap.ts";
 import { FormatError } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
 import type { FrameRow, SnapshotRow } from "../index/port.ts";
 import { itemFrames } from "../index/rules.ts";
-import type { Piece, PlannedFile } from "../restore/window.ts";
+import { decodeOrdinals, encodeOrdinals } from "../ordinal-list.ts";
+import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
-import { nowhere, packFiles, packPieces } from "../restore/write-job.ts";
+import { nothingWritten } from "../restore/write-job.ts";
 import type { WritePool } from "../restore/write-pool.ts";
 import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
 import { entriesOf, segmentsOf } from "../trees/reader.ts";
@@ -45,23 +45,27 @@ export interface VerifyOptions {
   readonly pool: WritePool;
   /** Open every frame and prove every block; without it only what ids can prove. */
   readonly readData: boolean;
+  /** For directories that were proved, so that the next snapshot need not walk them. */
+  readonly memoryBytes?: number | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly frames: number }) => void) | undefined;
 }
 
 const slash = Buffer.from("/");
+const noPieces = new Float64Array(0);
 
 /** Items vouched for in one step of the index. */
 const itemsPerStep = 1000;
 
-/** Memory for what directories reach, some two bytes per item; those that find no room are walked for each snapshot. */
-const maxRememberedBytes = 32 * 1024 * 1024;
+/** Memory for proved directories. Those that find no room are walked for each snapshot that has them. */
+const usualMemoryBytes = 32 * 1024 * 1024;
 
-/** What a remembered directory takes beside that. */
-const rememberedBytes = 256;
+/** What one takes beside its list of ordinals: a key of fifty characters, objects, and places in maps. */
+const bytesPerDirectory = 640;
 
-/** A directory that was walked: what its own entries add up to, and the directories in it. */
+/** A directory that was walked: how many files it has itself, what they and its nodes reach, and the directories in it. */
 interface WalkedDirectory {
-  readonly totals: Uint8Array;
+  readonly files: number;
+  readonly ordinals: Uint8Array;
   readonly below: readonly WalkedDirectory[];
 }
 
@@ -81,8 +85,8 @@ class VerifyRun {
   /** Directories without a finding, by `keyOf` their roots. */
   readonly #proved = new Map<string, WalkedDirectory>();
   /** Those of the snapshot at hand: its files are proved in windows, so nothing is known before its end. */
-  #walked = new Map<string, WalkedDirectory>();
-  #room = maxRememberedBytes;
+  readonly #walked = new Map<string, WalkedDirectory>();
+  #room: number;
   /** Items that were vouched for. */
   readonly #vouched = new Bitmap();
   #window: PlannedFile[] = [];
@@ -91,6 +95,7 @@ class VerifyRun {
   constructor(options: VerifyOptions) {
     this.#options = options;
     this.#reader = new FrameReader(options.vault);
+    this.#room = options.memoryBytes ?? usualMemoryBytes;
   }
 
   async snapshot(row: SnapshotRow): Promise<void> {
@@ -98,12 +103,12 @@ class VerifyRun {
     const root = { ordinal: row.rootOrdinal, id: row.rootId };
     const before = this.#findings.length;
     const room = this.#room;
-    try {
-      await this.#directory(row, root, Buffer.alloc(0), reach);
-    } catch (error) {
-      this.#note(row, Buffer.alloc(0), error);
-    }
-    await this.#flush(row);
+    for (const step of [() => this.#directory(row, root, Buffer.alloc(0), reach), () => this.#flush(row)])
+      try {
+        await step();
+      } catch (error) {
+        this.#note(row, Buffer.alloc(0), error);
+      }
     const stored = Bitmap.decode(row.reach);
     if (this.#findings.length === before && (reach.minus(stored).size > 0 || stored.minus(reach).size > 0)) {
       this.#findings.push({
@@ -116,8 +121,7 @@ class VerifyRun {
     }
     if (this.#findings.length === before) {
       for (const [key, directory] of this.#walked) this.#proved.set(key, directory);
-      if (this.#options.readData) await this.#setVerified(reach.minus(this.#vouched));
-      this.#vouched.or(reach);
+      if (this.#options.readData) await this.#setVerified(reach);
     } else this.#room = room;
     this.#walked.clear();
   }
@@ -135,7 +139,7 @@ class VerifyRun {
   /** Vouches for what was proved: nodes, and segments whose every frame holds what its directory says. */
   async #setVerified(reach: Bitmap): Promise<void> {
     const { index } = this.#options.vault;
-    const ordinals = [...reach];
+    const ordinals = [...reach.minus(this.#vouched)];
     for (let i = 0; i < ordinals.length; i += itemsPerStep) {
       const proved: number[] = [];
       for (const item of await index.itemsByOrdinal(ordinals.slice(i, i + itemsPerStep))) {
@@ -148,6 +152,7 @@ class VerifyRun {
       }
       await index.setVerified(proved);
     }
+    this.#vouched.or(reach);
   }
 
   /** Walks a directory, or takes what is known of it. Null where there was no room to remember it. */
@@ -160,8 +165,11 @@ class VerifyRun {
     const ordinals: number[] = [];
     const below: (WalkedDirectory | null)[] = [];
     let files = 0;
-    let size = 0;
-    const visit = ({ ordinal }: Reference) => ordinals.push(ordinal);
+    const visit = ({ ordinal }: Reference) => {
+      reach.add(ordinal);
+      // Files that lie in one bundle follow each other.
+      if (this.#room > 0 && ordinal !== ordinals.at(-1)) ordinals.push(ordinal);
+    };
     for await (const entry of entriesOf(this.#reader, root, visit)) {
       const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
       try {
@@ -169,14 +177,12 @@ class VerifyRun {
         else if (entry.type === "file") {
           await this.#file(row, at, entry, visit);
           files++;
-          size += entry.size;
         }
       } catch (error) {
         this.#note(row, at, error);
       }
     }
-    for (const ordinal of ordinals) reach.add(ordinal);
-    return this.#remember(root, encodeTotals({ files, size, ordinals }), below);
+    return this.#remember(root, files, ordinals, below);
   }
 
   async #file(row: SnapshotRow, path: Buffer, entry: FileEntry, visit: (reference: Reference) => void): Promise<void> {
@@ -188,19 +194,25 @@ class VerifyRun {
     if (this.#window.length >= maxWindowFiles) await this.#flush(row);
   }
 
-  #take({ totals, below }: WalkedDirectory, reach: Bitmap): void {
-    const { files, ordinals } = decodeTotals(totals);
-    for (const ordinal of ordinals) reach.add(ordinal);
-    this.#files += files;
-    for (const each of below) this.#take(each, reach);
+  #take(directory: WalkedDirectory, reach: Bitmap): void {
+    const waiting = [directory];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      for (const ordinal of decodeOrdinals(next.ordinals)) reach.add(ordinal);
+      this.#files += next.files;
+      for (const each of next.below) waiting.push(each);
+    }
   }
 
-  #remember(root: Reference, totals: Uint8Array, below: readonly (WalkedDirectory | null)[]): WalkedDirectory | null {
+  #remember(
+    root: Reference,
+    files: number,
+    ordinals: readonly number[],
+    below: readonly (WalkedDirectory | null)[],
+  ): WalkedDirectory | null {
     const all = below.filter((each) => each !== null);
-    const takes = rememberedBytes + totals.length;
-    if (all.length < below.length || takes > this.#room) return null;
-    this.#room -= takes;
-    const directory = { totals, below: all };
+    if (all.length < below.length || this.#room <= 0) return null;
+    const directory = { files, ordinals: encodeOrdinals(ordinals), below: all };
+    this.#room -= bytesPerDirectory + directory.ordinals.length;
     this.#walked.set(keyOf(root), directory);
     return directory;
   }
@@ -232,14 +244,16 @@ class VerifyRun {
     const fresh = rows.filter(({ frame }) => !this.#checked.has(frame));
     pool.expect(fresh.reduce((sum, { length }) => sum + length, 0));
     const active = new Set<Promise<unknown>>();
+    const all: Promise<unknown>[] = [];
     for (const { frame } of fresh) {
       while (active.size >= pool.width) await Promise.race(active);
       const work = this.#frame(frame).finally(() => active.delete(work));
-      // Whoever waits for it hears of a failure; until then it is nobody's unhandled one.
+      // A failure is heard of below; until then it is nobody's unhandled one.
       work.catch(() => undefined);
       active.add(work);
+      all.push(work);
     }
-    await Promise.all(active);
+    await Promise.all(all);
   }
 
   async #frame(frame: number): Promise<DamageError | null> {
@@ -260,11 +274,9 @@ class VerifyRun {
       if (row.kind !== "data") return new DamageError(row.pack, frame, "no frame of blocks");
       const { ids, lengths } = decodeDirectory(row.directory);
       const { key, binding } = await this.#reader.keyFor(row, bytes);
-      const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: wholeFrame(lengths) };
-      const { damaged } = await pool.run({
-        ...{ sealed: bytes, blockIdKey: vault.keys.blockIdKey, frames: [task] },
-        ...{ files: noFiles, left: new Int32Array(new SharedArrayBuffer(0)) },
-      });
+      const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
+      const { blockIdKey } = vault.keys;
+      const { damaged } = await pool.run({ ...nothingWritten, sealed: bytes, blockIdKey, frames: [task] });
       const [found] = damaged;
       return found === undefined ? null : new DamageError(row.pack, frame, found.message);
     } catch (error) {
@@ -290,18 +302,6 @@ class VerifyRun {
       frame: error.frame,
     });
   }
-}
-
-const noFiles = packFiles([], () => {
-  throw new Error("nothing is written");
-});
-
-/** All blocks that a directory has, each to be proved and none to be written. Slots that were given up hold nothing. */
-function wholeFrame(lengths: Uint32Array): Float64Array {
-  const pieces: Piece[] = [];
-  for (const [slot, bytes] of lengths.entries())
-    if (bytes > 0) pieces.push({ file: nowhere, offset: 0, slot, count: 1, bytes });
-  return packPieces(pieces);
 }
 
 /** What is at a reference: another id at the same ordinal is something else. */

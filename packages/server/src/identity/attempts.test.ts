@@ -36,6 +36,36 @@ describe("the lockout", () => {
     assert.equal(await fail(demo.email, `__Host-device=${"A".repeat(43)}`), "429 60");
   });
 
+  test("a password alone never resets it, and right and wrong ones leave the same counter: nothing tells which it was", async () => {
+    const claims = {
+      right: { email: demo.email, password: demo.password },
+      wrong: { email: demo.email, password: "wrong password!" },
+      unknown: { email: "nobody-else@unknown.example", password: "wrong password!" },
+    };
+    const seen: Record<string, string[]> = {};
+    for (const [name, claim] of Object.entries(claims)) {
+      service.clock.advance(24 * 3600 * 1000 + 1);
+      if (claim.email === demo.email) await signInAs(service, demo);
+      const ask = async () => {
+        const answer = await service.send("POST", "/auth/sms-otp/request", { json: claim });
+        return `${answer.status} ${answer.headers["retry-after"] ?? ""}`.trim();
+      };
+      const answers: string[] = [];
+      for (let at = 0; at < 5; at++) answers.push(await fail(claim.email), await ask());
+      answers.push(await fail(claim.email), await ask());
+      // The wait is over: what was asked for meanwhile counts on.
+      service.clock.advance(30_000);
+      answers.push(await ask(), await fail(claim.email));
+      seen[name] = answers;
+    }
+    const all = [...Array(5).fill(["401", "202"]).flat(), "429 30", "429 30", "202", "429 60"];
+    assert.deepEqual(seen, { right: all, wrong: all, unknown: all });
+    service.clock.advance(60_000);
+    await signInAs(service, demo);
+    for (let at = 0; at < 10; at++) assert.equal(await fail(demo.email), "401", "a whole sign-in resets it");
+    assert.equal(await fail(demo.email), "429 30");
+  });
+
   test("parallel guesses cannot outrun it", async () => {
     const answers = await Promise.all(Array.from({ length: 30 }, () => fail("parallel@unknown.example")));
     assert.equal(answers.filter((answer) => answer === "401").length, 10, answers.join());

@@ -4,8 +4,9 @@
  * customer out of the office by typing wrong passwords elsewhere.
  *
  * An attempt is counted as failed before it is looked at and given back when it succeeds; parallel guesses therefore
- * cannot outrun the counter. In words: *free* (fewer than ten in a row) → *slowed* (each further failure locks for twice
- * as long, up to 15 minutes) → free again by a success. A hundred failures in a day lock until the day is over.
+ * cannot outrun the counter. Success is a whole sign-in: a password alone, right or wrong, stays counted. In words:
+ * *free* (fewer than ten in a row) → *slowed* (each further failure locks for twice as long, up to 15 minutes) → free
+ * again by a success. A hundred failures in a day lock until the day is over.
  */
 
 import { sql } from "kysely";
@@ -54,7 +55,7 @@ export async function countAttempt(tx: Tx, id: Buffer, override: Rate | null): P
   return { lockedNow: true };
 }
 
-/** Gives the attempt back: it was right. */
+/** Gives the attempt back and ends the row of failures: everything that was asked for was right. */
 export async function forgiveAttempt(tx: Tx, id: Buffer): Promise<void> {
   await tx.db
     .updateTable("attempts")

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
+import { noSignInLimits } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { type Sent, startTestService } from "../../testing/running.ts";
 import {
@@ -195,6 +196,29 @@ describe("signing in on the page", () => {
     assert.deepEqual([refused.status, refused.headers["retry-after"]], [429, "60"]);
     const nothing = await jar.post(path, { csrf, act: "send_code", email, password: "" });
     assert.equal(nothing.status, 401);
+  });
+
+  test("429: a right password alone counts to the lockout like a wrong one", async (t) => {
+    const strict = await startTestService(t, { settings: { ...noSignInLimits, EMANET_LIMIT_LOCKOUT: "3/60" } });
+    const { email, password, account_id: accountId } = await demoOf(strict);
+    const of = await addClient(strict, { accountId, grants: ["authorization_code"], redirectUris: [callback] });
+    const statuses: number[][] = [];
+    for (const claim of [
+      { email, password },
+      { email: "nobody@unknown.example", password },
+    ]) {
+      const jar = new CookieJar(siteOf(strict));
+      const path = locationOf(await jar.get(authorizePath(of, pkce().challenge)));
+      const csrf = fieldOf(await jar.get(path), "csrf");
+      const send = async (act: string, totp_code = "") =>
+        (await jar.post(path, { csrf, act, ...claim, totp_code })).status;
+      const fail = () => send("sign_in", "000000");
+      statuses.push([await fail(), await send("send_code"), await fail(), await fail()]);
+    }
+    assert.deepEqual(statuses, [
+      [401, 200, 401, 429],
+      [401, 200, 401, 429],
+    ]);
   });
 
   test("429: it spends the same limit as POST /v1/auth/login", async () => {

@@ -58,16 +58,29 @@ export const tables = [
   "snapshots",
 ] as const;
 
-/** Prepares each statement once. */
-export function statements(database: DatabaseSync): (sql: string) => StatementSync {
+/** Prepares each statement once; `before` is called whenever one is about to run. */
+export function statements(database: DatabaseSync, before?: () => void): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>();
   return (sql) => {
     const known = prepared.get(sql);
     if (known !== undefined) return known;
-    const statement = database.prepare(sql);
+    const statement = before === undefined ? database.prepare(sql) : watched(database.prepare(sql), before);
     prepared.set(sql, statement);
     return statement;
   };
+}
+
+function watched(statement: StatementSync, before: () => void): StatementSync {
+  return new Proxy(statement, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        before();
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
 }
 
 export function integer(row: Row, name: string): number {

@@ -1,7 +1,7 @@
 /**
  * The index in one SQLite file: for the command-line tools and local repositories. See `port.ts` for the rules; each
- * method here is one transaction. Calls are synchronous inside, so nothing can come between two statements of one
- * method; several processes are kept apart by SQLite's own write lock.
+ * method here is one transaction, reading ones too: calls are synchronous inside, so nothing of this process comes between
+ * two statements of one method, but another process's commit does where both are not in one transaction.
  *
  * Every step is on disk when it returns: numbers are given out, packs deleted and holds promised on the strength of it,
  * and none of that comes back after a power cut. Only pins and leases may be lost with the machine: an upload whose pins
@@ -63,19 +63,23 @@ export function openSqliteIndex(path: string, ctx: EngineContext): SqliteIndex {
   return new SqliteIndex(path, ctx);
 }
 
+/** Called before each statement that no lock keeps apart from other processes: where a simulation runs one of their steps. */
+export type BeforeStatement = () => void;
+
 export class SqliteIndex implements VaultIndex {
   readonly #database: DatabaseSync;
   readonly #sql: ReturnType<typeof statements>;
   readonly #ctx: EngineContext;
+  #isWriting = false;
 
-  constructor(path: string, ctx: EngineContext) {
+  constructor(path: string, ctx: EngineContext, before?: BeforeStatement) {
     this.#ctx = ctx;
     this.#database = new DatabaseSync(path);
     this.#database.exec(
       `pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyTimeoutMs};` +
         `pragma cache_size = -${cacheKib}; pragma temp_store = memory`,
     );
-    this.#sql = statements(this.#database);
+    this.#sql = statements(this.#database, before && (() => this.#isWriting || before()));
     const version = integer(this.#sql("pragma user_version").get() ?? {}, "user_version");
     if (version === 0) {
       this.#write(() => {
@@ -176,26 +180,28 @@ export class SqliteIndex implements VaultIndex {
 
   async findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
     const find = this.#sql("select ordinal from hooks where hook = ?");
-    return hooks.map((hook) => {
+    const one = (hook: bigint) => {
       const row = find.get(hook);
       return row === undefined ? null : integer(row, "ordinal");
-    });
+    };
+    return this.#read(() => hooks.map(one));
   }
 
   async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
-    return ordinals.map((ordinal) => this.#item(ordinal));
+    return this.#read(() => ordinals.map((ordinal) => this.#item(ordinal)));
   }
 
   async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
     const find = this.#sql("select * from items where id = ? order by ordinal desc limit 1");
-    return ids.map((id) => {
+    const one = (id: Uint8Array) => {
       const row = find.get(id);
       return row === undefined ? null : itemOf(row);
-    });
+    };
+    return this.#read(() => ids.map(one));
   }
 
   async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
-    return frames.map((frame) => this.#frame(frame));
+    return this.#read(() => frames.map((frame) => this.#frame(frame)));
   }
 
   async session(session: number): Promise<SessionRow | null> {
@@ -231,8 +237,10 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }> {
-    const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
-    return { generation: this.#number("generation"), reach: rows.map((row) => blob(row, "reach")) };
+    return this.#read(() => {
+      const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
+      return { generation: this.#number("generation"), reach: rows.map((row) => blob(row, "reach")) };
+    });
   }
 
   async *allItems(): AsyncIterable<Item> {
@@ -260,7 +268,7 @@ export class SqliteIndex implements VaultIndex {
   }
 
   async sessions(): Promise<SessionNumbers> {
-    return sessionNumbers(this.#sql, (name) => this.#number(name));
+    return this.#read(() => sessionNumbers(this.#sql, (name) => this.#number(name)));
   }
 
   async givenNonce(session: number): Promise<number | null> {
@@ -461,7 +469,19 @@ export class SqliteIndex implements VaultIndex {
   }
 
   #write<T>(work: () => T): T {
-    this.#database.exec("begin immediate");
+    return this.#within("begin immediate", () => {
+      this.#isWriting = true;
+      return work();
+    });
+  }
+
+  /** Statements that see one state of the database, whatever other processes commit meanwhile. */
+  #read<T>(work: () => T): T {
+    return this.#within("begin", work);
+  }
+
+  #within<T>(begin: string, work: () => T): T {
+    this.#database.exec(begin);
     try {
       const result = work();
       this.#database.exec("commit");
@@ -469,6 +489,8 @@ export class SqliteIndex implements VaultIndex {
     } catch (error) {
       this.#database.exec("rollback");
       throw error;
+    } finally {
+      this.#isWriting = false;
     }
   }
 }

@@ -1,6 +1,9 @@
 /**
  * A random scheduler for tests: actors run until they call a gated object, and wait there for their turn. Which waiting
  * call goes on is decided by dice, so a seed is an interleaving that can be run again.
+ *
+ * A gated object may stand for a process. Its calls then are not the smallest steps: `intrude` lets a waiting call of
+ * another process run in the middle of one.
  */
 
 import { Dice } from "./tree-maker.ts";
@@ -8,11 +11,21 @@ import { Dice } from "./tree-maker.ts";
 /** Turns without anybody waiting after which the actors must be stuck. */
 const maxIdleTurns = 100_000;
 
+interface WaitingCall {
+  /** Null where nothing begins with the turn. */
+  readonly of: object | null;
+  readonly go: () => void;
+}
+
+/** How often, in a hundred, another process takes a step where it may. */
+const intrusionPercent = 30;
+
 export class Scheduler {
   readonly #dice: Dice;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: WaitingCall[] = [];
   /** Called between any two steps. */
   readonly #between: () => void;
+  #isIntruded = false;
   steps = 0;
 
   constructor(seed: number, between: () => void = () => {}) {
@@ -28,16 +41,19 @@ export class Scheduler {
         if (typeof value !== "function") return value;
         if (String(name).startsWith("all") || name === "list")
           return (...args: unknown[]) => this.#stream(value, object, args);
-        return async (...args: unknown[]) => {
-          await this.turn();
-          return Reflect.apply(value, object, args) as unknown;
-        };
+        return (...args: unknown[]) => this.#turn(object, () => Reflect.apply(value, object, args) as unknown);
       },
     });
   }
 
-  async turn(): Promise<void> {
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Perhaps runs a waiting call of another gated object than `target`, up to its first await. */
+  intrude(target: object): void {
+    if (this.#isIntruded) return;
+    const others = this.#waiting.filter(({ of }) => of !== null && of !== target);
+    if (others.length === 0 || !this.#dice.chance(intrusionPercent)) return;
+    this.#isIntruded = true;
+    this.#go(others[this.#dice.below(others.length)]);
+    this.#isIntruded = false;
   }
 
   /** Runs the actors to their ends. Rejects with the first error. */
@@ -60,15 +76,35 @@ export class Scheduler {
         continue;
       }
       idle = 0;
-      this.steps++;
-      this.#waiting.splice(this.#dice.below(this.#waiting.length), 1)[0]?.();
+      this.#go(this.#waiting[this.#dice.below(this.#waiting.length)]);
     }
     if (failure !== null) throw (failure as { error: unknown }).error;
     if (running > 0) throw new Error("the actors are stuck");
   }
 
+  #go(next: WaitingCall | undefined): void {
+    if (next === undefined) return;
+    this.steps++;
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    next.go();
+  }
+
+  /** Waits for a turn, in which `call` begins. */
+  #turn<T>(of: object | null, call: () => T): Promise<Awaited<T>> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const go = () => {
+      try {
+        resolve(call());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    this.#waiting.push({ of, go });
+    return promise as Promise<Awaited<T>>;
+  }
+
   async *#stream(method: unknown, object: object, args: unknown[]): AsyncGenerator<unknown> {
-    await this.turn();
+    await this.#turn(null, () => {});
     yield* Reflect.apply(method as (...given: unknown[]) => AsyncIterable<unknown>, object, args);
   }
 }

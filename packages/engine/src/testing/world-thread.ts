@@ -4,7 +4,7 @@
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import type { PlantedBug } from "../index/memory.ts";
+import type { WorldKind } from "./world.ts";
 import { interleave } from "./world.ts";
 
 /** Seeds to run: every `step`-th from `first` up to `last`, ending at the first failure. */
@@ -12,7 +12,7 @@ export interface Seeds {
   readonly first: number;
   readonly last: number;
   readonly step: number;
-  readonly planted: PlantedBug | null;
+  readonly kind: WorldKind;
 }
 
 export interface SeedsAnswer {
@@ -21,13 +21,13 @@ export interface SeedsAnswer {
   readonly failure: { readonly seed: number; readonly message: string } | null;
 }
 
-const { first, last, step, planted } = workerData as Seeds;
+const { first, last, step, kind } = workerData as Seeds;
 let ran = 0;
 let turns = 0;
 let failure: SeedsAnswer["failure"] = null;
 for (let seed = first; seed <= last && failure === null; seed += step) {
   try {
-    turns += await interleave(seed, planted);
+    turns += await interleave(seed, kind);
     ran++;
   } catch (error) {
     failure = { seed, message: error instanceof Error ? error.message : String(error) };

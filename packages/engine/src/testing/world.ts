@@ -4,12 +4,16 @@
  */
 
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { Bitmap } from "../bitmap.ts";
 import { decodeDirectory, encodeDirectory } from "../frames/directory.ts";
 import type { PlantedBug } from "../index/memory.ts";
 import { MemoryIndex } from "../index/memory.ts";
 import type { FrameRow, Item, SnapshotRow, VaultIndex } from "../index/port.ts";
 import { IndexError } from "../index/port.ts";
+import { SqliteIndex } from "../index/sqlite.ts";
 import { noRetention } from "../manifest.ts";
 import { decodeRecipe, encodeRecipe } from "../recipes.ts";
 import { markVault, sweepDead } from "../upkeep/collect.ts";
@@ -21,15 +25,15 @@ import { Dice } from "./tree-maker.ts";
 /** A world without bytes: real index, real marking, real sweeping; packs are names in a set. */
 class World {
   readonly dice: Dice;
-  readonly index: MemoryIndex;
+  readonly index: VaultIndex;
   readonly packs = new Set<string>();
   readonly names = { pack: (pack: string) => pack } as never;
   #next = 1;
   #frame = 1;
 
-  constructor(seed: number, planted: PlantedBug | null) {
+  constructor(seed: number, index: VaultIndex) {
     this.dice = new Dice(seed);
-    this.index = new MemoryIndex(bareContext(seed), planted);
+    this.index = index;
   }
 
   readonly store = {
@@ -249,27 +253,72 @@ async function deleteOldest(_world: World, index: VaultIndex): Promise<void> {
   if (rows.length > 1 && rows[0] !== undefined) await index.deleteSnapshot(rows[0].id, 1);
 }
 
+/** Where the index is, and what is wrong with it on purpose. */
+export type WorldKind =
+  | { readonly index: "memory"; readonly planted: PlantedBug | null }
+  | { readonly index: "sqlite"; readonly planted: "torn-roots" | null };
+
 /** Runs one interleaving; throws when it loses something or fails a backup. Returns the number of turns. */
-export async function interleave(seed: number, planted: PlantedBug | null): Promise<number> {
-  const world = new World(seed, planted);
-  for (const name of ["base1", "base2", "base3"]) await upload(world, world.index, name);
+export async function interleave(seed: number, kind: WorldKind): Promise<number> {
   const scheduler = new Scheduler(seed);
-  const index = scheduler.gated<VaultIndex>(world.index);
-  const gated = { index, store: world.store, names: world.names };
+  if (kind.index === "memory") {
+    const index = new MemoryIndex(bareContext(seed), kind.planted);
+    return play(seed, scheduler, index, index);
+  }
+  const folder = mkdtempSync(path.join(existsSync(memoryFolder) ? memoryFolder : tmpdir(), "emanet-world-"));
+  try {
+    const [one, two] = [1, 2].map(() => openProcess(path.join(folder, "index"), seed, kind.planted, scheduler));
+    if (one === undefined || two === undefined) throw new Error("two processes were asked for");
+    const turns = await play(seed, scheduler, one, two);
+    await one.close();
+    await two.close();
+    return turns;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The actors, spread over two processes. */
+async function play(seed: number, scheduler: Scheduler, one: VaultIndex, two: VaultIndex): Promise<number> {
+  const world = new World(seed, one);
+  for (const name of ["base1", "base2", "base3"]) await upload(world, one, name);
+  const { store, names } = world;
+  const [a, b] = [scheduler.gated<VaultIndex>(one), scheduler.gated<VaultIndex>(two)];
   await scheduler.run([
-    () => upload(world, index, "u1"),
-    () => upload(world, index, "u2"),
+    () => upload(world, a, "u1"),
+    () => upload(world, b, "u2"),
     async () => {
-      await deleteOldest(world, index);
-      await deleteOldest(world, index);
+      await deleteOldest(world, a);
+      await deleteOldest(world, a);
     },
-    () => sweepDead(gated),
-    () => rewrite(world, index, "r1"),
-    () => relay(world, index, "r2"),
-    () => sweepDead(gated),
+    () => sweepDead({ index: b, store, names }),
+    () => rewrite(world, a, "r1"),
+    () => relay(world, b, "r2"),
+    () => sweepDead({ index: a, store, names }),
   ]);
   await world.assertSound();
   return scheduler.steps;
+}
+
+/** Where Linux keeps files in memory: a step of the index syncs several times. */
+const memoryFolder = "/dev/shm";
+
+/** A process's connection to the index in a file: other processes' steps come between any two of its statements. */
+function openProcess(file: string, seed: number, planted: "torn-roots" | null, scheduler: Scheduler): SqliteIndex {
+  let opened: SqliteIndex | null = null;
+  const before = () => {
+    if (opened !== null) scheduler.intrude(opened);
+  };
+  opened = new (planted === null ? SqliteIndex : TornRoots)(file, bareContext(seed), before);
+  return opened;
+}
+
+/** The bug that this was made to find: the generation is of a later moment than the bitmaps. */
+class TornRoots extends SqliteIndex {
+  override async roots() {
+    const [first, second] = await Promise.all([super.roots(), super.roots()]);
+    return { generation: second.generation, reach: first.reach };
+  }
 }
 
 /** Randomness for the index's incarnation; a lab's context would hash for it. */

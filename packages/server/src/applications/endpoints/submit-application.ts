@@ -7,6 +7,9 @@ import { checkApplication } from "../rules.ts";
 import { applicationAccepted, newApplication } from "../shapes.ts";
 import { insertApplication } from "../store.ts";
 
+/** The contract's maximum. Names and a note in letters that JSON may write as six characters each fit into it. */
+const maxApplicationBytes = 16 * 1024;
+
 export const submitApplication = endpoint(
   {
     id: "applications.submit",
@@ -20,6 +23,7 @@ export const submitApplication = endpoint(
     access: { kind: "public" },
     limits: ["applications"],
     body: newApplication,
+    bodyLimitBytes: maxApplicationBytes,
     replies: { 202: { description: "The application was stored and will be reviewed.", body: applicationAccepted } },
   },
   async (ctx, { body, language }) => {

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import http2Client from "node:http2";
 import { after, describe, test } from "node:test";
+import { endpoints } from "../../endpoints.ts";
 import { createNotesTable, noteEndpoints } from "../../testing/notes.ts";
 import { openRaw } from "../../testing/raw.ts";
 import { startTestService, type TestCall, testToken } from "../../testing/running.ts";
-import { maxJsonBodyBytes } from "./endpoint.ts";
+import { maxJsonBodyBytes, maxPublicBodyBytes } from "./endpoint.ts";
 
 const account = "0199c0de-0000-7000-8000-0000000000aa";
 const authorization = `Bearer ${testToken(account, "client-1", ["account:read", "account:write"])}`;
 
-const service = await startTestService({ after }, { extra: noteEndpoints });
+const service = await startTestService(
+  { after },
+  { extra: noteEndpoints, settings: { EMANET_LIMIT_LOGIN_IP: "100000/60" } },
+);
 await createNotesTable(service.database.owner);
 
 const note = JSON.stringify({ text: "x" });
@@ -110,6 +114,40 @@ for (const http2 of [false, true]) {
       }
     });
 
+    test("where no token is needed 8 KiB are read, for an application 16 KiB, and not a byte more", async () => {
+      assert.deepEqual([maxPublicBodyBytes, maxJsonBodyBytes], [8 * 1024, 1024 * 1024]);
+      const operations = endpoints.filter(({ spec }) => spec.access.kind === "public" && (spec.body ?? spec.form));
+      assert.ok(operations.length > 15);
+      for (const { spec } of operations) {
+        const limit = spec.id === "applications.submit" ? 16 * 1024 : maxPublicBodyBytes;
+        const path = spec.path.replace("{uid}", "x".repeat(43));
+        const typed = spec.body ? type : { "content-type": "application/x-www-form-urlencoded" };
+        const body = (bytes: number) => (spec.body ? sized(bytes) : "x".repeat(bytes));
+        // One address sends no more applications than a few; the refusals of its limit come before the body.
+        if (http2 && spec.id === "applications.submit") continue;
+        const within = await service.send(spec.method, path, { body: body(limit), headers: typed, http2 });
+        assert.notEqual(within.status, 413, spec.id);
+        for (const announced of [true, false]) {
+          const length: Record<string, string> = announced ? { "content-length": String(limit + 1) } : {};
+          const chunked: Record<string, string> = announced || http2 ? {} : { "transfer-encoding": "chunked" };
+          const headers = { ...typed, ...length, ...chunked };
+          const beyond = await service.send(spec.method, path, { body: body(limit + 1), headers, http2 });
+          assert.equal(beyond.status, 413, `${spec.id} ${JSON.stringify(headers)}`);
+        }
+      }
+    });
+
+    test("85 000 unknown fields: 413 for a stranger, twenty findings for a member", async () => {
+      const fields = Array.from({ length: 85_000 }, (_, at) => `"f${at}":1`).join(",");
+      const call = { body: `{${fields}}`, headers: type };
+      assert.ok(call.body.length < maxJsonBodyBytes);
+      const stranger = await service.send("POST", "/v1/auth/login", { ...call, http2 });
+      assert.deepEqual([stranger.status, stranger.json?.code], [413, "payload_too_large"]);
+      const member = await send("POST", "/v1/test-notes", call);
+      const { errors } = member.json as { readonly errors: readonly unknown[] };
+      assert.deepEqual([member.status, errors.length], [422, 20]);
+    });
+
     test("a body that goes on and on is refused while it is still coming", async () => {
       const { status } = await send("POST", "/v1/test-notes", {
         body: Buffer.alloc(8 * 1024 * 1024, " "),
@@ -139,6 +177,24 @@ for (const http2 of [false, true]) {
     });
   });
 }
+
+describe("bodies of those who may not send them", () => {
+  test("every operation that needs a token answers 401 without one before a byte of the body is there", async () => {
+    const operations = endpoints.filter(({ spec }) => spec.access.kind !== "public" && spec.body !== undefined);
+    assert.ok(operations.length > 20);
+    for (const { spec } of operations) {
+      for (const token of ["", "Authorization: Bearer nonsense\r\n"]) {
+        const raw = await openRaw(service);
+        const path = spec.path.replaceAll(/\{\w+\}/g, account);
+        raw.socket.write(
+          `${spec.method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${token}Content-Length: 100\r\n\r\n`,
+        );
+        assert.match(await raw.until(/\r\n\r\n\{.*\}/s), /^HTTP\/1\.1 401 /, spec.id);
+        raw.socket.destroy();
+      }
+    }
+  });
+});
 
 describe("Expect: 100-continue", () => {
   const head = (lines: readonly string[]) =>

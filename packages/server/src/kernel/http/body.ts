@@ -3,11 +3,11 @@
 import type { IncomingMessage } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import { Problem } from "../problems.ts";
-import { type EndpointSpec, maxJsonBodyBytes, type RawCall } from "./endpoint.ts";
+import type { EndpointSpec, RawCall } from "./endpoint.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 /** Reads a JSON body. */
-export async function readJsonBody(raw: IncomingMessage, limitBytes = maxJsonBodyBytes): Promise<unknown> {
+export async function readJsonBody(raw: IncomingMessage, limitBytes: number): Promise<unknown> {
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(raw.headers["content-type"] ?? "")) {
     throw new Problem("unsupported_media_type");
   }
@@ -35,18 +35,15 @@ export async function readBytes(raw: IncomingMessage, limitBytes: number): Promi
   return Buffer.concat(chunks, size);
 }
 
-/** Largest form: a signed client assertion and a long state; forms of people are far smaller. */
-const maxFormBytes = 32 * 1024;
-
 /** Reads a request as it came; a body that is no form, or too large, is refused. */
-export async function readRawCall(raw: IncomingMessage): Promise<RawCall> {
+export async function readRawCall(raw: IncomingMessage, limitBytes: number): Promise<RawCall> {
   const { method = "", url = "", headers } = raw;
   const type = headers["content-type"];
   const hasBody = method === "POST" || Number(headers["content-length"] ?? 0) > 0 || "transfer-encoding" in headers;
   if (!hasBody) return { method, url, headers, form: "" };
   const isForm = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type ?? "");
   if (type !== undefined && !isForm) throw new Problem("unsupported_media_type");
-  const bytes = await readBytes(raw, maxFormBytes);
+  const bytes = await readBytes(raw, limitBytes);
   if (bytes.length > 0 && !isForm) throw new Problem("unsupported_media_type");
   return { method, url, headers, form: bytes.toString() };
 }

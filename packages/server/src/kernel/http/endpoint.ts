@@ -68,6 +68,7 @@ export interface EndpointSpec {
   readonly params?: TObject;
   readonly query?: TObject;
   readonly body?: TSchema;
+  /** In place of what {@link maxBodyBytes} gives to its kind of access. */
   readonly bodyLimitBytes?: number;
   /**
    * Not this API's own manners. `oauth`: speaks OAuth 2.0, see `oauth-error.ts`. `pages`: for people with a browser; what
@@ -213,8 +214,19 @@ export function endpoint<const S extends EndpointSpec, const R extends ReplyOf<S
 /** Long enough for the slowest page of a list; shorter than the 60 s after which load balancers give up. */
 export const defaultDeadlineMs = 30_000;
 
-/** The contract's maximum for a JSON body. */
+/** The contract's maximum for a JSON body of somebody who showed a token. */
 export const maxJsonBodyBytes = 1024 * 1024;
+
+/**
+ * The contract's maximum where no token is needed, forms included. Parsing costs time before anybody is known, so it
+ * must be little. The largest honest one is a form with a signed client assertion and a token: some 4 KiB.
+ */
+export const maxPublicBodyBytes = 8 * 1024;
+
+/** Checked while a body is read, whether or not its length was announced. */
+export function maxBodyBytes({ access, bodyLimitBytes }: EndpointSpec): number {
+  return bodyLimitBytes ?? (access.kind === "public" ? maxPublicBodyBytes : maxJsonBodyBytes);
+}
 
 export function takesIdempotencyKey(spec: EndpointSpec): boolean {
   return spec.method === "POST" && spec.idempotency !== "none";

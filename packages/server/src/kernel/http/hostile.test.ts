@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createNotesTable, noteEndpoints } from "../../testing/notes.ts";
 import { exchangeRaw, openRaw } from "../../testing/raw.ts";
 import { startTestService, testToken } from "../../testing/running.ts";
-import { endpoint } from "./endpoint.ts";
+import { endpoint, maxJsonBodyBytes } from "./endpoint.ts";
 import { closed, Type } from "./schema.ts";
 
 const account = "0199c0de-0000-7000-8000-0000000000aa";
@@ -21,6 +21,7 @@ const echo = endpoint(
     summary: "For tests",
     description: "For tests.",
     access: { kind: "public" },
+    bodyLimitBytes: maxJsonBodyBytes,
     body: closed({
       count: Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
       part: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),

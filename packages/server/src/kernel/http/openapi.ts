@@ -12,6 +12,7 @@ import {
   declaredProblems,
   type Endpoint,
   type EndpointSpec,
+  maxBodyBytes,
   needsApiPackage,
   type ReplySpec,
   refusedWhileSuspended,
@@ -98,14 +99,23 @@ function operation(spec: EndpointSpec, components: Components): JsonObject {
     ...(spec.form && {
       requestBody: {
         required: true,
+        description: sizeOf(spec),
         content: { "application/x-www-form-urlencoded": { schema: components.schema(spec.form) } },
       },
     }),
     ...(spec.body && {
-      requestBody: { required: true, content: { "application/json": { schema: components.schema(spec.body) } } },
+      requestBody: {
+        required: true,
+        description: sizeOf(spec),
+        content: { "application/json": { schema: components.schema(spec.body) } },
+      },
     }),
     responses: responses(spec, components),
   };
+}
+
+function sizeOf(spec: EndpointSpec): string {
+  return `At most ${maxBodyBytes(spec) / 1024} KiB.`;
 }
 
 function operationParameters(spec: EndpointSpec, components: Components): JsonObject[] {

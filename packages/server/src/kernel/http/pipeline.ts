@@ -23,6 +23,7 @@ import {
   defaultDeadlineMs,
   type Endpoint,
   type EndpointSpec,
+  maxBodyBytes,
   type Reply,
   takesIdempotencyKey,
 } from "./endpoint.ts";
@@ -109,6 +110,7 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
   if (spec.params) validators.push({ part: "params", check: validator(spec.params, "/path") });
   if (spec.query) validators.push({ part: "query", check: validator(spec.query, "/query") });
   if (spec.body) validators.push({ part: "body", check: validator(spec.body, "") });
+  const limitBytes = maxBodyBytes(spec);
   const keyPattern = new RegExp(idempotencyKeyPattern);
   return async ({ principal, language, address, addressKey }, { raw, query, params }) => {
     const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
@@ -116,7 +118,7 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
       const fits = validators.every(({ part, check }) => part !== "params" || check(params, language).length === 0);
       if (!fits) throw new Problem("not_found");
       const nothing = { params, query: undefined, body: undefined, idempotencyKey: undefined };
-      return { ...who, ...nothing, raw: await readRawCall(raw), requireMatch: () => undefined };
+      return { ...who, ...nothing, raw: await readRawCall(raw, limitBytes), requireMatch: () => undefined };
     }
     acceptable(spec, raw.headers.accept);
     const idempotencyKey = single(raw.headers["idempotency-key"]);
@@ -126,7 +128,7 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
     const parts = {
       params: spec.params && params,
       query: parseQuery(query, spec.query),
-      body: await (spec.body ? readJsonBody(raw, spec.bodyLimitBytes) : refuseBody(raw)),
+      body: await (spec.body ? readJsonBody(raw, limitBytes) : refuseBody(raw)),
     };
     const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
     // What cannot be a cursor of ours is told like one that is not.

@@ -30,7 +30,8 @@ function assertNoRepeatedKeys(text: string): void {
       const end = stringEnd(text, at);
       if (expectKey) {
         const keys = open.at(-1);
-        const key = JSON.parse(text.slice(at, end + 1)) as string;
+        const written = text.slice(at + 1, end);
+        const key = written.includes("\\") ? (JSON.parse(`"${written}"`) as string) : written;
         if (keys?.has(key)) throw new Problem("malformed_json");
         keys?.add(key);
         expectKey = false;

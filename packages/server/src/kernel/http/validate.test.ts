@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { scaled } from "../../testing/scale.ts";
 import { Problem } from "../problems.ts";
@@ -19,6 +20,22 @@ const shape = closed({
 
 const check = validator(shape, "");
 const findings = (value: unknown) => check(value, "en").map(({ pointer, code }) => `${pointer} ${code}`);
+
+/** Counts how often a member of the value is asked for, or asked about. */
+function watched<T extends object>(target: T): { value: T; looks: () => number } {
+  let count = 0;
+  const value = new Proxy(target, {
+    get: (object, name) => {
+      count++;
+      return Reflect.get(object, name) as unknown;
+    },
+    getOwnPropertyDescriptor: (object, name) => {
+      count++;
+      return Reflect.getOwnPropertyDescriptor(object, name);
+    },
+  });
+  return { value, looks: () => count };
+}
 
 describe("bodies", () => {
   test("what fits the shape passes, and is not touched", () => {
@@ -71,6 +88,27 @@ describe("bodies", () => {
     assert.equal(findings(many).length, 20);
   });
 
+  test("what comes after the twentieth finding is not looked at: unknown fields, items, text", () => {
+    const { value, looks } = watched(Object.fromEntries(Array.from({ length: 85_000 }, (_, at) => [`field${at}`, 1])));
+    assert.equal(findings(value).length, 20);
+    assert.ok(looks() < 200, `${looks()} looks at unknown fields`);
+
+    const strict = validator(Type.Array(closed({ x: Type.Boolean() }), { maxItems: 100_000 }), "");
+    const items = watched(Array.from({ length: 85_000 }, () => 1));
+    assert.equal(strict(items.value, "en").length, 20);
+    assert.ok(items.looks() < 200, `${items.looks()} looks at wrong items`);
+
+    const free = validator(Type.Array(Type.String({ maxLength: 5 }), { maxItems: 100_000 }), "");
+    const unstorable = watched(Array.from({ length: 85_000 }, () => "\0"));
+    assert.equal(free(unstorable.value, "en").length, 20);
+    // The schema, which finds nothing wrong, looks at each item once.
+    assert.ok(unstorable.looks() < 85_200, `${unstorable.looks()} looks at unstorable text`);
+  });
+
+  test("a list that is too long is one finding, whatever is in it", () => {
+    assert.deepEqual(findings({ name: "x", list: Array.from({ length: 85_000 }, () => 1) }), ["/list too_long"]);
+  });
+
   test("a name that the client made up is not repeated, whatever it is", () => {
     for (const name of ["ayse@ornek.example", "__proto__", "constructor", "a/b~c", "<script>"]) {
       const value = JSON.parse(`{"name":"x",${JSON.stringify(name)}:1}`) as unknown;
@@ -121,7 +159,12 @@ describe("bodies", () => {
     refuse([]);
     assert.throws(
       () => refuse(errors),
-      (error) => error instanceof Problem && error.extras.errors === errors,
+      (error) => error instanceof Problem && isDeepStrictEqual(error.extras.errors, errors),
+    );
+    const many = Array.from({ length: 21 }, () => errors[0] ?? assert.fail());
+    assert.throws(
+      () => refuse(many),
+      (error) => error instanceof Problem && error.extras.errors?.length === 20,
     );
   });
 });

@@ -83,7 +83,7 @@ export async function finishEnrolment(ctx: Ctx, body: EnrolmentCompletion, langu
 async function passwordFor(ctx: Ctx, { link, person }: OpenEnrolment, password: string, language: Language) {
   if (link.purpose === "enrolment") requireGoodPassword(password, person.email, "/password", language);
   else {
-    const claim = { email: person.email, password, deviceToken: undefined, allowStaff: false };
+    const claim = { email: person.email, password, deviceToken: undefined };
     if ((await checkPassword(ctx, claim)) === null) throw new Problem("invalid_credentials");
   }
   return hashPassword(password, ctx.random);

@@ -15,7 +15,7 @@ export async function requestSignInCode(
   claim: Pick<SignInClaim, "email" | "password" | "deviceToken">,
 ): Promise<string> {
   await ctx.spend(["sms_minute", "sms_hour"], foldEmail(claim.email));
-  const person = await checkPassword(ctx, { ...claim, allowStaff: false });
+  const person = await checkPassword(ctx, claim);
   const accountId = person?.account_id ?? null;
   return challenge(ctx, { accountId, personId: person?.id ?? null, purpose: "sign_in" });
 }

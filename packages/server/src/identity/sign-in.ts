@@ -90,16 +90,16 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
 }
 
 /**
- * Checks a password alone, with the lockout of signing in: for what comes before a second factor (codes by SMS).
- * Throws `too_many_attempts`; null when it is wrong. Right or wrong, it counts, until a whole sign-in: a counter that
+ * Checks a member's password alone, with the lockout of signing in: for what comes before a second factor (codes by
+ * SMS). Throws `too_many_attempts`; null when it is wrong. Right or wrong, it counts, until a whole sign-in: a counter that
  * only wrong passwords moved would tell by the next lockout whether this one was right.
  */
 export async function checkPassword(
   ctx: SignInCtx,
-  claim: Pick<SignInClaim, "email" | "password" | "deviceToken" | "allowStaff">,
+  claim: Pick<SignInClaim, "email" | "password" | "deviceToken">,
 ): Promise<PersonRow | null> {
   const deviceHash = hashDevice(ctx, claim.deviceToken);
-  const found = await countAndFind(ctx, foldEmail(claim.email), deviceHash, claim.allowStaff);
+  const found = await countAndFind(ctx, foldEmail(claim.email), deviceHash, false);
   const { matches } = await verifyPassword(found.passwordHash, claim.password);
   return matches ? found.person : null;
 }

@@ -25,4 +25,25 @@ describe("POST /v1/me/password", () => {
     await signInAs(service, { ...demo, password: next });
     await assert.rejects(signInAs(service, demo), /invalid_credentials/);
   });
+
+  test("429: attempts lock this session; strangers who fail with my address do not", async (t) => {
+    const strict = await startTestService(t, { settings: { ...noSignInLimits, EMANET_LIMIT_LOCKOUT: "3/60" } });
+    const login = (await readFirstRun(strict.dataDir)).demo;
+    const { auth } = await signInAs(strict, login);
+    const wrong = { email: login.email, password: "wrong password!", totp_code: "000000" };
+    const fail = () => strict.send("POST", "/v1/auth/login", { json: wrong });
+    for (let at = 0; at < 3; at++) assert.equal((await fail()).status, 401);
+    assert.equal((await fail()).status, 429);
+    const change = async (headers: Record<string, string>, current_password: string, new_password: string) => {
+      const json = { current_password, new_password };
+      return (await strict.send("POST", "/v1/me/password", { json, headers })).status;
+    };
+    assert.equal(await change(auth, login.password, next), 204);
+    assert.equal(await change(auth, "wrong password!", login.password), 401);
+    assert.equal(await change(auth, next, login.password), 204, "a right one in between resets nothing");
+    assert.equal(await change(auth, login.password, next), 429);
+    strict.clock.advance(30_000);
+    const other = await signInAs(strict, login);
+    assert.equal(await change(other.auth, login.password, next), 204, "no other session is locked");
+  });
 });

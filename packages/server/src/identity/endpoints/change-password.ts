@@ -5,11 +5,11 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { mailMessage, sendMessage } from "../../messages/index.ts";
-import { setPasswordHash } from "../credentials.ts";
-import { hashPassword, requireGoodPassword } from "../passwords.ts";
+import { countAttempt, sessionAttemptsId } from "../attempts.ts";
+import { findCredentials, setPasswordHash } from "../credentials.ts";
+import { dummyHash, hashPassword, requireGoodPassword, verifyPassword } from "../passwords.ts";
 import { revokeSessionsOf } from "../sessions.ts";
 import { passwordSchema } from "../shapes.ts";
-import { checkPassword } from "../sign-in.ts";
 import { personOf } from "../who.ts";
 
 export const changePassword = endpoint(
@@ -20,7 +20,7 @@ export const changePassword = endpoint(
     tag: "me",
     summary: "Change your password",
     description:
-      "Needs the current password and a fresh second factor. Ends all your other sessions. A new password has at least 12 characters and is not among those that are guessed first.",
+      "Needs the current password and a fresh second factor. Ends all your other sessions. Attempts count per session, together with those to step up. A new password has at least 12 characters and is not among those that are guessed first.",
     access: { kind: "person", scope: "account:write" },
     stepUp: true,
     idempotency: "none",
@@ -33,8 +33,13 @@ export const changePassword = endpoint(
     const person = await ctx.tx(scope, (tx) => findPerson(tx, accountId, personId));
     if (person === undefined) throw new Problem("invalid_credentials");
     requireGoodPassword(body.new_password, person.email, "/new_password", language);
-    const claim = { email: person.email, password: body.current_password, deviceToken: undefined, allowStaff: true };
-    if ((await checkPassword(ctx, claim)) === null) throw new Problem("invalid_credentials");
+    const credentials = await ctx.tx(scope, async (tx) => {
+      // Not given back when it is right: a password alone resets no counter.
+      await countAttempt(tx, sessionAttemptsId(ctx.secrets, principal.sessionId), ctx.settings.limitLockout);
+      return findCredentials(tx, personId);
+    });
+    const { matches } = await verifyPassword(credentials?.password_hash ?? dummyHash, body.current_password);
+    if (!matches) throw new Problem("invalid_credentials");
     const hash = await hashPassword(body.new_password, ctx.random);
     await ctx.tx(scope, async (tx) => {
       await setPasswordHash(tx, personId, hash, true);

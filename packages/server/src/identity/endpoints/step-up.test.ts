@@ -22,20 +22,62 @@ describe("POST /v1/auth/step-up", () => {
     assert.equal(again.json?.code, "invalid_credentials", "the code is spent");
   });
 
-  test("429: wrong codes run into the lockout of signing in", async () => {
+  const stepUp = async (auth: Record<string, string>, totp_code: string) => {
+    const { json } = await service.send("POST", "/v1/auth/step-up", { json: { totp_code }, headers: auth });
+    return json?.code ?? "ok";
+  };
+  const logIn = async (password: string) => {
+    const json = { email: demo.email, password, totp_code: codeAt(demo.totp_secret, service.clock.now()) };
+    const answer = await service.send("POST", "/v1/auth/login", { json });
+    return answer.json?.code ?? "ok";
+  };
+  const nextCode = () => {
+    service.clock.advance(30_000);
+    return codeAt(demo.totp_secret, service.clock.now());
+  };
+
+  test("429: wrong codes lock this session, also for right ones; no other session and no sign-in", async () => {
+    const other = await signInAs(service, demo);
     const { auth } = await signInAs(service, demo);
     const codes: unknown[] = [];
-    for (let at = 0; at < 5; at++) {
-      const answer = await service.send("POST", "/v1/auth/step-up", { json: { totp_code: "000000" }, headers: auth });
-      codes.push(answer.json?.code);
+    for (let at = 0; at < 5; at++) codes.push(await stepUp(auth, "000000"));
+    assert.deepEqual(codes, [...Array(4).fill("invalid_credentials"), "too_many_attempts"]);
+    service.clock.advance(29_000);
+    const code = codeAt(demo.totp_secret, new Date(service.clock.now().getTime() + 30_000));
+    assert.equal(await stepUp(auth, code), "too_many_attempts");
+    assert.equal(await stepUp(other.auth, code), "ok", "this session only");
+    service.clock.advance(30_000);
+    assert.equal(await stepUp(auth, nextCode()), "ok", "the wait is over");
+    for (let at = 0; at < 4; at++) assert.equal(await stepUp(auth, "000000"), "invalid_credentials", "a new row");
+    assert.equal(await stepUp(auth, "000000"), "too_many_attempts");
+    nextCode();
+    assert.equal(await logIn(demo.password), "ok");
+  });
+
+  test("strangers who fail with my address do not lock me out of stepping up", async () => {
+    const { auth } = await signInAs(service, demo);
+    for (let at = 0; at < 4; at++) assert.equal(await logIn("wrong password!"), "invalid_credentials");
+    service.clock.advance(30_000);
+    assert.equal(await logIn("wrong password!"), "invalid_credentials");
+    const code = nextCode();
+    assert.equal(await logIn(demo.password), "too_many_attempts");
+    assert.equal(await stepUp(auth, code), "ok");
+  });
+
+  test("a hundred failures in a day lock the session for the rest of it, however often it stepped up between", async (t) => {
+    const strict = await startTestService(t, { settings: { ...noSignInLimits, EMANET_LIMIT_LOCKOUT: "2/1" } });
+    const login = (await readFirstRun(strict.dataDir)).demo;
+    const { auth } = await signInAs(strict, login);
+    const send = async (totp_code: string) =>
+      (await strict.send("POST", "/v1/auth/step-up", { json: { totp_code }, headers: auth })).status;
+    const seen = new Set<number>();
+    // The sandbox's lockout of two in a row makes twenty a day.
+    for (let at = 0; at < 20; at++) {
+      seen.add(await send("000000"));
+      strict.clock.advance(31_000);
+      if (at < 19) assert.equal(await send(codeAt(login.totp_secret, strict.clock.now())), 200, `${at}`);
     }
-    assert.equal(codes.at(-1), "too_many_attempts");
-    const json = {
-      email: demo.email,
-      password: demo.password,
-      totp_code: codeAt(demo.totp_secret, service.clock.now()),
-    };
-    const login = await service.send("POST", "/v1/auth/login", { json });
-    assert.equal(login.json?.code, "too_many_attempts", "one counter for both");
+    assert.deepEqual(seen, new Set([401]));
+    assert.equal(await send(codeAt(login.totp_secret, strict.clock.now())), 429);
   });
 });

@@ -1,10 +1,9 @@
 /** `POST /v1/auth/step-up`: a fresh second factor for acts that cannot be undone. */
 
-import { findPerson } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { attemptsId, countAttempt, forgiveAttempt } from "../attempts.ts";
+import { countAttempt, forgiveAttempt, sessionAttemptsId } from "../attempts.ts";
 import { findCredentials } from "../credentials.ts";
 import { tokenReply } from "../open-session.ts";
 import { spendFactor } from "../second-factor.ts";
@@ -20,7 +19,7 @@ export const stepUp = endpoint(
     tag: "auth",
     summary: "Confirm with a fresh code",
     description:
-      "Checks a second factor again and answers with an access token whose `auth_time` is now. Acts that cannot be undone ask for one that is younger than ten minutes (403 `step_up_required`). Shares the lockout of logging in.",
+      "Checks a second factor again and answers with an access token whose `auth_time` is now. Acts that cannot be undone ask for one that is younger than ten minutes (403 `step_up_required`). Failures count per session, by the rules of the lockout; those of others with your address do not.",
     access: { kind: "person", scope: "account:read" },
     idempotency: "none",
     body: closed({ totp_code: factorCode, otp_challenge_id: Type.Optional(challengeId) }, { title: "StepUpRequest" }),
@@ -28,14 +27,9 @@ export const stepUp = endpoint(
     errors: ["invalid_credentials", "too_many_attempts"],
   },
   async (ctx, { principal, body }) => {
-    const { personId, accountId, scope } = personOf(principal);
-    const attempts = await ctx.tx(scope, async (tx) => {
-      const person = await findPerson(tx, accountId, personId);
-      if (person === undefined) throw new Problem("invalid_credentials");
-      const id = attemptsId(ctx.secrets, person.email_key, null);
-      await countAttempt(tx, id, ctx.settings.limitLockout);
-      return id;
-    });
+    const { personId, scope } = personOf(principal);
+    const attempts = sessionAttemptsId(ctx.secrets, principal.sessionId);
+    await ctx.tx(scope, (tx) => countAttempt(tx, attempts, ctx.settings.limitLockout));
     const session = await ctx.tx(scope, async (tx) => {
       const credentials = await findCredentials(tx, personId);
       const claim = { code: body.totp_code, challengeId: body.otp_challenge_id, purpose: "step_up" } as const;

@@ -20,6 +20,7 @@ interface Operation {
   readonly "x-entitlement"?: string;
   readonly "x-refused-while-suspended"?: boolean;
   readonly "x-step-up"?: boolean;
+  readonly "x-within-vaults"?: boolean;
 }
 
 interface Row extends Operation {
@@ -90,6 +91,34 @@ describe("every operation of the document", () => {
     }
   });
 
+  test("403: a program is held to its own role, and to that of the member whom it acts for", async () => {
+    for (const row of of("account").filter((each) => each["x-step-up"] !== true)) {
+      for (const role of roles) {
+        const allowed = row["x-roles"]?.includes(role) === true;
+        const callers: Bearer[] = [
+          { as: "client", clientRole: role },
+          { as: "grant", clientRole: role, role: "owner" },
+          { as: "grant", clientRole: "owner", role },
+        ];
+        for (const bearer of callers) {
+          const answer = await call(row, bearer);
+          const which = `${row.operationId} ${JSON.stringify(bearer)}: ${answer}`;
+          assert.equal(answer === "403 insufficient_role", !allowed, which);
+        }
+      }
+    }
+  });
+
+  test("403: a program that is held to vaults gets through only where the operation keeps to them", async () => {
+    for (const row of of("account", "person")) {
+      for (const as of ["client", "grant"] as const) {
+        const answer = await call(row, { as, vaultIds: [nobodysId] });
+        const refused = answer === "403 insufficient_scope";
+        assert.equal(refused, row["x-within-vaults"] !== true, `${row.operationId} ${as}: ${answer}`);
+      }
+    }
+  });
+
   test("403: a package without the API, for tokens of kind api; the dashboard and the agent are not gated", async () => {
     for (const row of of("account")) {
       const gated = row["x-entitlement"] === "api";
@@ -119,20 +148,30 @@ describe("every operation of the document", () => {
     for (const row of of("account"))
       assert.equal(await call(row, { as: "staff" }), "403 member_required", row.operationId);
     for (const row of of("staff")) {
-      for (const as of ["member", "client"] as const)
+      for (const as of ["member", "client", "grant"] as const)
         assert.equal(await call(row, { as }), "403 admin_required", row.operationId);
     }
-    for (const row of of("person"))
-      assert.equal(await call(row, { as: "client" }), "403 insufficient_scope", row.operationId);
+    for (const row of of("person")) {
+      for (const as of ["client", "grant"] as const)
+        assert.equal(await call(row, { as }), "403 insufficient_scope", `${row.operationId} ${as}`);
+    }
   });
 
-  test("403: what asks for a fresh second factor gets neither an old one nor a machine", async () => {
+  test("403: what asks for a fresh second factor gets neither an old one nor a program", async () => {
     const asking = operations.filter((row) => row["x-step-up"]);
-    assert.ok(asking.length >= 8);
+    assert.ok(asking.length >= 10);
+    const names = asking.map((row) => row.operationId);
+    const forPeople =
+      /^(members\.(invite|resend_invitation|update|remove|decide_second_factor_reset)|oauth_clients\.(create|update|delete|rotate_secret))$/;
+    for (const row of operations.filter((each) => forPeople.test(each.operationId)))
+      assert.ok(names.includes(row.operationId), `${row.operationId} is for people with a fresh second factor`);
     for (const row of asking) {
       const as = row["x-access"] === "staff" ? "staff" : "member";
       assert.equal(await call(row, { as, factorAgeMs: 601_000 }), "403 step_up_required", row.operationId);
-      if (as === "member") assert.equal(await call(row, { as: "client" }), "403 insufficient_scope", row.operationId);
+      if (as === "staff") continue;
+      // A program that acts for an owner who showed the second factor a moment ago is still no person.
+      for (const program of ["client", "grant"] as const)
+        assert.equal(await call(row, { as: program }), "403 insufficient_scope", `${row.operationId} ${program}`);
     }
   });
 });

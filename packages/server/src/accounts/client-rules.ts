@@ -1,6 +1,7 @@
 /** What the operations on an account's programs share. */
 
 import { closed, Type, uuid } from "../kernel/http/schema.ts";
+import { type MemberRole, memberRoles, type OauthScope, type Principal, rolesByScope } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { ClientRow } from "./clients.ts";
 
@@ -13,6 +14,32 @@ export const secretText = Type.String({
   pattern: "^ems_[A-Za-z0-9_-]{43}$",
   description: "Shown this once. Keep it where only the client can read it.",
 });
+
+type Member = Extract<Principal, { kind: "member" }>;
+
+/** Nobody gives a client what they do not have: no wider role than their own, no scope that their role lacks. */
+export function requireWithin(
+  member: Member,
+  { role, scopes = [] }: { readonly role?: MemberRole; readonly scopes?: readonly OauthScope[] },
+): void {
+  const has = scopes.every((scope) => member.scopes.has(scope) && rolesByScope[scope].includes(member.role));
+  if (!has || (role !== undefined && isWider(role, member.role))) throw new Problem("insufficient_role");
+}
+
+/** A client with a wider role is not theirs to change: with its secret they would have that role. */
+export function requireRankOver(member: Member, client: ClientRow): void {
+  if (client.role === null || isWider(client.role, member.role)) throw new Problem("insufficient_role");
+}
+
+/** The narrowest role that may use all of these scopes; never `owner`, which has to be asked for. */
+export function leastRole(scopes: readonly OauthScope[]): MemberRole {
+  const narrowestFirst = memberRoles.filter((role) => role !== "owner").toReversed();
+  return narrowestFirst.find((role) => scopes.every((scope) => rolesByScope[scope].includes(role))) ?? "manager";
+}
+
+function isWider(role: MemberRole, than: MemberRole): boolean {
+  return memberRoles.indexOf(role) < memberRoles.indexOf(than);
+}
 
 export async function requireClient(found: Promise<ClientRow | undefined>): Promise<ClientRow> {
   const row = await found;

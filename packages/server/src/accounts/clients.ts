@@ -11,6 +11,7 @@ import type { Random } from "../kernel/clock.ts";
 import type { Position } from "../kernel/cursors.ts";
 import type { OauthClientsRow } from "../kernel/database/rows.generated.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
+import type { MemberRole } from "../kernel/principal.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Tx } from "../kernel/tx.ts";
 
@@ -91,6 +92,9 @@ export interface NewClient {
   readonly scopes: readonly string[];
   readonly vaultIds: readonly string[] | null;
   readonly jwks: object | null;
+  /** What it may do at most; null for the service's own. */
+  readonly role: MemberRole | null;
+  /** The member who makes it, and answers for it. */
   readonly createdBy: string | null;
 }
 
@@ -108,7 +112,9 @@ export async function insertClient(tx: Tx, client: NewClient): Promise<void> {
       scopes: [...client.scopes],
       vault_ids: client.vaultIds === null ? null : [...client.vaultIds],
       jwks: client.jwks === null ? null : JSON.stringify(client.jwks),
+      role: client.role,
       created_by: client.createdBy,
+      responsible_id: client.createdBy,
       created_at: tx.now,
       updated_at: tx.now,
     })
@@ -143,6 +149,7 @@ export async function updateClient(
     readonly name?: string;
     readonly scopes?: readonly string[];
     readonly vault_ids?: readonly string[] | null;
+    readonly role?: MemberRole;
   },
 ): Promise<void> {
   await tx.db

@@ -130,6 +130,7 @@ const redirectUri = Type.String({
 export const clientFields = {
   name: text(200, { pattern: oneLinePattern, description: "What people call it." }),
   scopes: scopesSchema,
+  role: oneOf(memberRoles, "What it may do at most, whatever its scopes are."),
   vault_ids: nullable(
     Type.Array(uuid("Id of a vault."), {
       maxItems: maxClientVaults,
@@ -167,16 +168,24 @@ export const clientSchema = closed(
     jwks: nullable(publicKeySet),
     created_at: timestamp("When it was made."),
     last_used_at: nullable(timestamp("When it last got a token, to the minute.")),
+    responsible_id: nullable(uuid("The member who answers for it: who made it, or the owner who reviewed it last.")),
+    review_since: nullable(
+      timestamp(
+        "Since when an owner has to review it: the member who answered for it left or lost rights. Until then it only writes snapshots.",
+      ),
+    ),
     version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
   },
   { title: "OauthClient" },
 );
 
 export function clientShape(row: ClientRow): Static<typeof clientSchema> {
+  if (row.role === null) throw new Error("the service's own client belongs to no account");
   return {
     id: row.id,
     name: row.name,
     scopes: row.scopes as OauthScope[],
+    role: row.role,
     vault_ids: row.vault_ids === null ? null : [...row.vault_ids],
     redirect_uris: [...row.redirect_uris],
     grant_types: row.grant_types as (typeof grantTypes)[number][],
@@ -184,6 +193,8 @@ export function clientShape(row: ClientRow): Static<typeof clientSchema> {
     jwks: row.jwks as Static<typeof publicKeySet> | null,
     created_at: row.created_at.toISOString(),
     last_used_at: row.last_used_at?.toISOString() ?? null,
+    responsible_id: row.responsible_id,
+    review_since: row.review_since?.toISOString() ?? null,
     version: row.version,
   };
 }

@@ -14,7 +14,10 @@ export async function makeClient(service: TestService, headers: Auth, json: obje
   const usual = { name: "Gece yedeği", scopes: ["snapshots:read"] };
   const made = await service.send("POST", "/v1/oauth-clients", { json: { ...usual, ...json }, headers });
   assert.equal(made.status, 201, made.body.toString());
-  const { client, secret } = made.json as { client: { id: string }; secret: string };
+  const { client, secret } = made.json as {
+    client: { id: string; role: string; responsible_id: string; review_since: string | null };
+    secret: string;
+  };
   return { client, secret, target: `/v1/oauth-clients/${client.id}` };
 }
 

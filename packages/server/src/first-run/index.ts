@@ -160,6 +160,7 @@ async function makeDemo(sources: Sources, open: OpenTx, demo: FirstRun["demo"], 
       scopes: Object.keys(oauthScopes),
       vaultIds: null,
       jwks: null,
+      role: "owner",
       createdBy: id,
     });
     await storeSecret(tx, sources, { id: demo.client_id, accountId }, demo.client_secret);

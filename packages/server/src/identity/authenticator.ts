@@ -13,6 +13,7 @@ import {
   type AccountFacts,
   type AccountLimits,
   type Authenticator,
+  type MemberRole,
   memberRoles,
   type OauthScope,
   oauthScopes,
@@ -73,6 +74,9 @@ export interface SubjectRow {
   readonly client_scopes: readonly string[] | null;
   readonly client_vaults: readonly string[] | null;
   readonly client_revoked: boolean | null;
+  readonly client_role: string | null;
+  /** The grant or its client waits for an owner's review. */
+  readonly in_review: boolean;
   readonly account_state: AccountFacts["state"] | null;
   readonly account_closed_at: Date | null;
   readonly package: string | null;
@@ -93,31 +97,46 @@ type Signed = Exclude<Principal, { kind: "anonymous" }>;
 export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
   if (!isAlive(row, now)) return undefined;
   const person = { sessionId: claims.sessionId, authTime: row.auth_time, amr: row.amr };
-  const clientId = row.client_id ?? claims.sessionId;
   if (row.person_role === "staff") {
-    return row.person_id === null ? undefined : { kind: "staff", staffId: row.person_id, clientId, ...person };
+    // Staff allow nothing to programs; what says otherwise is not believed.
+    const isPerson = row.person_id !== null && row.client_id === null;
+    return isPerson ? { kind: "staff", staffId: row.person_id, ...person } : undefined;
   }
   if (row.account_id === null || row.account_id !== claims.accountId) return undefined;
   const account = accountOf(row);
   if (account === undefined) return undefined;
   const shared = {
     accountId: row.account_id,
-    clientId,
     scopes: scopesOf(claims, row),
     sessionId: claims.sessionId,
     tokenKind: row.kind,
     account,
   };
-  if (row.person_id === null) return { kind: "client", vaultIds: row.client_vaults, ...shared };
-  const role = memberRoles.find((known) => known === row.person_role);
-  return role && { kind: "member", memberId: row.person_id, role, ...shared, ...person };
+  const { person_id: memberId, client_id: clientId, client_vaults: vaultIds } = row;
+  if (clientId !== null) return { kind: "client", clientId, memberId, roles: rolesOf(row), vaultIds, ...shared };
+  const role = asRole(row.person_role);
+  return memberId === null || role === undefined ? undefined : { kind: "member", memberId, role, ...shared, ...person };
+}
+
+/** The roles that a program is held to. While it waits for a review it only backs up, and its member does not count. */
+function rolesOf(row: SubjectRow): MemberRole[] {
+  const words = [row.client_role, row.in_review ? roleInReview : row.person_role];
+  return words.map(asRole).filter((role) => role !== undefined);
+}
+
+const roleInReview: MemberRole = "operator";
+
+function asRole(word: string | null): MemberRole | undefined {
+  return memberRoles.find((known) => known === word);
 }
 
 function isAlive(row: SubjectRow, now: Date): boolean {
   if (row.session_ended || row.idle_expires_at <= now) return false;
   if (row.expires_at !== null && row.expires_at <= now) return false;
   if (row.client_revoked === true) return false;
-  if (row.person_id !== null && row.person_state !== "active") return false;
+  const answeredFor = row.person_id === null || row.person_state === "active";
+  // A program that waits for a review goes on without its person: it belongs to the account.
+  if (!answeredFor && !(row.client_id !== null && row.in_review)) return false;
   return row.account_closed_at === null || now.getTime() - row.account_closed_at.getTime() < closedReadableMs;
 }
 
@@ -145,9 +164,13 @@ function limitsOf(row: SubjectRow): AccountLimits {
   };
 }
 
+/** All that is left to a program whose person no longer answers for it: the nightly backup goes on. */
+export const scopesInReview: readonly OauthScope[] = ["snapshots:write"];
+
 /** The token's own, held to what its session and its client may have now. */
 function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {
-  const limits = [row.scopes, row.client_scopes].filter((limit) => limit !== null);
+  const reviewed: readonly string[] | null = row.in_review ? scopesInReview : null;
+  const limits = [row.scopes, row.client_scopes, reviewed].filter((limit) => limit !== null);
   const allowed = claims.scopes.filter((scope) => limits.every((limit) => limit.includes(scope)));
   return new Set(allowed.filter((scope): scope is OauthScope => Object.hasOwn(oauthScopes, scope)));
 }

@@ -24,8 +24,10 @@ export async function requirePerson(found: Promise<PersonRow | undefined>): Prom
   return row;
 }
 
-/** What concerns an owner is an owner's; machines count as managers. */
-export function requireRank(principal: Principal, ...roles: readonly (MemberRole | "staff")[]): void {
-  const isOwner = principal.kind === "member" && principal.role === "owner";
-  if (!isOwner && roles.includes("owner")) throw new Problem("insufficient_role");
+/** What concerns an owner is an owner's. */
+export function requireRank(
+  principal: Extract<Principal, { kind: "member" }>,
+  ...roles: readonly (MemberRole | "staff")[]
+): void {
+  if (principal.role !== "owner" && roles.includes("owner")) throw new Problem("insufficient_role");
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { tokenFor } from "../testing/accounts.ts";
 import { createNotesTable, noteEndpoints } from "../testing/notes.ts";
 import { startTestService, testToken } from "../testing/running.ts";
 import { idempotencyKeptMs } from "./idempotency.ts";
@@ -63,6 +64,37 @@ test("a key belongs to one account, one client and one operation; a renewed toke
   const replay = await post("whose", "mine", renewed);
   assert.equal(replay.json?.id, answers[0]?.json?.id);
   assert.equal(replay.headers["idempotency-replayed"], "true");
+});
+
+test("a person's key is found again after a new sign-in; another member's is another", async () => {
+  const { accountId, personId } = await tokenFor(service);
+  const bearer = async (who: Parameters<typeof tokenFor>[1]) =>
+    (await tokenFor(service, { accountId: accountId ?? "", ...who })).auth.authorization;
+  const first = await post("member", "once", await bearer({ personId: personId ?? "" }));
+  const again = await post("member", "once", await bearer({ personId: personId ?? "" }));
+  assert.deepEqual([first.status, again.headers["idempotency-replayed"]], [201, "true"]);
+  assert.deepEqual(again.json, first.json);
+  const colleague = await post("member", "once", await bearer({}));
+  assert.equal(colleague.headers["idempotency-replayed"], undefined);
+});
+
+test("agents share one OAuth client and no keys; programs that act for two members share none either", async () => {
+  const { accountId, clientId } = await tokenFor(service, { as: "grant" });
+  for (const kind of ["agent", "api"] as const) {
+    const bearer = { accountId: accountId ?? "", clientId: clientId ?? "", as: "grant", kind } as const;
+    const answers = [
+      await post(`shared-${kind}`, "mine", (await tokenFor(service, bearer)).auth.authorization),
+      await post(`shared-${kind}`, "mine", (await tokenFor(service, bearer)).auth.authorization),
+    ];
+    assert.deepEqual(
+      answers.map((answer) => [answer.status, answer.headers["idempotency-replayed"]]),
+      [
+        [201, undefined],
+        [201, undefined],
+      ],
+      kind,
+    );
+  }
 });
 
 test("both spellings of an operation share its keys", async () => {

@@ -12,7 +12,7 @@ import canonicalize from "canonicalize";
 import { sql } from "kysely";
 import type { Reply } from "./http/endpoint.ts";
 import { noPayload, retryAfter, task } from "./jobs/task.ts";
-import { type Principal, type Scope, scopeOf } from "./principal.ts";
+import { callerOf, type Principal, type Scope, scopeOf } from "./principal.ts";
 import { Problem } from "./problems.ts";
 import type { Secrets } from "./secrets.ts";
 import type { OpenTx, RunTx, Transactions, Tx, TxContext } from "./tx.ts";
@@ -98,11 +98,11 @@ async function purgeBatch(tx: Tx): Promise<number> {
   return Number(result.numAffectedRows ?? 0);
 }
 
-/** Never the bearer token: a renewed one must find the same key. */
+/** Never the bearer token or the session of a person: after a new sign-in the same key must be found. */
 function keyId(secrets: Secrets, { principal, addressKey, operation, key }: KeyedRequest): Buffer {
   const account = "accountId" in principal ? principal.accountId : null;
-  const client = principal.kind === "anonymous" ? addressKey : principal.clientId;
-  return secrets.digest("idempotency-caller", JSON.stringify([account, client, operation, key]));
+  const caller = principal.kind === "anonymous" ? [addressKey] : callerOf(principal);
+  return secrets.digest("idempotency-caller", JSON.stringify([account, caller, operation, key]));
 }
 
 /** Held to the end of the transaction, and free only after its commit can be seen. */

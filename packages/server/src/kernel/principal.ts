@@ -2,6 +2,9 @@
  * Who is asking. A *principal* is what authentication made of a request; an *actor* is how the audit names it.
  * A principal of an account carries that account's id, which is the only way a handler learns which account it
  * works for. Staff of the platform belong to no account.
+ *
+ * People and programs are different kinds. A *member* is a person who signed in. A *client* is a program, also when a
+ * member allowed it to act for them: it never counts as that person.
  */
 
 import type { PolicyName, Rate } from "./limits/policies.ts";
@@ -10,7 +13,7 @@ import type { ProblemCode } from "./problems.ts";
 /** What an access token may be allowed to do, with the words shown to whoever grants it. */
 export const oauthScopes = {
   "snapshots:read": "Read snapshots, vaults, sources and files",
-  "snapshots:write": "Create and delete snapshots",
+  "snapshots:write": "Create snapshots and upload their files",
   "restores:read": "Read restores and download their files",
   "restores:write": "Start and cancel restores",
   "restores:agent": "Restore files onto a machine that runs the agent",
@@ -31,7 +34,7 @@ export type MemberRole = (typeof memberRoles)[number];
 
 /**
  * What each role may do: the one table that the pipeline, the document and `docs/ROLES.md` read. An endpoint needs a
- * scope; the roles of that scope may call it, unless the endpoint names fewer. Machine clients have scopes and no role.
+ * scope; the roles of that scope may call it, unless the endpoint names fewer. Programs have scopes and a role.
  */
 export const rolesByScope: Readonly<Record<OauthScope, readonly MemberRole[]>> = {
   "snapshots:read": ["owner", "manager", "operator", "viewer"],
@@ -56,15 +59,18 @@ export type Principal =
   | (AccountPrincipal & PersonFacts & { readonly kind: "member"; readonly memberId: string; readonly role: MemberRole })
   | (AccountPrincipal & {
       readonly kind: "client";
+      readonly clientId: string;
+      /** The member who allowed it to act for them; null when it acts in its own name. */
+      readonly memberId: string | null;
+      /** An operation must be open to each of these: the client's own role, and that of the member it acts for. */
+      readonly roles: readonly MemberRole[];
       /** The vaults that the client is held to; null: all. */
       readonly vaultIds: readonly string[] | null;
     })
-  | (PersonFacts & { readonly kind: "staff"; readonly staffId: string; readonly clientId: string });
+  | (PersonFacts & { readonly kind: "staff"; readonly staffId: string });
 
 interface AccountPrincipal {
   readonly accountId: string;
-  /** The OAuth client or the session that the token was issued to; idempotency keys are kept apart by it. */
-  readonly clientId: string;
   readonly scopes: ReadonlySet<OauthScope>;
   readonly sessionId: string;
   readonly tokenKind: TokenKind;
@@ -173,7 +179,7 @@ export type Scope =
 /** The audit's name for whoever acted: ids only, so that erasing a person does not break a chain. */
 export type Actor =
   | { readonly kind: "anonymous" | "system" }
-  | { readonly kind: "member" | "client" | "staff"; readonly id: string };
+  | { readonly kind: "member" | "client" | "agent" | "staff"; readonly id: string };
 
 export function actorOf(principal: Principal): Actor {
   switch (principal.kind) {
@@ -182,9 +188,30 @@ export function actorOf(principal: Principal): Actor {
     case "member":
       return { kind: "member", id: principal.memberId };
     case "client":
-      return { kind: "client", id: principal.clientId };
+      return isAgent(principal)
+        ? { kind: "agent", id: principal.sessionId }
+        : { kind: "client", id: principal.clientId };
     case "staff":
       return { kind: "staff", id: principal.staffId };
+  }
+}
+
+/** All agents share one OAuth client, so what tells one from another is the session that it was granted. */
+export function isAgent(principal: Extract<Principal, { kind: "client" }>): boolean {
+  return principal.tokenKind === "agent";
+}
+
+/** What one caller's idempotency keys are kept by: the same after a new sign-in, and never shared with another. */
+export function callerOf(principal: Exclude<Principal, { kind: "anonymous" }>): readonly string[] {
+  switch (principal.kind) {
+    case "member":
+      return ["member", principal.memberId];
+    case "staff":
+      return ["staff", principal.staffId];
+    case "client":
+      return isAgent(principal)
+        ? ["agent", principal.sessionId]
+        : ["client", principal.clientId, principal.memberId ?? ""];
   }
 }
 

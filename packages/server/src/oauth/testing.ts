@@ -3,7 +3,7 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../kernel/http/schema.ts";
-import type { OauthScope } from "../kernel/principal.ts";
+import type { MemberRole, OauthScope } from "../kernel/principal.ts";
 import type { Cleanup } from "../testing/database.ts";
 import { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf } from "../testing/pages.ts";
 import { type FirstRunFile, type Login, noSignInLimits, readFirstRun } from "../testing/people.ts";
@@ -40,7 +40,7 @@ export const whoAmI = endpoint(
     body: {
       kind: principal.kind,
       account_id: principal.accountId,
-      client_id: principal.clientId,
+      client_id: principal.kind === "client" ? principal.clientId : "",
       token_kind: principal.tokenKind,
       scopes: [...principal.scopes].sort(),
     },
@@ -69,6 +69,7 @@ export interface TestClient {
   readonly redirectUris?: readonly string[];
   readonly scopes?: readonly OauthScope[];
   readonly jwks?: object;
+  readonly role?: MemberRole;
   readonly name?: string;
 }
 
@@ -79,9 +80,12 @@ export async function addClient(service: Pick<TestService, "database">, client: 
   const scopes = client.scopes ?? ["account:read", "snapshots:read"];
   await asSystem(service, [
     `insert into emanet.oauth_clients
-       (id, account_id, kind, name, auth_method, grant_types, redirect_uris, scopes, jwks, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), now())`,
-    [id, accountId, accountId === null ? "agent" : "api", name, authMethod, grants, redirectUris, scopes, jwks ?? null],
+       (id, account_id, kind, name, auth_method, grant_types, redirect_uris, scopes, jwks, role, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now(), now())`,
+    [
+      ...[id, accountId, accountId === null ? "agent" : "api", name, authMethod, grants, redirectUris, scopes],
+      ...[jwks ?? null, accountId === null ? null : (client.role ?? "owner")],
+    ],
   ]);
   return id;
 }

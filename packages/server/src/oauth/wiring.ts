@@ -154,9 +154,18 @@ function grantFrom(id: string, row: SubjectRow, now: Date): NewGrant | undefined
     expiresAt: now,
   };
   const principal = principalOf(claims, row, now);
-  if (principal?.kind !== "member") return undefined;
+  if (principal?.kind !== "client") return undefined;
   const kind = row.kind === "agent" ? "agent" : "api";
-  return { id, kind, memberId, accountId, clientId, scopes, amr: row.amr, authTime: row.auth_time };
+  return {
+    id,
+    kind,
+    memberId,
+    accountId,
+    clientId,
+    scopes: [...principal.scopes],
+    amr: row.amr,
+    authTime: row.auth_time,
+  };
 }
 
 function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
@@ -165,7 +174,9 @@ function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
       await prolongSession(tx, grant.id, "agent");
       await touchClient(tx, grant.clientId);
       const { id: sessionId, clientId, accountId, amr, authTime } = grant;
-      return { subject: grant.memberId, sessionId, clientId, accountId, scopes, amr, authTime };
+      // Never more than the grant is worth now, whatever the refresh token was issued for.
+      const left = scopes.filter((scope) => grant.scopes.includes(scope));
+      return { subject: grant.memberId, sessionId, clientId, accountId, scopes: left, amr, authTime };
     },
     forClient: async (client, scopes) => {
       if (client.accountId === null) throw new Error("a client without an account has nothing to be credited with");
@@ -180,8 +191,9 @@ function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
       const row = await subjectOf(tx, claims.sessionId);
       const principal = row && principalOf(claims, row, tx.now);
       if (principal === undefined || principal.kind === "staff") return undefined;
-      const { accountId, kind, scopes } = principal;
-      return { claims, accountId, isMachine: kind === "client", scopes: [...scopes] };
+      const { accountId, scopes } = principal;
+      const isMachine = principal.kind === "client" && principal.memberId === null;
+      return { claims, accountId, isMachine, scopes: [...scopes] };
     },
   };
 }

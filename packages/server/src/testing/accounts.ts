@@ -7,13 +7,20 @@ import type { TestService } from "./running.ts";
 /** How a token's bearer differs from an owner of an active corporate account, with every scope. */
 export interface Bearer {
   readonly accountId?: string;
+  /** A person who exists already: one more session. */
+  readonly personId?: string;
   readonly role?: string;
   readonly package?: string;
   readonly state?: "active" | "suspended" | "closed";
   readonly scopes?: readonly string[] | null;
   readonly kind?: "api" | "dashboard" | "agent";
-  /** `client` for a machine's token. */
-  readonly as?: "member" | "client" | "staff";
+  /** `client` for a machine's token, `grant` for a program's that acts for a member. */
+  readonly as?: "member" | "client" | "grant" | "staff";
+  /** Of a client: the role it is held to, and its vaults. */
+  readonly clientRole?: string;
+  /** A client that exists already, as all agents share one. */
+  readonly clientId?: string;
+  readonly vaultIds?: readonly string[] | null;
   /** How long ago the second factor was shown. */
   readonly factorAgeMs?: number;
 }
@@ -21,6 +28,7 @@ export interface Bearer {
 export interface MadeBearer {
   readonly accountId: string | null;
   readonly personId: string | null;
+  readonly clientId: string | null;
   readonly sessionId: string;
 }
 
@@ -30,22 +38,22 @@ export async function makeBearer(service: TestService, wanted: Bearer = {}): Pro
   const now = service.clock.now();
   const sessionId = randomUUID();
   const accountId = as === "staff" ? null : (wanted.accountId ?? (await makeAccount(service, wanted)));
-  const personId = as === "client" ? null : randomUUID();
-  const clientId = as === "client" ? randomUUID() : null;
+  const personId = as === "client" ? null : (wanted.personId ?? randomUUID());
+  const clientId = as === "client" || as === "grant" ? (wanted.clientId ?? randomUUID()) : null;
   const run = (text: string, values: readonly unknown[]) => storedRows(service.database, text, values);
-  if (personId !== null) {
+  if (personId !== null && wanted.personId === undefined) {
     await run(
       `insert into emanet.people (id, account_id, role, state, email, email_key, full_name, language, created_at, updated_at)
        values ($1, $2, $3, 'active', $4, $4, 'Test Person', 'tr', $5, $5)`,
       [personId, accountId, as === "staff" ? "staff" : role, `${personId}@test.example`, now],
     );
   }
-  if (clientId !== null) {
+  if (clientId !== null && wanted.clientId === undefined) {
     await run(
       `insert into emanet.oauth_clients
-         (id, account_id, kind, name, auth_method, grant_types, scopes, created_at, updated_at)
-       values ($1, $2, 'api', 'Test', 'client_secret', '{client_credentials}', $3, $4, $4)`,
-      [clientId, accountId, scopes ?? allScopes, now],
+         (id, account_id, kind, name, auth_method, grant_types, scopes, role, vault_ids, created_at, updated_at)
+       values ($1, $2, 'api', 'Test', 'client_secret', '{client_credentials}', $3, $4, $5, $6, $6)`,
+      [clientId, accountId, scopes ?? allScopes, wanted.clientRole ?? "owner", wanted.vaultIds ?? null, now],
     );
   }
   await run(
@@ -53,11 +61,11 @@ export async function makeBearer(service: TestService, wanted: Bearer = {}): Pro
        (id, account_id, person_id, client_id, kind, scopes, amr, auth_time, created_at, last_used_at, idle_expires_at)
      values ($1, $2, $3, $4, $5, $6, '{pwd,otp}', $7, $8, $8, $9)`,
     [
-      ...[sessionId, accountId, personId, clientId, as === "client" ? "api" : kind, scopes],
+      ...[sessionId, accountId, personId, clientId, clientId === null ? kind : (wanted.kind ?? "api"), scopes],
       ...[new Date(now.getTime() - factorAgeMs), now, new Date(now.getTime() + 365 * 24 * 3600 * 1000)],
     ],
   );
-  return { accountId, personId: personId ?? clientId, sessionId };
+  return { accountId, personId: personId ?? clientId, clientId, sessionId };
 }
 
 async function makeAccount(service: TestService, wanted: Bearer): Promise<string> {

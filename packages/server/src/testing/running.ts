@@ -129,6 +129,8 @@ function readTestToken(token: string): Extract<Principal, { kind: "client" }> | 
       kind: "client",
       accountId,
       clientId,
+      memberId: null,
+      roles: ["owner"],
       scopes: new Set(scopes as OauthScope[]),
       sessionId: clientId,
       tokenKind: "api",

@@ -22,6 +22,29 @@ describe("POST /v1/oauth-clients", () => {
     assert.ok(!(await isGoodSecret(service, client.id, `${secret}x`)));
   });
 
+  test("201: without a role it gets the narrowest that may use its scopes, never that of an owner", async () => {
+    for (const [scopes, role] of [
+      [["snapshots:write"], "operator"],
+      [["snapshots:read", "restores:read"], "viewer"],
+      [["audit:read"], "auditor"],
+      [["audit:read", "snapshots:write"], "manager"],
+      [["account:write"], "manager"],
+    ] as const) {
+      const { client } = await makeClient(service, auth, { scopes });
+      assert.equal(client.role, role, scopes.join(" "));
+    }
+    assert.equal((await makeClient(service, auth, { role: "owner" })).client.role, "owner");
+  });
+
+  test("403: a client never has a wider role than the member who makes it", async () => {
+    const manager = await tokenFor(service, { role: "manager" });
+    const json = { name: "Geniş", scopes: ["account:write"], role: "owner" };
+    const answer = await service.send("POST", "/v1/oauth-clients", { json, headers: manager.auth });
+    assert.equal(answer.json?.code, "insufficient_role");
+    const { client } = await makeClient(service, manager.auth, { scopes: ["account:write"] });
+    assert.deepEqual([client.role, client.responsible_id], ["manager", manager.personId]);
+  });
+
   test("422: a machine without a secret, a code flow without an address, a key set without its method", async () => {
     for (const wrong of [
       { auth_method: "none" },

@@ -3,9 +3,9 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { scopeOf } from "../../kernel/principal.ts";
 import { type FieldError, Problem } from "../../kernel/problems.ts";
-import { requireClient, secretText, shared, writes } from "../client-rules.ts";
+import { leastRole, requireClient, requireWithin, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, findClient, insertClient, listClients } from "../clients.ts";
 import { clientFields, clientSchema, clientShape, publicKeySet } from "../shapes.ts";
 
@@ -16,6 +16,7 @@ const newClient = closed(
   {
     name: clientFields.name,
     scopes: clientFields.scopes,
+    role: Type.Optional(clientFields.role),
     vault_ids: Type.Optional(clientFields.vault_ids),
     redirect_uris: Type.Optional(clientFields.redirect_uris),
     grant_types: Type.Optional(clientFields.grant_types),
@@ -33,7 +34,7 @@ export const createOauthClient = endpoint(
     path: "/v1/oauth-clients",
     summary: "Make a machine client",
     description:
-      "For unattended programs (`client_credentials`, the default) and for software that acts for your members (`authorization_code`). The secret is shown this once. Asks for a fresh second factor.",
+      "For unattended programs (`client_credentials`, the default) and for software that acts for your members (`authorization_code`). The secret is shown this once. Its role is at most yours, and its scopes are among yours; without `role` it gets the narrowest one that may use all its scopes. Asks for a fresh second factor.",
     access: writes,
     stepUp: true,
     body: newClient,
@@ -43,12 +44,14 @@ export const createOauthClient = endpoint(
         body: closed({ client: clientSchema, secret: Type.Optional(secretText) }, { title: "OauthClientCreated" }),
       },
     },
-    errors: ["state_conflict", "not_found"],
+    errors: ["state_conflict", "not_found", "insufficient_role"],
   },
   async (ctx, { principal, body, language }) => {
     const { accountId } = principal;
     const authMethod = body.auth_method ?? "client_secret";
     const grantTypes = body.grant_types ?? ["client_credentials"];
+    const role = body.role ?? leastRole(body.scopes);
+    requireWithin(principal, { role, scopes: body.scopes });
     const errors: FieldError[] = [];
     if ((authMethod === "private_key_jwt") !== (body.jwks !== undefined))
       errors.push(invalidField("/jwks", "required", language));
@@ -73,10 +76,11 @@ export const createOauthClient = endpoint(
         scopes: body.scopes,
         vaultIds: body.vault_ids ?? null,
         jwks: body.jwks ?? null,
-        createdBy: actorId(principal),
+        role,
+        createdBy: principal.memberId,
       });
       const secret = authMethod === "client_secret" ? await addSecret(tx, ctx, { id, accountId }) : undefined;
-      const metadata = { scopes: body.scopes.join(" ") };
+      const metadata = { scopes: body.scopes.join(" "), role };
       tx.audit({ action: "oauth_client.created", targets: [{ type: "oauth_client", id }], metadata });
       return { client: await requireClient(findClient(tx, accountId, id)), secret };
     });
@@ -84,8 +88,3 @@ export const createOauthClient = endpoint(
     return { status: 201, body: { client: clientShape(made.client), ...secret } };
   },
 );
-
-function actorId(principal: Parameters<typeof actorOf>[0]): string | null {
-  const actor = actorOf(principal);
-  return "id" in actor ? actor.id : null;
-}

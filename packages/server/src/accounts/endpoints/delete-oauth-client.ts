@@ -2,7 +2,7 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { scopeOf } from "../../kernel/principal.ts";
-import { clientId, requireClient, shared, writes } from "../client-rules.ts";
+import { clientId, requireClient, requireRankOver, shared, writes } from "../client-rules.ts";
 import { lockClient, revokeClient } from "../clients.ts";
 import { clientShape } from "../shapes.ts";
 
@@ -24,7 +24,9 @@ export const deleteOauthClient = endpoint(
   async (ctx, { principal, params, requireMatch }) => {
     const { accountId } = principal;
     await ctx.tx(scopeOf(principal), async (tx) => {
-      requireMatch(clientShape(await requireClient(lockClient(tx, accountId, params.id))));
+      const client = await requireClient(lockClient(tx, accountId, params.id));
+      requireMatch(clientShape(client));
+      requireRankOver(principal, client);
       await revokeClient(tx, accountId, params.id);
       tx.audit({ action: "oauth_client.removed", targets: [{ type: "oauth_client", id: params.id }] });
     });

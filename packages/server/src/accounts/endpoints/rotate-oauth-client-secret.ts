@@ -4,7 +4,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, uuid } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { clientId, requireClient, secretText, shared, writes } from "../client-rules.ts";
+import { clientId, requireClient, requireRankOver, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets } from "../clients.ts";
 
 /** A week to bring the new secret to every machine. */
@@ -37,13 +37,14 @@ export const rotateOauthClientSecret = endpoint(
         body: closed({ client_id: uuid("The client."), secret: secretText }, { title: "RotatedSecret" }),
       },
     },
-    errors: ["state_conflict"],
+    errors: ["state_conflict", "insufficient_role"],
   },
   async (ctx, { principal, params, body }) => {
     const { accountId } = principal;
     const overlap = body.overlap_s ?? defaultOverlapSeconds;
     const secret = await ctx.tx(scopeOf(principal), async (tx) => {
       const client = await requireClient(lockClient(tx, accountId, params.id));
+      requireRankOver(principal, client);
       if (client.auth_method !== "client_secret") throw new Problem("state_conflict");
       await endSecrets(tx, client.id, new Date(tx.now.getTime() + overlap * 1000));
       if ((await countLiveSecrets(tx, client.id)) >= maxLiveSecrets) throw new Problem("state_conflict");

@@ -1,5 +1,6 @@
 /** `PATCH /v1/account`: its name, its language, and codes by SMS. */
 
+import { requireFreshPerson } from "../../kernel/http/access.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
@@ -14,7 +15,8 @@ export const updateAccountSettings = endpoint(
     path: "/v1/account",
     tag: "account",
     summary: "Change the account",
-    description: "Name, language, and whether codes by SMS may be used to sign in. Owners only.",
+    description:
+      "Name, language, and whether codes by SMS may be used to sign in. Owners only. Changing `sms_sign_in` asks for a person with a fresh second factor.",
     access: { kind: "account", scope: "account:write", roles: ["owner"] },
     body: closed(
       {
@@ -26,10 +28,12 @@ export const updateAccountSettings = endpoint(
     ),
     ifMatch: "optional",
     replies: { 200: { description: "The account.", body: accountSchema } },
-    errors: ["not_found"],
+    errors: ["not_found", "step_up_required"],
   },
   async (ctx, { principal, body, requireMatch }) => {
     const { accountId } = principal;
+    // Decides how people sign in; name and language are no security settings.
+    if (body.sms_sign_in !== undefined) requireFreshPerson(principal, ctx.clock.now());
     const after = await ctx.tx(scopeOf(principal), async (tx) => {
       const before = await lockAccount(tx, accountId);
       if (before === undefined) throw new Problem("not_found");

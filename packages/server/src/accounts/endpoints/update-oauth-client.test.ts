@@ -19,3 +19,22 @@ test("changes what is sent and nothing else; an old ETag is refused", async () =
   const again = await service.send("PATCH", target, { json: { name: "Başka" }, headers });
   assert.equal(again.json?.code, "precondition_failed");
 });
+
+test("403: nobody gives a client more than they have, or changes one that has more", async () => {
+  const owner = await tokenFor(service);
+  const manager = await tokenFor(service, { accountId: owner.accountId ?? "", role: "manager" });
+  const own = await makeClient(service, manager.auth);
+  const wide = await makeClient(service, owner.auth, { role: "owner" });
+  const tried = [
+    await service.send("PATCH", own.target, { json: { role: "owner" }, headers: manager.auth }),
+    await service.send("PATCH", wide.target, { json: { name: "Bizim" }, headers: manager.auth }),
+    await service.send("POST", `${wide.target}/rotate-secret`, { json: {}, headers: manager.auth }),
+    await service.send("DELETE", wide.target, { headers: manager.auth }),
+  ];
+  assert.deepEqual(
+    tried.map((answer) => answer.json?.code),
+    Array(4).fill("insufficient_role"),
+  );
+  const changed = await service.send("PATCH", own.target, { json: { role: "operator" }, headers: manager.auth });
+  assert.equal(changed.json?.role, "operator");
+});

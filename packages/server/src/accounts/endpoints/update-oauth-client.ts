@@ -1,9 +1,9 @@
-/** `PATCH /v1/oauth-clients/{id}`: another name, other scopes or vaults. */
+/** `PATCH /v1/oauth-clients/{id}`: another name, other scopes, role or vaults. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
-import { clientId, requireClient, shared, writes } from "../client-rules.ts";
+import { clientId, requireClient, requireRankOver, requireWithin, shared, writes } from "../client-rules.ts";
 import { findClient, lockClient, updateClient } from "../clients.ts";
 import { clientFields, clientSchema, clientShape } from "../shapes.ts";
 
@@ -14,7 +14,8 @@ export const updateOauthClient = endpoint(
     method: "PATCH",
     path: "/v1/oauth-clients/{id}",
     summary: "Change a machine client",
-    description: "Name, scopes and vaults. What is taken away counts for tokens that are out already.",
+    description:
+      "Name, scopes, role and vaults. What is taken away counts for tokens that are out already. Its role stays within yours, and its scopes among yours.",
     access: writes,
     stepUp: true,
     params: clientId,
@@ -22,6 +23,7 @@ export const updateOauthClient = endpoint(
       {
         name: Type.Optional(clientFields.name),
         scopes: Type.Optional(clientFields.scopes),
+        role: Type.Optional(clientFields.role),
         vault_ids: Type.Optional(clientFields.vault_ids),
       },
       { title: "OauthClientChange" },
@@ -34,6 +36,8 @@ export const updateOauthClient = endpoint(
     const row = await ctx.tx(scopeOf(principal), async (tx) => {
       const before = await requireClient(lockClient(tx, accountId, params.id));
       requireMatch(clientShape(before));
+      requireRankOver(principal, before);
+      requireWithin(principal, body);
       await updateClient(tx, accountId, params.id, body);
       const metadata = { fields: Object.keys(body).sort().join(" ") };
       tx.audit({ action: "oauth_client.changed", targets: [{ type: "oauth_client", id: params.id }], metadata });

@@ -25,7 +25,7 @@ export const decideSecondFactorReset = endpoint(
   async (ctx, { principal, params, body }) => {
     await ctx.tx(scopeOf(principal), async (tx) => {
       const id = await findWaitingReset(tx, principal.accountId, params.id);
-      const decidedBy = principal.kind === "member" ? principal.memberId : null;
+      const decidedBy = principal.memberId;
       const outcome = body.decision === "confirm" ? "done" : "canceled";
       const decided = id !== undefined && (await completeSecondFactorReset(tx, ctx, { id, outcome, decidedBy }));
       if (!decided) throw new Problem("not_found");

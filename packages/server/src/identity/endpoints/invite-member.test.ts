@@ -28,14 +28,19 @@ describe("POST /v1/members", () => {
     assert.equal((await invite((await tokenFor(service)).auth, invitation)).status, 409);
   });
 
-  test("403: only owners invite owners; machines count as managers", async () => {
+  test("403: only owners invite owners, and programs invite nobody", async () => {
     const owner = await tokenFor(service);
     const accountId = owner.accountId ?? "";
     const another = (email: string) => ({ email, full_name: "Sahip", role: "owner" });
-    for (const other of [{ role: "manager" }, { as: "client" }] as const) {
-      const { auth } = await tokenFor(service, { accountId, ...other });
-      assert.equal((await invite(auth, another("o@ornek.example"))).json?.code, "insufficient_role");
+    const manager = await tokenFor(service, { accountId, role: "manager" });
+    assert.equal((await invite(manager.auth, another("o@ornek.example"))).json?.code, "insufficient_role");
+    for (const as of ["client", "grant"] as const) {
+      const { auth } = await tokenFor(service, { accountId, as });
+      const answer = await invite(auth, { ...another("p@ornek.example"), role: "viewer" });
+      assert.equal(answer.json?.code, "insufficient_scope", as);
     }
+    const late = await tokenFor(service, { accountId, factorAgeMs: 601_000 });
+    assert.equal((await invite(late.auth, another("o@ornek.example"))).json?.code, "step_up_required");
     assert.equal((await invite(owner.auth, another("o@ornek.example"))).status, 201);
   });
 });

@@ -12,7 +12,7 @@ import {
 import { foldEmail } from "../../identifiers/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, text } from "../../kernel/http/schema.ts";
-import { type Principal, scopeOf } from "../../kernel/principal.ts";
+import { scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { sendEnrolment } from "../enrolment.ts";
 import { requirePerson, requireRank, writes } from "../members.ts";
@@ -27,6 +27,7 @@ export const inviteMember = endpoint(
     description:
       "Mails an enrolment link, good once and for a week. Only owners invite owners. 409 when the address already signs in here. Inviting again somebody who has not enrolled sends a new link.",
     access: writes,
+    stepUp: true,
     body: closed(
       {
         email: emailSchema,
@@ -45,7 +46,7 @@ export const inviteMember = endpoint(
       const id = ctx.random.uuid();
       const emailKey = foldEmail(body.email);
       const person = { id, accountId, role: body.role, state: "invited", email: body.email, emailKey } as const;
-      const rest = { fullName: body.full_name, phone: null, language, invitedBy: inviterOf(principal) };
+      const rest = { fullName: body.full_name, phone: null, language, invitedBy: principal.memberId };
       if (!(await insertPerson(tx, { ...person, ...rest }))) throw new Problem("state_conflict");
       const made = await requirePerson(findPerson(tx, accountId, id));
       await sendEnrolment(tx, ctx, made);
@@ -55,7 +56,3 @@ export const inviteMember = endpoint(
     return { status: 201, body: memberShape(row) };
   },
 );
-
-function inviterOf(principal: Principal): string | null {
-  return principal.kind === "member" ? principal.memberId : null;
-}

@@ -16,6 +16,7 @@ export const resendInvitation = endpoint(
     summary: "Send an enrolment link again",
     description: "For a member who has not enrolled yet; the link of the earlier mail ends.",
     access: writes,
+    stepUp: true,
     params: memberId,
     replies: { 200: { description: "Sent.", body: memberSchema } },
     errors: ["state_conflict"],

@@ -284,6 +284,9 @@ export interface OauthClientsRow {
   readonly last_used_at: Date | null;
   readonly revoked_at: Date | null;
   readonly version: Generated<number>;
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor" | null;
+  readonly responsible_id: string | null;
+  readonly review_since: Date | null;
 }
 
 export interface OauthUserCodeTriesRow {
@@ -387,6 +390,7 @@ export interface SessionsRow {
   readonly expires_at: Date | null;
   readonly revoked_at: Date | null;
   readonly revoked_reason: string | null;
+  readonly review_since: Date | null;
 }
 
 export interface SigningKeysRow {

@@ -1,6 +1,6 @@
 /**
  * Who may call an endpoint: every check that its spec declares, in one order. Token first, then whose token it is, its
- * scope, the role, the package, the account's state, and last how fresh the second factor is.
+ * scope, whether a program may, the role, the package, the account's state, and last how fresh the second factor is.
  */
 
 import { type Principal, rolesByScope } from "../principal.ts";
@@ -18,10 +18,10 @@ export function checkAccess(spec: EndpointSpec, principal: Principal, now: Date)
   if (access.kind === "staff" && principal.kind !== "staff") throw new Problem("admin_required");
   if (access.kind === "account") checkAccount(spec, access, principal);
   if (access.kind === "person" && principal.kind !== "staff") {
-    // Machines have nothing of their own here, whatever their scopes are.
+    // Programs have nothing of their own here, whatever their scopes are and whoever they act for.
     if (principal.kind === "client" || !principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
   }
-  if (spec.stepUp === true) checkFreshness(principal, now);
+  if (spec.stepUp === true) requireFreshPerson(principal, now);
 }
 
 function checkAccount(
@@ -31,10 +31,10 @@ function checkAccount(
 ): void {
   if (principal.kind === "staff") throw new Problem("member_required");
   if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
-  if (principal.kind === "member") {
-    const allowed = access.roles ?? rolesByScope[access.scope];
-    if (!allowed.includes(principal.role)) throw new Problem("insufficient_role");
-  }
+  if (principal.kind === "client" && !isOpenToClient(spec, principal)) throw new Problem("insufficient_scope");
+  const allowed = access.roles ?? rolesByScope[access.scope];
+  const roles = principal.kind === "client" ? principal.roles : [principal.role];
+  if (!roles.every((role) => allowed.includes(role))) throw new Problem("insufficient_role");
   const { account, tokenKind } = principal;
   if (needsApiPackage(spec) && tokenKind === "api" && !account.entitlements.has("api")) {
     throw new Problem("package_required", { members: { required: account.apiPackage, current: account.package } });
@@ -42,7 +42,13 @@ function checkAccount(
   if (refusedWhileSuspended(spec) && account.state !== "active") throw new Problem("account_suspended");
 }
 
-function checkFreshness(principal: Principal, now: Date): void {
+/** A program never takes the place of a person, and one that is held to vaults uses only what keeps to them. */
+function isOpenToClient(spec: EndpointSpec, { vaultIds }: Extract<Principal, { kind: "client" }>): boolean {
+  return spec.stepUp !== true && (vaultIds === null || spec.withinVaults === true);
+}
+
+/** Refuses programs, and people whose second factor is not fresh. */
+export function requireFreshPerson(principal: Principal, now: Date): void {
   if (!("authTime" in principal)) throw new Problem("insufficient_scope");
   if (now.getTime() - principal.authTime.getTime() > stepUpFreshMs) throw new Problem("step_up_required");
 }

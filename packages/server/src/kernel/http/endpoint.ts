@@ -22,8 +22,8 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
  * `public` needs no token; `account` one of an account with this scope, and of the roles that the scope names unless
- * fewer are given; `person` one of somebody who signed in, about themselves, staff included; `staff` one of the
- * platform's staff.
+ * fewer are given; `person` one of a person who signed in, about themselves, staff included and programs excluded;
+ * `staff` one of the platform's staff.
  */
 export type Access =
   | { readonly kind: "public" }
@@ -57,8 +57,10 @@ export interface EndpointSpec {
   readonly free?: true;
   /** Also from a banned address: carries a credential of its own. */
   readonly whileBanned?: true;
-  /** Only with a second factor shown within the last minutes; for acts that cannot be undone. Never by machines. */
+  /** Only by a person whose second factor was shown within the last minutes; never by a program, whoever it acts for. */
   readonly stepUp?: true;
+  /** Keeps to the vaults of a client that is held to some. Every other operation refuses such a client. */
+  readonly withinVaults?: true;
   /** `api`: only with a package that includes the API, whatever the scope. `open`: with any package. */
   readonly package?: "api" | "open";
   /** A change that a suspended or closed account may still make. */
@@ -166,19 +168,21 @@ type Shape<S extends EndpointSpec, Part extends "params" | "query" | "body"> = S
   ? Static<S[Part]>
   : undefined;
 
-type PrincipalFor<A extends Access> = A extends { kind: "public" }
+type PrincipalFor<S extends EndpointSpec> = S["access"] extends { kind: "public" }
   ? Principal
-  : A extends { kind: "person" }
+  : S["access"] extends { kind: "person" }
     ? Extract<Principal, { authTime: Date }>
-    : A extends { kind: "staff" }
+    : S["access"] extends { kind: "staff" }
       ? Extract<Principal, { kind: "staff" }>
-      : Extract<Principal, { accountId: string }>;
+      : S["stepUp"] extends true
+        ? Extract<Principal, { kind: "member" }>
+        : Extract<Principal, { accountId: string }>;
 
 export interface CallOf<S extends EndpointSpec> extends Call {
   readonly params: Shape<S, "params">;
   readonly query: Shape<S, "query">;
   readonly body: Shape<S, "body">;
-  readonly principal: PrincipalFor<S["access"]>;
+  readonly principal: PrincipalFor<S>;
 }
 
 type ReplyOf<S extends EndpointSpec> = {

@@ -83,6 +83,7 @@ function authorization(spec: EndpointSpec): JsonObject {
     ...(needsApiPackage(spec) && { "x-entitlement": "api" }),
     ...(refusedWhileSuspended(spec) && { "x-refused-while-suspended": true }),
     ...(spec.stepUp && { "x-step-up": true }),
+    ...(spec.withinVaults && { "x-within-vaults": true }),
   };
 }
 

@@ -9,7 +9,7 @@ const poll = (deviceCode: unknown) => pollDevice(site, deviceCode);
 const decide = (userCode: string, decision: "approve" | "deny") => decideDevice(site, demo, userCode, decision);
 
 describe("the device flow", () => {
-  test("leads to tokens of the member, of kind agent, for what the agent may", async () => {
+  test("leads to tokens of the agent, a program, for what the agent may", async () => {
     const codes = await start();
     assert.equal(codes.status, 200);
     assert.match(String(codes.json?.user_code), /^[A-Z]{4}-[A-Z]{4}$/);
@@ -22,7 +22,7 @@ describe("the device flow", () => {
     assert.equal(tokens.status, 200);
     assert.ok(typeof tokens.json?.refresh_token === "string");
     const who = await askWho(site, tokens.json?.access_token);
-    assert.equal(who.json?.kind, "member");
+    assert.equal(who.json?.kind, "client");
     assert.equal(who.json?.token_kind, "agent");
     assert.equal(who.json?.account_id, demo.account_id);
     assert.equal(who.json?.client_id, agentClientId);

@@ -23,7 +23,7 @@ const { service, site, demo, client } = await startOauth(
 );
 
 describe("an authorization", () => {
-  test("leads through sign-in and consent to a code, and the code to a token of the member", async () => {
+  test("leads through sign-in and consent to a code, and the code to a token of the program", async () => {
     const { code, verifier, back } = await obtainCode(site, demo, client);
     assert.equal(`${back.origin}${back.pathname}`, callback);
     assert.equal(back.searchParams.get("state"), "s-1");
@@ -33,7 +33,7 @@ describe("an authorization", () => {
     assert.equal(answer.json?.scope, "account:read snapshots:read");
     const who = await askWho(site, answer.json?.access_token);
     assert.equal(who.status, 200);
-    assert.equal(who.json?.kind, "member");
+    assert.equal(who.json?.kind, "client");
     assert.equal(who.json?.account_id, demo.account_id);
     assert.equal(who.json?.client_id, client);
     assert.deepEqual(who.json?.scopes, ["account:read", "snapshots:read"]);

@@ -29,6 +29,7 @@ export {
   insertSession,
   type NewSession,
   prolongSession,
+  repeatWindowMs,
   revokeSession,
   revokeSessionsOf,
   type SessionRow,

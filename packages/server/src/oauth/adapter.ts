@@ -7,11 +7,13 @@
  * - Access tokens are JWTs of ours and are not stored: `AccessToken` and `ClientCredentials` are read from the token
  *   that was presented, which the library knows by a *handle* (it refuses structured tokens where it expects its own).
  * - A grant is a session: it is found while the session lives, and destroying one ends the other.
- * - Redeeming is one conditional update. Whoever comes second, one moment or one week later, ends the whole grant.
+ * - Redeeming is one conditional update. Whoever comes second with a code ends the whole grant; for refresh tokens see
+ *   `rotation.ts`.
  */
 
 import { clientMetadata } from "./clients.ts";
 import { type Adapter, type AdapterPayload, errors } from "./oidc-provider.ts";
+import { auditRepeat, isRecent, successorOf } from "./rotation.ts";
 import {
   type Artifact,
   type ArtifactKey,
@@ -77,7 +79,9 @@ function stored(kind: string): Adapter {
 
 async function save(kind: string, id: string, payload: AdapterPayload, ttlSeconds?: number): Promise<void> {
   const visit = currentVisit();
-  const { tx } = visit;
+  const { tx, found } = visit;
+  // The successor is there already, as it was first given out.
+  if (kind === "RefreshToken" && found.rotation?.isRepeat) return;
   if (ttlSeconds === undefined) throw new Error(`the OAuth library wants to keep a ${kind} for ever`);
   const idHash = hashOf(visit, kind, id);
   const expiresAt = new Date(tx.now.getTime() + ttlSeconds * 1000);
@@ -113,7 +117,7 @@ function payloadOf(visit: Visit, row: Artifact): AdapterPayload {
     ...payload,
     iat: libraryTime(visit, row.createdAt),
     exp: libraryTime(visit, row.expiresAt),
-    ...(row.consumedAt && { consumed: libraryTime(visit, row.consumedAt) }),
+    ...(row.consumedAt && !isRepeatable(visit, row) && { consumed: libraryTime(visit, row.consumedAt) }),
   };
 }
 
@@ -127,10 +131,30 @@ async function consume(kind: string, id: string): Promise<void> {
   const idHash = hashOf(visit, kind, id);
   const row = await findArtifact(visit.tx, kind, "id_hash", idHash);
   if (row?.grantId) await lockGrant(visit.tx, row.grantId);
-  if (await consumeArtifact(visit.tx, kind, idHash)) return;
-  // Somebody was faster by a moment: the same secret in two hands.
+  const isFirst = await consumeArtifact(visit.tx, kind, idHash);
+  const isRepeat = !isFirst && (await isRepeatedRefresh(visit, kind, id));
+  if (isFirst || isRepeat) {
+    if (kind === "RefreshToken") visit.found.rotation = { successor: successorOf(visit, id), isRepeat };
+    if (isRepeat) await auditRepeat(visit);
+    return;
+  }
+  // Somebody was faster: the same secret in two hands.
   if (row?.grantId) await endGrant(row.grantId);
   throw new errors.InvalidGrant("already redeemed");
+}
+
+/** Hidden from the library, which would end the grant; {@link consume} has the last word, under the grant's lock. */
+function isRepeatable(visit: Visit, row: Artifact): boolean {
+  return visit.isRefresh && isRecent(visit, row);
+}
+
+/** Whether a spent refresh token is the immediate predecessor of the current one, and still in time. Under the grant's lock. */
+async function isRepeatedRefresh(visit: Visit, kind: string, id: string): Promise<boolean> {
+  if (kind !== "RefreshToken") return false;
+  const spent = await findArtifact(visit.tx, kind, "id_hash", hashOf(visit, kind, id));
+  if (spent === undefined || !isRepeatable(visit, spent)) return false;
+  const successor = await findArtifact(visit.tx, kind, "id_hash", hashOf(visit, kind, successorOf(visit, id)));
+  return successor !== undefined && successor.consumedAt === null;
 }
 
 async function destroy(kind: string, id: string): Promise<void> {

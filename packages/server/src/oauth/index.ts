@@ -9,7 +9,9 @@
  *
  * Invariants
  * - A grant is a session of a person: one ends with the other.
- * - A code or refresh token is good once over all processes; a second use, however close, ends the grant.
+ * - A code is good once over all processes; a second use, however close, ends the grant.
+ * - A refresh token has one successor over all processes. Its immediate predecessor gets that same one for 30 seconds;
+ *   anything older ends the grant.
  * - One request is one transaction: no token without its record, no spent code without its token.
  * - Nothing is allowed without a fresh sign-in and a decision about exactly this request.
  * - A browser is sent to registered addresses only, and no outgoing request is ever made.
@@ -18,7 +20,7 @@
  * |---|---|
  * | library.ts, visit.ts, bridge.ts | a request's way into the library and back |
  * | provider.ts, clients.ts, requests.ts | its configuration, and what is changed on the way in |
- * | adapter.ts, store.ts, jobs.ts | its storage |
+ * | adapter.ts, rotation.ts, store.ts, jobs.ts | its storage |
  * | interaction.ts, user-codes.ts | signing in, deciding, typing codes |
  * | pages.ts, html.ts, library-pages.ts | what people see |
  */

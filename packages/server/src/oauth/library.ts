@@ -27,6 +27,7 @@ export interface Library {
 export interface VisitOptions {
   readonly accept: LibraryRequest["accept"];
   readonly endReason?: Visit["endReason"];
+  readonly isRefresh?: boolean;
   readonly prefilledCode?: string | undefined;
   readonly presented?: TokenClaims | undefined;
 }
@@ -51,6 +52,7 @@ export function visitLibrary<T>(
       prefilledCode: options.prefilledCode,
       presented: options.presented,
       endReason: options.endReason ?? "reused",
+      isRefresh: options.isRefresh ?? false,
       found: {},
     };
     const request = libraryRequest(ctx, rawOf(call), options.accept);

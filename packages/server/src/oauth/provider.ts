@@ -77,6 +77,7 @@ export function createProvider(publicUrl: string): Provider {
       return currentVisit().ports.clients.verifySecret(this.clientId, secret);
     },
   });
+  deriveSuccessors(provider);
   provider.on("server_error", (_ctx, error) => {
     currentVisit().found.fault = error;
   });
@@ -86,6 +87,16 @@ export function createProvider(publicUrl: string): Provider {
     currentVisit().found.fault = error;
   });
   return provider;
+}
+
+/** A refresh token that replaces another is derived from it (`rotation.ts`); the library would make a random one. */
+function deriveSuccessors(provider: Provider): void {
+  const prototype: object & { generateTokenId?: () => string } = provider.RefreshToken.prototype;
+  const { generateTokenId } = prototype;
+  if (generateTokenId === undefined) throw new Error("the OAuth library makes refresh tokens in another way now");
+  prototype.generateTokenId = function (this: object) {
+    return currentVisit().found.rotation?.successor ?? generateTokenId.call(this);
+  };
 }
 
 function configuration(): Configuration {

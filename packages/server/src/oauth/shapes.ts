@@ -49,7 +49,9 @@ export const tokenForm = closed(
       Type.String({ minLength: 43, maxLength: 128, pattern: "^[\\w.~-]+$", description: "PKCE (RFC 7636)." }),
     ),
     device_code: Type.Optional(opaque("Device flow: the device code.")),
-    refresh_token: Type.Optional(opaque("`refresh_token`: the newest one; an older one ends the grant.")),
+    refresh_token: Type.Optional(
+      opaque("`refresh_token`: the newest one; one that was replaced more than 30 seconds ago ends the grant."),
+    ),
     ...clientFields,
   },
   { title: "TokenRequest" },
@@ -61,7 +63,7 @@ export const tokenAnswer = closed(
     token_type: Type.Literal("Bearer", { type: "string" }),
     expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 86_400, description: "Seconds." }),
     scope: scope("What the token may do."),
-    refresh_token: Type.Optional(opaque("For the next token; good once.")),
+    refresh_token: Type.Optional(opaque("For the next token; replaces the one before.")),
   },
   { title: "TokenAnswer" },
 );

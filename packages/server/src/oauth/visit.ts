@@ -27,12 +27,20 @@ export interface Visit {
   readonly presented?: TokenClaims | undefined;
   /** Why a grant ends, if it does: its client asked for it, or a secret was used twice. */
   readonly endReason: "revoked" | "reused";
+  /** Whether a refresh token is traded: one that was just spent may then be shown again. */
+  readonly isRefresh: boolean;
   /** What was learnt on the way. */
   readonly found: {
     /** The client that the request names, once the library has looked for it. */
     client?: OauthClient;
     /** The grant that the library has validated. */
     grant?: NewGrant;
+    /** The rotation of the refresh token that was presented. */
+    rotation?: {
+      readonly successor: string;
+      /** Whether the successor was made for this request, or for an earlier one with the same token. */
+      readonly isRepeat: boolean;
+    };
     /** What the presented token is worth. */
     token?: LiveToken;
     /** A user code was looked for: whether there is such a one. */

@@ -22,7 +22,7 @@ export const issueToken: Endpoint = {
     tag: "oauth",
     summary: "Obtain an access token",
     description:
-      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. A refresh token is good once: using an old one ends the grant and every token of it. 60 requests a minute per account; what fails counts by address.",
+      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. Each use of a refresh token gives the next one. The one before gets the same successor for 30 seconds (two uses at once, a lost answer); an older one ends the grant and every token of it. 60 requests a minute per account; what fails counts by address.",
     access: { kind: "public" },
     contentLimits: ["token"],
     whileBanned: true,
@@ -37,7 +37,9 @@ export const issueToken: Endpoint = {
     const clientId = claimedClient(parameters, headers.authorization);
     // Before anything is spent: without keys there is no token.
     await ctx.tokens.publicKeys();
-    const outcome = await visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
+    const isRefresh = parameters.get("grant_type") === "refresh_token";
+    const options = { accept: "application/json", isRefresh } as const;
+    const outcome = await visitLibrary(ctx, call, options, async ({ send, visit }) => {
       const changed = await prepared(visit, parameters, clientId);
       const reply = await slowedDown(visit, parameters, replyOf(await send({ form: changed.toString() })));
       const subject = await subjectOf(visit, reply);

@@ -36,11 +36,17 @@ export interface NewLink {
 
 type LinkSources = Pick<Ctx, "random" | "secrets" | "publicUrl">;
 
-/** Makes a link and gives its address back, for the mail. Earlier ones of the same kind for the person end. */
+/** Kinds of which a new link ends the earlier ones: their mail says that it takes the place of the one before. */
+const replacing: readonly LinkPurpose[] = ["enrolment", "second_factor_reset"];
+
+/**
+ * Makes a link and gives its address back, for the mail. Earlier ones of the person end where the new one replaces
+ * them; those to reset a password do not: anybody can ask for one, and must not end the one that its owner waits for.
+ */
 export async function makeLink(tx: Tx, { random, secrets, publicUrl }: LinkSources, link: NewLink): Promise<string> {
   const id = random.uuid();
   const token = `${link.purpose.slice(0, 3)}_${random.bytes(tokenBytes).toString("base64url")}`;
-  if (link.personId !== null) await endLinks(tx, link.personId, link.purpose);
+  if (link.personId !== null && replacing.includes(link.purpose)) await endLinks(tx, link.personId, link.purpose);
   await tx.db
     .insertInto("links")
     .values({
@@ -100,6 +106,19 @@ export async function endLinks(tx: Tx, personId: string, purpose: LinkPurpose): 
     .where("purpose", "=", purpose)
     .where("spent_at", "is", null)
     .execute();
+}
+
+/** How many of a person's links of one kind are still good. */
+export async function countLiveLinks(tx: Tx, personId: string, purpose: LinkPurpose): Promise<number> {
+  const { count } = await tx.db
+    .selectFrom("links")
+    .select((call) => call.fn.countAll<number>().as("count"))
+    .where("person_id", "=", personId)
+    .where("purpose", "=", purpose)
+    .where("spent_at", "is", null)
+    .where("expires_at", ">", tx.now)
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 export async function setLinkTotp(tx: Tx, id: string, sealed: Buffer): Promise<void> {

@@ -1,12 +1,12 @@
 /** The mail with the link to a new password, as a job: whether the address is known makes no difference to who asks. */
 
-import { findPersonByEmail } from "../accounts/index.ts";
+import { findPersonByEmail, lockPerson } from "../accounts/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import { retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
-import { makeLink } from "./links.ts";
+import { countLiveLinks, makeLink } from "./links.ts";
 
 interface ResetPorts {
   readonly transactions: Transactions;
@@ -14,6 +14,9 @@ interface ResetPorts {
   readonly secrets: Secrets;
   readonly publicUrl: () => string;
 }
+
+/** The contract's three. Who asks for a fourth within the hour has three good links in the mailbox. */
+const liveResetLinks = 3;
 
 export const mailPasswordReset = task<{ readonly email_key: string }, ResetPorts>("identity.mail_password_reset", {
   parse: (payload) => {
@@ -28,6 +31,9 @@ export const mailPasswordReset = task<{ readonly email_key: string }, ResetPorts
       const person = await findPersonByEmail(tx, emailKey);
       if (person === undefined || person.state !== "active") return;
       const { id: personId, account_id: accountId, email: to, language } = person;
+      // One at a time per person, so that requests at once do not count past each other.
+      await lockPerson(tx, accountId, personId);
+      if ((await countLiveLinks(tx, personId, "password_reset")) >= liveResetLinks) return;
       const sources = { random: ports.random, secrets: ports.secrets, publicUrl: ports.publicUrl() };
       const link = await makeLink(tx, sources, { purpose: "password_reset", accountId, personId });
       const mail = { id: ports.random.uuid(), to, language };

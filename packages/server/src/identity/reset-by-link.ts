@@ -1,12 +1,12 @@
 /** A forgotten password, as the API and the pages replace it: a link by mail, and the new password with it. */
 
-import { findPerson, type PersonRow } from "../accounts/index.ts";
+import { findPerson, lockPerson, type PersonRow } from "../accounts/index.ts";
 import { foldEmail } from "../identifiers/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { type Language, Problem } from "../kernel/problems.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { setPasswordHash } from "./credentials.ts";
-import { findLink, spendLink } from "./links.ts";
+import { endLinks, findLink } from "./links.ts";
 import { mailPasswordReset } from "./password-reset.ts";
 import { hashPassword, requireGoodPassword } from "./passwords.ts";
 import { revokeSessionsOf } from "./sessions.ts";
@@ -30,7 +30,7 @@ export async function findReset(ctx: Ctx, token: string): Promise<PersonRow> {
   return person;
 }
 
-/** Sets the new password, spends the link, ends all sessions, and tells the person by mail. */
+/** Sets the new password, spends the link and every other one to reset it, ends all sessions, and tells the person by mail. */
 export async function resetByLink(
   ctx: Ctx,
   { token, new_password: password }: { readonly token: string; readonly new_password: string },
@@ -40,9 +40,10 @@ export async function resetByLink(
   requireGoodPassword(password, person.email, "/new_password", language);
   const hash = await hashPassword(password, ctx.random);
   await ctx.tx(scopeOfPerson(person), async (tx) => {
-    // Held from here on: of two that use the link at once, one finds it spent.
-    const link = await findLink(tx, ctx.secrets, token, ["password_reset"], "lock");
-    await spendLink(tx, link.id);
+    // Held from here on: of two that use links of this person at once, the same or two, one finds its link spent.
+    await lockPerson(tx, person.account_id, person.id);
+    await findLink(tx, ctx.secrets, token, ["password_reset"]);
+    await endLinks(tx, person.id, "password_reset");
     await setPasswordHash(tx, person.id, hash, true);
     await revokeSessionsOf(tx, person.id, "password_changed");
     tx.audit({ action: "person.password_reset", targets: [{ type: "person", id: person.id }] });

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { storedRows } from "./rows.ts";
+import type { TestService } from "./running.ts";
 
 export interface SentMessage {
   readonly kind: "mail" | "sms";
@@ -33,6 +35,16 @@ export async function messageTo(dataDir: string, to: string, template: string, c
     await delay(pollMs);
   }
   throw new Error(`no ${template} to ${to}`);
+}
+
+/** Settles when every job of these tasks that was asked for is done or given up. */
+export async function jobsDone(service: Pick<TestService, "database">, ...tasks: readonly string[]): Promise<void> {
+  const query = "select from emanet.jobs where task = any ($1) and failed_at is null";
+  for (let waited = 0; waited < patienceMs; waited += pollMs) {
+    if ((await storedRows(service.database, query, [tasks])).length === 0) return;
+    await delay(pollMs);
+  }
+  throw new Error(`jobs of ${tasks.join()} are not done`);
 }
 
 /** The secret of the link in a mail. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { messageTo, outboxOf, tokenIn } from "../../testing/outbox.ts";
+import { jobsDone, messageTo, outboxOf, tokenIn } from "../../testing/outbox.ts";
+import { enter } from "../../testing/pages.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
 
@@ -28,18 +29,60 @@ describe("/v1/auth/password-reset", () => {
     assert.equal((await service.send("POST", "/v1/auth/login", { json: withoutFactor })).status, 401);
   });
 
-  test("an unknown address gets the same answer and no mail; a link ends after an hour and by the next one", async () => {
+  const tokens = async (count: number) => {
+    if (count > 0) await messageTo(service.dataDir, demo.email, "password_reset", count);
+    const mails = (await outboxOf(service.dataDir)).filter(({ template }) => template === "password_reset");
+    return mails.map(tokenIn);
+  };
+  const use = async (token: string | undefined) => {
+    const json = { token, new_password: "mor kedi on iki saat" };
+    return (await service.send("POST", "/v1/auth/password-reset", { json })).status;
+  };
+  /** Opens the page of a link, which spends nothing. */
+  const isGood = async (token: string) => {
+    const { status } = await (await enter(service, "/reset-password", token)).jar.get("/reset-password/new");
+    return status === 200;
+  };
+  const goodOnes = async () => {
+    const good: boolean[] = [];
+    for (const token of await tokens(0)) good.push(await isGood(token));
+    return good.filter(Boolean).length;
+  };
+
+  test("an unknown address gets the same answer and no mail; a link ends after an hour", async () => {
     const known = await ask(demo.email);
     const unknown = await ask("nobody@unknown.example");
     assert.deepEqual([known.status, known.json], [unknown.status, unknown.json]);
-    const first = tokenIn(await messageTo(service.dataDir, demo.email, "password_reset", 2));
-    await ask(demo.email);
-    const second = tokenIn(await messageTo(service.dataDir, demo.email, "password_reset", 3));
-    const use = (token: string) =>
-      service.send("POST", "/v1/auth/password-reset", { json: { token, new_password: "mor kedi on iki saat" } });
-    assert.equal((await use(first)).status, 404);
+    const token = (await tokens(2)).at(-1) ?? "";
+    assert.ok(await isGood(token));
     service.clock.advance(3600 * 1000);
-    assert.equal((await use(second)).status, 404);
+    assert.ok(!(await isGood(token)));
+    assert.equal(await use(token), 404);
     assert.ok((await outboxOf(service.dataDir)).every(({ to }) => to !== "nobody@unknown.example"));
+  });
+
+  test("asking again ends no link; three are good at once, also when asked for at once, and the answer does not tell", async () => {
+    const before = (await tokens(0)).length;
+    await ask(demo.email);
+    const [first = ""] = (await tokens(before + 1)).slice(before);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => ask(demo.email)));
+    for (const answer of answers) assert.deepEqual([answer.status, answer.json], [202, { accepted: true }]);
+    await jobsDone(service, "identity.mail_password_reset", "messages.send");
+    assert.equal(await goodOnes(), 3);
+    assert.ok(await isGood(first), "those who ask in my name do not end my link");
+    service.clock.advance(3600 * 1000);
+    await ask(demo.email);
+    assert.equal((await tokens(before + 4)).length, before + 4, "links that are over make room");
+    assert.equal(await goodOnes(), 1);
+  });
+
+  test("using one link ends all others, also when two are used at once", async () => {
+    service.clock.advance(1000);
+    const before = (await tokens(0)).length;
+    await ask(demo.email);
+    await ask(demo.email);
+    const [one, two] = (await tokens(before + 2)).slice(before);
+    assert.deepEqual((await Promise.all([use(one), use(two)])).sort(), [204, 404]);
+    assert.equal(await goodOnes(), 0);
   });
 });

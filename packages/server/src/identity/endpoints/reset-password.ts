@@ -14,7 +14,7 @@ export const requestPasswordReset = endpoint(
     tag: "auth",
     summary: "Ask for a new password",
     description:
-      "Mails a link that is good once, for an hour. The answer is the same whether or not the address is known.",
+      "Mails a link that is good once, for an hour. Links that were mailed before stay good; while three are, no further one is mailed. The answer is the same whether or not the address is known.",
     access: { kind: "public" },
     limits: ["login_ip"],
     contentLimits: ["login"],
@@ -41,7 +41,7 @@ export const resetPassword = endpoint(
     tag: "auth",
     summary: "Set a new password",
     description:
-      "Spends the link of the mail. Ends all sessions; the second factor is not touched and is asked for at the next login.",
+      "Spends the link of the mail, and all others that were mailed. Ends all sessions; the second factor is not touched and is asked for at the next login.",
     access: { kind: "public" },
     limits: ["login_ip"],
     idempotency: "none",

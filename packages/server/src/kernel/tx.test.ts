@@ -247,6 +247,28 @@ describe("the second wall", () => {
     );
   });
 
+  test("the scope of staff inside a change reads every account and writes nothing; the change goes on after it", async () => {
+    const id = await transactions.run(context, alice, ({ tx }) => everything(tx, "alice's, read by staff"));
+    const inside = (work: (tx: Tx) => Promise<unknown>) =>
+      transactions.run(context, platform, async ({ within }) => {
+        const result = await within({ kind: "staff" }, work);
+        await within(bob, (tx) => everything(tx, "after staff looked", bob.accountId));
+        return result;
+      });
+    const seen = (await inside((tx) => findNoteForgettingTheAccount(tx, id))) as { id: string } | undefined;
+    assert.equal(seen?.id, id);
+    assert.deepEqual(await traces("after staff looked"), [1, 1, 1, 1]);
+    const readOnly = { code: "25006" };
+    await assert.rejects(
+      inside((tx) => notes(tx).deleteFrom("test_notes").execute()),
+      readOnly,
+    );
+    await assert.rejects(
+      inside((tx) => tx.within(alice, (inner) => everything(inner, "by staff's look"))),
+      readOnly,
+    );
+  });
+
   test("a transaction that says nothing sees nothing, in any table, and one without an account sees nothing either", async () => {
     const tables = await database.owner.query<{ name: string }>(
       "select tablename as name from pg_tables where schemaname = 'emanet'",

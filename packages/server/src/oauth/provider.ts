@@ -78,6 +78,7 @@ export function createProvider(publicUrl: string): Provider {
     },
   });
   deriveSuccessors(provider);
+  forgetUnsavedSessions(provider);
   provider.on("server_error", (_ctx, error) => {
     currentVisit().found.fault = error;
   });
@@ -97,6 +98,19 @@ function deriveSuccessors(provider: Provider): void {
   prototype.generateTokenId = function (this: object) {
     return currentVisit().found.rotation?.successor ?? generateTokenId.call(this);
   };
+}
+
+/**
+ * The library writes a session that an error page touched. One of a browser without a session was never written, and
+ * the library throws for it; such a page has nothing to keep.
+ */
+function forgetUnsavedSessions(provider: Provider): void {
+  const { persist } = provider.Session.prototype;
+  Object.assign(provider.Session.prototype, {
+    async persist(this: InstanceType<Provider["Session"]>) {
+      return typeof this.exp === "number" ? persist.call(this) : undefined;
+    },
+  });
 }
 
 function configuration(): Configuration {

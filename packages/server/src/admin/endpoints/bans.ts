@@ -82,7 +82,7 @@ export const setBan = endpoint(
     const sources = { random: ctx.random, staffEmail: ctx.settings.staffEmail };
     const row = await banSubject(ctx.tx, { kind, subject, accountId, by }, sources);
     if (row === undefined) throw new Problem("state_conflict");
-    if (isAddress) await ctx.bansChanged();
+    if (isAddress) ctx.bansChanged();
     return { status: 201, body: banShape(row) };
   },
 );
@@ -110,7 +110,7 @@ export const liftAdminBan = endpoint(
     const act = { staffId: principal.staffId, reason: body.reason };
     const row = await ctx.tx(scope, (tx) => liftBan(tx, params.id, act));
     if (row === undefined) throw new Problem("state_conflict");
-    if (row.kind === "address") await ctx.bansChanged();
+    if (row.kind === "address") ctx.bansChanged();
     return { status: 200, body: banShape(row) };
   },
 );

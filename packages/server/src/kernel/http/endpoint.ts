@@ -114,8 +114,8 @@ export interface Ctx {
   readonly limiter: Pick<Limiter, "want" | "peek" | "busiest">;
   /** Whether what limits count an address by has a configured proxy in it. */
   readonly coversProxy: (addressKey: string) => boolean;
-  /** To be called after bans were changed: this process then knows at once, others within about a second. */
-  readonly bansChanged: () => Promise<void>;
+  /** To be called when bans were changed: after the commit this process knows at once, others within about a second. */
+  readonly bansChanged: () => void;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
 }

@@ -156,20 +156,26 @@ async function serve(
   const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
   const log = kernel.log.child({ request_id: exchange.requestId, operation: spec.id });
+  let changed = false;
+  // Not before the commit, which with a key comes after `handle`.
+  const committed = async (reply: Reply) => {
+    if (changed) await kernel.bans.read().catch((error: unknown) => log.warn("bans_unread", errorFields(error)));
+    return reply;
+  };
   const work = (tx: RunTx) => {
     const { requestId } = exchange;
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, exchange, policies, subject);
     const { coversProxy } = kernel.addresses;
-    const bansChanged = () => kernel.bans.read();
+    const bansChanged = () => {
+      changed = true;
+    };
     const given = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, coversProxy, bansChanged };
     const ctx: Ctx = { ...given, log, requestId, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
-    return before(
-      signal,
-      work((scope, inside) => kernel.transactions.run(context, scope, ({ tx }) => inside(tx))),
-    );
+    const run: RunTx = (scope, inside) => kernel.transactions.run(context, scope, ({ tx }) => inside(tx));
+    return committed(await before(signal, work(run)));
   }
   const keyed = {
     key: call.idempotencyKey,
@@ -184,7 +190,8 @@ async function serve(
     return problemReply(problem, { ...exchange, publicUrl: kernel.publicUrl() });
   };
   const { reply, replayed } = await before(signal, kernel.idempotency.once(context, keyed, work, asReply));
-  return replayed ? { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } } : reply;
+  if (!replayed) return committed(reply);
+  return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }
 
 /** A page that is not the last says where the next one is (RFC 8288). */

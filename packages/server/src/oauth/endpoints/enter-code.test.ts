@@ -43,6 +43,21 @@ describe("the page for user codes", () => {
     }
   });
 
+  test("400: from a browser without our cookie, or with one that we do not know, whatever the form says", async () => {
+    const code = await newCode();
+    const forms = [{}, { user_code: code }, { xsrf: "x", user_code: code, confirm: "yes" }, { abort: "yes" }];
+    for (const cookie of [undefined, "__Host-oauth-session=unknown"]) {
+      for (const form of forms) {
+        const body = new URLSearchParams(form).toString();
+        const headers = { "content-type": "application/x-www-form-urlencoded", ...(cookie && { cookie }) };
+        const answer = await service.send("POST", "/oauth2/device", { body, headers });
+        assert.equal(answer.status, 400, answer.body.toString());
+        assert.match(answer.headers["content-type"] ?? "", /^text\/html/);
+        assert.equal(locationOf(answer), "");
+      }
+    }
+  });
+
   test("a code that was refused is over", async () => {
     const code = await newCode();
     const { jar, xsrf } = await opened();

@@ -1,0 +1,166 @@
+/**
+ * Every operation of the OpenAPI document that takes an `Idempotency-Key`, called with one: it answers as it does
+ * without, and a repetition gets the first answer. An operation that is new and has no specimen here fails.
+ */
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { readOperations, takes } from "./operations.ts";
+
+type Bearer = Awaited<ReturnType<typeof tokenFor>>;
+
+/** A call that succeeds: whom it is made by, the id in its address, and its body. */
+interface Specimen {
+  readonly by?: Bearer;
+  readonly id?: string;
+  readonly json?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
+const service = await startTestService({ after }, { settings });
+/** Anew for each call: the clock is moved on the way. */
+const staff = () => tokenFor(service, { as: "staff" });
+const reason = "test gerekçesi";
+
+let serial = 0;
+const newEmail = () => `kisi-${++serial}@ornek.example`;
+
+async function made(target: string, json: object, headers: Record<string, string>): Promise<Record<string, unknown>> {
+  const answer = await service.send("POST", target, { json, headers });
+  assert.ok(answer.status < 300, `${target}: ${answer.body}`);
+  return answer.json ?? {};
+}
+
+const application = () => ({
+  ...{ kind: "company", full_name: "Deniz Örnek", email: newEmail(), phone: "05321112233", company_name: "Örnek AŞ" },
+  ...{ tax_id: "1234567808", package: "starter", consents: { terms: true, privacy: true } },
+});
+const submitted = async () => String((await made("/applications", application(), {})).id);
+const invitation = () => ({ email: newEmail(), full_name: "Kişi", role: "viewer" });
+const newClient = { name: "Defter", scopes: ["account:read"], grant_types: ["client_credentials"] };
+const rate = { policy: "snapshots_create", limit: 50, window_s: 60 };
+
+async function client(by: Bearer): Promise<{ id: string; etag: string }> {
+  const { client: one } = await made("/v1/oauth-clients", newClient, by.auth);
+  const { id } = one as { id: string };
+  const read = await service.send("GET", `/v1/oauth-clients/${id}`, { headers: by.auth });
+  return { id, etag: read.headers.etag ?? assert.fail("no ETag") };
+}
+
+async function limitRequest(): Promise<string> {
+  const { auth } = await tokenFor(service);
+  return String((await made("/v1/rate-limits/requests", { ...rate, reason }, auth)).id);
+}
+
+async function memberOf(owner: Bearer): Promise<string> {
+  const { personId } = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
+  return personId ?? assert.fail("no person");
+}
+
+async function account(): Promise<string> {
+  return (await tokenFor(service)).accountId ?? assert.fail("no account");
+}
+
+const onAccount = (json: object) => async () => ({ by: await staff(), id: await account(), json: { reason, ...json } });
+const onApplication = (json: object) => async () => ({ by: await staff(), id: await submitted(), json });
+
+/** By operation; each call makes objects of its own. */
+const specimens: Readonly<Record<string, () => Promise<Specimen>>> = {
+  "members.invite": async () => ({ by: await tokenFor(service), json: invitation() }),
+  "members.resend_invitation": async () => {
+    const by = await tokenFor(service);
+    const { id } = await made("/v1/members", invitation(), by.auth);
+    // One mail per address and hour.
+    service.clock.advance(3_601_000);
+    return { by: await tokenFor(service, { accountId: by.accountId ?? "" }), id: String(id) };
+  },
+  "members.decide_second_factor_reset": async () => {
+    const by = await tokenFor(service);
+    const id = await memberOf(by);
+    await made(`/v1/admin/members/${id}/reset-second-factor`, { reason }, (await staff()).auth);
+    return { by, id, json: { decision: "cancel" } };
+  },
+  "oauth_clients.create": async () => ({ by: await tokenFor(service), json: newClient }),
+  "oauth_clients.rotate_secret": async () => {
+    const by = await tokenFor(service);
+    const { id, etag } = await client(by);
+    return { by, id, json: {}, headers: { "if-match": etag } };
+  },
+  "applications.submit": async () => ({ json: application() }),
+  "rate_limits.request": async () => ({ by: await tokenFor(service), json: { ...rate, reason } }),
+  "admin.reset_second_factor": async () => {
+    const id = await memberOf(await tokenFor(service));
+    return { by: await staff(), id, json: { reason } };
+  },
+  "admin.suspend_account": onAccount({ cause: "unpaid" }),
+  "admin.resume_account": async () => {
+    const { accountId } = await tokenFor(service, { state: "suspended" });
+    return { by: await staff(), id: accountId ?? "", json: { reason } };
+  },
+  "admin.set_package": onAccount({ package: "starter" }),
+  "admin.set_entitlement": onAccount({ entitlement: "api", enabled: true }),
+  "admin.set_early_access": onAccount({ early_access: true }),
+  "admin.set_account_limit": onAccount(rate),
+  "admin.reset_account_limit": onAccount({ policy: "snapshots_create" }),
+  "admin.review_application": onApplication({ reason }),
+  "admin.approve_application": onApplication({ reason }),
+  "admin.reject_application": onApplication({ reason }),
+  "admin.set_ban": async () => {
+    const { sessionId } = await tokenFor(service);
+    return { by: await staff(), json: { kind: "session", subject: sessionId, hours: 1, reason } };
+  },
+  "admin.lift_ban": async () => {
+    const { sessionId } = await tokenFor(service);
+    const ban = { kind: "session", subject: sessionId, hours: 1, reason };
+    const by = await staff();
+    return { by, id: String((await made("/v1/admin/bans", ban, by.auth)).id), json: { reason } };
+  },
+  "admin.approve_limit_request": async () => ({ by: await staff(), id: await limitRequest(), json: { reason } }),
+  "admin.reject_limit_request": async () => ({ by: await staff(), id: await limitRequest(), json: { reason } }),
+};
+
+const keyed = (await readOperations()).filter((operation) => takes(operation, "Idempotency-Key"));
+
+describe("an operation with an Idempotency-Key", () => {
+  test("has a specimen here, and none is here that the document lacks", () => {
+    assert.deepEqual(keyed.map(({ operationId }) => operationId).sort(), Object.keys(specimens).sort());
+  });
+
+  for (const operation of keyed) {
+    test(`${operation.operationId}: answers as without a key, and a repetition gets the first answer`, async () => {
+      const specimen = specimens[operation.operationId] ?? assert.fail("no specimen");
+      const call = async ({ by, id = "", json, headers }: Specimen, key: string | null) =>
+        service.send(operation.method, operation.path.replaceAll(/\{\w+\}/g, id), {
+          ...(json && { json }),
+          headers: { ...by?.auth, ...headers, ...(key !== null && { "idempotency-key": key }) },
+        });
+      const without = await call(await specimen(), null);
+      assert.ok(without.status < 300, `${without.status} ${without.body}`);
+      const one = await specimen();
+      const first = await call(one, operation.operationId);
+      assert.equal(first.status, without.status, first.body.toString());
+      assert.equal(first.headers["idempotency-replayed"], undefined);
+      const again = await call(one, operation.operationId);
+      assert.equal(again.status, first.status, again.body.toString());
+      assert.equal(again.headers["idempotency-replayed"], "true");
+      assert.deepEqual(again.json, first.json);
+    });
+  }
+});
+
+describe("POST /v1/admin/bans with an Idempotency-Key", () => {
+  const anonymous = async () => (await service.send("GET", "/v1/none")).status;
+
+  test("an address is banned from the next request on, and free from the next after the ban is lifted", async () => {
+    const headers = { ...(await staff()).auth, "idempotency-key": "address" };
+    const json = { kind: "address", subject: "127.0.0.1", hours: 1, reason };
+    const { id } = await made("/v1/admin/bans", json, headers);
+    const banned = await anonymous();
+    await made(`/v1/admin/bans/${id}/lift`, { reason }, headers);
+    assert.deepEqual([banned, await anonymous()], [403, 404]);
+  });
+});

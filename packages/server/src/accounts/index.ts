@@ -57,3 +57,4 @@ export {
   setEntitlement,
   updateAccount,
 } from "./store.ts";
+export { type Change, tellOfChange } from "./tell-of-change.ts";

@@ -65,6 +65,15 @@ export async function lockOwners(tx: Tx, accountId: string): Promise<PersonRow[]
     .execute();
 }
 
+/** The active owners, and of these people those who were not removed; none is held. For staff (`null`) these alone. */
+export async function listOwnersAnd(tx: Tx, accountId: string | null, ids: readonly string[]): Promise<PersonRow[]> {
+  return people(tx, accountId)
+    .where("state", "<>", "removed")
+    .where(sql<boolean>`(id = any(${[...ids]}::uuid[]) or (role = 'owner' and state = 'active'))`)
+    .orderBy("id")
+    .execute();
+}
+
 export interface NewPerson {
   readonly id: string;
   readonly accountId: string | null;

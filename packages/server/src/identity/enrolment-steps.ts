@@ -3,7 +3,7 @@
  * phone, finish (sets password, authenticator and phone in one commit, spends the link, shows the recovery codes).
  */
 
-import { type PersonRow, updatePerson } from "../accounts/index.ts";
+import { type PersonRow, tellOfChange, updatePerson } from "../accounts/index.ts";
 import { normalizeMobile } from "../identifiers/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Static } from "../kernel/http/schema.ts";
@@ -137,5 +137,12 @@ async function finish(
   const phone = made.phone === null ? {} : { phone: made.phone, phone_verified_at: tx.now };
   await updatePerson(tx, person.account_id, person.id, { state: "active", ...phone });
   tx.audit({ action: "person.enrolled", targets: [{ type: "person", id: person.id }], metadata: { by: link.purpose } });
+  const what = link.purpose === "enrolment" ? "member_enrolled" : "authenticator_changed";
+  const change = {
+    accountId: ref.accountId,
+    of: { person: person.id },
+    by: { kind: "member", id: person.id },
+  } as const;
+  await tellOfChange(tx, ctx, { what, ...change });
   return renewRecoveryCodes(tx, ctx, ref);
 }

@@ -1,10 +1,9 @@
 /** A forgotten password, as the API and the pages replace it: a link by mail, and the new password with it. */
 
-import { findPerson, lockPerson, type PersonRow } from "../accounts/index.ts";
+import { findPerson, lockPerson, type PersonRow, tellOfChange } from "../accounts/index.ts";
 import { foldEmail } from "../identifiers/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { type Language, Problem } from "../kernel/problems.ts";
-import { mailMessage, sendMessage } from "../messages/index.ts";
 import { setPasswordHash } from "./credentials.ts";
 import { endLinks, findLink } from "./links.ts";
 import { mailPasswordReset } from "./password-reset.ts";
@@ -30,7 +29,7 @@ export async function findReset(ctx: Ctx, token: string): Promise<PersonRow> {
   return person;
 }
 
-/** Sets the new password, spends the link and every other one to reset it, ends all sessions, and tells the person by mail. */
+/** Sets the new password, spends all links to reset it, ends all sessions, and tells the person and the owners by mail. */
 export async function resetByLink(
   ctx: Ctx,
   { token, new_password: password }: { readonly token: string; readonly new_password: string },
@@ -47,8 +46,7 @@ export async function resetByLink(
     await setPasswordHash(tx, person.id, hash, true);
     await revokeSessionsOf(tx, person.id, "password_changed");
     tx.audit({ action: "person.password_reset", targets: [{ type: "person", id: person.id }] });
-    const values = { at: tx.now.toISOString() };
-    const mail = { id: ctx.random.uuid(), to: person.email, language: person.language };
-    await tx.job({ task: sendMessage, payload: mailMessage({ ...mail, template: "password_changed", values }) });
+    const change = { accountId: person.account_id, of: { person: person.id } };
+    await tellOfChange(tx, ctx, { what: "password_changed", ...change, by: { kind: "member", id: person.id } });
   });
 }

@@ -1,15 +1,17 @@
 /**
- * A lost second factor. Staff ask for its reset with a reason; every owner of the account is told, and it takes effect
+ * A lost second factor. Staff ask for its reset with a reason; an owner can say no, and it takes effect
  * after 24 hours, or as soon as an owner confirms it. Then all sessions of the person end and a link is mailed to them,
  * with which a new authenticator is set up. The password stays; until the link is used, the old factor stays too.
+ * Each step is told to the person and to every owner.
  *
  * States: *waiting* → *done* (an owner's word, or 24 hours) | *canceled* (an owner's word).
  */
 
-import { findPerson, lockOwners } from "../accounts/index.ts";
+import { findPerson, tellOfChange } from "../accounts/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { retryAfter, task } from "../kernel/jobs/task.ts";
+import type { Actor } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions, Tx } from "../kernel/tx.ts";
@@ -29,7 +31,7 @@ export interface ResetRequest {
   readonly reason: string;
 }
 
-/** Writes the request down and tells the owners; in the account's scope. `state_conflict` when one waits already. */
+/** Writes the request down and tells the person and the owners; in the account's scope. `state_conflict` when one waits already. */
 export async function beginSecondFactorReset(tx: Tx, ctx: MailCtx, request: ResetRequest) {
   const { accountId, personId } = request;
   const person = await findPerson(tx, accountId, personId);
@@ -51,12 +53,9 @@ export async function beginSecondFactorReset(tx: Tx, ctx: MailCtx, request: Rese
     .onConflict((conflict) => conflict.column("person_id").where("state", "=", "waiting").doNothing())
     .executeTakeFirst();
   if (inserted.numInsertedOrUpdatedRows !== 1n) throw new Problem("state_conflict");
-  for (const owner of await lockOwners(tx, accountId)) {
-    const { email: to, language } = owner;
-    const values = { member: person.full_name, effective_at: effectiveAt.toISOString() };
-    const payload = mailMessage({ id: ctx.random.uuid(), to, language, template: "second_factor_reset_asked", values });
-    await tx.job({ task: sendMessage, payload });
-  }
+  const by = { kind: "staff", id: request.staffId } as const;
+  const change = { accountId, of: { person: personId }, by, detail: effectiveAt.toISOString() };
+  await tellOfChange(tx, ctx, { what: "second_factor_reset_asked", ...change });
   await tx.job({ task: applySecondFactorReset, payload: { account_id: accountId, reset_id: id }, runAt: effectiveAt });
   const targets = [{ type: "person", id: personId }];
   tx.audit({ action: "second_factor.reset_requested", targets, metadata: { reset_id: id, reason: request.reason } });
@@ -80,7 +79,13 @@ export async function completeSecondFactorReset(
   const targets = [{ type: "person", id: reset.person_id }];
   tx.audit({ action: `second_factor.reset_${decision.outcome}`, targets, metadata: { reset_id: decision.id } });
   const person = await findPerson(tx, reset.account_id, reset.person_id);
-  if (decision.outcome === "canceled" || person === undefined || person.state !== "active") return true;
+  if (person === undefined || person.state !== "active") return true;
+  const by: Actor = decision.decidedBy === null ? { kind: "system" } : { kind: "member", id: decision.decidedBy };
+  const change = { accountId: reset.account_id, of: { person: person.id }, by };
+  if (decision.outcome === "canceled") {
+    await tellOfChange(tx, ctx, { what: "second_factor_reset_canceled", ...change });
+    return true;
+  }
   await revokeSessionsOf(tx, person.id, "second_factor_changed");
   const { id: personId, account_id: accountId, email: to, language } = person;
   const link = await makeLink(tx, ctx, { purpose: "second_factor_reset", accountId, personId });
@@ -92,6 +97,7 @@ export async function completeSecondFactorReset(
     values: { link },
   });
   await tx.job({ task: sendMessage, payload });
+  await tellOfChange(tx, ctx, { what: "second_factor_reset_done", ...change, personHasMail: true });
   return true;
 }
 

@@ -36,6 +36,7 @@ export {
   type SmsPort,
   TransientDeliveryError,
 } from "./ports.ts";
+export type { ChangeValues, SecurityChange } from "./security-changes.ts";
 export {
   type ApplicantKind,
   type Language,

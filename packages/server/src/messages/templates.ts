@@ -11,6 +11,8 @@
  *   type somebody else's address, and the service must not carry their words there.
  */
 
+import { securityTemplates } from "./security-changes.ts";
+
 export const languages = ["tr", "en"] as const;
 export type Language = (typeof languages)[number];
 
@@ -51,6 +53,7 @@ const bannedNames = {
 export type BanKind = keyof typeof bannedNames;
 
 const mailTemplates = {
+  ...securityTemplates,
   application_received_staff: mailTemplate<{ application_id: string; kind: ApplicantKind; package: PackageName }>({
     tr: (v) => ({
       subject: `Yeni başvuru: ${packageNames[v.package].tr}`,
@@ -159,26 +162,6 @@ const mailTemplates = {
       ),
     }),
   }),
-  password_changed: mailTemplate<{ at: string }>({
-    tr: (v) => ({
-      subject: "Parolanız değişti",
-      text: paragraphs(
-        "Merhaba,",
-        `Emanet parolanız ${v.at} (UTC) tarihinde değişti ve diğer oturumlarınız kapatıldı.`,
-        "Bunu siz yapmadıysanız hemen hesabınızın sahibine ve destek ekibimize bildirin.",
-        "Emanet",
-      ),
-    }),
-    en: (v) => ({
-      subject: "Your password has changed",
-      text: paragraphs(
-        "Hello,",
-        `Your Emanet password was changed at ${v.at} (UTC), and your other sessions were ended.`,
-        "If this was not you, tell your account's owner and our support at once.",
-        "Emanet",
-      ),
-    }),
-  }),
   new_device: mailTemplate<{ at: string }>({
     tr: (v) => ({
       subject: "Yeni bir cihazdan oturum açıldı",
@@ -279,26 +262,6 @@ const mailTemplates = {
         "Hello,",
         `An old session cookie was used again at ${v.at} (UTC), so that session was ended. The cookie may have been copied.`,
         "You can sign in again. If in doubt, change your password.",
-        "Emanet",
-      ),
-    }),
-  }),
-  second_factor_reset_asked: mailTemplate<{ member: string; effective_at: string }>({
-    tr: (v) => ({
-      subject: "İkinci adım sıfırlanacak",
-      text: paragraphs(
-        "Merhaba,",
-        `Destek ekibimiz, hesabınızdaki ${v.member} için doğrulama uygulamasının sıfırlanmasını istedi.`,
-        `Siz onaylarsanız hemen, yoksa ${v.effective_at} (UTC) tarihinde uygulanır. Beklemiyorsanız üyeler sayfasından iptal edin.`,
-        "Emanet",
-      ),
-    }),
-    en: (v) => ({
-      subject: "A second factor will be reset",
-      text: paragraphs(
-        "Hello,",
-        `Our support was asked to reset the authenticator of ${v.member} in your account.`,
-        `It takes effect when you confirm it, or at ${v.effective_at} (UTC). If you did not expect this, cancel it on the members page.`,
         "Emanet",
       ),
     }),

@@ -8,9 +8,13 @@ import { storedRows } from "./rows.ts";
 import type { TestService } from "./running.ts";
 
 export interface SentMessage {
+  readonly id: string;
   readonly kind: "mail" | "sms";
   readonly to: string;
   readonly template: string;
+  readonly language: "tr" | "en";
+  /** Of a mail. */
+  readonly subject?: string;
   readonly text: string;
 }
 
@@ -24,6 +28,17 @@ export async function outboxOf(dataDir: string): Promise<SentMessage[]> {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
   const texts = await Promise.all(names.sort().map((name) => readFile(path.join(folder, name), "utf8")));
   return texts.map((text) => JSON.parse(text) as SentMessage);
+}
+
+/** Everything that was sent, once no job that is due is left. */
+export async function settledOutbox({ dataDir, database, clock }: TestService): Promise<SentMessage[]> {
+  const query = `select 1 from emanet.jobs
+    where (state = 'queued' or (state = 'scheduled' and run_at <= $1)) and task ~ '^(messages|identity)[.]' limit 1`;
+  for (let waited = 0; waited < patienceMs; waited += pollMs) {
+    if ((await storedRows(database, query, [clock.now()])).length === 0) return outboxOf(dataDir);
+    await delay(pollMs);
+  }
+  throw new Error("jobs are still waiting");
 }
 
 /** The newest message of a template to somebody, once `count` of them have been sent. */

@@ -3,11 +3,12 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { type FieldError, Problem } from "../../kernel/problems.ts";
 import { leastRole, requireClient, requireWithin, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, findClient, insertClient, listClients } from "../clients.ts";
 import { clientFields, clientSchema, clientShape, publicKeySet } from "../shapes.ts";
+import { tellOfChange } from "../tell-of-change.ts";
 
 /** More than any office has programs; each has its own secrets and its own line in the list. */
 const maxClients = 100;
@@ -82,7 +83,9 @@ export const createOauthClient = endpoint(
       const secret = authMethod === "client_secret" ? await addSecret(tx, ctx, { id, accountId }) : undefined;
       const metadata = { scopes: body.scopes.join(" "), role };
       tx.audit({ action: "oauth_client.created", targets: [{ type: "oauth_client", id }], metadata });
-      return { client: await requireClient(findClient(tx, accountId, id)), secret };
+      const client = await requireClient(findClient(tx, accountId, id));
+      await tellOfChange(tx, ctx, { what: "client_created", accountId, of: { client }, by: actorOf(principal) });
+      return { client, secret };
     });
     const secret = made.secret === undefined ? {} : { secret: made.secret };
     return { status: 201, body: { client: clientShape(made.client), ...secret } };

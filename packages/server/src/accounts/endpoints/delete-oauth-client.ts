@@ -1,10 +1,11 @@
 /** `DELETE /v1/oauth-clients/{id}`: a program loses its access. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, shared, writes } from "../client-rules.ts";
 import { lockClient, revokeClient } from "../clients.ts";
 import { clientShape } from "../shapes.ts";
+import { tellOfChange } from "../tell-of-change.ts";
 
 export const deleteOauthClient = endpoint(
   {
@@ -29,6 +30,7 @@ export const deleteOauthClient = endpoint(
       requireRankOver(principal, client);
       await revokeClient(tx, accountId, params.id);
       tx.audit({ action: "oauth_client.removed", targets: [{ type: "oauth_client", id: params.id }] });
+      await tellOfChange(tx, ctx, { what: "client_removed", accountId, of: { client }, by: actorOf(principal) });
     });
     return { status: 204 };
   },

@@ -2,10 +2,11 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, uuid } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { clientId, requireClient, requireRankOver, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets } from "../clients.ts";
+import { tellOfChange } from "../tell-of-change.ts";
 
 /** A week to bring the new secret to every machine. */
 const maxOverlapSeconds = 7 * 24 * 60 * 60;
@@ -50,6 +51,7 @@ export const rotateOauthClientSecret = endpoint(
       if ((await countLiveSecrets(tx, client.id)) >= maxLiveSecrets) throw new Problem("state_conflict");
       const metadata = { overlap_s: overlap };
       tx.audit({ action: "oauth_client.secret_rotated", targets: [{ type: "oauth_client", id: client.id }], metadata });
+      await tellOfChange(tx, ctx, { what: "client_secret_rotated", accountId, of: { client }, by: actorOf(principal) });
       return addSecret(tx, ctx, { id: client.id, accountId });
     });
     return { status: 200, body: { client_id: params.id, secret } };

@@ -2,10 +2,11 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, requireWithin, shared, writes } from "../client-rules.ts";
 import { findClient, lockClient, updateClient } from "../clients.ts";
 import { clientFields, clientSchema, clientShape } from "../shapes.ts";
+import { tellOfChange } from "../tell-of-change.ts";
 
 export const updateOauthClient = endpoint(
   {
@@ -41,7 +42,9 @@ export const updateOauthClient = endpoint(
       await updateClient(tx, accountId, params.id, body);
       const metadata = { fields: Object.keys(body).sort().join(" ") };
       tx.audit({ action: "oauth_client.changed", targets: [{ type: "oauth_client", id: params.id }], metadata });
-      return requireClient(findClient(tx, accountId, params.id));
+      const client = await requireClient(findClient(tx, accountId, params.id));
+      await tellOfChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
+      return client;
     });
     return { status: 200, body: clientShape(row) };
   },

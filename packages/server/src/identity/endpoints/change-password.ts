@@ -1,10 +1,10 @@
 /** `POST /v1/me/password`: a new password for whoever knows the old one. */
 
-import { findPerson } from "../../accounts/index.ts";
+import { findPerson, tellOfChange } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
+import { actorOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { mailMessage, sendMessage } from "../../messages/index.ts";
 import { countAttempt, sessionAttemptsId } from "../attempts.ts";
 import { findCredentials, setPasswordHash } from "../credentials.ts";
 import { dummyHash, hashPassword, requireGoodPassword, verifyPassword } from "../passwords.ts";
@@ -45,9 +45,8 @@ export const changePassword = endpoint(
       await setPasswordHash(tx, personId, hash, true);
       await revokeSessionsOf(tx, personId, "password_changed", principal.sessionId);
       tx.audit({ action: "person.password_changed", targets: [{ type: "person", id: personId }] });
-      const values = { at: tx.now.toISOString() };
-      const mail = { id: ctx.random.uuid(), to: person.email, language: person.language };
-      await tx.job({ task: sendMessage, payload: mailMessage({ ...mail, template: "password_changed", values }) });
+      const change = { accountId, of: { person: personId }, by: actorOf(principal) };
+      await tellOfChange(tx, ctx, { what: "password_changed", ...change });
     });
     return { status: 204 };
   },

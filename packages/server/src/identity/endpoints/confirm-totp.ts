@@ -1,7 +1,9 @@
 /** `POST /v1/me/totp/confirm`: the new authenticator counts from here on. */
 
+import { tellOfChange } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
+import { actorOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { findCredentials, renewRecoveryCodes, replaceTotp } from "../credentials.ts";
 import { revokeSessionsOf } from "../sessions.ts";
@@ -35,6 +37,8 @@ export const confirmTotp = endpoint(
       await replaceTotp(tx, personId, sealed, step);
       await revokeSessionsOf(tx, personId, "second_factor_changed", principal.sessionId);
       tx.audit({ action: "person.authenticator_changed", targets: [{ type: "person", id: personId }] });
+      const change = { accountId, of: { person: personId }, by: actorOf(principal) };
+      await tellOfChange(tx, ctx, { what: "authenticator_changed", ...change });
       return renewRecoveryCodes(tx, ctx, { id: personId, accountId });
     });
     return { status: 200, body: { recovery_codes: codes } };

@@ -8,11 +8,12 @@ import {
   memberShape,
   oneLinePattern,
   roleSchema,
+  tellOfChange,
 } from "../../accounts/index.ts";
 import { foldEmail } from "../../identifiers/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, text } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { sendEnrolment } from "../enrolment.ts";
 import { requirePerson, requireRank, writes } from "../members.ts";
@@ -51,6 +52,8 @@ export const inviteMember = endpoint(
       const made = await requirePerson(findPerson(tx, accountId, id));
       await sendEnrolment(tx, ctx, made);
       tx.audit({ action: "member.invited", targets: [{ type: "person", id }], metadata: { role: body.role } });
+      const change = { accountId, of: { person: id }, by: actorOf(principal), detail: body.role } as const;
+      await tellOfChange(tx, ctx, { what: "member_invited", ...change, personHasMail: true });
       return made;
     });
     return { status: 201, body: memberShape(row) };

@@ -1,10 +1,11 @@
 /** `/v1/me/phone`: another phone, proved by a code that is sent to it. */
 
-import { updatePerson } from "../../accounts/index.ts";
+import { tellOfChange, updatePerson } from "../../accounts/index.ts";
 import { normalizeMobile } from "../../identifiers/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, text, uuid } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
+import { actorOf } from "../../kernel/principal.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
 import { challengeSeconds, insertChallenge, spendChallenge } from "../challenges.ts";
 import { sendCode } from "../send-code.ts";
@@ -65,6 +66,8 @@ export const confirmPhone = endpoint(
       if (challenge === null || challenge.phone === null || challenge.linkId !== null) return false;
       await updatePerson(tx, accountId, personId, { phone: challenge.phone, phone_verified_at: tx.now });
       tx.audit({ action: "person.phone_changed", targets: [{ type: "person", id: personId }] });
+      const change = { accountId, of: { person: personId }, by: actorOf(principal) };
+      await tellOfChange(tx, ctx, { what: "phone_changed", ...change });
       return true;
     });
     if (!right) throw new Problem("invalid_credentials");

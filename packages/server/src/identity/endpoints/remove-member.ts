@@ -1,8 +1,8 @@
 /** `DELETE /v1/members/{id}`: somebody leaves the account. */
 
-import { memberShape, updatePerson } from "../../accounts/index.ts";
+import { memberShape, tellOfChange, updatePerson } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { forgetDevices } from "../credentials.ts";
 import { endLinks } from "../links.ts";
@@ -33,6 +33,8 @@ export const removeMember = endpoint(
       requireMatch(memberShape(person));
       requireRank(principal, person.role);
       if (isLastOwner) throw new Problem("state_conflict");
+      const change = { accountId, of: { person: person.id }, by: actorOf(principal) };
+      await tellOfChange(tx, ctx, { what: "member_removed", ...change });
       await updatePerson(tx, accountId, person.id, { state: "removed" });
       await revokeSessionsOf(tx, person.id, "removed");
       await forgetDevices(tx, person.id);

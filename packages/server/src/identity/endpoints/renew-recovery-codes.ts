@@ -1,6 +1,8 @@
 /** `POST /v1/me/recovery-codes`: ten new ones. */
 
+import { tellOfChange } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
+import { actorOf } from "../../kernel/principal.ts";
 import { renewRecoveryCodes } from "../credentials.ts";
 import { recoveryCodesReply } from "../shapes.ts";
 import { personOf } from "../who.ts";
@@ -22,6 +24,8 @@ export const renewCodes = endpoint(
     const { personId, accountId, scope } = personOf(principal);
     const codes = await ctx.tx(scope, async (tx) => {
       tx.audit({ action: "person.recovery_codes_renewed", targets: [{ type: "person", id: personId }] });
+      const change = { accountId, of: { person: personId }, by: actorOf(principal) };
+      await tellOfChange(tx, ctx, { what: "recovery_codes_renewed", ...change });
       return renewRecoveryCodes(tx, ctx, { id: personId, accountId });
     });
     return { status: 200, body: { recovery_codes: codes } };

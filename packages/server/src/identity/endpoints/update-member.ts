@@ -1,9 +1,9 @@
 /** `PATCH /v1/members/{id}`: another role. */
 
-import { findPerson, memberSchema, memberShape, roleSchema, updatePerson } from "../../accounts/index.ts";
+import { findPerson, memberSchema, memberShape, roleSchema, tellOfChange, updatePerson } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { lockAmongOwners, memberId, requirePerson, requireRank, writes } from "../members.ts";
 
@@ -33,6 +33,8 @@ export const updateMember = endpoint(
       await updatePerson(tx, accountId, params.id, { role: body.role });
       const metadata = { from: before.person.role, to: body.role };
       tx.audit({ action: "member.role_changed", targets: [{ type: "person", id: params.id }], metadata });
+      const change = { accountId, of: { person: params.id }, by: actorOf(principal), detail: body.role };
+      await tellOfChange(tx, ctx, { what: "role_changed", ...change });
       return requirePerson(findPerson(tx, accountId, params.id));
     });
     return { status: 200, body: memberShape(row) };

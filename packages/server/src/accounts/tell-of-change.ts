@@ -1,0 +1,63 @@
+/**
+ * Who is told when access to an account changes: the people concerned and every owner, each once, each in their own
+ * language, by a mail that is queued in the transaction of the change. Called by everything that changes an
+ * authenticator, recovery codes, a phone, a password, a member, a role, a client or its secret, whoever asked for it and
+ * by whichever way; `tests/access/owners-are-told.test.ts` holds the operations of the document to that.
+ */
+
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import type { Actor } from "../kernel/principal.ts";
+import type { Tx } from "../kernel/tx.ts";
+import { type ChangeValues, mailMessage, type SecurityChange, sendMessage } from "../messages/index.ts";
+import type { ClientRow } from "./clients.ts";
+import { listOwnersAnd, type PersonRow } from "./people.ts";
+
+export interface Change {
+  readonly what: SecurityChange;
+  /** Null for staff, who have no owners. */
+  readonly accountId: string | null;
+  /** Whose access it is; of a client, who answers for it and who changes it are concerned. */
+  readonly of: { readonly person: string } | { readonly client: Pick<ClientRow, "name" | "responsible_id"> };
+  readonly by: Actor;
+  /** A role, or a time. */
+  readonly detail?: string;
+  /** The person gets another mail about it in the same transaction, with a link. */
+  readonly personHasMail?: true;
+}
+
+/** Queues the mails; in the scope of the account. A removal is told before it is done: the removed are not written to. */
+export async function tellOfChange(tx: Tx, { random }: Pick<Ctx, "random">, change: Change): Promise<void> {
+  const by = "id" in change.by ? change.by.id : null;
+  const concerned = concernedBy(change, by);
+  const people = await listOwnersAnd(tx, change.accountId, [...concerned, ...(by === null ? [] : [by])]);
+  const name = "client" in change.of ? change.of.client.name : nameOf(people, change.of.person);
+  for (const person of people) {
+    const isConcerned = concerned.includes(person.id);
+    const isOwner = person.role === "owner" && person.state === "active";
+    if (!isConcerned && !isOwner) continue;
+    if (isConcerned && change.personHasMail === true) continue;
+    const reader = isConcerned ? "you" : "owner";
+    const doer = doing(change.by, person, people);
+    const values = { reader, name, ...doer, detail: change.detail ?? "", at: tx.now.toISOString() } as const;
+    const { email: to, language } = person;
+    const payload = mailMessage({ id: random.uuid(), to, language, template: change.what, values });
+    await tx.job({ task: sendMessage, payload });
+  }
+}
+
+function concernedBy({ of }: Change, by: string | null): string[] {
+  return "person" in of ? [of.person] : [of.client.responsible_id, by].filter((id) => id !== null);
+}
+
+function nameOf(people: readonly PersonRow[], id: string): string {
+  return people.find((person) => person.id === id)?.full_name ?? "";
+}
+
+function doing(actor: Actor, reader: PersonRow, people: readonly PersonRow[]): Pick<ChangeValues, "by" | "by_name"> {
+  const doer = people.find(({ id }) => "id" in actor && id === actor.id);
+  const isProgram = actor.kind === "client" || actor.kind === "agent";
+  if (doer === undefined) return { by: isProgram ? "program" : "support", by_name: "" };
+  if (doer.id === reader.id) return { by: "you", by_name: "" };
+  // Somebody who has not enrolled may never have heard of us: we carry nobody's words there, names included.
+  return reader.state === "invited" ? { by: "unnamed", by_name: "" } : { by: "named", by_name: doer.full_name };
+}

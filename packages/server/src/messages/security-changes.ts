@@ -1,0 +1,259 @@
+/**
+ * The mails about changes to who can get into an account: one template per change, the same layout for all of them.
+ *
+ * A mail says what changed, for whom, when and by whom, and what to do when that is unexpected. It has names of members
+ * and programs where the reader needs them to judge the change, and no other personal data: no address, no phone, no code.
+ */
+
+/** What a mail about a change is filled with; all of it is cleaned like the values of every template. */
+export interface ChangeValues {
+  /** `you`: the reader is the person concerned. */
+  readonly reader: "you" | "owner";
+  /** Name of the member or the program concerned. */
+  readonly name: string;
+  /** Who did it; `named` is told by `by_name`, `unnamed` is not told. */
+  readonly by: "you" | "named" | "program" | "support" | "unnamed";
+  readonly by_name: string;
+  /** A role, or the time at which a change takes effect; empty where there is none. */
+  readonly detail: string;
+  readonly at: string;
+  readonly [more: string]: string;
+}
+
+interface Wording {
+  readonly subject: string;
+  readonly text: string;
+}
+
+type Words = (values: ChangeValues) => Wording;
+type Language = "tr" | "en";
+
+const roleNames: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
+  owner: { tr: "hesap sahibi", en: "owner" },
+  manager: { tr: "yönetici", en: "manager" },
+  operator: { tr: "operatör", en: "operator" },
+  viewer: { tr: "izleyici", en: "viewer" },
+  auditor: { tr: "denetçi", en: "auditor" },
+};
+
+function role(detail: string, language: Language): string {
+  return roleNames[detail]?.[language] ?? detail;
+}
+
+/** Subject and sentence for the person concerned, then for the owners. */
+function personal(your: [string, string], their: [string, (name: string) => string]): Words {
+  return ({ reader, name }) =>
+    reader === "you" ? { subject: your[0], text: your[1] } : { subject: their[0], text: their[1](name) };
+}
+
+const changes = {
+  authenticator_changed: {
+    tr: personal(
+      [
+        "Doğrulama uygulamanız değişti",
+        "Doğrulama uygulamanız ve kurtarma kodlarınız değişti; diğer oturumlarınız kapatıldı.",
+      ],
+      [
+        "Bir üyenin doğrulama uygulaması değişti",
+        (name) => `${name} adlı üyenin doğrulama uygulaması ve kurtarma kodları değişti.`,
+      ],
+    ),
+    en: personal(
+      [
+        "Your authenticator has changed",
+        "Your authenticator and your recovery codes have changed; your other sessions were ended.",
+      ],
+      [
+        "A member's authenticator has changed",
+        (name) => `The authenticator and the recovery codes of ${name} have changed.`,
+      ],
+    ),
+  },
+  recovery_codes_renewed: {
+    tr: personal(
+      ["Kurtarma kodlarınız yenilendi", "Kurtarma kodlarınız yenilendi; eskileri artık geçmez."],
+      ["Bir üyenin kurtarma kodları yenilendi", (name) => `${name} adlı üyenin kurtarma kodları yenilendi.`],
+    ),
+    en: personal(
+      ["Your recovery codes were renewed", "You have new recovery codes; the old ones no longer count."],
+      ["A member's recovery codes were renewed", (name) => `The recovery codes of ${name} were renewed.`],
+    ),
+  },
+  phone_changed: {
+    tr: personal(
+      ["Telefonunuz değişti", "Hesabınızda kayıtlı telefonunuz değişti."],
+      ["Bir üyenin telefonu değişti", (name) => `${name} adlı üyenin kayıtlı telefonu değişti.`],
+    ),
+    en: personal(
+      ["Your phone has changed", "The phone that we know you by has changed."],
+      ["A member's phone has changed", (name) => `The phone of ${name} has changed.`],
+    ),
+  },
+  password_changed: {
+    tr: personal(
+      ["Parolanız değişti", "Emanet parolanız değişti ve diğer oturumlarınız kapatıldı."],
+      ["Bir üyenin parolası değişti", (name) => `${name} adlı üyenin parolası değişti.`],
+    ),
+    en: personal(
+      ["Your password has changed", "Your Emanet password has changed, and your other sessions were ended."],
+      ["A member's password has changed", (name) => `The password of ${name} has changed.`],
+    ),
+  },
+  member_invited: {
+    tr: ({ name, detail }) => ({
+      subject: "Hesabınıza bir üye davet edildi",
+      text: `${name} hesabınıza davet edildi. Rolü: ${role(detail, "tr")}.`,
+    }),
+    en: ({ name, detail }) => ({
+      subject: "A member was invited to your account",
+      text: `${name} was invited to your account. Role: ${role(detail, "en")}.`,
+    }),
+  },
+  member_enrolled: {
+    tr: personal(
+      ["Erişiminiz kuruldu", "Parolanız, doğrulama uygulamanız ve kurtarma kodlarınız tanımlandı."],
+      ["Hesabınıza bir üye katıldı", (name) => `${name} davetini kullandı ve artık hesabınıza girebilir.`],
+    ),
+    en: personal(
+      ["Your access is set up", "Your password, your authenticator and your recovery codes have been set."],
+      [
+        "A member has joined your account",
+        (name) => `${name} used the invitation and can now sign in to your account.`,
+      ],
+    ),
+  },
+  member_removed: {
+    tr: personal(
+      ["Hesaptan çıkarıldınız", "Üyeliğiniz sona erdi ve oturumlarınız kapatıldı."],
+      ["Hesabınızdan bir üye çıkarıldı", (name) => `${name} adlı üye çıkarıldı ve oturumları kapatıldı.`],
+    ),
+    en: personal(
+      ["You were removed from the account", "Your membership has ended, and so have your sessions."],
+      ["A member was removed from your account", (name) => `${name} was removed, and their sessions were ended.`],
+    ),
+  },
+  role_changed: {
+    tr: (values) =>
+      personal(
+        ["Rolünüz değişti", `Yeni rolünüz: ${role(values.detail, "tr")}.`],
+        ["Bir üyenin rolü değişti", (name) => `${name} adlı üyenin yeni rolü: ${role(values.detail, "tr")}.`],
+      )(values),
+    en: (values) =>
+      personal(
+        ["Your role has changed", `Your new role: ${role(values.detail, "en")}.`],
+        ["A member's role has changed", (name) => `The new role of ${name}: ${role(values.detail, "en")}.`],
+      )(values),
+  },
+  second_factor_reset_asked: {
+    tr: ({ reader, name, detail }) => ({
+      subject: "İkinci adım sıfırlanacak",
+      text:
+        reader === "you"
+          ? `Doğrulama uygulamanızın sıfırlanması istendi. Bir hesap sahibi onaylarsa hemen, yoksa ${detail} (UTC) tarihinde uygulanır.`
+          : `${name} için doğrulama uygulamasının sıfırlanması istendi. Siz onaylarsanız hemen, yoksa ${detail} (UTC) tarihinde uygulanır; üyeler sayfasından iptal edebilirsiniz.`,
+    }),
+    en: ({ reader, name, detail }) => ({
+      subject: "A second factor will be reset",
+      text:
+        reader === "you"
+          ? `A reset of your authenticator was asked for. It takes effect when an owner confirms it, or at ${detail} (UTC).`
+          : `A reset of the authenticator of ${name} was asked for. It takes effect when you confirm it, or at ${detail} (UTC); you can cancel it on the members page.`,
+    }),
+  },
+  second_factor_reset_done: {
+    tr: ({ name }) => ({
+      subject: "Bir üyenin ikinci adımı sıfırlandı",
+      text: `${name} adlı üyenin oturumları kapatıldı; yeni doğrulama uygulaması için kendisine bir bağlantı gönderildi.`,
+    }),
+    en: ({ name }) => ({
+      subject: "A member's second factor was reset",
+      text: `The sessions of ${name} were ended, and a link to set up a new authenticator was mailed to them.`,
+    }),
+  },
+  second_factor_reset_canceled: {
+    tr: personal(
+      ["İkinci adım sıfırlanmayacak", "Doğrulama uygulamanızın sıfırlanması iptal edildi; hiçbir şey değişmedi."],
+      ["İkinci adım sıfırlanmayacak", (name) => `${name} için istenen sıfırlama iptal edildi; hiçbir şey değişmedi.`],
+    ),
+    en: personal(
+      ["A second factor stays", "The reset of your authenticator was canceled; nothing has changed."],
+      ["A second factor stays", (name) => `The reset for ${name} was canceled; nothing has changed.`],
+    ),
+  },
+  client_created: {
+    tr: ({ name }) => ({ subject: "Hesabınıza bir uygulama eklendi", text: `"${name}" adlı uygulama eklendi.` }),
+    en: ({ name }) => ({ subject: "A client was added to your account", text: `The client "${name}" was added.` }),
+  },
+  client_changed: {
+    tr: ({ name }) => ({ subject: "Hesabınızın bir uygulaması değişti", text: `"${name}" adlı uygulama değişti.` }),
+    en: ({ name }) => ({ subject: "A client of your account has changed", text: `The client "${name}" has changed.` }),
+  },
+  client_removed: {
+    tr: ({ name }) => ({ subject: "Hesabınızın bir uygulaması silindi", text: `"${name}" adlı uygulama silindi.` }),
+    en: ({ name }) => ({
+      subject: "A client was removed from your account",
+      text: `The client "${name}" was removed.`,
+    }),
+  },
+  client_secret_rotated: {
+    tr: ({ name }) => ({
+      subject: "Bir uygulamanın gizli anahtarı yenilendi",
+      text: `"${name}" adlı uygulamaya yeni bir gizli anahtar verildi.`,
+    }),
+    en: ({ name }) => ({
+      subject: "The secret of a client was replaced",
+      text: `The client "${name}" was given a new secret.`,
+    }),
+  },
+} as const satisfies Record<string, Record<Language, Words>>;
+
+/** A change that the person concerned and the owners are told of. */
+export type SecurityChange = keyof typeof changes;
+
+const doers: Readonly<Record<Language, Readonly<Record<ChangeValues["by"], string>>>> = {
+  tr: {
+    you: "siz",
+    named: "",
+    program: "hesabınızın bir uygulaması",
+    support: "destek ekibimiz",
+    unnamed: "",
+  },
+  en: {
+    you: "you",
+    named: "",
+    program: "a program of your account",
+    support: "our support",
+    unnamed: "",
+  },
+};
+
+const advice: Readonly<Record<Language, Readonly<Record<ChangeValues["reader"], string>>>> = {
+  tr: {
+    you: "Bunu siz yapmadıysanız ya da beklemiyorsanız hemen hesabınızın sahibine ve destek ekibimize bildirin.",
+    owner: "Bunu beklemiyorsanız üyeler ve uygulamalar sayfalarına bakın ve hemen destek ekibimize bildirin.",
+  },
+  en: {
+    you: "If this was not you, or you did not expect it, tell an owner of your account and our support at once.",
+    owner: "If you did not expect this, look at the pages of members and clients, and tell our support at once.",
+  },
+};
+
+const labels = { tr: { at: "Zaman", by: "Yapan" }, en: { at: "When", by: "By" } } as const;
+
+function layout(language: Language, words: Words): (values: ChangeValues) => { subject: string; text: string } {
+  return (values) => {
+    const { subject, text } = words(values);
+    const doer = values.by === "named" ? values.by_name : doers[language][values.by];
+    const { at, by } = labels[language];
+    const facts = [`${at}: ${values.at} (UTC)`, ...(doer === "" ? [] : [`${by}: ${doer}`])].join("\n");
+    const hello = language === "tr" ? "Merhaba," : "Hello,";
+    return { subject, text: `${[hello, text, facts, advice[language][values.reader], "Emanet"].join("\n\n")}\n` };
+  };
+}
+
+type Template = Readonly<Record<Language, (values: ChangeValues) => { subject: string; text: string }>>;
+
+/** A mail template for each change. */
+export const securityTemplates = Object.fromEntries(
+  Object.entries(changes).map(([name, { tr, en }]) => [name, { tr: layout("tr", tr), en: layout("en", en) }]),
+) as Readonly<Record<SecurityChange, Template>>;

@@ -1,0 +1,313 @@
+/**
+ * Every operation of the OpenAPI document that changes who can get into an account: each is run over HTTP, and the outbox
+ * then holds exactly one mail for the person concerned and for every owner. The table is held against the document: an
+ * operation that could be one of these and is in neither list fails.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { objectIn } from "../../packages/server/src/testing/lists.ts";
+import {
+  codeIn,
+  messageTo,
+  type SentMessage,
+  settledOutbox,
+  tokenIn,
+} from "../../packages/server/src/testing/outbox.ts";
+import { enter, fieldOf } from "../../packages/server/src/testing/pages.ts";
+import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
+import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
+
+const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
+const service = await startTestService({ after }, { settings });
+const { demo, staff } = await readFirstRun(service.dataDir);
+
+/** The account: two owners who read different languages, a manager, and two who are owners no more or not yet. */
+const second = await tokenFor(service, { accountId: demo.account_id });
+const secondEmail = `${second.personId}@test.example`;
+const formerOwner = await tokenFor(service, { accountId: demo.account_id });
+const futureOwner = await tokenFor(service, { accountId: demo.account_id });
+const set = (column: string, id: string | null, value: string) =>
+  storedRows(service.database, `update emanet.people set ${column} = $2 where id = $1`, [id, value]);
+await set("language", second.personId, "en");
+await set("state", formerOwner.personId, "removed");
+await set("state", futureOwner.personId, "invited");
+
+const manager = { email: "mudur@ornek.example", password: "sekiz mavi tekne uyur", totp_secret: "", id: "" };
+const fullName = "Müdür Örnek";
+
+type Json = Readonly<Record<string, unknown>>;
+
+async function as(login: typeof demo | typeof staff | typeof manager) {
+  const { auth } = await signInAs(service, login);
+  return async (method: string, target: string, json?: Json): Promise<Sent> => {
+    const answer = await service.send(method, target, { headers: auth, ...(json && { json }) });
+    assert.ok(answer.status < 300, `${method} ${target}: ${answer.body}`);
+    return answer;
+  };
+}
+
+const post = (target: string, json: Json) => service.send("POST", target, { json });
+
+/** Runs the act; every message that it caused. */
+async function sentBy(act: () => Promise<unknown>): Promise<SentMessage[]> {
+  const before = new Set((await settledOutbox(service)).map(({ id }) => id));
+  await act();
+  return (await settledOutbox(service)).filter(({ id }) => !before.has(id));
+}
+
+/** The act causes one mail of this template to each owner, and to the others in these words. */
+async function tells(template: string, others: Readonly<Record<string, string>>, act: () => Promise<unknown>) {
+  const mails = await sentBy(act);
+  const wanted = { [demo.email]: `${template} tr`, [secondEmail]: `${template} en`, ...others };
+  const seen = mails.map(({ to, template: what, language }) => `${to}: ${what} ${language}`).sort();
+  assert.deepEqual(
+    seen,
+    Object.entries(wanted)
+      .map(([to, what]) => `${to}: ${what}`)
+      .sort(),
+  );
+  for (const mail of mails) {
+    if (mail.template !== template) continue;
+    assert.ok(mail.text.includes(service.clock.now().toISOString().slice(0, 13)), "says when");
+    assert.doesNotMatch(
+      mail.text,
+      /#[a-z]{3}_|ems_|\+90|@|[a-z0-9]{5}-[a-z0-9]{5}\b(?!-)/,
+      "no secret, address or phone",
+    );
+    if (template.startsWith("client_")) assert.match(mail.text, /Gece yedeği/);
+    else if ([demo.email, secondEmail].includes(mail.to)) assert.match(mail.text, /Örnek/, "owners are told who");
+  }
+}
+
+const tellsManager = (template: string, act: () => Promise<unknown>) =>
+  tells(template, { [manager.email]: `${template} tr` }, act);
+
+let invitations = 0;
+
+async function invite(role = "operator") {
+  const email = `davetli${++invitations}@ornek.example`;
+  const call = await as(demo);
+  await call("POST", "/v1/members", { email, full_name: "Davetli Örnek", role });
+  const [row] = await storedRows<{ id: string }>(service.database, "select id from emanet.people where email = $1", [
+    email,
+  ]);
+  const token = tokenIn(await messageTo(service.dataDir, email, "enrolment"));
+  await set("language", row?.id ?? "", "tr");
+  return { email, token, id: row?.id ?? "" };
+}
+
+/** Completes an enrolment over the API; the new authenticator's secret. */
+async function enrol(token: string, password: string): Promise<string> {
+  const begun = await post("/v1/enrolment", { token });
+  const { totp_secret } = objectIn<{ totp_secret: string }>(begun, "totp");
+  const totp_code = codeAt(totp_secret, service.clock.now());
+  const done = await post("/v1/enrolment/complete", { token, password, totp_code });
+  assert.equal(done.status, 200, done.body.toString());
+  return totp_secret;
+}
+
+async function newestLink(template: string): Promise<string> {
+  const mails = (await settledOutbox(service)).filter(
+    (mail) => mail.to === manager.email && mail.template === template,
+  );
+  return tokenIn(mails.at(-1) ?? assert.fail(`no ${template}`));
+}
+
+async function resetLink(): Promise<string> {
+  await post("/v1/auth/password-reset/request", { email: manager.email });
+  return newestLink("password_reset");
+}
+
+let client = "";
+
+async function askForReset(): Promise<void> {
+  const call = await as(staff);
+  const target = `/v1/admin/members/${manager.id}/reset-second-factor`;
+  await tellsManager("second_factor_reset_asked", () => call("POST", target, { reason: "telefon kayboldu" }));
+}
+
+const resetDone = (act: () => Promise<unknown>) =>
+  tells("second_factor_reset_done", { [manager.email]: "second_factor_reset tr" }, act);
+
+/** What tells, by operation, in the order in which it is run. */
+const told: Readonly<Record<string, () => Promise<void>>> = {
+  "enrolment.complete": async () => {
+    const { email, token, id } = await invite("manager");
+    await storedRows(
+      service.database,
+      "update emanet.people set email = $2, email_key = $2, full_name = $3 where id = $1",
+      [...[id, manager.email, fullName]],
+    );
+    assert.notEqual(email, manager.email);
+    manager.id = id;
+    await tellsManager("member_enrolled", async () => {
+      manager.totp_secret = await enrol(token, manager.password);
+    });
+  },
+  "enrolment.set_up": async () => {
+    const { email, token } = await invite();
+    const { jar } = await enter(service, "/enrol", token);
+    const page = await jar.get("/enrol/setup");
+    const secret = /<code class="secret">([^<]+)</.exec(page.body.toString())?.[1]?.replaceAll(" ", "") ?? "";
+    const totp_code = codeAt(secret, service.clock.now());
+    const fields = { csrf: fieldOf(page, "csrf"), password: "on iki sarı bisiklet", totp_code };
+    await tells("member_enrolled", { [email]: "member_enrolled tr" }, async () => {
+      assert.equal((await jar.post("/enrol/setup", fields)).status, 200);
+    });
+  },
+  "me.change_password": async () => {
+    const call = await as(manager);
+    const new_password = "dokuz yeşil tekne uyur";
+    const json = { current_password: manager.password, new_password };
+    await tellsManager("password_changed", () => call("POST", "/v1/me/password", json));
+    manager.password = new_password;
+  },
+  "auth.reset_password": async () => {
+    const token = await resetLink();
+    manager.password = "on kırmızı tekne uyur";
+    const json = { token, new_password: manager.password };
+    await tellsManager("password_changed", () => post("/v1/auth/password-reset", json));
+  },
+  "password_reset.choose": async () => {
+    const { jar, next } = await enter(service, "/reset-password", await resetLink());
+    manager.password = "on bir gri tekne uyur";
+    const fields = { csrf: fieldOf(await jar.get(next), "csrf"), new_password: manager.password };
+    await tellsManager("password_changed", () => jar.post(next, fields));
+  },
+  "me.confirm_totp": async () => {
+    const call = await as(manager);
+    const { totp_secret } = (await call("POST", "/v1/me/totp")).json as { totp_secret: string };
+    const totp_code = codeAt(totp_secret, service.clock.now());
+    await tellsManager("authenticator_changed", () => call("POST", "/v1/me/totp/confirm", { totp_code }));
+    manager.totp_secret = totp_secret;
+  },
+  "me.renew_recovery_codes": async () => {
+    const call = await as(manager);
+    await tellsManager("recovery_codes_renewed", () => call("POST", "/v1/me/recovery-codes"));
+  },
+  "me.confirm_phone": async () => {
+    const call = await as(manager);
+    const { challenge_id } = (await call("POST", "/v1/me/phone", { phone: "0533 444 55 77" })).json ?? {};
+    const code = codeIn(await messageTo(service.dataDir, "+905334445577", "otp_code"));
+    await tellsManager("phone_changed", () => call("POST", "/v1/me/phone/confirm", { challenge_id, code }));
+  },
+  "members.invite": async () => {
+    const call = await as(demo);
+    const email = "misafir@ornek.example";
+    const json = { email, full_name: "Misafir Örnek", role: "viewer" };
+    await tells("member_invited", { [email]: "enrolment en" }, () => call("POST", "/v1/members", json));
+  },
+  "members.resend_invitation": async () => {
+    const { id, email } = await invite();
+    service.clock.advance(3_600_000);
+    const call = await as(demo);
+    const mails = await sentBy(() => call("POST", `/v1/members/${id}/resend-invitation`));
+    assert.deepEqual(
+      mails.map(({ to, template }) => [to, template]),
+      [[email, "enrolment"]],
+      "owners know already",
+    );
+  },
+  "members.update": async () => {
+    const call = await as(demo);
+    const change = (role: string) => call("PATCH", `/v1/members/${manager.id}`, { role });
+    await tellsManager("role_changed", () => change("operator"));
+    await tellsManager("role_changed", () => change("manager"));
+  },
+  "oauth_clients.create": async () => {
+    const call = await as(manager);
+    await tellsManager("client_created", async () => {
+      const made = await call("POST", "/v1/oauth-clients", { name: "Gece yedeği", scopes: ["snapshots:read"] });
+      client = objectIn<{ id: string }>(made, "client").id;
+    });
+  },
+  "oauth_clients.update": async () => {
+    const call = await as(demo);
+    const json = { scopes: ["snapshots:read", "snapshots:write"] };
+    await tellsManager("client_changed", () => call("PATCH", `/v1/oauth-clients/${client}`, json));
+  },
+  "oauth_clients.rotate_secret": async () => {
+    const call = await as(demo);
+    await tellsManager("client_secret_rotated", () => call("POST", `/v1/oauth-clients/${client}/rotate-secret`, {}));
+  },
+  "oauth_clients.delete": async () => {
+    const call = await as(demo);
+    await tellsManager("client_removed", () => call("DELETE", `/v1/oauth-clients/${client}`));
+  },
+  "admin.reset_second_factor": async () => {
+    await askForReset();
+    await resetDone(async () => service.clock.advance(24 * 3600 * 1000));
+    const token = await newestLink("second_factor_reset");
+    await tellsManager("authenticator_changed", async () => {
+      manager.totp_secret = await enrol(token, manager.password);
+    });
+  },
+  "members.decide_second_factor_reset": async () => {
+    const call = await as(demo);
+    const decide = (decision: string) => call("POST", `/v1/members/${manager.id}/second-factor-reset`, { decision });
+    await askForReset();
+    await tellsManager("second_factor_reset_canceled", () => decide("cancel"));
+    await askForReset();
+    await resetDone(() => decide("confirm"));
+  },
+  "members.remove": async () => {
+    const call = await as(demo);
+    await tellsManager("member_removed", () => call("DELETE", `/v1/members/${manager.id}`));
+    const { id, email } = await invite();
+    const remove = () => call("DELETE", `/v1/members/${id}`);
+    await tells("member_removed", { [email]: "member_removed tr" }, remove);
+    const mail = (await settledOutbox(service)).filter(({ to }) => to === email).at(-1);
+    assert.doesNotMatch(mail?.text ?? "", /Örnek/, "nobody's words reach somebody who never enrolled");
+  },
+};
+
+/** What could tell and does not, and why. */
+const nothingToTell: Readonly<Record<string, string>> = {
+  "account.update": "facts and settings of the account; nobody gets in by them",
+  "sessions.end": "ends access and gives none",
+  "me.update": "name and language",
+  "me.begin_totp": "nothing counts before me.confirm_totp",
+  "me.request_phone_code": "nothing counts before me.confirm_phone",
+  "rate_limits.request": "a wish; it is answered by staff",
+  "enrolment.begin": "shows, changes nothing",
+  "enrolment.request_code": "nothing counts before enrolment.complete",
+  "enrolment.open_door": "shows, changes nothing",
+  "enrolment.send_phone_code": "nothing counts before enrolment.set_up",
+  "enrolment.sign_in": "a sign-in; new devices are told of by it",
+  "auth.request_password_reset": "mails a link; nothing counts before it is used",
+  "password_reset.ask": "mails a link; nothing counts before it is used",
+  "password_reset.open_door": "shows, changes nothing",
+};
+
+interface Operation {
+  readonly operationId: string;
+  readonly "x-scope"?: string;
+}
+
+/** Operations that may change who gets in: by their scope, or by what their address names. */
+async function candidates(): Promise<string[]> {
+  const file = path.resolve(import.meta.dirname, "../../openapi.json");
+  const { paths } = JSON.parse(await readFile(file, "utf8")) as { paths: Record<string, Record<string, Operation>> };
+  const names =
+    /\/(me|members|enrol|enrolment|oauth-clients|reset-password|password-reset)(\/|$)|factor|secret|totp|phone|password|recovery|role/;
+  return Object.entries(paths).flatMap(([place, methods]) =>
+    Object.entries(methods)
+      .filter(([method, { "x-scope": scope }]) => method !== "get" && (scope === "account:write" || names.test(place)))
+      .map(([, { operationId }]) => operationId),
+  );
+}
+
+describe("the person concerned and every owner get one mail, in their language, when access changes by", () => {
+  test("exactly the operations of this table: each that the document has is told, or has a reason not to be", async () => {
+    const listed = [...Object.keys(told), ...Object.keys(nothingToTell)];
+    assert.deepEqual((await candidates()).sort(), listed.sort());
+  });
+
+  for (const [operation, run] of Object.entries(told)) test(operation, run);
+});

@@ -141,7 +141,7 @@ test("verification with keys finds and names what scrubbing finds", async (t) =>
   const report = await verifySnapshots({ pool: inlineWriters, vault: bench.lab.vault, snapshots, readData: true });
   assert.ok(report.findings.length > 0);
   for (const finding of report.findings) assert.equal(finding.pack, data.pack);
-  assert.deepEqual(report.damagedFrames, [data.frame]);
+  assert.deepEqual(report.damagedFrames, [{ frame: data.frame, pack: data.pack, generation: 0 }]);
 });
 
 test("content that the source still has is healed by its next backup: old snapshots restore again, recipes unchanged", async (t) => {
@@ -165,7 +165,7 @@ test("content that the source still has is healed by its next backup: old snapsh
   await lab.backup(from, { settings });
   const report = await heal(lab.vault);
   assert.deepEqual(report.stillDamaged, []);
-  assert.deepEqual([...report.healed].sort(), [...damage].sort());
+  assert.deepEqual([...report.healed].sort(), damage.map(({ frame }) => frame).sort());
   const to = path.join(folder, "healed");
   const result = await lab.restore(old, to);
   assert.deepEqual(result.failures, []);

@@ -11,13 +11,14 @@ import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
 import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, inlineWriters, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
 import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
 import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { relay } from "../../packages/engine/src/upkeep/relay.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { dump, pageBytes } from "./testing/dump.ts";
 
 test("relaying lays scattered segments down again: fewer frames to read, the same bytes restored", async (t) => {
@@ -31,6 +32,23 @@ test("relaying lays scattered segments down again: fewer frames to read, the sam
 });
 
 test("a restore that is overtaken by relaying and collection restores everything all the same", async (t) => {
+  const { folder, from, lab, newest, vault, moved } = await overtakenDump(t);
+  const to = path.join(folder, "to");
+  const { failures, damagedFrames } = await lab.restore(newest, to, { vault });
+  assert.deepEqual([failures, damagedFrames], [[], []]);
+  assert.ok(moved() > 0, "segments were laid down again meanwhile");
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a verification that is overtaken by relaying and collection looks again, and finds nothing", async (t) => {
+  const { newest, vault, moved } = await overtakenDump(t);
+  const report = await verifySnapshots({ pool: inlineWriters, vault, snapshots: [newest], readData: true });
+  assert.ok(moved() > 0, "segments were laid down again meanwhile");
+  assert.deepEqual([report.findings, report.damagedFrames], [[], []]);
+});
+
+/** A dump of many nights, and a vault in which its frames move once a plan was made of where they are. */
+async function overtakenDump(t: TestContext) {
   const { folder, from, lab, newest } = await agedDump(t, 5);
   const { store } = lab.vault;
   const older = (await lab.vault.index.snapshots()).filter(({ id }) => id !== newest.id);
@@ -64,13 +82,8 @@ test("a restore that is overtaken by relaying and collection restores everything
       };
     },
   });
-  const to = path.join(folder, "to");
-  const vault = { ...lab.vault, store: overtaken, index };
-  const { failures, damagedFrames } = await lab.restore(newest, to, { vault });
-  assert.deepEqual([failures, damagedFrames], [[], []]);
-  assert.ok(moved > 0, "segments were laid down again meanwhile");
-  assert.deepEqual(describeTree(to), describeTree(from));
-});
+  return { folder, from, lab, newest, vault: { ...lab.vault, store: overtaken, index }, moved: () => moved };
+}
 
 test("after relaying a restore opens no frame of which it needs less than half, and little was stored for it", async (t) => {
   const pages = 2000;

@@ -1,6 +1,7 @@
 /** The commands that prove, repair and tidy. */
 
 import {
+  clearSound,
   collect,
   deleteSnapshot,
   heal,
@@ -65,6 +66,7 @@ export async function scrubCommand(
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
   if (damaged.length > 0) await index.setDamaged(damaged, true);
+  await clearSound(vault, report.readClean);
   const repaired = [
     ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
     ...(report.manifests.length === 0 ? [] : await restateManifests(vault, report.manifests)),

@@ -19,6 +19,7 @@ export { FormatError } from "./bytes.ts";
 export { IncompleteIndexError } from "./claims.ts";
 export type { EngineContext } from "./context.ts";
 export { DamageError, FrameReader } from "./frames/frame-reader.ts";
+export { clearSound } from "./frames/marks.ts";
 export { MemoryIndex } from "./index/memory.ts";
 export * from "./index/port.ts";
 export { openSqliteIndex, SqliteIndex } from "./index/sqlite.ts";

@@ -29,6 +29,11 @@ export interface LocalTargetOptions {
   readonly authority: Signer;
   /** Decides on the retention that a writer asks for. Without it the writer is the owner, and gets what it asks for. */
   readonly grant?: ((asked: Retention) => Retention) | undefined;
+  /**
+   * Tries frames again that are marked as damaged, before anything is answered: what they hold would be sent once more.
+   * Left out where no key is at hand to open them.
+   */
+  readonly recheck?: (() => Promise<unknown>) | undefined;
 }
 
 export class LocalTarget implements UploadTarget {
@@ -43,8 +48,9 @@ export class LocalTarget implements UploadTarget {
   }
 
   async begin(base: string | null): Promise<UploadStart> {
-    const { access, upload, owner } = this.#options;
+    const { access, upload, owner, recheck } = this.#options;
     await access.index.expireUploads(access.ctx.now());
+    if (recheck !== undefined && (await access.index.damagedFrames()).length > 0) await recheck();
     this.#leaseUntil = access.ctx.now() + uploadLeaseMs;
     this.#start = await beginClaimed(access, { upload, owner, leaseUntil: this.#leaseUntil, base });
     return this.#start;

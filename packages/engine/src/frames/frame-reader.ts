@@ -2,13 +2,13 @@
  * Reads frames of a vault: finds them in the index, fetches them, proves them against their id, opens them. A failure
  * names the pack and the frame. Opened metadata frames and a bounded number of data frames are kept.
  *
- * A frame may move to another pack while it is read (relaying): a missing pack is looked up once more before it counts
- * as missing.
+ * A frame may move to another pack while it is read (relaying): a missing pack counts as missing only where the frame is
+ * still said to be in it.
  */
 
 import { FormatError, hex, sameBytes } from "../bytes.ts";
 import { nodeId } from "../hash.ts";
-import type { FrameRow, VaultIndex } from "../index/port.ts";
+import type { FrameMark, FrameRow, VaultIndex } from "../index/port.ts";
 import { openContentKey, parseSessionHeader, sessionBinding, workerKey } from "../keys/session.ts";
 import { nodeKeyOf } from "../keys/vault-keys.ts";
 import { isObjectStoreError } from "../object-store.ts";
@@ -27,11 +27,18 @@ export class DamageError extends Error {
   override readonly name = "DamageError";
   readonly pack: string | null;
   readonly frame: number;
+  /** The version of the frame that was met; null where the index has none, or where no frame is to blame. */
+  readonly mark: FrameMark | null;
 
-  constructor(pack: string | null, frame: number, reason: string, options?: { cause?: unknown }) {
-    super(`${pack === null ? "no pack" : `pack ${pack}`}, frame ${frame}: ${reason}`, options);
-    this.pack = pack;
+  /** `at` is the frame's version, or only its number, or 0 where no frame is to blame. */
+  constructor(at: FrameMark | number, reason: string, options?: { cause?: unknown }) {
+    const mark = typeof at === "number" ? null : { frame: at.frame, pack: at.pack, generation: at.generation };
+    const frame = typeof at === "number" ? at : at.frame;
+    const place = `${mark === null ? "no pack" : `pack ${mark.pack}`}, frame ${frame}: `;
+    super(`${frame === 0 ? "" : place}${reason}`, options);
+    this.pack = mark?.pack ?? null;
     this.frame = frame;
+    this.mark = mark;
   }
 }
 
@@ -66,12 +73,12 @@ export class FrameReader implements NodeSource {
   async node({ ordinal, id }: Reference): Promise<Uint8Array> {
     const [item] = await this.#index.itemsByOrdinal([ordinal]);
     if (item === null || item === undefined || !sameBytes(item.id, id))
-      throw new DamageError(null, 0, `node ${hex(id)} is not stored`);
+      throw new DamageError(0, `node ${hex(id)} is not stored`);
     const [run] = decodeRecipe(item.recipe);
-    if (run?.kind !== "stored") throw new DamageError(null, 0, `node ${hex(id)} has no place`);
+    if (run?.kind !== "stored") throw new DamageError(0, `node ${hex(id)} has no place`);
     const found = (await this.metaItems(run.frame))[run.slot];
     if (found?.kind !== "node" || !sameBytes(nodeId(this.#nodeKey, found.bytes), id)) {
-      throw new DamageError(null, run.frame, `node ${hex(id)} is not what its id says`);
+      throw new DamageError(await this.#row(run.frame), `node ${hex(id)} is not what its id says`);
     }
     return found.bytes;
   }
@@ -98,13 +105,13 @@ export class FrameReader implements NodeSource {
 
   /** A frame's sealed bytes, proved against its id, and its place. */
   async sealed(frame: number): Promise<{ row: FrameRow; bytes: Uint8Array }> {
-    const row = await this.#row(frame);
-    const bytes = await this.#fetch(row);
-    if (bytes !== null) return { row, bytes };
-    const again = await this.#row(frame);
-    const moved = again.pack === row.pack ? null : await this.#fetch(again);
-    if (moved === null) throw new DamageError(again.pack, frame, "the pack is missing");
-    return { row: again, bytes: moved };
+    for (let row = await this.#row(frame); ; ) {
+      const bytes = await this.#fetch(row);
+      if (bytes !== null) return { row, bytes };
+      const again = await this.#row(frame);
+      if (again.pack === row.pack) throw new DamageError(again, "the pack is missing");
+      row = again;
+    }
   }
 
   /**
@@ -127,7 +134,7 @@ export class FrameReader implements NodeSource {
   async keyFor(row: FrameRow, sealed: Uint8Array): Promise<FrameKey> {
     const header = inPack(row, () => readFrameHeader(sealed));
     if (header.frame !== row.frame || header.generation !== row.generation || header.session !== row.session) {
-      throw new DamageError(row.pack, row.frame, "another frame than the index says");
+      throw new DamageError(row, "another frame than the index says");
     }
     const name = `${row.session} ${header.worker}`;
     const known = this.#workers.get(name);
@@ -146,7 +153,7 @@ export class FrameReader implements NodeSource {
 
   async #row(frame: number): Promise<FrameRow> {
     const [row] = await this.#index.frames([frame]);
-    if (row === null || row === undefined) throw new DamageError(null, frame, "the index does not know it");
+    if (row === null || row === undefined) throw new DamageError(frame, "the index does not know it");
     return row;
   }
 
@@ -154,12 +161,11 @@ export class FrameReader implements NodeSource {
     const { store, names } = this.#vault;
     try {
       const bytes = await store.get(names.pack(row.pack), { range: { offset: row.offset, length: row.length } });
-      if (!sameBytes(frameIdOf(bytes), row.frameId)) throw new DamageError(row.pack, row.frame, "the bytes changed");
+      if (!sameBytes(frameIdOf(bytes), row.frameId)) throw new DamageError(row, "the bytes changed");
       return bytes;
     } catch (error) {
       if (isObjectStoreError(error, "not_found")) return null;
-      if (isObjectStoreError(error, "range"))
-        throw new DamageError(row.pack, row.frame, "the pack is too short", { cause: error });
+      if (isObjectStoreError(error, "range")) throw new DamageError(row, "the pack is too short", { cause: error });
       throw error;
     }
   }
@@ -168,7 +174,7 @@ export class FrameReader implements NodeSource {
     const known = this.#sessions.get(row.session);
     if (known !== undefined) return known;
     const stored = await this.#index.session(row.session);
-    if (stored === null) throw new DamageError(row.pack, row.frame, "its session is unknown");
+    if (stored === null) throw new DamageError(row, "its session is unknown");
     const opened = inPack(row, () => {
       const header = parseSessionHeader(stored.header);
       return { contentKey: openContentKey(this.#vault.keys.privateSeed, header), binding: sessionBinding(header) };
@@ -184,7 +190,7 @@ function inPack<T>(row: FrameRow, step: () => T): T {
     return step();
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    throw new DamageError(row.pack, row.frame, error.message, { cause: error });
+    throw new DamageError(row, error.message, { cause: error });
   }
 }
 

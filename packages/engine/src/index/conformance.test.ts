@@ -203,10 +203,34 @@ for (const [name, make] of Object.entries(makers)) {
 
   test(`${name}: damaged content is not known, and a new upload is told of it`, async () => {
     const index = await filled(make);
-    await index.setDamaged([10], true);
+    await index.setDamaged([{ frame: 10, pack: "p1", generation: 0 }], true);
     const { damaged } = await begin(index, "u2");
     assert.deepEqual(damaged, [1]);
     assert.deepEqual(await index.acquire("u2", [idOf(1)]), [null]);
+  });
+
+  test(`${name}: a mark is for one version of a frame: one that moved since is neither marked nor cleared`, async () => {
+    const index = await filled(make);
+    const mark = { frame: 10, pack: "p1", generation: 0 };
+    await index.setDamaged([{ ...mark, generation: 1 }], true);
+    await index.setDamaged([{ ...mark, pack: "p0" }], true);
+    assert.deepEqual(await index.damagedFrames(), []);
+    await index.setDamaged([mark], true);
+    await index.setDamaged([{ ...mark, generation: 1 }], false);
+    assert.deepEqual(await index.damagedFrames(), [10]);
+    await index.setDamaged([mark], false);
+    assert.deepEqual(await index.damagedFrames(), []);
+  });
+
+  test(`${name}: a frame is replaced by healing only where it was found damaged, and its pack stays`, async () => {
+    const index = await filled(make);
+    await begin(index, "up");
+    const to = frameRow(10, "p2", { generation: 1 });
+    const move = (generation: number) => [{ from: { pack: "p1", generation, marking: null }, to }];
+    assert.equal(await index.moveFrames("up", 1, unitOf("p2", [], []), move(1), []), false);
+    assert.equal(await index.moveFrames("up", 1, unitOf("p2", [], []), move(0), []), true);
+    assert.equal((await index.packs()).find(({ pack }) => pack === "p1")?.state, "live");
+    assert.equal((await index.frames([10]))[0]?.pack, "p2");
   });
 
   test(`${name}: frames move only from a condemned, unpinned pack, all or none`, async () => {

@@ -8,6 +8,7 @@ import { hex } from "../bytes.ts";
 import type { EngineContext } from "../context.ts";
 import type {
   CondemnAnswer,
+  FrameMark,
   FrameMove,
   FrameRow,
   Item,
@@ -251,9 +252,9 @@ export class MemoryIndex implements VaultIndex {
     this.#live(upload, now);
     const left = new Set<string>();
     for (const { from, to } of moves) {
-      if (from === null) continue;
       const row = this.#frames.get(to.frame);
       if (row?.pack !== from.pack || row.generation !== from.generation) return false;
+      if (from.marking === null) continue;
       if (!this.#isCondemned(from.pack, from.marking)) return false;
       left.add(from.pack);
     }
@@ -265,10 +266,10 @@ export class MemoryIndex implements VaultIndex {
     return true;
   }
 
-  async setDamaged(frames: readonly number[], damaged: boolean): Promise<void> {
-    for (const frame of frames) {
+  async setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void> {
+    for (const { frame, pack, generation } of marks) {
       const row = this.#frames.get(frame);
-      if (row !== undefined) this.#frames.set(frame, { ...row, damaged });
+      if (row?.pack === pack && row.generation === generation) this.#frames.set(frame, { ...row, damaged });
     }
     this.#generation++;
   }

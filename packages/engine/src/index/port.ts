@@ -150,14 +150,21 @@ export interface UploadUnit {
   readonly follows: readonly (readonly [number, number])[];
 }
 
-/** A frame moved by relaying or healing: where it was, where it is now. */
+/** One version of a frame. What is said about it says nothing about another: frames move while they are read. */
+export interface FrameMark {
+  readonly frame: number;
+  readonly pack: string;
+  readonly generation: number;
+}
+
+/** A frame moved by rewriting or healing: where it was, where it is now. */
 export interface FrameMove {
   readonly from: {
     readonly pack: string;
     readonly generation: number;
-    /** The marking by which the pack was condemned. */
-    readonly marking: number;
-  } | null;
+    /** The marking by which the pack was condemned; null where the pack stays as it is. */
+    readonly marking: number | null;
+  };
   readonly to: FrameRow;
 }
 
@@ -243,8 +250,8 @@ export interface VaultIndex {
   forgetPack(pack: string): Promise<void>;
   /**
    * Puts rewritten frames in place of the old ones, all or none: refused (false) when a frame is no longer where
-   * `from` says, or when a pack it leaves is not condemned by that marking (somebody came to need it meanwhile). The packs left become
-   * `deleting`. Items that rest on dropped slots leave in the same step: nobody may be told that they are known.
+   * `from` says, or when a pack it leaves is not condemned by that marking (somebody came to need it meanwhile). These packs
+   * become `deleting`. Items that rest on dropped slots leave in the same step: nobody may be told that they are known.
    */
   moveFrames(
     upload: string,
@@ -254,7 +261,8 @@ export interface VaultIndex {
     deadItems: readonly number[],
   ): Promise<boolean>;
 
-  setDamaged(frames: readonly number[], damaged: boolean): Promise<void>;
+  /** Marks frames, or takes their marks away. A version that is no longer the frame's is passed over. */
+  setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void>;
   damagedFrames(): Promise<readonly number[]>;
   setVerified(ordinals: readonly number[]): Promise<void>;
   /** Removes everything; used by rebuild, which then registers what it found. */

@@ -39,7 +39,7 @@ test("every step but pins and leases is synced before it returns: nothing irrevo
   await step("move", () => index.moveFrames("u", 1, unit, [], []));
   await step("condemn", () => index.condemn([], 1));
   await step("delete", () => index.beginDelete("p", 1, []));
-  await step("damaged", () => index.setDamaged([1], true));
+  await step("damaged", () => index.setDamaged([{ frame: 1, pack: "p", generation: 0 }], true));
   // An id that nobody knows: there is nothing to pin.
   const light = { acquire: [], "acquire known": ["normal"], frames: ["normal"], renew: ["normal"] };
   const expected = Object.fromEntries(Object.keys(levels).map((name) => [name, ["full"]]));

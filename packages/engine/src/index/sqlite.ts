@@ -13,6 +13,7 @@ import { Bitmap } from "../bitmap.ts";
 import type { EngineContext } from "../context.ts";
 import type {
   CondemnAnswer,
+  FrameMark,
   FrameMove,
   FrameRow,
   Item,
@@ -311,9 +312,9 @@ export class SqliteIndex implements VaultIndex {
       this.#live(upload, now);
       const left = new Set<string>();
       for (const { from, to } of moves) {
-        if (from === null) continue;
         const row = this.#frame(to.frame);
-        if (row === null || row.pack !== from.pack || row.generation !== from.generation) return false;
+        if (row?.pack !== from.pack || row.generation !== from.generation) return false;
+        if (from.marking === null) continue;
         if (!this.#isCondemned(from.pack, from.marking)) return false;
         left.add(from.pack);
       }
@@ -326,10 +327,10 @@ export class SqliteIndex implements VaultIndex {
     });
   }
 
-  async setDamaged(frames: readonly number[], damaged: boolean): Promise<void> {
+  async setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void> {
     this.#write(() => {
-      for (const frame of frames)
-        this.#sql("update frames set damaged = ? where frame = ?").run(damaged ? 1 : 0, frame);
+      const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
+      for (const { frame, pack, generation } of marks) mark.run(damaged ? 1 : 0, frame, pack, generation);
       this.#take("generation", 1);
     });
   }

@@ -5,7 +5,7 @@
 
 import type { FrameReader } from "../frames/frame-reader.ts";
 import { DamageError } from "../frames/frame-reader.ts";
-import type { SnapshotRow } from "../index/port.ts";
+import type { FrameMark, SnapshotRow } from "../index/port.ts";
 import type { Vault } from "../vault.ts";
 import { Vouching } from "./vouching.ts";
 import type { FramePlan, Piece, PlannedFile, WindowPlan } from "./window.ts";
@@ -36,7 +36,7 @@ export interface FileFailure {
 export interface WrittenWindow {
   readonly failed: Map<number, FileFailure>;
   /** Frames that turned out damaged. */
-  readonly damaged: Set<number>;
+  readonly damaged: ReadonlyMap<number, FrameMark>;
   /** Files that no frame is needed for: the caller makes them. */
   readonly frameless: ReadonlySet<number>;
 }
@@ -57,7 +57,7 @@ interface Window {
   readonly holes: ReadonlySet<number>;
   readonly left: Int32Array<SharedArrayBuffer>;
   readonly failed: Map<number, FileFailure>;
-  readonly damaged: Set<number>;
+  readonly damaged: Map<number, FrameMark>;
   /** Every block is hashed, whoever sealed it. */
   readonly proved: boolean;
 }
@@ -77,7 +77,7 @@ export class FrameFeed {
     const { counts, left } = framesLeft(plan, files.length);
     const bytes = plan.frames.reduce((sum, { pieces }) => sum + bytesOf(pieces), 0);
     const proved = this.#options.proveAll || bytes <= alwaysProvedBytes;
-    const window: Window = { files, holes: plan.holes, left, failed: new Map(), damaged: new Set(), proved };
+    const window: Window = { files, holes: plan.holes, left, failed: new Map(), damaged: new Map(), proved };
     for (const [file, reason] of plan.failed) window.failed.set(file, { reason, kind: "damage", pack: null });
     const frameless = new Set(files.keys().filter((file) => (counts[file] ?? 0) === 0));
     const own: Promise<void>[] = [];
@@ -108,7 +108,7 @@ export class FrameFeed {
         await this.#write([{ ...plan, row }], bytes, row.offset, window);
       } catch (error) {
         if (!(error instanceof DamageError)) throw error;
-        blame(window, plan, error.message, error.pack);
+        blame(window, plan, error.message, error.mark);
       }
     }
   }
@@ -121,7 +121,7 @@ export class FrameFeed {
     for (const plan of plans) {
       const task = await this.#task(plan, sealed, base, window).catch((error: unknown) => {
         if (!(error instanceof DamageError)) throw error;
-        blame(window, plan, error.message, error.pack);
+        blame(window, plan, error.message, error.mark);
         return null;
       });
       if (task === null) continue;
@@ -144,7 +144,7 @@ export class FrameFeed {
     const { damaged, refused } = await pool.run(job);
     for (const { frame, message } of damaged) {
       const plan = opened[frame];
-      if (plan !== undefined) blame(window, plan, message, plan.row.pack);
+      if (plan !== undefined) blame(window, plan, message, plan.row);
     }
     for (const { file, message } of refused)
       if (!window.failed.has(file)) window.failed.set(file, { reason: message, kind: "file", pack: null });
@@ -159,9 +159,11 @@ export class FrameFeed {
   }
 }
 
-function blame({ failed, damaged }: Window, { row, pieces }: FramePlan, reason: string, pack: string | null): void {
+/** `mark` is the version that was met; null where the index has none any more. */
+function blame({ failed, damaged }: Window, { pieces }: FramePlan, reason: string, mark: FrameMark | null): void {
+  const pack = mark?.pack ?? null;
   for (const { file } of pieces) if (!failed.has(file)) failed.set(file, { reason, kind: "damage", pack });
-  damaged.add(row.frame);
+  if (mark !== null) damaged.set(mark.frame, { frame: mark.frame, pack: mark.pack, generation: mark.generation });
 }
 
 /** How many frames each file is written from, and a copy that workers share. */

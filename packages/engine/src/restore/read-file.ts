@@ -34,7 +34,7 @@ export async function* readFile(
     const ids = proved.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
     const own = segmentId(ids, proved.lengths.slice(first, first + count));
     if (!sameBytes(fileHash(entry.size, [own]), entry.hash))
-      throw new DamageError(null, 0, "a file's blocks do not match its hash");
+      throw new DamageError(0, "a file's blocks do not match its hash");
     yield* readBlocks(vault, reader, [...blocksIn(proved)].slice(first, first + count), ids, 0, from, to);
     return;
   }
@@ -47,7 +47,7 @@ export async function* readFile(
     at += segment.bytes;
   }
   if (!sameBytes(fileHash(entry.size, ids), entry.hash))
-    throw new DamageError(null, 0, "a file's segments do not match its hash");
+    throw new DamageError(0, "a file's segments do not match its hash");
   for (const { at: start, reference } of wanted) {
     const proved = await prove(vault, reference);
     yield* readBlocks(vault, reader, [...blocksIn(proved)], proved.ids, start, from, to);
@@ -69,8 +69,7 @@ function* blocksIn({ runs, lengths }: Exclude<ProvedSegment, string>): Generator
 
 async function prove(vault: Vault, reference: Reference) {
   const [proved] = await proveSegments(vault.index, vault.keys.blockIdKey, [reference]);
-  if (proved === undefined || typeof proved === "string")
-    throw new DamageError(null, 0, proved ?? "a segment is not stored");
+  if (proved === undefined || typeof proved === "string") throw new DamageError(0, proved ?? "a segment is not stored");
   return proved;
 }
 
@@ -97,7 +96,7 @@ async function* readBlocks(
     const block = plain.subarray(starts[slot], starts[slot + 1]);
     const id = ids.subarray(i * blockIdLength, (i + 1) * blockIdLength);
     if (block.length !== bytes || !sameBytes(blockId(vault.keys.blockIdKey, block), id)) {
-      throw new DamageError(null, frame, `slot ${slot} is not what its id says`);
+      throw new DamageError(frame, `slot ${slot} is not what its id says`);
     }
     yield Buffer.from(block.subarray(first, last));
   }

@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { asBuffer, FormatError } from "../bytes.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
-import type { SnapshotRow } from "../index/port.ts";
+import type { FrameMark, SnapshotRow } from "../index/port.ts";
 import type { EntryFacts, FileEntry, Reference, SegmentReference, TreeEntry } from "../trees/entry.ts";
 import { entriesOf, findEntry, segmentsOf } from "../trees/reader.ts";
 import type { Vault } from "../vault.ts";
@@ -66,7 +66,7 @@ export interface RestoreResult {
   readonly skippedBytes: number;
   readonly failures: readonly RestoreFailure[];
   /** Frames that turned out damaged: to be told to the index. */
-  readonly damagedFrames: readonly number[];
+  readonly damagedFrames: readonly FrameMark[];
 }
 
 /** Blocks are about this large; only to bound a window. */
@@ -89,7 +89,7 @@ export async function rootEntry(
 ): Promise<TreeEntry & { type: "directory" }> {
   const root: Reference = { ordinal: snapshot.rootOrdinal, id: snapshot.rootId };
   for await (const entry of entriesOf(reader, root)) if (entry.type === "directory") return entry;
-  throw new DamageError(null, 0, "the snapshot's root is not a directory");
+  throw new DamageError(0, "the snapshot's root is not a directory");
 }
 
 /** Links and directories are finished last. A million of them wait, so nothing here may be a view into a node. */
@@ -106,7 +106,9 @@ class RestoreRun {
   readonly #folder: TargetFolder;
   readonly #late: LateWork[] = [];
   readonly #failures: RestoreFailure[] = [];
-  readonly #damaged = new Set<number>();
+  readonly #damaged = new Map<number, FrameMark>();
+  /** Frames that were read although the index has them as damaged. */
+  readonly #marked = new Map<number, FrameMark>();
   #window: PlannedFile[] = [];
   #windowBlocks = 0;
   #mostBlocks = firstWindowBlocks;
@@ -150,14 +152,23 @@ class RestoreRun {
     // Taking the mark away changes the time of the folder, which is therefore settled after it.
     this.#folder.close();
     if (top !== undefined) this.#settle(top);
+    await this.#clearMarks();
     return {
       files: this.#files,
       bytes: this.#bytes,
       skippedFiles: this.#skippedFiles,
       skippedBytes: this.#skippedBytes,
       failures: this.#failures,
-      damagedFrames: [...this.#damaged],
+      damagedFrames: [...this.#damaged.values()],
     };
+  }
+
+  /** A mark that this restore shows to be doubtful is tried, and goes where the frame is whole. */
+  async #clearMarks(): Promise<void> {
+    for (const frame of this.#damaged.keys()) this.#marked.delete(frame);
+    if (this.#marked.size === 0) return;
+    const { clearSound } = await import("../frames/marks.ts");
+    await clearSound(this.#options.vault, [...this.#marked.values()]);
   }
 
   async #picked(root: TreeEntry & { type: "directory" }, path: Uint8Array, target: Buffer): Promise<void> {
@@ -248,9 +259,11 @@ class RestoreRun {
     this.#writing.catch(() => undefined);
   }
 
-  #plan(files: readonly PlannedFile[]): Promise<WindowPlan> {
+  async #plan(files: readonly PlannedFile[]): Promise<WindowPlan> {
     const { vault } = this.#options;
-    return planWindow(vault.index, vault.keys.blockIdKey, files);
+    const plan = await planWindow(vault.index, vault.keys.blockIdKey, files);
+    for (const { row } of plan.frames) if (row.damaged) this.#marked.set(row.frame, row);
+    return plan;
   }
 
   async #end(files: readonly PlannedFile[], written: Promise<WrittenWindow>): Promise<void> {
@@ -265,7 +278,7 @@ class RestoreRun {
       const { failed, frameless } = places.has(file) && second !== null ? second : first;
       this.#finish(file, frameless.has(at), failed.get(at) ?? null);
     }
-    for (const frame of second?.damaged ?? []) this.#damaged.add(frame);
+    for (const [frame, mark] of second?.damaged ?? []) this.#damaged.set(frame, mark);
     this.#options.onProgress?.({ files: this.#files, bytes: this.#bytes });
   }
 
@@ -329,7 +342,7 @@ class RestoreRun {
       return;
     }
     if (!(error instanceof DamageError)) throw error;
-    if (error.frame !== 0) this.#damaged.add(error.frame);
+    if (error.mark !== null) this.#damaged.set(error.frame, error.mark);
     this.#fail(path, "damage", error.message, error.pack);
   }
 

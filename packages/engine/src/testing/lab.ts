@@ -15,6 +15,7 @@ import { folderSource } from "../backup/folder-source.ts";
 import { LocalTarget } from "../backup/local-target.ts";
 import { hex } from "../bytes.ts";
 import type { EngineContext } from "../context.ts";
+import { clearSound } from "../frames/marks.ts";
 import type { SnapshotRow, VaultIndex } from "../index/port.ts";
 import { openSqliteIndex } from "../index/sqlite.ts";
 import type { Signer } from "../keys/signing.ts";
@@ -85,7 +86,8 @@ export function labOf(ctx: LabContext, vault: Vault, writer: Signer): Lab {
     backup: (folder, more = {}) => {
       const upload = Buffer.from(ctx.random(16)).toString("hex");
       const owner = more.owner ?? hex(writer.id);
-      const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority });
+      const recheck = () => clearSound(vault);
+      const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority, recheck });
       return runBackup({
         ctx,
         keys: writerKeys(vault.keys),

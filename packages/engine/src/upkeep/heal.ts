@@ -1,56 +1,63 @@
 /**
  * Healing: a damaged frame's directory survives in the metadata, so any intact block with a listed id can stand in for
- * it. The frame is written anew under its old number from blocks found elsewhere; recipes, and with them old snapshots,
- * are whole again. A backup of a source that still has the bytes brings them: damaged content is "not known" to it.
+ * it. A backup of a source that still has the bytes brings them: damaged content is "not known" to it.
+ *
+ * 1. The frame itself is tried first. Where it is whole, the mark goes and nothing else happens.
+ * 2. Where all of its blocks are found, it is written anew under its old number: recipes, and with them old snapshots, are
+ *    whole again. A frame is never replaced by one that holds less: the pack that was away may come back.
+ * 3. Where only some are found, the segments that need them are given recipes that name the found places (`repoint.ts`).
+ *    The rest still names the damaged frame. No block is written again, and nothing is lost if the frame returns.
  *
  * A directory is a claim: every block is hashed and compared with its id before it stands in for another, so that what a
  * lying or damaged frame holds never heals anybody's.
  */
 
 import { ByteWriter, hex } from "../bytes.ts";
-import { decodeDirectory, encodeDirectory, slotId } from "../frames/directory.ts";
+import { decodeDirectory, slotId } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
+import { clearSound } from "../frames/marks.ts";
 import { isBlock } from "../hash.ts";
 import type { FrameRow } from "../index/port.ts";
 import type { Vault } from "../vault.ts";
 import { putDirectory, sealData } from "./laid-frames.ts";
+import type { BlockPlace, FoundPlaces } from "./repoint.ts";
+import { repoint } from "./repoint.ts";
 import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
 
 export interface HealReport {
+  /** Frames whose mark was wrong: they are whole where they always were. */
+  readonly sound: readonly number[];
   /** Frames that are whole again. */
   readonly healed: readonly number[];
-  /** Frames of which some blocks are found nowhere. */
+  /** Frames of which some blocks are found nowhere, while something rests on them. */
   readonly stillDamaged: readonly number[];
-}
-
-interface Source {
-  readonly frame: number;
-  readonly slot: number;
 }
 
 /** Heals what can be healed. */
 export async function heal(vault: Vault): Promise<HealReport> {
+  const sound = (await clearSound(vault)).map(({ frame }) => frame);
   const damaged: FrameRow[] = [];
   for (const row of await vault.index.frames(await vault.index.damagedFrames()))
     if (row?.kind === "data") damaged.push(row);
   const sources = await findSources(vault, damaged);
   const healed: number[] = [];
-  const stillDamaged: number[] = [];
+  const places: FoundPlaces = new Map();
   for (const row of damaged) {
-    const whole = await healFrame(vault, row, sources);
-    (whole ? healed : stillDamaged).push(row.frame);
+    const found = await findBlocks(vault, row, sources);
+    if (found.isWhole && (await replace(vault, row, found.blocks))) healed.push(row.frame);
+    else places.set(row.frame, found.places);
   }
-  return { healed, stillDamaged };
+  return { sound, healed, stillDamaged: await repoint(vault, places) };
 }
 
 /** Intact places of the blocks that damaged frames have lost. */
-async function findSources(vault: Vault, damaged: readonly FrameRow[]): Promise<Map<string, Source[]>> {
+async function findSources(vault: Vault, damaged: readonly FrameRow[]): Promise<Map<string, BlockPlace[]>> {
   const wanted = new Set<string>();
   for (const row of damaged) {
     const directory = decodeDirectory(row.directory);
     for (const [slot, length] of directory.lengths.entries()) if (length > 0) wanted.add(hex(slotId(directory, slot)));
   }
-  const sources = new Map<string, Source[]>();
+  const sources = new Map<string, BlockPlace[]>();
   if (wanted.size === 0) return sources;
   for await (const row of vault.index.allFrames()) {
     if (row.damaged || row.kind !== "data") continue;
@@ -68,13 +75,13 @@ async function provedBlock(
   vault: Vault,
   reader: FrameReader,
   id: Uint8Array,
-  sources: readonly Source[],
-): Promise<Uint8Array | null> {
-  for (const { frame, slot } of sources) {
+  sources: readonly BlockPlace[],
+): Promise<{ readonly place: BlockPlace; readonly block: Uint8Array } | null> {
+  for (const place of sources) {
     try {
-      const { starts, blocks } = await reader.dataFrame(frame);
-      const block = blocks.subarray(starts[slot], starts[slot + 1]);
-      if (isBlock(vault.keys.blockIdKey, id, block)) return Buffer.from(block);
+      const { starts, blocks } = await reader.dataFrame(place.frame);
+      const block = blocks.subarray(starts[place.slot], starts[place.slot + 1]);
+      if (isBlock(vault.keys.blockIdKey, id, block)) return { place, block: Buffer.from(block) };
     } catch (error) {
       // Damaged itself: the next one may not be.
       if (!(error instanceof DamageError)) throw error;
@@ -83,44 +90,50 @@ async function provedBlock(
   return null;
 }
 
-async function healFrame(
+interface FoundBlocks {
+  /** By slot of the damaged frame. */
+  readonly blocks: ReadonlyMap<number, Uint8Array>;
+  readonly places: ReadonlyMap<number, BlockPlace>;
+  readonly isWhole: boolean;
+}
+
+async function findBlocks(
   vault: Vault,
   row: FrameRow,
-  sources: ReadonlyMap<string, readonly Source[]>,
-): Promise<boolean> {
-  const wanted = decodeDirectory(row.directory);
-  const ids = [...wanted.lengths.keys()].filter((slot) => (wanted.lengths[slot] ?? 0) > 0);
+  sources: ReadonlyMap<string, readonly BlockPlace[]>,
+): Promise<FoundBlocks> {
+  const directory = decodeDirectory(row.directory);
   const reader = new FrameReader(vault);
-  const found = new Map<number, Uint8Array>();
-  for (const slot of ids) {
-    const id = slotId(wanted, slot);
-    const block = await provedBlock(vault, reader, id, sources.get(hex(id)) ?? []);
-    if (block !== null) found.set(slot, block);
+  const blocks = new Map<number, Uint8Array>();
+  const places = new Map<number, BlockPlace>();
+  let isWhole = true;
+  for (const [slot, length] of directory.lengths.entries()) {
+    if (length === 0) continue;
+    const id = slotId(directory, slot);
+    const found = await provedBlock(vault, reader, id, sources.get(hex(id)) ?? []);
+    if (found === null) isWhole = false;
+    else {
+      blocks.set(slot, found.block);
+      places.set(slot, found.place);
+    }
   }
-  if (found.size === 0) return false;
-  const whole = found.size === ids.length;
+  return { blocks, places, isWhole };
+}
+
+/** Writes a frame of which every block was found anew. False where it has moved meanwhile: then it was not damaged. */
+async function replace(vault: Vault, row: FrameRow, blocks: ReadonlyMap<number, Uint8Array>): Promise<boolean> {
+  const directory = decodeDirectory(row.directory);
+  const generation = row.generation + 1;
   return withRewriteSession(vault, async (session) => {
     const plain = new ByteWriter(1 << 20);
-    const lengths = Uint32Array.from(wanted.lengths);
-    const kept = Buffer.from(wanted.ids);
-    for (const slot of ids) {
-      const block = found.get(slot);
-      if (block === undefined) {
-        lengths[slot] = 0;
-        kept.fill(0, slot * 16, (slot + 1) * 16);
-      } else plain.raw(block);
-    }
-    const generation = row.generation + 1;
-    const directory = { ids: kept, lengths };
-    const records = new Map([[row.frame, { record: putDirectory(session, row.frame, generation, wanted), directory }]]);
+    for (const slot of directory.lengths.keys()) plain.raw(blocks.get(slot) ?? new Uint8Array(0));
+    const record = putDirectory(session, row.frame, generation, directory);
     sealData(session, row.frame, generation, plain, directory);
     const { packs, header } = await session.settle();
-    const rows = rowsOf(session, packs, records);
-    // The index keeps the whole directory: what is still missing can be found by a later backup.
-    const moves = rows
-      .filter(({ frame }) => frame === row.frame)
-      .map((to) => ({ from: null, to: { ...to, directory: encodeDirectory(wanted), damaged: !whole } }));
+    const rows = rowsOf(session, packs, new Map([[row.frame, { record, directory }]]));
+    const from = { pack: row.pack, generation: row.generation, marking: null };
+    const moves = rows.filter(({ frame }) => frame === row.frame).map((to) => ({ from, to }));
     const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => frame !== row.frame) };
-    return (await vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, [])) && whole;
+    return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, []);
   });
 }

@@ -4,6 +4,7 @@
  */
 
 import { appendDirectory } from "../backup/frame-shop.ts";
+import { hooksOf } from "../backup/matcher.ts";
 import { frameBytes } from "../backup/protocol.ts";
 import { ByteWriter } from "../bytes.ts";
 import { isDenseAllOver } from "../cutter/density.ts";
@@ -12,6 +13,8 @@ import { decodeDirectory, encodeDirectory, slotId } from "../frames/directory.ts
 import type { FrameReader } from "../frames/frame-reader.ts";
 import { DamageError } from "../frames/frame-reader.ts";
 import { isBlock } from "../hash.ts";
+import type { FrameRow } from "../index/port.ts";
+import type { ProvedSegment } from "../restore/window.ts";
 import type { Vault } from "../vault.ts";
 import type { RewriteSession } from "./rewrite-session.ts";
 
@@ -20,14 +23,16 @@ export interface ProvedBlock {
   readonly block: Uint8Array;
 }
 
-/** A frame's blocks by the index's directory, each proved when it is asked for; null where the frame does not open. */
-export async function provedFrame(
-  vault: Vault,
-  reader: FrameReader,
-  frame: number,
-): Promise<{ get(slot: number): ProvedBlock | null } | null> {
+/** A frame's blocks by the index's directory, each proved when it is asked for; none where the frame does not open. */
+export interface ProvedFrame {
+  /** The version that was read; null where the index has none. */
+  readonly row: FrameRow | null;
+  get(slot: number): ProvedBlock | null;
+}
+
+export async function provedFrame(vault: Vault, reader: FrameReader, frame: number): Promise<ProvedFrame> {
+  const [row = null] = await vault.index.frames([frame]);
   try {
-    const [row] = await vault.index.frames([frame]);
     const { starts, blocks } = await reader.dataFrame(frame);
     const directory = decodeDirectory(row?.directory ?? new Uint8Array(0));
     const get = (slot: number) => {
@@ -36,9 +41,9 @@ export async function provedFrame(
       const proved = block.length === directory.lengths[slot] && isBlock(vault.keys.blockIdKey, id, block);
       return proved ? { id, block } : null;
     };
-    return { get };
+    return { row, get };
   } catch (error) {
-    if (error instanceof DamageError) return null;
+    if (error instanceof DamageError) return { row, get: () => null };
     throw error;
   }
 }
@@ -100,4 +105,15 @@ export function putDirectory(
   directory: FrameDirectory,
 ): number {
   return session.putRecord({ kind: "directory", frame, generation, directory: encodeDirectory(directory) });
+}
+
+/** A segment's hooks: those it always had, since its blocks are the same. */
+export function hooksIn({ ids, runs, lengths }: Exclude<ProvedSegment, string>): bigint[] {
+  const zeros = new Uint8Array(lengths.length);
+  let at = 0;
+  for (const { frame, count } of runs) {
+    if (frame === 0) zeros.fill(1, at, at + count);
+    at += count;
+  }
+  return hooksOf(ids, zeros, 0, lengths.length);
 }

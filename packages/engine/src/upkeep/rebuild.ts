@@ -5,7 +5,7 @@
  * 1. Every pack's header and footer: sessions, frames and their places. Of two versions of a frame the one with more
  *    slots wins (rewriting only drops), then the higher generation.
  * 2. Every metadata frame: directories, segments, nodes. Of two records of a segment the authority's later one
- *    wins, unless frames that it needs are missing; nobody else may record an ordinal or rewrite a frame a second time.
+ *    wins, unless more of the frames that it needs are missing; nobody else may record an ordinal or rewrite a frame a second time.
  * 3. Every manifest: both signatures, its changes, its tombstone. Snapshots come back as `recovered`.
  *
  * A frame whose directory is known but whose bytes are nowhere is registered as damaged, so that a backup can heal it.
@@ -79,6 +79,8 @@ class RebuildRun {
   readonly #best = new Map<number, Place>();
   readonly #lost = new Set<number>();
   readonly #items = new Set<number>();
+  /** Segments that need frames of which nothing is left, and how many. */
+  readonly #missing = new Map<number, number>();
   readonly #headers = new Map<number, SessionHeader>();
   readonly #claims = new Map<number, Awaited<ReturnType<typeof readClaim>>>();
   #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
@@ -284,8 +286,10 @@ class RebuildRun {
     record: number,
     { owner, verified }: Claim,
   ): Promise<void> {
-    const complete = framesOf(decodeRecipe(item.recipe)).every((frame) => this.#best.has(frame));
-    if (!complete && this.#items.has(item.ordinal)) return;
+    const missing = framesOf(decodeRecipe(item.recipe)).filter((frame) => !this.#best.has(frame)).length;
+    if (missing > (this.#missing.get(item.ordinal) ?? 0) && this.#items.has(item.ordinal)) return;
+    if (missing > 0) this.#missing.set(item.ordinal, missing);
+    else this.#missing.delete(item.ordinal);
     const hooks = item.hooks.map((hook) => [hook, item.ordinal] as const);
     await this.#registerItem(
       { ordinal: item.ordinal, kind: "segment", id: item.id, recipe: item.recipe, record, owner, verified },

@@ -8,7 +8,6 @@
  * for healing.
  */
 
-import { hooksOf } from "../backup/matcher.ts";
 import { sameBytes } from "../bytes.ts";
 import { FrameReader } from "../frames/frame-reader.ts";
 import type { Item, SnapshotRow } from "../index/port.ts";
@@ -18,7 +17,7 @@ import type { ProvedSegment } from "../restore/window.ts";
 import { proveItems } from "../restore/window.ts";
 import type { Vault } from "../vault.ts";
 import type { ProvedBlock } from "./laid-frames.ts";
-import { FrameMaker, provedFrame } from "./laid-frames.ts";
+import { FrameMaker, hooksIn, provedFrame } from "./laid-frames.ts";
 import { markLive } from "./liveness.ts";
 import type { MovingSegment } from "./relay-plan.ts";
 import { movingSegments, storedBlocks } from "./relay-plan.ts";
@@ -183,10 +182,10 @@ async function provedBlocks(vault: Vault, segments: readonly MovingSegment[], re
     const opened = await provedFrame(vault, reader, frame);
     const found = new Map<number, ProvedBlock>();
     for (const slot of slots) {
-      const block = opened?.get(slot) ?? null;
+      const block = opened.get(slot);
       if (block !== null) found.set(slot, { id: block.id, block: Buffer.from(block.block) });
     }
-    if (found.size < slots.size) await vault.index.setDamaged([frame], true);
+    if (found.size < slots.size && opened.row !== null) await vault.index.setDamaged([opened.row], true);
     proved.set(frame, found);
     report({ framesRead: 1 });
   }
@@ -233,15 +232,4 @@ class Layer {
     this.#laid.set(proved, place);
     return place;
   }
-}
-
-/** A segment's hooks: those it always had, since its blocks are the same. */
-function hooksIn({ ids, runs, lengths }: PinnedSegment["proved"]): bigint[] {
-  const zeros = new Uint8Array(lengths.length);
-  let at = 0;
-  for (const { frame, count } of runs) {
-    if (frame === 0) zeros.fill(1, at, at + count);
-    at += count;
-  }
-  return hooksOf(ids, zeros, 0, lengths.length);
 }

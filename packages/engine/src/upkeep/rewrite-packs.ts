@@ -79,7 +79,7 @@ async function rewritePack(
     else if (!(await rewriteData(vault, reader, session, row, slots ?? new Bitmap(), records))) {
       // Needing its frames brings the pack back from condemned: it keeps what is damaged until that is healed.
       await vault.index.acquireFrames(session.upload, [...old.keys()]);
-      await vault.index.setDamaged([frame], true);
+      await vault.index.setDamaged([row], true);
       return false;
     }
     await session.room();
@@ -108,7 +108,6 @@ async function rewriteData(
   records: Map<number, { record: number; directory: FrameDirectory }>,
 ): Promise<boolean> {
   const proved = await provedFrame(vault, reader, row.frame);
-  if (proved === null) return false;
   const directory = decodeDirectory(row.directory);
   const ids = Buffer.from(directory.ids);
   const lengths = Uint32Array.from(directory.lengths);

@@ -5,11 +5,15 @@
  * A pack is sound when its signature holds and every frame's bytes give the frame's id. Where the envelope (header,
  * footer) is broken, the frames are still judged one by one by what the index says, so that only what is lost counts as
  * lost.
+ *
+ * Backups and upkeep go on meanwhile, and a listing may lag: a pack is missing only where reading it fails, and what looks
+ * wrong counts only if the index still has it there. A frame that is marked as damaged and reads well is told, so that
+ * somebody with keys takes the mark away (`clearSound`).
  */
 
 import { FormatError, sameBytes } from "../bytes.ts";
 import { frameIdOf } from "../frames/frame.ts";
-import type { FrameRow, VaultIndex } from "../index/port.ts";
+import type { FrameMark, FrameRow, VaultIndex } from "../index/port.ts";
 import { isKeyObject } from "../keys/vault-keys.ts";
 import { openManifest } from "../manifest.ts";
 import type { VaultNames } from "../names.ts";
@@ -23,8 +27,8 @@ export interface PackFinding {
   readonly pack: string;
   readonly kind: "missing" | "damaged" | "foreign";
   readonly reason: string;
-  /** Frames that the index places in the pack and whose bytes are wrong or gone. */
-  readonly frames: readonly number[];
+  /** Frames that the index places in the pack, still after they were read, and whose bytes are wrong or gone. */
+  readonly frames: readonly FrameMark[];
 }
 
 /** A snapshot's manifest that is gone or does not read: while the index is there it can still be told. */
@@ -47,6 +51,8 @@ export interface ScrubReport {
   /** Empty too where no authority's key was given to judge them by. */
   readonly manifests: readonly ManifestFinding[];
   readonly keys: readonly KeyFinding[];
+  /** Frames that are marked as damaged and whose bytes are what the index says. */
+  readonly readClean: readonly FrameMark[];
 }
 
 export interface ScrubOptions {
@@ -66,28 +72,28 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
     else if (!expected.has(pack)) expected.set(pack, []);
   }
   const findings: PackFinding[] = [];
-  const live = new Set((await options.index.sessions()).live);
+  const readClean: FrameMark[] = [];
   let packs = 0;
   let bytes = 0;
-  for await (const { name, size } of options.store.list(options.names.packs)) {
+  const judge = async (pack: string, rows: readonly FrameRow[] | null) => {
+    const read = await readWhole(options, pack);
+    const finding = await judgePack(options, pack, read, rows);
+    if (finding !== null) findings.push(finding);
+    readClean.push(...(rows ?? []).filter((row) => row.damaged && read !== null && isAsIndexed(read, row)));
+    packs += read === null ? 0 : 1;
+    bytes += read?.length ?? 0;
+    options.onProgress?.({ packs, bytes });
+  };
+  for await (const { name } of options.store.list(options.names.packs)) {
     const pack = lastPart(name);
     const rows = expected.get(pack) ?? null;
     expected.delete(pack);
-    const finding = await judgePack(options, pack, size, rows, live);
-    if (finding !== null) findings.push(finding);
-    packs++;
-    bytes += size;
-    options.onProgress?.({ packs, bytes });
+    await judge(pack, rows);
   }
-  for (const [pack, rows] of expected) {
-    findings.push({
-      pack,
-      kind: "missing",
-      reason: "the pack is not in the store",
-      frames: rows.map(({ frame }) => frame),
-    });
-  }
-  return { packs, bytes, findings, manifests: await judgeManifests(options), keys: await judgeKeys(options) };
+  // Not listed is not missing.
+  for (const [pack, rows] of expected) await judge(pack, rows);
+  const manifests = await judgeManifests(options);
+  return { packs, bytes, findings, manifests, keys: await judgeKeys(options), readClean };
 }
 
 /** Every key object has a twin with the same bytes: a flipped bit in either shows. */
@@ -136,42 +142,58 @@ async function judgeManifests({ store, names, index, judge, ...more }: ScrubOpti
 async function judgePack(
   options: ScrubOptions,
   pack: string,
-  size: number,
+  bytes: Uint8Array | null,
   rows: readonly FrameRow[] | null,
-  live: ReadonlySet<number>,
 ): Promise<PackFinding | null> {
-  const bytes = await readWhole(options, pack, size);
-  if (bytes === null)
-    return { pack, kind: "missing", reason: "the pack vanished", frames: (rows ?? []).map(({ frame }) => frame) };
-  const broken = (rows ?? []).filter(
-    ({ offset, length, frameId }) => !sameBytes(frameIdOf(bytes.subarray(offset, offset + length)), frameId),
-  );
-  const frames = broken.map(({ frame }) => frame);
+  const broken = (rows ?? []).filter((row) => bytes === null || !isAsIndexed(bytes, row));
+  const found = bytes === null ? null : await envelopeFault(options, pack, bytes);
+  if (rows !== null && broken.length === 0 && found?.reason === null) return null;
+  // Rows were read before the pack, and things move: only what the index says now counts.
+  const frames = await stillThere(options.index, broken);
+  const row = (await options.index.packs()).find((each) => each.pack === pack);
+  if (row === undefined || row.state === "deleting") {
+    if (rows !== null || bytes === null) return null;
+    const { live } = await options.index.sessions();
+    if (found?.reason === null && live.includes(found.session)) return null;
+    return { pack, kind: "foreign", reason: found?.reason ?? "the index does not know this pack", frames: [] };
+  }
+  if (bytes === null) return { pack, kind: "missing", reason: "the pack does not read: it is not there", frames };
+  const reason = found?.reason ?? (frames.length > 0 ? "not the pack that the index knows" : null);
+  return reason === null ? null : { pack, kind: "damaged", reason, frames };
+}
+
+/** What is wrong with a pack by its own table, and the session that it says it is of. */
+async function envelopeFault(
+  options: ScrubOptions,
+  pack: string,
+  bytes: Uint8Array,
+): Promise<{ readonly reason: string | null; readonly session: number }> {
   try {
-    const table = await readPackTable(
-      pack,
-      bytes.length,
-      async (at, length) => bytes.subarray(at, at + length),
-      options.judge,
-    );
-    for (const { offset, length, frameId, frame } of table.frames) {
-      if (!sameBytes(frameIdOf(bytes.subarray(offset, offset + length)), frameId)) {
-        return { pack, kind: "damaged", reason: `frame ${frame} changed`, frames };
-      }
-    }
-    if (rows === null && !live.has(table.header.session)) {
-      return { pack, kind: "foreign", reason: "the index does not know this pack", frames: [] };
-    }
-    return frames.length > 0 ? { pack, kind: "damaged", reason: "not the pack that the index knows", frames } : null;
+    const read = async (at: number, length: number) => bytes.subarray(at, at + length);
+    const { frames, header } = await readPackTable(pack, bytes.length, read, options.judge);
+    const changed = frames.find((frame) => !isAsIndexed(bytes, frame));
+    return { reason: changed === undefined ? null : `frame ${changed.frame} changed`, session: header.session };
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    return { pack, kind: rows === null ? "foreign" : "damaged", reason: error.message, frames };
+    return { reason: error.message, session: 0 };
   }
 }
 
-async function readWhole({ store, names }: ScrubOptions, pack: string, size: number): Promise<Uint8Array | null> {
+function isAsIndexed(pack: Uint8Array, { offset, length, frameId }: Pick<FrameRow, "offset" | "length" | "frameId">) {
+  return sameBytes(frameIdOf(pack.subarray(offset, offset + length)), frameId);
+}
+
+/** Of these versions the ones that are still their frames'. */
+async function stillThere(index: VaultIndex, rows: readonly FrameRow[]): Promise<readonly FrameMark[]> {
+  const now = await index.frames(rows.map(({ frame }) => frame));
+  return rows
+    .filter(({ pack, generation }, i) => now[i]?.pack === pack && now[i]?.generation === generation)
+    .map(({ frame, pack, generation }) => ({ frame, pack, generation }));
+}
+
+async function readWhole({ store, names }: ScrubOptions, pack: string): Promise<Uint8Array | null> {
   try {
-    return size === 0 ? new Uint8Array(0) : await store.get(names.pack(pack));
+    return await store.get(names.pack(pack));
   } catch (error) {
     if (isObjectStoreError(error, "not_found")) return null;
     throw error;

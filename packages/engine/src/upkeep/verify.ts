@@ -11,7 +11,7 @@ import { Bitmap } from "../bitmap.ts";
 import { FormatError } from "../bytes.ts";
 import { decodeDirectory } from "../frames/directory.ts";
 import { DamageError, FrameReader } from "../frames/frame-reader.ts";
-import type { FrameRow, SnapshotRow } from "../index/port.ts";
+import type { FrameMark, FrameRow, SnapshotRow } from "../index/port.ts";
 import { itemFrames } from "../index/rules.ts";
 import { decodeOrdinals, encodeOrdinals } from "../ordinal-list.ts";
 import type { PlannedFile } from "../restore/window.ts";
@@ -35,7 +35,8 @@ export interface VerifyReport {
   readonly files: number;
   readonly frames: number;
   readonly findings: readonly VerifyFinding[];
-  readonly damagedFrames: readonly number[];
+  /** Frames that turned out damaged: to be told to the index. */
+  readonly damagedFrames: readonly FrameMark[];
 }
 
 export interface VerifyOptions {
@@ -81,7 +82,7 @@ class VerifyRun {
   readonly #reader: FrameReader;
   readonly #findings: VerifyFinding[] = [];
   readonly #checked = new Map<number, DamageError | null>();
-  readonly #damaged = new Set<number>();
+  readonly #damaged = new Map<number, FrameMark>();
   /** Directories without a finding, by `keyOf` their roots. */
   readonly #proved = new Map<string, WalkedDirectory>();
   /** Those of the snapshot at hand: its files are proved in windows, so nothing is known before its end. */
@@ -132,7 +133,7 @@ class VerifyRun {
       files: this.#files,
       frames: this.#checked.size,
       findings: this.#findings,
-      damagedFrames: [...this.#damaged],
+      damagedFrames: [...this.#damaged.values()],
     };
   }
 
@@ -147,7 +148,12 @@ class VerifyRun {
         let whole = true;
         // A segment may rest on frames that no file of this snapshot needed.
         if (item.kind === "segment")
-          for (const frame of itemFrames(item)) whole = (await this.#frame(frame)) === null && whole;
+          for (const frame of itemFrames(item)) {
+            const damage = await this.#frame(frame);
+            if (damage === null) continue;
+            whole = false;
+            if (damage.mark !== null) this.#damaged.set(frame, damage.mark);
+          }
         if (whole) proved.push(item.ordinal);
       }
       await index.setVerified(proved);
@@ -221,21 +227,32 @@ class VerifyRun {
     const files = this.#window;
     this.#window = [];
     if (files.length === 0) return;
+    const doubtful = [...(await this.#proveFiles(files)).keys()]
+      .map((i) => files[i])
+      .filter((file) => file !== undefined);
+    // Upkeep may have laid segments down anew and collection taken the old frames since the plan was made. So what looks
+    // damaged is planned once more; only what fails again is.
+    for (const [i, failures] of await this.#proveFiles(doubtful))
+      for (const failure of failures) this.#note(row, doubtful[i]?.path ?? Buffer.alloc(0), failure);
+    this.#files += files.length;
+    this.#progress();
+  }
+
+  /** Proves what files rest on. Says by place which fail, and why. */
+  async #proveFiles(files: readonly PlannedFile[]): Promise<ReadonlyMap<number, readonly DamageError[]>> {
+    const failed = new Map<number, DamageError[]>();
+    const fail = (i: number, error: DamageError) => failed.set(i, [...(failed.get(i) ?? []), error]);
+    if (files.length === 0) return failed;
     const { vault, readData } = this.#options;
     const plan = await planWindow(vault.index, vault.keys.blockIdKey, files);
-    for (const [i, reason] of plan.failed) {
-      this.#findings.push({ snapshot: row.id, path: files[i]?.path ?? Buffer.alloc(0), reason, pack: null, frame: 0 });
-    }
+    for (const [i, reason] of plan.failed) fail(i, new DamageError(0, reason));
     const frames = readData ? plan.frames : [];
     await this.#proveAll(frames.map((each) => each.row));
     for (const { row: frame, pieces } of frames) {
       const damage = await this.#frame(frame.frame);
-      if (damage === null) continue;
-      for (const i of new Set(pieces.map(({ file }) => file)))
-        this.#note(row, files[i]?.path ?? Buffer.alloc(0), damage);
+      if (damage !== null) for (const i of new Set(pieces.map(({ file }) => file))) fail(i, damage);
     }
-    this.#files += files.length;
-    this.#progress();
+    return failed;
   }
 
   /** Proves frames, as many at a time as the pool takes. */
@@ -258,12 +275,18 @@ class VerifyRun {
 
   async #frame(frame: number): Promise<DamageError | null> {
     const known = this.#checked.get(frame);
-    if (known !== undefined) return known;
+    if (known === null || (known !== undefined && (await this.#isAsMet(known)))) return known;
     const answer = await this.#prove(frame);
     this.#checked.set(frame, answer);
-    if (answer !== null) this.#damaged.add(frame);
     this.#progress();
     return answer;
+  }
+
+  /** Whether the index still has the frame where it was found damaged. */
+  async #isAsMet({ mark }: DamageError): Promise<boolean> {
+    if (mark === null) return false;
+    const [row] = await this.#options.vault.index.frames([mark.frame]);
+    return row?.pack === mark.pack && row.generation === mark.generation;
   }
 
   /** Has a frame opened, and every block in it compared with the index's directory. */
@@ -271,14 +294,16 @@ class VerifyRun {
     const { pool, vault } = this.#options;
     try {
       const { row, bytes } = await this.#reader.sealed(frame);
-      if (row.kind !== "data") return new DamageError(row.pack, frame, "no frame of blocks");
+      if (row.kind !== "data") return new DamageError(row, "no frame of blocks");
       const { ids, lengths } = decodeDirectory(row.directory);
       const { key, binding } = await this.#reader.keyFor(row, bytes);
       const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
       const { blockIdKey } = vault.keys;
       const { damaged } = await pool.run({ ...nothingWritten, sealed: bytes, blockIdKey, frames: [task] });
       const [found] = damaged;
-      return found === undefined ? null : new DamageError(row.pack, frame, found.message);
+      if (found !== undefined) return new DamageError(row, found.message);
+      if (row.damaged) await vault.index.setDamaged([row], false);
+      return null;
     } catch (error) {
       if (error instanceof DamageError) return error;
       throw error;
@@ -291,9 +316,9 @@ class VerifyRun {
 
   #note(row: SnapshotRow, path: Uint8Array, cause: unknown): void {
     // A node is what its id says by the time it is read: one that breaks the format was written so.
-    const error = cause instanceof FormatError ? new DamageError(null, 0, cause.message, { cause }) : cause;
+    const error = cause instanceof FormatError ? new DamageError(0, cause.message, { cause }) : cause;
     if (!(error instanceof DamageError)) throw error;
-    if (error.frame !== 0) this.#damaged.add(error.frame);
+    if (error.mark !== null) this.#damaged.set(error.frame, error.mark);
     this.#findings.push({
       snapshot: row.id,
       path: Buffer.from(path),

@@ -40,6 +40,7 @@ type Purpose =
   | "oauth"
   | "oauth-id"
   | "oauth-form"
+  | "oauth-browser"
   | "oauth-successor"
   | "limit-key"
   | "page-form";

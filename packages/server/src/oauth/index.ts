@@ -13,6 +13,7 @@
  * - A refresh token has one successor over all processes. Its immediate predecessor gets that same one for 30 seconds;
  *   anything older ends the grant.
  * - One request is one transaction: no token without its record, no spent code without its token.
+ * - An interaction belongs to the browser that began it; its address alone is worth nothing.
  * - Nothing is allowed without a fresh sign-in and a decision about exactly this request.
  * - A browser is sent to registered addresses only, and no outgoing request is ever made.
  *
@@ -21,7 +22,7 @@
  * | library.ts, visit.ts, bridge.ts | a request's way into the library and back |
  * | provider.ts, clients.ts, requests.ts | its configuration, and what is changed on the way in |
  * | adapter.ts, rotation.ts, store.ts, jobs.ts | its storage |
- * | interaction.ts, user-codes.ts | signing in, deciding, typing codes |
+ * | interaction.ts, browser-cookies.ts, user-codes.ts | signing in, deciding, typing codes |
  * | pages.ts, html.ts, library-pages.ts | what people see |
  */
 

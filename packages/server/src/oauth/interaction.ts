@@ -1,6 +1,6 @@
 /**
  * Signing in and deciding, between the library's two halves of a request. States of an *interaction*, which the library
- * keeps and a cookie names:
+ * keeps and a cookie binds to a browser (`browser-cookies.ts`):
  *
  *   waiting for sign-in → (right e-mail, password and code of a member who may allow it) → waiting for a decision
  *   → approved (a grant, which is a session, exists) | denied
@@ -33,14 +33,8 @@ export interface Interaction {
   readonly stored: LibraryInteraction;
 }
 
-/** The interaction that address and cookie agree on; undefined when it is over. */
-export async function findInteraction(
-  provider: Provider,
-  visit: Visit,
-  uid: string,
-  cookie: string | undefined,
-): Promise<Interaction | undefined> {
-  if (cookie !== uid) return undefined;
+/** The interaction that an address names; undefined when it is over. Whose browser it is was found before. */
+export async function findInteraction(provider: Provider, visit: Visit, uid: string): Promise<Interaction | undefined> {
   const stored = await provider.Interaction.find(uid);
   const client = stored && (await visit.ports.clients.find(String(stored.params.client_id)));
   if (stored === undefined || client === undefined) return undefined;

@@ -9,6 +9,7 @@ import type { Call, Ctx, RawCall, Reply } from "../kernel/http/endpoint.ts";
 import type { TokenClaims } from "../kernel/principal.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import { callLibrary, type LibraryAnswer, type LibraryRequest, mountPath } from "./bridge.ts";
+import { browserCookies } from "./browser-cookies.ts";
 import type { Provider } from "./oidc-provider.ts";
 import { createProvider } from "./provider.ts";
 import { during, type Visit } from "./visit.ts";
@@ -20,7 +21,7 @@ const libraryClock: Clock = systemClock;
 export interface Library {
   readonly provider: Provider;
   readonly visit: Visit;
-  /** Sends the request on, changed as `change` says. */
+  /** Sends the request on, changed as `change` says; without cookies unless it names some. */
   send(change?: Partial<Omit<LibraryRequest, "publicUrl">>): Promise<LibraryAnswer>;
 }
 
@@ -56,7 +57,10 @@ export function visitLibrary<T>(
       found: {},
     };
     const request = libraryRequest(ctx, rawOf(call), options.accept);
-    const send: Library["send"] = (change = {}) => callLibrary(provider, { ...request, ...change });
+    const send: Library["send"] = async (change = {}) => {
+      const answer = await callLibrary(provider, { ...request, ...change });
+      return { ...answer, cookies: browserCookies(ctx, answer.cookies) };
+    };
     const result = await during(visit, () => work({ provider, visit, send }));
     if (visit.found.fault !== undefined) throw visit.found.fault;
     return result;
@@ -69,7 +73,6 @@ function libraryRequest(ctx: Ctx, raw: RawCall, accept: LibraryRequest["accept"]
     target: raw.url.slice(mountPath.length),
     publicUrl: ctx.publicUrl,
     authorization: raw.headers.authorization,
-    cookie: raw.headers.cookie,
     form: raw.method === "POST" ? raw.form : undefined,
     accept,
   };
@@ -85,12 +88,6 @@ export async function presentedClaims(ctx: Ctx, jwt: string | null): Promise<Tok
 export function rawOf(call: Call): RawCall {
   if (call.raw === undefined) throw new Error("an OAuth endpoint without its raw request");
   return call.raw;
-}
-
-/** A cookie of the library, for pages that it does not draw itself. */
-export function cookieOf({ headers }: RawCall, name: string): string | undefined {
-  const pair = (headers.cookie ?? "").split(";").find((part) => part.trim().startsWith(`${name}=`));
-  return pair?.trim().slice(name.length + 1);
 }
 
 /** The library's answer as a reply; JSON is read, so that it is held against its spec like any other. */

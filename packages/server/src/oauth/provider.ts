@@ -64,8 +64,8 @@ export const routes = {
 /** How a client may prove who it is; `none` for programs that can keep no secret. */
 export const clientAuthMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"] as const;
 
-/** What a client may sign its assertions with. */
-export const assertionAlgorithms = ["ES256", "PS256", "RS256", "EdDSA", "Ed25519"] as const;
+/** What a client may sign its assertions with: keys of this kind are the only ones that can be registered. */
+export const assertionAlgorithms = ["ES256"] as const;
 
 export function createProvider(publicUrl: string): Provider {
   const provider = new Provider(`${publicUrl}${mountPath}`, configuration());

@@ -1,9 +1,12 @@
 /** What the tests of OAuth share: clients of every kind, a person who signs in, and the forms of the pages. */
 
 import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { newTotpSecret, sealTotp } from "../identity/index.ts";
+import { systemRandom } from "../kernel/clock.ts";
 import { endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../kernel/http/schema.ts";
 import type { MemberRole, OauthScope } from "../kernel/principal.ts";
+import { makeBearer } from "../testing/accounts.ts";
 import type { Cleanup } from "../testing/database.ts";
 import { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf } from "../testing/pages.ts";
 import { type FirstRunFile, type Login, noSignInLimits, readFirstRun } from "../testing/people.ts";
@@ -88,6 +91,24 @@ export async function addClient(service: Pick<TestService, "database">, client: 
     ],
   ]);
   return id;
+}
+
+/** A member of the demo account with a role, who signs in with the demo person's password and an authenticator of their own. */
+export async function addMember(
+  service: TestService,
+  demo: Demo,
+  role: string,
+): Promise<Login & { readonly personId: string }> {
+  const { personId } = await makeBearer(service, { accountId: demo.account_id, role });
+  if (personId === null) throw new Error("a member without an id");
+  const totp_secret = newTotpSecret(systemRandom);
+  await asSystem(service, [
+    `insert into emanet.credentials (person_id, account_id, password_hash, password_changed_at, sealed_totp, updated_at)
+     select $1, account_id, password_hash, now(), $2, now() from emanet.credentials
+     where person_id = (select id from emanet.people where email = $3)`,
+    [personId, sealTotp(service.running.secrets, personId, totp_secret), demo.email],
+  ]);
+  return { personId, email: `${personId}@test.example`, password: demo.password, totp_secret };
 }
 
 /** Runs a statement with the sight of the whole service. */

@@ -16,9 +16,10 @@ import {
   stylePath,
   styleSheet,
 } from "../../pages/index.ts";
-import { cookieOf, rawOf, visitLibrary } from "../library.ts";
+import { resumeCookie } from "../browser-cookies.ts";
+import { rawOf, visitLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
-import { cookieNames, routes } from "../provider.ts";
+import { routes } from "../provider.ts";
 import { withQueryMode, withScopes } from "../requests.ts";
 import { authorizeQuery, interactionId } from "../shapes.ts";
 
@@ -43,7 +44,7 @@ const authorize: Endpoint = {
       const asked = withQueryMode(new URLSearchParams(query));
       const client = await visit.ports.clients.find(asked.get("client_id") ?? "");
       const parameters = client === undefined ? asked : withScopes(asked, client.scopes);
-      return pageOf(await send({ target: `${routes.authorization}?${parameters}`, cookie: undefined }));
+      return pageOf(await send({ target: `${routes.authorization}?${parameters}` }));
     });
   },
 };
@@ -61,10 +62,9 @@ const resume: Endpoint = {
   handle: async (ctx, call) => {
     const { uid } = call.params as { uid: string };
     // Somebody who went back in their browser, or never began here.
-    if (cookieOf(rawOf(call), cookieNames.resume) !== uid) {
-      return pageReply(200, noticeHtml(call.language, "emptyTitle", "overLead"));
-    }
-    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send()));
+    const cookie = resumeCookie(ctx, rawOf(call), uid);
+    if (cookie === undefined) return pageReply(200, noticeHtml(call.language, "emptyTitle", "overLead"));
+    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
   },
 };
 

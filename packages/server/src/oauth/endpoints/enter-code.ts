@@ -6,6 +6,7 @@
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { failedPageSpec, limitedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
+import { resumeCookie, sessionCookie } from "../browser-cookies.ts";
 import { type Library, rawOf, visitLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
@@ -32,7 +33,7 @@ const showForm: Endpoint = {
     // A code in the address is only shown: the person compares it and sends it themselves.
     const prefilledCode = /^[A-Za-z]{4}-?[A-Za-z]{4}$/.test(code) ? code.toUpperCase() : "";
     return visitLibrary(ctx, call, { accept: "text/html", prefilledCode }, async ({ send }) =>
-      pageOf(await send({ target: routes.code_verification, cookie: undefined })),
+      pageOf(await send({ target: routes.code_verification })),
     );
   },
 };
@@ -58,7 +59,7 @@ async function tryCode(ctx: Ctx, call: Call, { send, visit }: Library) {
     const headers = { "retry-after": String(triesWindowMs / 1000) };
     return pageReply(429, noticeHtml(call.language, "failedTitle", "codeTries"), { headers });
   }
-  const answer = await send({ target: routes.code_verification });
+  const answer = await send({ target: routes.code_verification, cookie: sessionCookie(rawOf(call)) });
   // Also when no code was looked for at all, such as with a form that is too old.
   if (visit.found.userCodeKnown !== false) await returnTry(ctx, visit.tx, call.addressKey);
   return pageOf(answer);
@@ -75,7 +76,11 @@ const resumeDevice: Endpoint = {
     params: closed({ uid: interactionId }),
     replies,
   },
-  handle: (ctx, call) => visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send())),
+  handle: async (ctx, call) => {
+    const { uid } = call.params as { uid: string };
+    const cookie = resumeCookie(ctx, rawOf(call), uid);
+    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
+  },
 };
 
 export const codeEndpoints: readonly Endpoint[] = [showForm, enterCode, resumeDevice];

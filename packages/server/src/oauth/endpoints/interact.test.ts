@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { decodeJwt } from "jose";
 import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
 import { noSignInLimits } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { type Sent, startTestService } from "../../testing/running.ts";
 import {
   addClient,
+  addMember,
   authorizePath,
   CookieJar,
   callback,
@@ -14,6 +16,8 @@ import {
   fieldOf,
   locationOf,
   pkce,
+  post,
+  redeem,
   signInAndAllow,
   siteOf,
 } from "../testing.ts";
@@ -99,6 +103,45 @@ describe("an interaction belongs to the browser that began it", () => {
       assert.equal((await mine.jar.post(mine.path, { csrf, act: "deny" })).status, 400, csrf);
     }
     assert.equal((await theirs.jar.post(mine.path, { csrf: mine.csrf, act: "deny" })).status, 400);
+  });
+
+  test("400: who knows its address, and even the form's token, but not the cookie, can do nothing with it", async () => {
+    service.clock.advance(60_000);
+    const { jar, path, csrf } = await begin();
+    const uid = path.split("/").at(-1) ?? "";
+    assert.ok(!jar.header.includes(uid));
+    const guess = `__Host-oauth-interaction=${uid}; __Host-oauth-resume=${uid}`;
+    const swapped = jar.header.replace("interaction=", "x=").replace("resume=", "interaction=");
+    const attempt = async (cookie: string) => {
+      const shown = await service.send("GET", path, { headers: { cookie } });
+      assert.equal(shown.status, 400);
+      assert.equal((await post(site, path, { csrf, act: "approve" }, { cookie })).status, 400);
+      for (const back of ["authorize", "device"]) {
+        const resumed = await service.send("GET", `/oauth2/${back}/${uid}`, { headers: { cookie } });
+        assert.equal(locationOf(resumed), "");
+      }
+    };
+    for (const cookie of [guess, swapped]) await attempt(cookie);
+    const { email, password, totp_secret } = demo;
+    await jar.post(path, { csrf, act: "sign_in", email, password, totp_code: site.nextCode(totp_secret) });
+    await attempt(guess);
+    const returnTo = locationOf(await jar.post(path, { csrf, act: "approve" }));
+    await attempt(guess);
+    assert.ok(new URL(locationOf(await jar.get(returnTo))).searchParams.has("code"));
+  });
+
+  test("two people, one after the other in one browser, are two people", async () => {
+    const other = await addMember(service, demo, "operator");
+    const jar = new CookieJar(site);
+    for (const person of [demo, other]) {
+      const { challenge, verifier } = pkce();
+      const path = locationOf(await jar.get(authorizePath(client, challenge)));
+      const back = await jar.get(await signInAndAllow(site, person, jar, path));
+      const code = new URL(locationOf(back)).searchParams.get("code") ?? "";
+      const { json } = await redeem(site, client, code, verifier);
+      const { sub } = decodeJwt(String(json?.access_token));
+      assert.equal(sub === other.personId, person === other);
+    }
   });
 
   test("approving before signing in leads back to the sign-in", async () => {

@@ -16,6 +16,7 @@ import {
   unauthorizedPageSpec,
   type Word,
 } from "../../pages/index.ts";
+import { isBrowserOf } from "../browser-cookies.ts";
 import { consentHtml, signInHtml } from "../html.ts";
 import {
   approve,
@@ -27,10 +28,9 @@ import {
   mayAllow,
   rememberSignIn,
 } from "../interaction.ts";
-import { cookieOf, type Library, rawOf, visitLibrary } from "../library.ts";
+import { type Library, rawOf, visitLibrary } from "../library.ts";
 import { formTargetOf } from "../pages.ts";
 import type { Credentials, SignedIn } from "../ports.ts";
-import { cookieNames } from "../provider.ts";
 import { interactionForm, interactionId } from "../shapes.ts";
 import { sendSignInCode, signInPerson } from "../wiring.ts";
 
@@ -102,14 +102,15 @@ const act: Endpoint = {
 export const interactionEndpoints: readonly Endpoint[] = [show, act];
 
 /** Runs work on the interaction of the request, or says that it is over. */
-function visit(
+async function visit(
   ctx: Ctx,
   call: Call,
   work: (interaction: Interaction, library: Library) => Promise<PageReply>,
 ): Promise<PageReply> {
-  const cookie = cookieOf(rawOf(call), cookieNames.interaction);
+  const uid = uidOf(call);
+  if (!isBrowserOf(ctx, rawOf(call), "interaction", uid)) return overPage(call);
   return visitLibrary(ctx, call, { accept: "text/html" }, async (library) => {
-    const interaction = await findInteraction(library.provider, library.visit, uidOf(call), cookie);
+    const interaction = await findInteraction(library.provider, library.visit, uid);
     return interaction === undefined ? overPage(call) : work(interaction, library);
   });
 }

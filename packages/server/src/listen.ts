@@ -7,6 +7,7 @@ import { createCursors } from "./kernel/cursors.ts";
 import { problemReply } from "./kernel/http/answer.ts";
 import { createApp } from "./kernel/http/app.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
+import { UnfinishedBodies } from "./kernel/http/unfinished-bodies.ts";
 import { createIdempotency } from "./kernel/idempotency.ts";
 import { Problem } from "./kernel/problems.ts";
 import { StartError } from "./kernel/start-error.ts";
@@ -76,6 +77,7 @@ function httpKernel(foundation: Foundation, { limiter, bans, watch }: Limits): H
     watch,
     idempotency: createIdempotency(transactions, secrets),
     cursors: createCursors(secrets),
+    unfinishedBodies: new UnfinishedBodies(),
     publicUrl: () => foundation.place.publicUrl(),
     opened: foundation.place.opened,
   };
@@ -94,10 +96,10 @@ async function openCertificates({ config, random, log, folder }: Foundation): Pr
 
 /** Answers of the parser, in the form of the application's own; nothing is known of the client, not even a language. */
 function parserProblem(kernel: HttpKernel, kind: ParserProblemKind): ParserProblem {
-  const code = kind === "headers_too_large" ? "headers_too_large" : "malformed_request";
+  const code = kind === "expectation_failed" ? "malformed_request" : kind;
   const setting = { requestId: kernel.random.uuid(), language: "en", publicUrl: kernel.publicUrl() } as const;
   const { status, headers, body } = problemReply(new Problem(code), setting);
-  const shown = kind === "request_timeout" ? 408 : kind === "expectation_failed" ? 417 : status;
+  const shown = kind === "expectation_failed" ? 417 : status;
   const text = JSON.stringify({ ...(body as object), status: shown });
   return { status: shown, headers: { ...headers, "X-Request-Id": setting.requestId }, body: text };
 }

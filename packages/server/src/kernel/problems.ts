@@ -51,6 +51,7 @@ export const catalogue = {
   unknown_version: line(404, ["Unknown version", "This major version of the API does not exist. Use /v1."], ["Bilinmeyen sürüm", "API'nin bu ana sürümü yok. /v1 kullanın."]),
   method_not_allowed: line(405, ["Method not allowed", "This address does not know the method; the Allow header lists those it knows."], ["Yöntem kullanılamaz", "Bu adres bu yöntemi tanımıyor; tanıdıkları Allow başlığında yazar."]),
   not_acceptable: line(406, ["Not acceptable", "The answer cannot be given in a media type that the Accept header allows."], ["Kabul edilebilir değil", "Yanıt, Accept başlığının izin verdiği bir türde verilemiyor."]),
+  request_timeout: line(408, ["Request too slow", "The request did not arrive whole within the time of its operation. Send it again, without pauses."], ["İstek çok yavaş", "İstek, işlemin süresi içinde tamamlanmadı. Ara vermeden yeniden gönderin."]),
   payload_too_large: line(413, ["Body too large", "The body is larger than this operation accepts."], ["Gövde çok büyük", "Gövde bu işlemin kabul ettiğinden büyük."]),
   uri_too_long: line(414, ["Address too long", "The path and query are longer than the service accepts."], ["Adres çok uzun", "Yol ve sorgu, hizmetin kabul ettiğinden uzun."]),
   unsupported_media_type: line(415, ["Unsupported media type", "Send the body with a Content-Type and Content-Encoding that this operation accepts."], ["Desteklenmeyen içerik türü", "Gövdeyi bu işlemin kabul ettiği Content-Type ve Content-Encoding ile gönderin."]),

@@ -6,58 +6,80 @@ import { Problem } from "../problems.ts";
 import type { EndpointSpec, RawCall } from "./endpoint.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
+/** The terms on which a body is read. */
+export interface BodyTerms {
+  readonly limitBytes: number;
+  /** The operation's own: what comes later is not waited for. */
+  readonly deadline: AbortSignal;
+  /** Before a body of at most so many bytes is waited for; refuses, or gives what to call at its end. */
+  readonly begin: (bytes: number) => () => void;
+}
+
 /** Reads a JSON body. */
-export async function readJsonBody(raw: IncomingMessage, limitBytes: number): Promise<unknown> {
+export async function readJsonBody(raw: IncomingMessage, terms: BodyTerms): Promise<unknown> {
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(raw.headers["content-type"] ?? "")) {
     throw new Problem("unsupported_media_type");
   }
   if ((raw.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
     throw new Problem("unsupported_media_type");
   }
-  return parseStrictJson(await readBytes(raw, limitBytes));
+  return parseStrictJson(await readBytes(raw, terms));
 }
 
 /** Reads a body to its end; the limit holds whether or not a length was announced. */
-export async function readBytes(raw: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  if (Number(raw.headers["content-length"] ?? 0) > limitBytes) throw new Problem("payload_too_large");
+export async function readBytes(raw: IncomingMessage, terms: BodyTerms): Promise<Buffer> {
+  const announced = Number(raw.headers["content-length"] ?? terms.limitBytes);
+  if (announced > terms.limitBytes) throw new Problem("payload_too_large");
   const chunks: Buffer[] = [];
   let size = 0;
-  try {
-    for await (const chunk of raw as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > limitBytes) throw new Problem("payload_too_large");
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    // The client broke off; nobody reads the answer, and it is no fault of ours.
-    throw error instanceof Problem ? error : new Problem("malformed_request");
+  for await (const chunk of chunksOf(raw, announced, terms)) {
+    size += chunk.length;
+    if (size > terms.limitBytes) throw new Problem("payload_too_large");
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks, size);
 }
 
+async function* chunksOf(raw: IncomingMessage, bytes: number, { deadline, begin }: BodyTerms): AsyncGenerator<Buffer> {
+  const end = hasArrived(raw) ? undefined : begin(bytes);
+  // With an error: over HTTP/2 a request that is destroyed without one does not tell its reader.
+  const late = () => void raw.destroy(new Error("too late"));
+  deadline.addEventListener("abort", late);
+  try {
+    yield* raw as AsyncIterable<Buffer>;
+  } catch {
+    // Else the client broke off; nobody reads the answer, and it is no fault of ours.
+    throw new Problem(deadline.aborted ? "request_timeout" : "malformed_request");
+  } finally {
+    deadline.removeEventListener("abort", late);
+    end?.();
+  }
+}
+
+/** Whether the last byte is here, read or not. */
+function hasArrived(raw: IncomingMessage): boolean {
+  return "stream" in raw ? (raw.stream as ServerHttp2Stream).state.remoteClose === 1 : raw.complete;
+}
+
 /** Reads a request as it came; a body that is no form, or too large, is refused. */
-export async function readRawCall(raw: IncomingMessage, limitBytes: number): Promise<RawCall> {
+export async function readRawCall(raw: IncomingMessage, terms: BodyTerms): Promise<RawCall> {
   const { method = "", url = "", headers } = raw;
   const type = headers["content-type"];
   const hasBody = method === "POST" || Number(headers["content-length"] ?? 0) > 0 || "transfer-encoding" in headers;
   if (!hasBody) return { method, url, headers, form: "" };
   const isForm = /^application\/x-www-form-urlencoded\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type ?? "");
   if (type !== undefined && !isForm) throw new Problem("unsupported_media_type");
-  const bytes = await readBytes(raw, limitBytes);
+  const bytes = await readBytes(raw, terms);
   if (bytes.length > 0 && !isForm) throw new Problem("unsupported_media_type");
   return { method, url, headers, form: bytes.toString() };
 }
 
 /** For operations without a body: what is sent all the same would be dropped without a word. */
-export async function refuseBody(raw: IncomingMessage): Promise<undefined> {
+export async function refuseBody(raw: IncomingMessage, terms: BodyTerms): Promise<undefined> {
   if (Number(raw.headers["content-length"] ?? 0) > 0) throw new Problem("payload_too_large");
   if (!mayFollow(raw)) return;
-  try {
-    for await (const chunk of raw as AsyncIterable<Buffer>) {
-      if (chunk.length > 0) throw new Problem("payload_too_large");
-    }
-  } catch (error) {
-    throw error instanceof Problem ? error : new Problem("malformed_request");
+  for await (const chunk of chunksOf(raw, 0, terms)) {
+    if (chunk.length > 0) throw new Problem("payload_too_large");
   }
 }
 

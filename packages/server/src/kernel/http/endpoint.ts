@@ -86,6 +86,7 @@ export interface EndpointSpec {
   /** POSTs take an `Idempotency-Key` unless they say otherwise (sign-in). */
   readonly idempotency?: "none";
   readonly ifMatch?: "optional" | "required";
+  /** From the end of the header to the answer; reading the body is part of it. */
   readonly deadlineMs?: number;
   /** Pages and documents that are the same for everyone: other origins may read them, and no token is asked for. */
   readonly crossOrigin?: true;
@@ -262,7 +263,14 @@ export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
       "unavailable",
     ],
     // A body is refused also where none is taken.
-    ["headers_too_large", "uri_too_long", "payload_too_large", "unknown_parameter", "duplicate_parameter"],
+    [
+      "headers_too_large",
+      "uri_too_long",
+      "payload_too_large",
+      "request_timeout",
+      "unknown_parameter",
+      "duplicate_parameter",
+    ],
     // A token that is sent is checked, also where none is needed.
     ["invalid_token", "token_expired"],
     spec.access.kind !== "public" && ["missing_token"],

@@ -14,6 +14,7 @@ import type { AccessTokens, Authenticator } from "../principal.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Transactions } from "../tx.ts";
 import type { ClientAddresses } from "./client-address.ts";
+import type { UnfinishedBodies } from "./unfinished-bodies.ts";
 
 export interface HttpKernel {
   readonly settings: Config;
@@ -32,6 +33,7 @@ export interface HttpKernel {
   readonly transactions: Transactions;
   readonly idempotency: Idempotency;
   readonly cursors: Cursors;
+  readonly unfinishedBodies: UnfinishedBodies;
   /** Origin of absolute URLs; known once the service listens. Never taken from a request. */
   readonly publicUrl: () => string;
   /** No request is answered before this. */

@@ -274,6 +274,7 @@ const oauthErrorTitles: Readonly<Record<number, string>> = {
   403: "`access_denied`",
   404: "`invalid_request`: there is nothing at this address",
   406: "`invalid_request`: the answer cannot be given in a media type that is accepted",
+  408: "`invalid_request`: the request did not arrive in time",
   413: "`invalid_request`: the body is too large",
   414: "`invalid_request`: the address is too long",
   415: "`invalid_request`: the body must be `application/x-www-form-urlencoded`",

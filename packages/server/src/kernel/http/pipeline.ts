@@ -13,7 +13,7 @@ import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer, encodeReply, oauthErrorReply, problemReply } from "./answer.ts";
-import { acceptable, readJsonBody, readRawCall, refuseBody } from "./body.ts";
+import { acceptable, type BodyTerms, readJsonBody, readRawCall, refuseBody } from "./body.ts";
 import { requireMatch } from "./conditional.ts";
 import { readCookies, requireOwnOrigin } from "./cookies.ts";
 import {
@@ -67,10 +67,16 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       if (exchange.refusal !== null) throw exchange.refusal;
       checkAccess(spec, exchange.principal, kernel.clock.now());
       if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
-      const call = await parse(exchange, request);
+      const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
+      const call = await parse(exchange, request, bodyTerms(kernel, spec, exchange, deadline));
       const fault = wantedFault(kernel, exchange, request.raw.headers);
       failAt("before", fault);
-      const reply = await serve({ kernel, endpoint, declared }, exchange, call, request);
+      const reply = await serve(
+        { kernel, endpoint, declared },
+        exchange,
+        call,
+        AbortSignal.any([deadline, request.gone]),
+      );
       failAt("after", fault);
       // What the handler had no reason to spend; its work is done, so a refusal now comes too late to matter.
       await settle(kernel, exchange);
@@ -104,21 +110,28 @@ interface ParsedCall extends Call {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Compiles the reading of a request into a call. */
-function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedRequest) => Promise<ParsedCall> {
+function bodyTerms(kernel: HttpKernel, spec: EndpointSpec, { addressKey }: Exchange, deadline: AbortSignal): BodyTerms {
+  // A proxy that does not say for whom it asks stands for everybody.
+  const address = kernel.addresses.coversProxy(addressKey) ? null : addressKey;
+  return { limitBytes: maxBodyBytes(spec), deadline, begin: (bytes) => kernel.unfinishedBodies.begin(address, bytes) };
+}
+
+/** Reads a request into a call; the body is read on these terms. */
+type CallParser = (exchange: Exchange, request: RoutedRequest, terms: BodyTerms) => Promise<ParsedCall>;
+
+function callParser(spec: EndpointSpec): CallParser {
   const validators: { part: "params" | "query" | "body"; check: Validator }[] = [];
   if (spec.params) validators.push({ part: "params", check: validator(spec.params, "/path") });
   if (spec.query) validators.push({ part: "query", check: validator(spec.query, "/query") });
   if (spec.body) validators.push({ part: "body", check: validator(spec.body, "") });
-  const limitBytes = maxBodyBytes(spec);
   const keyPattern = new RegExp(idempotencyKeyPattern);
-  return async ({ principal, language, address, addressKey }, { raw, query, params }) => {
+  return async ({ principal, language, address, addressKey }, { raw, query, params }, terms) => {
     const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
     if (spec.wire !== undefined) {
       const fits = validators.every(({ part, check }) => part !== "params" || check(params, language).length === 0);
       if (!fits) throw new Problem("not_found");
       const nothing = { params, query: undefined, body: undefined, idempotencyKey: undefined };
-      return { ...who, ...nothing, raw: await readRawCall(raw, limitBytes), requireMatch: () => undefined };
+      return { ...who, ...nothing, raw: await readRawCall(raw, terms), requireMatch: () => undefined };
     }
     acceptable(spec, raw.headers.accept);
     const idempotencyKey = single(raw.headers["idempotency-key"]);
@@ -128,7 +141,7 @@ function callParser(spec: EndpointSpec): (exchange: Exchange, request: RoutedReq
     const parts = {
       params: spec.params && params,
       query: parseQuery(query, spec.query),
-      body: await (spec.body ? readJsonBody(raw, limitBytes) : refuseBody(raw)),
+      body: await (spec.body ? readJsonBody(raw, terms) : refuseBody(raw, terms)),
     };
     const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
     // What cannot be a cursor of ours is told like one that is not.
@@ -143,11 +156,9 @@ async function serve(
   { kernel, endpoint, declared }: Compiled,
   exchange: Exchange,
   call: ParsedCall,
-  request: RoutedRequest,
+  signal: AbortSignal,
 ): Promise<Reply> {
   const { spec } = endpoint;
-  const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
-  const signal = AbortSignal.any([deadline, request.gone]);
   const context: TxContext = {
     actor: actorOf(exchange.principal),
     context: { request_id: exchange.requestId, operation: spec.id },

@@ -4,8 +4,8 @@
  *
  * States of an account: `active` ↔ `suspended`; both → `closed`. Of a person: `invited` → `active` → `removed`.
  *
- * Invariants: an account has at least one active owner from its first enrolment on; an e-mail address belongs to one
- * person who was not removed; staff are people without an account; what a package includes is data, and an account's
+ * Invariants: an account has at least one active owner from its first enrolment on; an e-mail address belongs to
+ * the one active person who enrolled it first, while any number of accounts may have invited it; staff are people without an account; what a package includes is data, and an account's
  * own entitlements win over it. What each role may do is the table in `kernel/principal.ts`, see `docs/ROLES.md`.
  */
 
@@ -24,6 +24,7 @@ export {
   findPerson,
   findPersonByEmail,
   insertPerson,
+  isAddressTaken,
   listAllMembers,
   listMembers,
   lockOwners,

@@ -11,13 +11,13 @@ import type { Tx } from "../kernel/tx.ts";
 
 export type PersonRow = Selectable<PeopleRow>;
 
-/** Whoever may sign in with this address; scope `system`. */
+/** The one who signs in with this address; scope `system`. Invitations do not count: any number may have one. */
 export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<PersonRow | undefined> {
   return tx.db
     .selectFrom("people")
     .selectAll()
     .where("email_key", "=", emailKey)
-    .where("state", "<>", "removed")
+    .where("state", "=", "active")
     .executeTakeFirst();
 }
 
@@ -88,7 +88,7 @@ export interface NewPerson {
   readonly invitedBy: string | null;
 }
 
-/** Stores a person; false when the address already belongs to somebody. */
+/** Stores a person; false when the account has the address already, or, for an active one, somebody signs in with it. */
 export async function insertPerson(tx: Tx, person: NewPerson): Promise<boolean> {
   const result = await tx.db
     .insertInto("people")
@@ -107,10 +107,19 @@ export async function insertPerson(tx: Tx, person: NewPerson): Promise<boolean> 
       created_at: tx.now,
       updated_at: tx.now,
     })
-    .onConflict((conflict) => conflict.column("email_key").where("state", "<>", "removed").doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   return result.numInsertedOrUpdatedRows === 1n;
 }
+
+/** Whether a change failed because somebody else signs in with the address: of two who enrol it, one was first. */
+export function isAddressTaken(error: unknown): boolean {
+  const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
+  return code === uniqueViolation && constraint === "people_email_active";
+}
+
+/** SQLSTATE. */
+const uniqueViolation = "23505";
 
 export interface PersonChange {
   readonly role?: MemberRole;

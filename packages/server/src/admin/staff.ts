@@ -1,6 +1,6 @@
 /** New staff: made by a command on the machine, never by a request. They enrol with a link, like everybody. */
 
-import { findPerson, insertPerson } from "../accounts/index.ts";
+import { findPerson, findPersonByEmail, insertPerson } from "../accounts/index.ts";
 import { foldEmail } from "../identifiers/index.ts";
 import { makeLink } from "../identity/index.ts";
 import type { Random } from "../kernel/clock.ts";
@@ -20,18 +20,22 @@ export async function addStaff(sources: Sources, email: string, fullName: string
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
   return sources.transactions.run(context, { kind: "platform" }, async ({ tx }) => {
     const id = sources.random.uuid();
-    const made = await insertPerson(tx, {
-      id,
-      accountId: null,
-      role: "staff",
-      state: "invited",
-      email,
-      emailKey: foldEmail(email),
-      fullName,
-      phone: null,
-      language: "tr",
-      invitedBy: null,
-    });
+    const emailKey = foldEmail(email);
+    const holder = await tx.within({ kind: "system" }, (all) => findPersonByEmail(all, emailKey));
+    const made =
+      holder === undefined &&
+      (await insertPerson(tx, {
+        id,
+        accountId: null,
+        role: "staff",
+        state: "invited",
+        email,
+        emailKey,
+        fullName,
+        phone: null,
+        language: "tr",
+        invitedBy: null,
+      }));
     const person = made ? await findPerson(tx, null, id) : undefined;
     if (person === undefined) throw new StartError("staff_exists", "This e-mail address already belongs to somebody.");
     tx.audit({ action: "staff.added", targets: [{ type: "person", id }] });

@@ -3,7 +3,7 @@
  * phone, finish (sets password, authenticator and phone in one commit, spends the link, shows the recovery codes).
  */
 
-import { type PersonRow, tellOfChange, updatePerson } from "../accounts/index.ts";
+import { isAddressTaken, type PersonRow, tellOfChange, updatePerson } from "../accounts/index.ts";
 import { normalizeMobile } from "../identifiers/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Static } from "../kernel/http/schema.ts";
@@ -12,7 +12,7 @@ import { type Language, Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { insertChallenge, spendChallenge } from "./challenges.ts";
 import { renewRecoveryCodes, setCredentials } from "./credentials.ts";
-import { findEnrolment, type OpenEnrolment, totpOfEnrolment } from "./enrolment.ts";
+import { findEnrolment, type OpenEnrolment, requireFreeAddress, totpOfEnrolment } from "./enrolment.ts";
 import { spendLink } from "./links.ts";
 import { hashPassword, requireGoodPassword } from "./passwords.ts";
 import { sendCode } from "./send-code.ts";
@@ -33,6 +33,7 @@ export async function openEnrolment(ctx: Ctx, token: string): Promise<EnrolmentV
   const { enrolment, secret } = await ctx.tx({ kind: "system" }, async (tx) => {
     // Held: two tabs that open the link at once must be shown one secret.
     const found = await findEnrolment(tx, ctx, token, "lock");
+    await requireFreeAddress(tx, found);
     return { enrolment: found, secret: await totpOfEnrolment(tx, ctx, found) };
   });
   const { person, link } = enrolment;
@@ -49,7 +50,9 @@ export async function sendPhoneCode(
   await ctx.spend(["sms_minute", "sms_hour"], token);
   const id = ctx.random.uuid();
   await ctx.tx({ kind: "system" }, async (tx) => {
-    const { link, person } = await findEnrolment(tx, ctx, token);
+    const found = await findEnrolment(tx, ctx, token);
+    await requireFreeAddress(tx, found);
+    const { link, person } = found;
     const phone = given === undefined ? person.phone : normalizeMobile(given);
     if (phone === null) {
       throw new Problem("validation_failed", { errors: [invalidField("/phone", "wrong_format", language)] });
@@ -66,13 +69,21 @@ export type EnrolmentCompletion = Static<typeof enrolmentCompletion>;
 
 /** Sets everything and spends the link; the recovery codes, shown this once. */
 export async function finishEnrolment(ctx: Ctx, body: EnrolmentCompletion, language: Language): Promise<string[]> {
-  const open = await ctx.tx({ kind: "system" }, (tx) => findEnrolment(tx, ctx, body.token));
+  const open = await ctx.tx({ kind: "system" }, async (tx) => {
+    const found = await findEnrolment(tx, ctx, body.token);
+    await requireFreeAddress(tx, found);
+    return found;
+  });
   const passwordHash = await passwordFor(ctx, open, body.password, language);
-  const outcome = await ctx.tx(scopeOfPerson(open.person), async (tx) => {
+  const work = async (tx: Tx) => {
     const enrolment = await findEnrolment(tx, ctx, body.token, "lock");
     const checked = await check(tx, ctx, enrolment, body);
     if (checked.kind === "wrong") return checked;
     return { kind: "done", codes: await finish(tx, ctx, enrolment, { ...checked, passwordHash }) } as const;
+  };
+  const outcome = await ctx.tx(scopeOfPerson(open.person), work).catch((error: unknown) => {
+    // Two invitations of one address were completed at once: the index lets one of them through.
+    throw isAddressTaken(error) ? new Problem("state_conflict") : error;
   });
   if (outcome.kind === "done") return outcome.codes;
   const errors = outcome.pointers.map((pointer) => invalidField(pointer, "not_allowed", language));

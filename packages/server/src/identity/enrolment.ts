@@ -3,7 +3,7 @@
  * one, which sets password, authenticator, recovery codes and phone in one commit; until then nothing has changed.
  */
 
-import { findPerson, type PersonRow } from "../accounts/index.ts";
+import { findPerson, findPersonByEmail, type PersonRow } from "../accounts/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
@@ -40,6 +40,16 @@ export async function findEnrolment(
   const person = link.person_id === null ? undefined : await findPerson(tx, link.account_id, link.person_id);
   if (person === undefined || person.state === "removed") throw new Problem("not_found");
   return { link, person };
+}
+
+/**
+ * Refuses with `state_conflict` when somebody signs in with the address already, in whichever account; scope `system`.
+ * The link stays as it is: should the other one be removed, it is good again.
+ */
+export async function requireFreeAddress(tx: Tx, { link, person }: OpenEnrolment): Promise<void> {
+  if (link.purpose !== "enrolment") return;
+  const holder = await findPersonByEmail(tx, person.email_key);
+  if (holder !== undefined && holder.id !== person.id) throw new Problem("state_conflict");
 }
 
 /** The authenticator's secret of this enrolment: made when first asked for, the same until the link is spent. */

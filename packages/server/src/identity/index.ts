@@ -1,7 +1,7 @@
 /**
  * Identity: how people show who they are, and what that is worth afterwards. Owns the tables `credentials`,
  * `recovery_codes`, `sessions`, `devices`, `attempts`, `otp_challenges`, `phone_messages`, `links`,
- * `second_factor_resets`.
+ * `invitations`, `second_factor_resets`.
  *
  * Nouns: a *credential* is a password and an authenticator; a *session* is a family of refresh tokens, and what every
  * access token answers to; a *challenge* is a code by SMS; a *link* is a secret in a mail; an *attempt* is a try to show

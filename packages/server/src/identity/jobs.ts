@@ -25,6 +25,7 @@ export const purgeIdentity = task<Readonly<Record<string, never>>, { readonly tr
         (tx) => purge(tx, "otp_challenges", "id", "expires_at", before(dayMs)),
         (tx) => purge(tx, "links", "id", "expires_at", before(30 * dayMs)),
         (tx) => purge(tx, "attempts", "id", "updated_at", before(2 * dayMs)),
+        (tx) => purge(tx, "invitations", "id", "sent_at", before(2 * dayMs)),
         (tx) => purge(tx, "phone_messages", "ctid", "sent_at", before(2 * dayMs)),
       ];
       for (const step of steps) {

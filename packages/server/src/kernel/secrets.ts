@@ -36,6 +36,7 @@ type Purpose =
   | "otp-code"
   | "phone"
   | "link"
+  | "invitation"
   | "first-run"
   | "oauth"
   | "oauth-id"

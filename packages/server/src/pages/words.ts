@@ -55,6 +55,7 @@ export const words = {
   ourFault: { en: "Something went wrong on our side. Try again in a few minutes.", tr: "Bizim tarafımızda bir sorun çıktı. Birkaç dakika sonra yeniden deneyin." },
   pageRefused: { en: "The request could not be read. Open the link of the mail again.", tr: "İstek okunamadı. İletideki bağlantıyı yeniden açın." },
   enrolTitle: { en: "Set up your access", tr: "Erişiminizi kurun" },
+  addressTaken: { en: "This e-mail address already signs in to another Emanet account. An address belongs to one account: have it removed there first, or ask for an invitation to another address.", tr: "Bu e-posta adresiyle başka bir Emanet hesabına giriş yapılıyor. Bir adres tek bir hesaba aittir: önce oradan çıkarılmasını sağlayın ya da başka bir adrese davet isteyin." },
   enrolOver: { en: "This link was used already or has expired. If you have not finished, ask whoever invited you, or our support, to send it again.", tr: "Bu bağlantı daha önce kullanılmış ya da süresi dolmuş. Kurulumu bitirmediyseniz sizi davet eden kişiden ya da destek ekibimizden yeniden göndermesini isteyin." },
   enrolName: { en: "Name", tr: "Ad" },
   enrolEmail: { en: "You sign in with", tr: "Oturum açacağınız adres" },

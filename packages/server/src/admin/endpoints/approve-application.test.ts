@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { messageTo } from "../../testing/outbox.ts";
+import { messageTo, tokenIn } from "../../testing/outbox.ts";
+import { invited } from "../../testing/pages.ts";
 import { readFirstRun } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { auditOf, reason, startStaffBench } from "../testing.ts";
@@ -29,6 +30,18 @@ describe("POST /v1/admin/applications/{id}/approve", () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409]);
     const approved = answers.slice(0, 2).some(({ status }) => status === 200);
     assert.equal((await accountsOf(id)).length, approved ? 1 : 0);
+  });
+
+  test("an invitation of another account is no obstacle: the address belongs to the one who enrols first", async () => {
+    const email = "davetli@ornek.example";
+    const other = await invited(service, { email });
+    const id = await apply(email);
+    assert.equal((await act(`/applications/${id}/approve`)).status, 200);
+    const own = tokenIn(await messageTo(service.dataDir, email, "enrolment", 2));
+    for (const token of [other, own]) {
+      const opened = await service.send("POST", "/v1/enrolment", { json: { token } });
+      assert.deepEqual([opened.status, opened.json?.email], [200, email]);
+    }
   });
 
   test("409: an address that signs in here already; nothing of the approval stays", async () => {

@@ -1,6 +1,6 @@
 /** `POST /v1/admin/applications/{id}/approve`: an account, its owner, and the mail to enrol with. */
 
-import { findPerson, insertAccount, insertPerson } from "../../accounts/index.ts";
+import { findPerson, findPersonByEmail, insertAccount, insertPerson } from "../../accounts/index.ts";
 import type { ApplicationRow } from "../../applications/index.ts";
 import { sendEnrolment } from "../../identity/index.ts";
 import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
@@ -18,7 +18,7 @@ export const approveApplication = endpoint(
     tag: "admin",
     summary: "Approve an application",
     description:
-      "Makes the account and its owner and mails the owner an enrolment link. 409 when the e-mail address already signs in here.",
+      "Makes the account and its owner and mails the owner an enrolment link. 409 when the e-mail address already signs in here; invitations of other accounts are no obstacle.",
     access: { kind: "staff" },
     params: idParam,
     body: closed({ reason: reasonSchema }),
@@ -44,6 +44,8 @@ export const approveApplication = endpoint(
         by: principal.staffId,
         reason: body.reason,
       });
+      const holder = await tx.within({ kind: "system" }, (all) => findPersonByEmail(all, moved.email_key));
+      if (holder !== undefined) throw new Problem("state_conflict");
       await tx.within({ kind: "account", accountId }, (inside) =>
         openAccount(inside, ctx, moved, { accountId, ownerId }),
       );

@@ -24,7 +24,7 @@ export const beginEnrolment = endpoint(
     path: "/v1/enrolment",
     summary: "Open an enrolment",
     description:
-      "Shows whose enrolment the link is and what the authenticator needs. May be repeated; the link is spent by completing.",
+      "Shows whose enrolment the link is and what the authenticator needs. May be repeated; the link is spent by completing. 409 when the address signs in to another account meanwhile.",
     body: closed({ token: linkToken }, { title: "EnrolmentRequest" }),
     replies: {
       200: {
@@ -41,7 +41,7 @@ export const beginEnrolment = endpoint(
         ),
       },
     },
-    errors: ["not_found"],
+    errors: ["not_found", "state_conflict"],
   },
   async (ctx, { body }) => {
     const { purpose, person, phoneRequired, totp } = await openEnrolment(ctx, body.token);
@@ -67,7 +67,7 @@ export const requestEnrolmentCode = endpoint(
       { title: "EnrolmentCodeRequest" },
     ),
     replies: { 202: { description: "A message is on its way.", body: challengeReply } },
-    errors: ["not_found"],
+    errors: ["not_found", "state_conflict"],
   },
   async (ctx, { body, language }) => {
     const id = await sendPhoneCode(ctx, body, language);
@@ -83,10 +83,10 @@ export const completeEnrolment = endpoint(
     path: "/v1/enrolment/complete",
     summary: "Complete an enrolment",
     description:
-      "Sets password, authenticator and phone in one step, spends the link and shows the recovery codes, this once. After a reset of the second factor, `password` is the one you have: a mailbox alone does not open an account.",
+      "Sets password, authenticator and phone in one step, spends the link and shows the recovery codes, this once. After a reset of the second factor, `password` is the one you have: a mailbox alone does not open an account. An address belongs to the person who enrols it first: 409 for everybody else.",
     body: enrolmentCompletion,
     replies: { 200: { description: "You can sign in now.", body: recoveryCodesReply } },
-    errors: ["not_found", "invalid_credentials", "too_many_attempts"],
+    errors: ["not_found", "invalid_credentials", "too_many_attempts", "state_conflict"],
   },
   async (ctx, { body, language }) => ({
     status: 200,

@@ -16,6 +16,7 @@ import { closed, text } from "../../kernel/http/schema.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { sendEnrolment } from "../enrolment.ts";
+import { countInvitation } from "../invitations.ts";
 import { requirePerson, requireRank, writes } from "../members.ts";
 
 export const inviteMember = endpoint(
@@ -26,7 +27,7 @@ export const inviteMember = endpoint(
     tag: "members",
     summary: "Invite a member",
     description:
-      "Mails an enrolment link, good once and for a week. Only owners invite owners. 409 when the address already signs in here. Inviting again somebody who has not enrolled sends a new link.",
+      "Mails an enrolment link, good once and for a week. Only owners invite owners. 409 when the account has the address already, invited or active. Whether other accounts know it makes no difference here: an address belongs to the person who enrols it first. At most 20 mails with invitations a day per account.",
     access: writes,
     stepUp: true,
     body: closed(
@@ -49,6 +50,7 @@ export const inviteMember = endpoint(
       const person = { id, accountId, role: body.role, state: "invited", email: body.email, emailKey } as const;
       const rest = { fullName: body.full_name, phone: null, language, invitedBy: principal.memberId };
       if (!(await insertPerson(tx, { ...person, ...rest }))) throw new Problem("state_conflict");
+      await countInvitation(tx, ctx, { accountId, emailKey, again: false });
       const made = await requirePerson(findPerson(tx, accountId, id));
       await sendEnrolment(tx, ctx, made);
       tx.audit({ action: "member.invited", targets: [{ type: "person", id }], metadata: { role: body.role } });

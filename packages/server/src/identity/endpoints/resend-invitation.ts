@@ -5,6 +5,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { sendEnrolment } from "../enrolment.ts";
+import { countInvitation } from "../invitations.ts";
 import { memberId, requirePerson, writes } from "../members.ts";
 
 export const resendInvitation = endpoint(
@@ -14,7 +15,8 @@ export const resendInvitation = endpoint(
     path: "/v1/members/{id}/resend-invitation",
     tag: "members",
     summary: "Send an enrolment link again",
-    description: "For a member who has not enrolled yet; the link of the earlier mail ends.",
+    description:
+      "For a member who has not enrolled yet; the link of the earlier mail ends. Once an hour per address; counts to the 20 mails a day of the account.",
     access: writes,
     stepUp: true,
     params: memberId,
@@ -26,6 +28,7 @@ export const resendInvitation = endpoint(
     const row = await ctx.tx(scopeOf(principal), async (tx) => {
       const person = await requirePerson(lockPerson(tx, accountId, params.id));
       if (person.state !== "invited") throw new Problem("state_conflict");
+      await countInvitation(tx, ctx, { accountId, emailKey: person.email_key, again: true });
       await sendEnrolment(tx, ctx, person);
       tx.audit({ action: "member.invited", targets: [{ type: "person", id: person.id }], metadata: { again: true } });
       return person;

@@ -29,7 +29,7 @@ const shared = {
   limits: ["login_ip"],
   cookies: ["__Host-link"],
 } as const;
-const explain = explaining({ not_found: "enrolOver" });
+const explain = explaining({ not_found: "enrolOver", state_conflict: "addressTaken" });
 const checkCompletion = validator(enrolmentCompletion, "");
 
 const show: Endpoint = {
@@ -41,7 +41,7 @@ const show: Endpoint = {
     description:
       "For people who came by the link of the mail. Shows the QR code for the authenticator; spends nothing.",
     query: closed({ challenge: Type.Optional(uuid("The code that was sent to the phone.")) }),
-    errors: ["not_found", "origin_not_allowed"],
+    errors: ["not_found", "origin_not_allowed", "state_conflict"],
     replies: { 200: pageSpec, 303: redirectSpec },
   },
   handle: async (ctx, call) => {
@@ -73,7 +73,7 @@ const finish: Endpoint = {
       phone_challenge_id: Type.Optional(text("From the page.")),
       phone_code: Type.Optional(text("Code of the SMS.")),
     }),
-    errors: ["not_found", "origin_not_allowed", "invalid_credentials", "too_many_attempts"],
+    errors: ["not_found", "origin_not_allowed", "state_conflict", "invalid_credentials", "too_many_attempts"],
     replies: { ...mendSpecs, 200: pageSpec },
   },
   handle: async (ctx, call) => {

@@ -27,9 +27,9 @@ const shared = {
   wire: "pages",
   limits: ["login_ip"],
   cookies: ["__Host-link"],
-  errors: ["not_found", "origin_not_allowed"],
+  errors: ["not_found", "origin_not_allowed", "state_conflict"],
 } as const;
-const explain = explaining({ not_found: "enrolOver" });
+const explain = explaining({ not_found: "enrolOver", state_conflict: "addressTaken" });
 const checkPhone = validator(closed({ phone: Type.Optional(phoneInput) }), "");
 
 const show: Endpoint = {

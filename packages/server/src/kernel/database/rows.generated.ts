@@ -19,6 +19,7 @@ export interface Database {
   readonly events: EventsRow;
   readonly first_run: FirstRunRow;
   readonly idempotency_keys: IdempotencyKeysRow;
+  readonly invitations: InvitationsRow;
   readonly job_workers: JobWorkersRow;
   readonly jobs: JobsRow;
   readonly limit_requests: LimitRequestsRow;
@@ -189,6 +190,14 @@ export interface IdempotencyKeysRow {
   readonly sealed_reply: Buffer;
   readonly created_at: Date;
   readonly expires_at: Date;
+}
+
+export interface InvitationsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly address: Buffer;
+  readonly again: boolean;
+  readonly sent_at: Date;
 }
 
 export interface JobWorkersRow {

@@ -61,6 +61,20 @@ export async function countAttempt(tx: Tx, id: Buffer, override: Rate | null): P
   return { lockedNow: true };
 }
 
+/** Counts a failure that locks nobody out; true for the first hundred of a day. */
+export async function countFailure(tx: Tx, id: Buffer): Promise<boolean> {
+  const dayStart = new Date(tx.now.getTime() - dayMs);
+  const { rows } = await sql<{ day_count: number }>`
+    insert into attempts as a (id, consecutive, day_started_at, day_count, updated_at)
+      values (${id}, 0, ${tx.now}, 1, ${tx.now})
+    on conflict (id) do update set
+      day_started_at = case when a.day_started_at <= ${dayStart} then ${tx.now} else a.day_started_at end,
+      day_count = case when a.day_started_at <= ${dayStart} then 1 else a.day_count + 1 end,
+      updated_at = ${tx.now}
+    returning day_count`.execute(tx.db);
+  return (rows[0]?.day_count ?? 0) <= failuresPerDay;
+}
+
 /** Gives the attempt back and ends the row of failures: everything that was asked for was right. */
 export async function forgiveAttempt(tx: Tx, id: Buffer): Promise<void> {
   await tx.db

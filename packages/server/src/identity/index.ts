@@ -15,6 +15,7 @@
 export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
 export { renewRecoveryCodes, setCredentials } from "./credentials.ts";
 export { sendEnrolment } from "./enrolment.ts";
+export { recordClientFailure, writeSignInFailure } from "./failures.ts";
 export { purgeIdentity } from "./jobs.ts";
 export { findLink, type LinkRow, makeLink, spendLink } from "./links.ts";
 export { mailPasswordReset } from "./password-reset.ts";

@@ -17,6 +17,7 @@ import type { Tx } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { attemptsId, countAttempt, forgiveAttempt } from "./attempts.ts";
 import { addDevice, findCredentials, hasDevices, setPasswordHash, touchDevice } from "./credentials.ts";
+import { recordSignInFailure } from "./failures.ts";
 import { dummyHash, hashPassword, verifyPassword } from "./passwords.ts";
 import { spendFactor } from "./second-factor.ts";
 
@@ -43,7 +44,7 @@ export interface SignedIn {
   readonly deviceCookie: NewCookie;
 }
 
-export type SignInCtx = Pick<Ctx, "tx" | "secrets" | "random" | "log" | "settings" | "spend">;
+export type SignInCtx = Pick<Ctx, "tx" | "secrets" | "random" | "log" | "settings" | "spend" | "trail">;
 
 /** A year: a device that was not used for longer is a new one. */
 const deviceCookieSeconds = 365 * 24 * 60 * 60;
@@ -67,7 +68,6 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
   const person = matches ? found.person : null;
   const rehashed = person !== null && outdated ? await hashPassword(claim.password, ctx.random) : null;
   const signedIn = await ctx.tx(scopeOfPerson(found.person), async (tx) => {
-    if (found.lockedNow) tx.audit({ action: "sign_in.locked", targets: [], outcome: "failure" });
     const factor = { code: claim.code, challengeId: claim.challengeId, purpose: "sign_in" } as const;
     const method = await spendFactor(
       tx,
@@ -76,7 +76,11 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
       person === null ? null : found.sealedTotp,
       factor,
     );
-    if (person === null || method === null) return null;
+    if (person === null || method === null) {
+      const wrong = matches ? "code" : "password";
+      await recordSignInFailure(tx, ctx, { person: found.person, wrong, lockedNow: found.lockedNow });
+      return null;
+    }
     await forgiveAttempt(tx, found.attempts);
     if (rehashed !== null) await setPasswordHash(tx, person.id, rehashed, false);
     const deviceCookie = await recognise(ctx, tx, person, claim.deviceToken, deviceHash);
@@ -101,7 +105,13 @@ export async function checkPassword(
   const deviceHash = hashDevice(ctx, claim.deviceToken);
   const found = await countAndFind(ctx, foldEmail(claim.email), deviceHash, false);
   const { matches } = await verifyPassword(found.passwordHash, claim.password);
-  return matches ? found.person : null;
+  const right = matches ? found.person : null;
+  // Right or wrong, the same work.
+  const failed = right === null ? found.person : null;
+  await ctx.tx({ kind: "platform" }, (tx) =>
+    recordSignInFailure(tx, ctx, { person: failed, wrong: "password", lockedNow: found.lockedNow }),
+  );
+  return right;
 }
 
 export function scopeOfPerson(person: { readonly account_id: string | null } | null): Scope {

@@ -15,6 +15,8 @@ import type { Database } from "./database/rows.generated.ts";
 import type { Actor, Scope } from "./principal.ts";
 
 export interface AuditEntry {
+  /** For a record that a job may write twice; else it gets one of its own. */
+  readonly id?: string;
   /** `noun.past_tense`, e.g. `application.submitted`. */
   readonly action: string;
   readonly targets: readonly { readonly type: string; readonly id: string }[];

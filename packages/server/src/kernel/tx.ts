@@ -104,7 +104,7 @@ class Records {
       db: this.#trx,
       now: this.#now,
       audit: (entry) => {
-        this.#audits.push({ scope, entry: { ...entry, id: random.uuid() } });
+        this.#audits.push({ scope, entry: { ...entry, id: entry.id ?? random.uuid() } });
       },
       emit: (type, fields) => {
         if (scope.kind !== "account") throw new Error(`event ${type.name} emitted outside an account's scope`);

@@ -13,7 +13,7 @@ import { browserCookies } from "./browser-cookies.ts";
 import type { Provider } from "./oidc-provider.ts";
 import { createProvider } from "./provider.ts";
 import { during, type Visit } from "./visit.ts";
-import { oauthPorts } from "./wiring.ts";
+import { noteFailure, oauthPorts } from "./wiring.ts";
 
 /** The library reads the machine's clock whatever we say; the adapter translates between that and ours. */
 const libraryClock: Clock = systemClock;
@@ -59,6 +59,8 @@ export function visitLibrary<T>(
     const request = libraryRequest(ctx, rawOf(call), options.accept);
     const send: Library["send"] = async (change = {}) => {
       const answer = await callLibrary(provider, { ...request, ...change });
+      // The library answers so when a client did not prove who it is.
+      if (answer.status === 401 && visit.found.client !== undefined) await noteFailure(ctx, tx, visit.found.client);
       return { ...answer, cookies: browserCookies(ctx, answer.cookies) };
     };
     const result = await during(visit, () => work({ provider, visit, send }));

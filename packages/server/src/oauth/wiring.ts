@@ -6,6 +6,7 @@ import {
   insertSession,
   principalOf,
   prolongSession,
+  recordClientFailure,
   requestSignInCode,
   revokeSession,
   type SubjectRow,
@@ -65,6 +66,12 @@ export async function signInPerson(
 /** Has a code sent by SMS, by the rules of the API; the challenge that it answers. */
 export function sendSignInCode(ctx: Ctx, call: Call, claim: Pick<Credentials, "email" | "password">): Promise<string> {
   return requestSignInCode(ctx, { ...claim, deviceToken: call.cookies["__Host-device"] });
+}
+
+/** Writes down that somebody came as this client and could not prove it. */
+export async function noteFailure(ctx: Ctx, tx: Tx, { id, accountId }: OauthClient): Promise<void> {
+  if (accountId === null) return;
+  await tx.within({ kind: "account", accountId }, (inner) => recordClientFailure(inner, ctx.secrets, id));
 }
 
 export async function publicKeys(ctx: Ctx): Promise<{ keys: PublicKey[] }> {

@@ -39,7 +39,13 @@ export const changePassword = endpoint(
       return findCredentials(tx, personId);
     });
     const { matches } = await verifyPassword(credentials?.password_hash ?? dummyHash, body.current_password);
-    if (!matches) throw new Problem("invalid_credentials");
+    if (!matches) {
+      const targets = [{ type: "person", id: personId }];
+      await ctx.tx(scope, async (tx) =>
+        tx.audit({ action: "person.password_change_failed", targets, outcome: "failure" }),
+      );
+      throw new Problem("invalid_credentials");
+    }
     const hash = await hashPassword(body.new_password, ctx.random);
     await ctx.tx(scope, async (tx) => {
       await setPasswordHash(tx, personId, hash, true);

@@ -35,7 +35,11 @@ export const stepUp = endpoint(
       const claim = { code: body.totp_code, challengeId: body.otp_challenge_id, purpose: "step_up" } as const;
       const sealed = credentials?.sealed_totp ?? null;
       const method = await spendFactor(tx, ctx.secrets, personId, sealed, claim);
-      if (method === null) return null;
+      if (method === null) {
+        const targets = [{ type: "person", id: personId }];
+        tx.audit({ action: "person.step_up_failed", targets, outcome: "failure" });
+        return null;
+      }
       await forgiveAttempt(tx, attempts);
       await refreshAuthTime(tx, principal.sessionId, ["pwd", method, "mfa"]);
       tx.audit({ action: "person.stepped_up", targets: [{ type: "person", id: personId }], metadata: { method } });

@@ -7,6 +7,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Config } from "../../config.ts";
+import type { AuditContext } from "../audit.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
 import type { LaterSubject, Limiter } from "../limits/limiter.ts";
@@ -104,6 +105,8 @@ export interface Ctx {
   /** Origin of absolute URLs, without a slash at its end. */
   readonly publicUrl: string;
   readonly requestId: string;
+  /** What audit records of this request say of it, for those that a job writes later. */
+  readonly trail: AuditContext;
   /** Ends when the deadline passes or the client goes away. */
   readonly signal: AbortSignal;
   /**

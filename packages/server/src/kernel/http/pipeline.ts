@@ -7,7 +7,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { idempotencyKeyPattern } from "../idempotency.ts";
-import { errorFields } from "../log.ts";
+import { errorFields, truncatedAddress } from "../log.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
@@ -152,6 +152,12 @@ function callParser(spec: EndpointSpec): CallParser {
   };
 }
 
+/** What audit records say of a request beside who acted: no more of an address than a log line. */
+function trailOf({ requestId, address }: Exchange, spec: EndpointSpec): TxContext["context"] {
+  const network = truncatedAddress(address);
+  return { request_id: requestId, operation: spec.id, ...(network !== undefined && { address: network }) };
+}
+
 async function serve(
   { kernel, endpoint, declared }: Compiled,
   exchange: Exchange,
@@ -161,7 +167,7 @@ async function serve(
   const { spec } = endpoint;
   const context: TxContext = {
     actor: actorOf(exchange.principal),
-    context: { request_id: exchange.requestId, operation: spec.id },
+    context: trailOf(exchange, spec),
     signal,
   };
   const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
@@ -181,7 +187,7 @@ async function serve(
       changed = true;
     };
     const given = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, coversProxy, bansChanged };
-    const ctx: Ctx = { ...given, log, requestId, signal, spend, tx };
+    const ctx: Ctx = { ...given, log, requestId, trail: context, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {

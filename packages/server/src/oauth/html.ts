@@ -47,7 +47,10 @@ export interface ConsentView {
   readonly accountName: string;
   /** Where the request came from (a device's address), or where the person returns to. */
   readonly place: { readonly kind: "device" | "return"; readonly text: string };
+  /** What the person can allow. */
   readonly scopes: readonly OauthScope[];
+  /** What is asked for beyond that. */
+  readonly refused: readonly OauthScope[];
 }
 
 export function consentHtml(language: Language, view: ConsentView): string {
@@ -61,12 +64,12 @@ export function consentHtml(language: Language, view: ConsentView): string {
 <dt>${say("account")}</dt><dd>${escapeHtml(view.accountName)}</dd>
 <dt>${place}</dt><dd><code>${escapeHtml(view.place.text)}</code></dd>
 </dl>
-<p>${say("wants")}</p>
-${scopeList(language, view.scopes)}
-<p>${say("onlyIfYou")}</p>
+${view.scopes.length === 0 ? "" : `<p>${say("wants")}</p>\n${scopeList(language, view.scopes)}`}
+${view.refused.length === 0 ? "" : `<p>${say("beyondRole")}</p>\n${scopeList(language, view.refused)}`}
+<p>${say(view.scopes.length === 0 ? "nothingToAllow" : "onlyIfYou")}</p>
 <form method="post" action="${escapeHtml(view.action)}">
 ${hidden("csrf", view.csrf)}
-<button type="submit" name="act" value="approve">${say("approve")}</button>
+${view.scopes.length === 0 ? "" : `<button type="submit" name="act" value="approve">${say("approve")}</button>`}
 <button type="submit" name="act" value="deny" class="second">${say("deny")}</button>
 </form>`,
   );

@@ -13,6 +13,7 @@
  * - A refresh token has one successor over all processes. Its immediate predecessor gets that same one for 30 seconds;
  *   anything older ends the grant.
  * - One request is one transaction: no token without its record, no spent code without its token.
+ * - A grant holds no scope that the role of the member who allowed it does not have.
  * - An interaction belongs to the browser that began it; its address alone is worth nothing.
  * - Nothing is allowed without a fresh sign-in and a decision about exactly this request.
  * - A browser is sent to registered addresses only, and no outgoing request is ever made.

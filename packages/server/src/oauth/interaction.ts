@@ -12,7 +12,8 @@
 
 import { timingSafeEqual } from "node:crypto";
 import type { Ctx } from "../kernel/http/endpoint.ts";
-import { type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import { type MemberRole, type OauthScope, rolesByScope } from "../kernel/principal.ts";
+import { knownScopes } from "./library-pages.ts";
 import type { Provider } from "./oidc-provider.ts";
 import type { OauthClient, SignedIn } from "./ports.ts";
 import type { Visit } from "./visit.ts";
@@ -29,6 +30,8 @@ export interface Interaction {
   /** Where the library waits. */
   readonly returnTo: string;
   readonly signedIn: SignedIn | null;
+  /** What of {@link scopes} the person who signed in can allow: never more than their own role may do. */
+  readonly grantable: readonly OauthScope[];
   readonly isDecided: boolean;
   readonly stored: LibraryInteraction;
 }
@@ -39,15 +42,17 @@ export async function findInteraction(provider: Provider, visit: Visit, uid: str
   const client = stored && (await visit.ports.clients.find(String(stored.params.client_id)));
   if (stored === undefined || client === undefined) return undefined;
   const { scope, redirect_uri: redirectUri } = stored.params;
-  const asked = typeof scope === "string" ? scope.split(" ") : [];
+  const scopes = knownScopes(scope);
+  const person = personOf(stored);
   return {
     uid,
     client,
-    scopes: asked.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word)),
+    scopes,
     place: await placeOf(provider, stored, redirectUri),
     redirectUri,
     returnTo: stored.returnTo,
-    signedIn: signedInOf(stored),
+    signedIn: person,
+    grantable: person === null ? [] : await grantableBy(visit, person, scopes),
     isDecided: stored.result?.consent !== undefined || stored.result?.error !== undefined,
     stored,
   };
@@ -68,9 +73,20 @@ async function placeOf(
   return { kind: "return", text: host === "" ? protocol : host };
 }
 
-function signedInOf({ result }: LibraryInteraction): SignedIn | null {
-  const kept = result?.person as { memberId: string; accountId: string; amr: string[]; authTime: string } | undefined;
+/** Who signed in, with the role that they had then: the page shows what follows from it. */
+interface Person extends SignedIn {
+  readonly role: MemberRole | null;
+}
+
+function personOf({ result }: LibraryInteraction): Person | null {
+  const kept = result?.person as (Omit<Person, "authTime"> & { readonly authTime: string }) | undefined;
   return kept === undefined ? null : { ...kept, authTime: new Date(kept.authTime) };
+}
+
+/** A role that changes before the decision can only take something away from what the page showed. */
+async function grantableBy(visit: Visit, person: Person, scopes: readonly OauthScope[]): Promise<OauthScope[]> {
+  const roles = [person.role, await visit.ports.people.roleOf(person)];
+  return scopes.filter((scope) => roles.every((role) => rolesByScope[scope].some((known) => known === role)));
 }
 
 /** Whether members of this account may allow anything to the client: it is the service's own, or theirs. */
@@ -78,30 +94,35 @@ export function mayAllow(client: OauthClient, accountId: string): boolean {
   return client.accountId === null || client.accountId === accountId;
 }
 
-export async function rememberSignIn({ stored }: Interaction, signedIn: SignedIn): Promise<void> {
+export async function rememberSignIn(visit: Visit, { stored }: Interaction, signedIn: SignedIn): Promise<void> {
   const { memberId, accountId, amr, authTime } = signedIn;
+  const role = (await visit.ports.people.roleOf(signedIn)) ?? null;
   stored.result = {
     login: { accountId: `${accountId}:${memberId}`, amr: [...amr], remember: false },
-    person: { memberId, accountId, amr, authTime: authTime.toISOString() },
+    person: { memberId, accountId, amr, authTime: authTime.toISOString(), role },
   };
   await stored.persist();
 }
 
-/** Opens the grant and its session, with one id. */
+/** Opens the grant and its session, with one id. What is not grantable counts as refused. */
 export async function approve(
   provider: Provider,
   visit: Visit,
-  { stored, client, scopes }: Interaction,
-  signedIn: SignedIn,
+  { stored, client, scopes, grantable }: Interaction,
+  { memberId, accountId, amr, authTime }: SignedIn,
 ): Promise<void> {
+  if (grantable.length === 0) throw new Error("nothing is left to be granted");
   const id = visit.ctx.random.uuid();
-  await visit.ports.grants.open({ ...signedIn, id, clientId: client.id, kind: client.kind, scopes });
+  const person = { memberId, accountId, amr, authTime };
+  await visit.ports.grants.open({ ...person, id, clientId: client.id, kind: client.kind, scopes: grantable });
   const grant = new provider.Grant({
     clientId: client.id,
-    accountId: `${signedIn.accountId}:${signedIn.memberId}`,
+    accountId: `${accountId}:${memberId}`,
   });
   grant.jti = id;
-  grant.addOIDCScope(scopes.join(" "));
+  grant.addOIDCScope(grantable.join(" "));
+  const refused = scopes.filter((scope) => !grantable.includes(scope));
+  if (refused.length > 0) grant.rejectOIDCScope(refused.join(" "));
   await grant.save();
   stored.result = { ...stored.result, consent: { grantId: id } };
   await stored.persist();

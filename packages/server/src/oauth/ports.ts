@@ -6,7 +6,7 @@
  * session (by its owner, by staff, by a password reset) ends the grant on every node, and the other way round.
  */
 
-import type { AccessTokenContent, OauthScope, TokenClaims } from "../kernel/principal.ts";
+import type { AccessTokenContent, MemberRole, OauthScope, TokenClaims } from "../kernel/principal.ts";
 
 export interface OauthPorts {
   readonly clients: ClientDirectory;
@@ -58,6 +58,8 @@ export interface SignedIn {
 export interface People {
   /** What to show of an account. */
   describe(accountId: string): Promise<{ readonly accountName: string } | undefined>;
+  /** The role that a member has now; undefined when they were removed. */
+  roleOf(member: Pick<SignedIn, "memberId" | "accountId">): Promise<MemberRole | undefined>;
 }
 
 export interface NewGrant extends SignedIn {

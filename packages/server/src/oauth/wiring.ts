@@ -1,7 +1,14 @@
 /** The ports of `ports.ts`, fulfilled by the domains below. */
 
 import { sql } from "kysely";
-import { type ClientRow, findAccount, findClientById, touchClient, verifyClientSecret } from "../accounts/index.ts";
+import {
+  type ClientRow,
+  findAccount,
+  findClientById,
+  findPerson,
+  touchClient,
+  verifyClientSecret,
+} from "../accounts/index.ts";
 import {
   insertSession,
   principalOf,
@@ -14,7 +21,7 @@ import {
 } from "../identity/index.ts";
 import type { NewCookie } from "../kernel/http/cookies.ts";
 import type { Call, Ctx } from "../kernel/http/endpoint.ts";
-import { type OauthScope, oauthScopes, type PublicKey, type TokenClaims } from "../kernel/principal.ts";
+import { memberRoles, type OauthScope, oauthScopes, type PublicKey, type TokenClaims } from "../kernel/principal.ts";
 import type { RunTx, Tx } from "../kernel/tx.ts";
 import type {
   AccessTokens,
@@ -44,6 +51,10 @@ export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
       describe: async (accountId) => {
         const account = await findAccount(tx, accountId);
         return account && { accountName: account.name };
+      },
+      roleOf: async ({ memberId, accountId }) => {
+        const person = await findPerson(tx, accountId, memberId);
+        return person?.state === "active" ? memberRoles.find((role) => role === person.role) : undefined;
       },
     },
     grants: grantSessions(ctx, tx),

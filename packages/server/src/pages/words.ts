@@ -24,6 +24,8 @@ export const words = {
   placeOfReturn: { en: "Afterwards you return to", tr: "Ardından döneceğiniz yer" },
   wants: { en: "It wants to:", tr: "Şunları yapmak istiyor:" },
   onlyIfYou: { en: "Allow this only if you started it yourself.", tr: "Yalnızca bu işlemi siz başlattıysanız izin verin." },
+  beyondRole: { en: "Not granted, because your role does not allow it:", tr: "Rolünüz yetmediği için izin verilmeyecekler:" },
+  nothingToAllow: { en: "Your role allows nothing of what the application asks for. An owner or manager of the account can allow it.", tr: "Rolünüz, uygulamanın istediklerinin hiçbirine yetmiyor. Hesabın bir sahibi ya da yöneticisi izin verebilir." },
   approve: { en: "Allow", tr: "İzin ver" },
   deny: { en: "Deny", tr: "Reddet" },
   otherAccount: { en: "This application belongs to another account. Sign in with a member of that account.", tr: "Bu uygulama başka bir hesaba ait. O hesabın bir üyesiyle oturum açın." },

@@ -32,7 +32,7 @@ const authorize: Endpoint = {
     path: "/oauth2/authorize",
     summary: "Ask a person for access",
     description:
-      "Authorization code flow (RFC 6749) with PKCE (S256 only), for a browser. The person signs in, sees who asks for what, and decides; then the browser returns to `redirect_uri`, which must be exactly one that is registered. Codes live a minute and are good once.",
+      "Authorization code flow (RFC 6749) with PKCE (S256 only), for a browser. The person signs in, sees who asks for what, and decides; what their role does not have is not granted, so `scope` of the token may name less than was asked for. Then the browser returns to `redirect_uri`, which must be exactly one that is registered. Codes live a minute and are good once.",
     query: authorizeQuery,
     replies: { 200: pageSpec, 303: redirectSpec, 400: failedPageSpec },
   },

@@ -129,13 +129,13 @@ async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Page
   } catch (error) {
     return refusedPage(ctx, call, error, { email: form.get("email") ?? "", challengeId: challengeIn(form) });
   }
-  return visit(ctx, call, async (interaction) => {
+  return visit(ctx, call, async (interaction, library) => {
     const cookies = [cookieHeader(signedIn.deviceCookie)];
     if (!mayAllow(interaction.client, signedIn.accountId)) {
       const retry = { status: 200, word: "otherAccount", headers: {}, email: "", challengeId: null } as const;
       return signInPage(ctx, call, interaction, retry);
     }
-    await rememberSignIn(interaction, signedIn);
+    await rememberSignIn(library.visit, interaction, signedIn);
     return redirectReply(pathOf(interaction), cookies);
   });
 }
@@ -155,8 +155,9 @@ async function sendCode(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Pa
 }
 
 async function allow(interaction: Interaction, { provider, visit: open }: Library): Promise<PageReply> {
-  const { signedIn, isDecided, returnTo } = interaction;
-  if (signedIn === null) return redirectReply(pathOf(interaction));
+  const { signedIn, isDecided, returnTo, grantable } = interaction;
+  // The page says which of the two it is.
+  if (signedIn === null || grantable.length === 0) return redirectReply(pathOf(interaction));
   // The button was pressed twice: one grant is enough.
   if (!isDecided) await approve(provider, open, interaction, signedIn);
   return redirectReply(returnTo);
@@ -212,7 +213,7 @@ async function consentPage(
   signedIn: SignedIn,
   { visit: open }: Library,
 ): Promise<PageReply> {
-  const { uid, client, place, scopes, redirectUri } = interaction;
+  const { uid, client, place, scopes, grantable, redirectUri } = interaction;
   const account = await open.ports.people.describe(signedIn.accountId);
   const html = consentHtml(call.language, {
     action: pathOf(interaction),
@@ -221,7 +222,8 @@ async function consentPage(
     isOwnClient: client.accountId === null,
     accountName: account?.accountName ?? "",
     place,
-    scopes,
+    scopes: grantable,
+    refused: scopes.filter((scope) => !grantable.includes(scope)),
   });
   return pageReply(200, html, { formTarget: formTargetOf(redirectUri) });
 }

@@ -87,6 +87,7 @@ const bad: Readonly<Record<string, readonly string[]>> = {
   EMANET_LIMIT_APPLICATIONS: ["5", "0/60", "5/0", "5 / 60", "-5/60", "1e3/60"],
   EMANET_LIMIT_PACKAGE: ["starter"],
   EMANET_LIMIT_ANONYMOUS: ["many", "600/"],
+  EMANET_LIMIT_SUSPICIOUS: ["0", "1000/60", "500001"],
   EMANET_LIMIT_LOCKOUT: ["10"],
 };
 

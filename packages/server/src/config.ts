@@ -250,6 +250,13 @@ const settings = {
     ", for every package (burst and the time in which it refills)",
   ),
   limitAnonymous: limitSetting("anonymous", "600/120", " (burst and the time in which it refills)"),
+  limitSuspicious: {
+    variable: "EMANET_LIMIT_SUSPICIOUS",
+    parse: wholeNumber(1, 500_000),
+    fallback: null as number | null,
+    shownDefault: "1000",
+    about: "How many different targets within 60 s set a ban (a count alone); only in profile `sandbox`.",
+  },
   limitLockout: {
     variable: "EMANET_LIMIT_LOCKOUT",
     parse: rate,

@@ -72,6 +72,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     watch: createTargetWatch({
       clock,
       ...(redis && { redis }),
+      ...(config.limitSuspicious !== null && { most: config.limitSuspicious }),
       nameOf: (id) => secrets.digest("limit-key", id).toString("base64url"),
       onSuspicious,
       onError,

@@ -22,6 +22,7 @@ export const submitApplication = endpoint(
       "Asks for an account. The answer is the same whether or not the e-mail address is known already; what happens next comes by mail. At most 5 an hour from one address.",
     access: { kind: "public" },
     limits: ["applications"],
+    notWhileBanned: true,
     body: newApplication,
     bodyLimitBytes: maxApplicationBytes,
     replies: { 202: { description: "The application was stored and will be reviewed.", body: applicationAccepted } },

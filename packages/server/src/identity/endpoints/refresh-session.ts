@@ -19,7 +19,6 @@ export const refreshSession = endpoint(
     description:
       "Takes no body: the refresh cookie is what counts. Each use replaces the cookie. The one before gets the same successor for 30 seconds (two tabs, a lost answer); an older one ends the whole session.",
     access: { kind: "public" },
-    whileBanned: true,
     cookies: ["__Host-refresh"],
     idempotency: "none",
     replies: { 200: { description: "A new access token.", body: accessTokenReply, headers: setCookieHeader } },

@@ -13,6 +13,7 @@ import { isAgent, type Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { Transport } from "../transport/server.ts";
 import type { Answer } from "./answer.ts";
+import { isFromForeignPage } from "./cookies.ts";
 import type { Endpoint, EndpointSpec } from "./endpoint.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
@@ -173,20 +174,26 @@ function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyRepl
   const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
   const fields = { request_id: exchange.requestId, operation, method, status, duration_ms: durationMs, protocol };
   kernel.log.info("request", fields);
-  watch(kernel, exchange, request.raw.url ?? "", status);
+  watch(kernel, exchange, request, status);
 }
 
 /** Answers to which a path counts by itself: those that whoever looks around gets. */
-const lookingAround: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
+const lookingAround: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+
+/** The limits have dealt with it. */
+const tooManyRequests = 429;
 
 function watch(
   kernel: HttpKernel,
   { principal, endpoint, addressKey, refusal }: Exchange,
-  url: string,
+  { raw }: FastifyRequest,
   status: number,
 ): void {
-  if (refusal?.code === "banned") return;
-  const target = lookingAround.has(status) || endpoint === null ? (url.split("?", 1)[0] ?? "") : endpoint.spec.id;
+  if (refusal?.code === "banned" || status === tooManyRequests) return;
+  // Any page can make its visitors ask here; none can make them show a token.
+  if (principal.kind === "anonymous" && isFromForeignPage(raw.headers, kernel.publicUrl())) return;
+  const path = raw.url?.split("?", 1)[0] ?? "";
+  const target = lookingAround.has(status) || endpoint === null ? path : endpoint.spec.id;
   kernel.watch.saw(watchedSubject(principal, addressKey), target);
 }
 

@@ -42,8 +42,15 @@ export function readCookies(
 
 /** Refuses what a browser says comes from a page of somebody else. Programs send neither header. */
 export function requireOwnOrigin(headers: IncomingHttpHeaders, ownOrigin: string): void {
+  if (isFromForeignPage(headers, ownOrigin)) throw new Problem("origin_not_allowed");
+}
+
+/**
+ * Whether a browser says that somebody else's page made it ask: by an image, a script, a form, a link. A page of another
+ * host of the same site is somebody else's too.
+ */
+export function isFromForeignPage(headers: IncomingHttpHeaders, ownOrigin: string): boolean {
   const { origin, "sec-fetch-site": site } = headers;
-  const foreign =
-    (origin !== undefined && origin !== ownOrigin) || (site !== undefined && site !== "same-origin" && site !== "none");
-  if (foreign) throw new Problem("origin_not_allowed");
+  if (origin !== undefined && origin !== ownOrigin) return true;
+  return site !== undefined && site !== "same-origin" && site !== "none";
 }

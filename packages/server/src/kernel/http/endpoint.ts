@@ -56,8 +56,8 @@ export interface EndpointSpec {
   readonly contentLimits?: readonly PolicyName[];
   /** Spends no limit at all. */
   readonly free?: true;
-  /** Also from a banned address: carries a credential of its own. */
-  readonly whileBanned?: true;
+  /** With access `public`: refused from a banned address, where the others are not. */
+  readonly notWhileBanned?: true;
   /** Only by a person whose second factor was shown within the last minutes; never by a program, whoever it acts for. */
   readonly stepUp?: true;
   /** Keeps to the vaults of a client that is held to some. Every other operation refuses such a client. */
@@ -251,6 +251,14 @@ export function needsApiPackage({ access, package: said }: EndpointSpec): boolea
 
 export function refusedWhileSuspended({ access, method, whileSuspended }: EndpointSpec): boolean {
   return access.kind === "account" && method !== "GET" && whileSuspended !== true;
+}
+
+/**
+ * Whether it answers a banned address that shows no credential. Signing in, resetting a password, enrolling, reading the
+ * documentation: a ban must not stop people behind the address from them, and each has limits of its own.
+ */
+export function openWhileBanned({ access, notWhileBanned }: EndpointSpec): boolean {
+  return access.kind === "public" && notWhileBanned !== true;
 }
 
 /** Every code that an endpoint may answer with: its own, and those its spec implies. */

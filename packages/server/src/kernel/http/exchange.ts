@@ -13,7 +13,7 @@ import type { AccountFacts, Principal } from "../principal.ts";
 import { type Language, Problem } from "../problems.ts";
 import { isAdminPath } from "./access.ts";
 import { addressKey } from "./client-address.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Endpoint, openWhileBanned } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { speaksOauth } from "./oauth-error.ts";
 
@@ -231,7 +231,7 @@ function refusedByBan(
   { principal, refusal }: Authentication,
   address: string,
 ): Problem | null {
-  if (principal.kind !== "anonymous" || endpoint?.spec.whileBanned === true) return null;
+  if (principal.kind !== "anonymous" || (endpoint !== null && openWhileBanned(endpoint.spec))) return null;
   // Its holder has to be told to renew it, which the address does not stop.
   if (refusal?.code === "token_expired") return null;
   return kernel.bans.isBanned(address) ? new Problem("banned") : null;

@@ -46,11 +46,14 @@ export interface TargetWatchOptions {
   readonly redis?: RedisConnection;
   /** What a subject is called in the shared store: an address is personal. */
   readonly nameOf: (id: string) => string;
+  /** In place of {@link suspiciousTargets}. */
+  readonly most?: number;
   readonly onSuspicious: (subject: WatchedSubject) => void;
   readonly onError: (error: unknown) => void;
 }
 
-export function createTargetWatch({ clock, redis, nameOf, onSuspicious, onError }: TargetWatchOptions): TargetWatch {
+export function createTargetWatch(options: TargetWatchOptions): TargetWatch {
+  const { clock, redis, nameOf, most = suspiciousTargets, onSuspicious, onError } = options;
   /** Subjects in order of last use; of each its targets in order of last sight, and when that was. */
   const subjects = new Map<string, Map<string, number>>();
   let remembered = 0;
@@ -60,7 +63,7 @@ export function createTargetWatch({ clock, redis, nameOf, onSuspicious, onError 
     subjects.delete(id);
   };
   const tell = async (connection: RedisConnection, subject: WatchedSubject, id: string, hash: string) => {
-    const values = [String(clock.offsetMs?.() ?? 0), hash, String(suspiciousWindowMs), String(suspiciousTargets)];
+    const values = [String(clock.offsetMs?.() ?? 0), hash, String(suspiciousWindowMs), String(most)];
     try {
       const found = await connection.run(script, [`emanet:targets:${nameOf(id)}`], values);
       if (Number(found) === 1) onSuspicious(subject);
@@ -91,7 +94,7 @@ export function createTargetWatch({ clock, redis, nameOf, onSuspicious, onError 
         for (const oldest of [...subjects.keys().take(Math.min(forgottenAtOnce, subjects.size - 1))]) forget(oldest);
       }
       if (redis) void tell(redis, subject, id, hash);
-      if (targets.size < suspiciousTargets) return;
+      if (targets.size < most) return;
       forget(id);
       onSuspicious(subject);
     },

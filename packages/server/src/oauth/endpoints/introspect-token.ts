@@ -17,7 +17,6 @@ export const introspectToken: Endpoint = {
     description:
       "RFC 7662. Only for clients that prove who they are, about their own tokens and those of their account; any other token is `active: false`.",
     access: { kind: "public" },
-    whileBanned: true,
     idempotency: "none",
     wire: "oauth",
     form: tokenOnlyForm,

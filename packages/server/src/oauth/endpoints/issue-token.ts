@@ -25,7 +25,6 @@ export const issueToken: Endpoint = {
       "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. Each use of a refresh token gives the next one. The one before gets the same successor for 30 seconds (two uses at once, a lost answer); an older one ends the grant and every token of it. 60 requests a minute per account; what fails counts by address.",
     access: { kind: "public" },
     contentLimits: ["token"],
-    whileBanned: true,
     idempotency: "none",
     wire: "oauth",
     form: tokenForm,

@@ -15,7 +15,6 @@ export const revokeToken: Endpoint = {
     description:
       "RFC 7009. Ends the grant that the token belongs to: every access and refresh token of it stops working, everywhere within a second. An unknown token is answered like a known one.",
     access: { kind: "public" },
-    whileBanned: true,
     idempotency: "none",
     wire: "oauth",
     form: tokenOnlyForm,

@@ -74,6 +74,9 @@ const client = (owner: Bearer) =>
     owner,
   );
 
+const grant = async (owner: Bearer) =>
+  (await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" })).sessionId;
+
 /** By operation. */
 const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -88,6 +91,9 @@ const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> 
   "oauth_clients.update": async (owner) => ({ id: await client(owner), body: { name: "Başka" } }),
   "oauth_clients.delete": async (owner) => ({ id: await client(owner) }),
   "oauth_clients.rotate_secret": async (owner) => ({ id: await client(owner), body: {} }),
+  "oauth_clients.review": async (owner) => ({ id: await client(owner) }),
+  "oauth_grants.review": async (owner) => ({ id: await grant(owner) }),
+  "oauth_grants.end": async (owner) => ({ id: await grant(owner) }),
   "sessions.end": async (owner) => {
     const by = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
     return { id: by.sessionId, by };

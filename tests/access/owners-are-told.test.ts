@@ -232,6 +232,25 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     const json = { scopes: ["snapshots:read", "snapshots:write"] };
     await tellsManager("client_changed", () => call("PATCH", `/v1/oauth-clients/${client}`, json));
   },
+  "oauth_clients.review": async () => {
+    await storedRows(service.database, "update emanet.oauth_clients set review_since = now() where id = $1", [client]);
+    const call = await as(demo);
+    await tells("client_changed", {}, () => call("POST", `/v1/oauth-clients/${client}/review`));
+    const give = "update emanet.oauth_clients set responsible_id = $2 where id = $1";
+    await storedRows(service.database, give, [client, manager.id]);
+  },
+  "oauth_grants.review": async () => {
+    const { sessionId, clientId } = await tokenFor(service, {
+      accountId: demo.account_id,
+      as: "grant",
+      role: "viewer",
+    });
+    const name = "update emanet.oauth_clients set name = 'Gece yedeği' where id = $1";
+    await storedRows(service.database, name, [clientId]);
+    await storedRows(service.database, "update emanet.sessions set review_since = now() where id = $1", [sessionId]);
+    const call = await as(demo);
+    await tells("client_changed", {}, () => call("POST", `/v1/oauth-grants/${sessionId}/review`));
+  },
   "oauth_clients.rotate_secret": async () => {
     const call = await as(demo);
     await tellsManager("client_secret_rotated", () => call("POST", `/v1/oauth-clients/${client}/rotate-secret`, {}));
@@ -271,6 +290,7 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
 const nothingToTell: Readonly<Record<string, string>> = {
   "account.update": "facts and settings of the account; nobody gets in by them",
   "sessions.end": "ends access and gives none",
+  "oauth_grants.end": "ends access and gives none",
   "me.update": "name and language",
   "me.begin_totp": "nothing counts before me.confirm_totp",
   "me.request_phone_code": "nothing counts before me.confirm_phone",
@@ -295,7 +315,7 @@ async function candidates(): Promise<string[]> {
   const file = path.resolve(import.meta.dirname, "../../openapi.json");
   const { paths } = JSON.parse(await readFile(file, "utf8")) as { paths: Record<string, Record<string, Operation>> };
   const names =
-    /\/(me|members|enrol|enrolment|oauth-clients|reset-password|password-reset)(\/|$)|factor|secret|totp|phone|password|recovery|role/;
+    /\/(me|members|enrol|enrolment|oauth-clients|oauth-grants|reset-password|password-reset)(\/|$)|factor|secret|totp|phone|password|recovery|role/;
   return Object.entries(paths).flatMap(([place, methods]) =>
     Object.entries(methods)
       .filter(([method, { "x-scope": scope }]) => method !== "get" && (scope === "account:write" || names.test(place)))

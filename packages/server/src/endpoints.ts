@@ -8,6 +8,7 @@ import { deleteOauthClient } from "./accounts/endpoints/delete-oauth-client.ts";
 import { getAccount } from "./accounts/endpoints/get-account.ts";
 import { getOauthClient } from "./accounts/endpoints/get-oauth-client.ts";
 import { listOauthClients } from "./accounts/endpoints/list-oauth-clients.ts";
+import { reviewOauthClient } from "./accounts/endpoints/review-oauth-client.ts";
 import { rotateOauthClientSecret } from "./accounts/endpoints/rotate-oauth-client-secret.ts";
 import { updateAccountSettings } from "./accounts/endpoints/update-account.ts";
 import { updateOauthClient } from "./accounts/endpoints/update-oauth-client.ts";
@@ -53,12 +54,14 @@ import { passwordPages } from "./identity/endpoints/choose-password.ts";
 import { confirmPages } from "./identity/endpoints/confirm-access.ts";
 import { confirmTotp } from "./identity/endpoints/confirm-totp.ts";
 import { decideSecondFactorReset } from "./identity/endpoints/decide-second-factor-reset.ts";
+import { endOauthGrant } from "./identity/endpoints/end-oauth-grant.ts";
 import { endSession } from "./identity/endpoints/end-session.ts";
 import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
 import { getMe } from "./identity/endpoints/get-me.ts";
 import { getMember } from "./identity/endpoints/get-member.ts";
 import { inviteMember } from "./identity/endpoints/invite-member.ts";
 import { listAccountMembers } from "./identity/endpoints/list-members.ts";
+import { listOauthGrants } from "./identity/endpoints/list-oauth-grants.ts";
 import { listSessions } from "./identity/endpoints/list-sessions.ts";
 import { logIn } from "./identity/endpoints/log-in.ts";
 import { logOut } from "./identity/endpoints/log-out.ts";
@@ -71,6 +74,7 @@ import { renewCodes } from "./identity/endpoints/renew-recovery-codes.ts";
 import { requestSmsCode } from "./identity/endpoints/request-sms-code.ts";
 import { resendInvitation } from "./identity/endpoints/resend-invitation.ts";
 import { requestPasswordReset, resetPassword } from "./identity/endpoints/reset-password.ts";
+import { reviewOauthGrant } from "./identity/endpoints/review-oauth-grant.ts";
 import { setupPages } from "./identity/endpoints/set-up-access.ts";
 import { stepUp } from "./identity/endpoints/step-up.ts";
 import { updateMe } from "./identity/endpoints/update-me.ts";
@@ -98,7 +102,8 @@ export const endpoints: readonly Endpoint[] = [
   ...[listAccountMembers, inviteMember, getMember, updateMember, removeMember, resendInvitation],
   decideSecondFactorReset,
   ...[listOauthClients, createOauthClient, getOauthClient, updateOauthClient],
-  ...[deleteOauthClient, rotateOauthClientSecret],
+  ...[deleteOauthClient, rotateOauthClientSecret, reviewOauthClient],
+  ...[listOauthGrants, reviewOauthGrant, endOauthGrant],
   ...[submitApplication, withdrawApplication],
   ...[beginEnrolment, requestEnrolmentCode, completeEnrolment],
   ...[logIn, refreshSession, logOut, requestSmsCode, stepUp, requestPasswordReset, resetPassword],
@@ -140,6 +145,7 @@ export const tags: readonly OpenapiTag[] = [
   { name: "me", description: "The person who asks: name, password, second factor, phone." },
   { name: "members", description: "The people of an account and what they may do." },
   { name: "oauth-clients", description: "Programs of an account, and their secrets." },
+  { name: "oauth-grants", description: "Programs that members allowed to act for them, agents included." },
   { name: "rate-limits", description: "How often an account may ask, and what is left." },
   { name: "sandbox", description: "For tests, in profile sandbox only." },
   { name: "sessions", description: "Where a person is signed in." },

@@ -160,6 +160,29 @@ export async function updateClient(
     .execute();
 }
 
+/** Puts the clients that a member answers for in review; those that were not before. */
+export async function withholdClients(tx: Tx, accountId: string, memberId: string): Promise<{ id: string }[]> {
+  return tx.db
+    .updateTable("oauth_clients")
+    .set({ review_since: tx.now, updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("responsible_id", "=", memberId)
+    .where("revoked_at", "is", null)
+    .where("review_since", "is", null)
+    .returning("id")
+    .execute();
+}
+
+/** From now on this member answers for the client. */
+export async function reviewClient(tx: Tx, accountId: string, id: string, memberId: string): Promise<void> {
+  await tx.db
+    .updateTable("oauth_clients")
+    .set({ responsible_id: memberId, review_since: null, updated_at: tx.now, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .execute();
+}
+
 /** Ends a client: its secrets go, and every token of its sessions stops at once. */
 export async function revokeClient(tx: Tx, accountId: string, id: string): Promise<void> {
   await tx.db

@@ -18,6 +18,7 @@ export {
   storeSecret,
   touchClient,
   verifyClientSecret,
+  withholdClients,
 } from "./clients.ts";
 export { accountSuspended, suspensionCauses } from "./events.ts";
 export {

@@ -15,8 +15,8 @@ import { renewRecoveryCodes, setCredentials } from "./credentials.ts";
 import { findEnrolment, type OpenEnrolment, requireFreeAddress, totpOfEnrolment } from "./enrolment.ts";
 import { spendLink } from "./links.ts";
 import { hashPassword, requireGoodPassword } from "./passwords.ts";
+import { endAccessOf } from "./programs.ts";
 import { sendCode } from "./send-code.ts";
-import { revokeSessionsOf } from "./sessions.ts";
 import type { enrolmentCompletion } from "./shapes.ts";
 import { checkPassword, scopeOfPerson } from "./sign-in.ts";
 import { enrolmentOf, matchingStep, sealTotp } from "./totp.ts";
@@ -144,7 +144,7 @@ async function finish(
   const sealedTotp = sealTotp(ctx.secrets, person.id, made.secret);
   await spendLink(tx, link.id);
   await setCredentials(tx, ref, { passwordHash: made.passwordHash, sealedTotp, totpStep: made.step });
-  await revokeSessionsOf(tx, person.id, "second_factor_changed");
+  await endAccessOf(tx, ctx, person, "second_factor_changed");
   const phone = made.phone === null ? {} : { phone: made.phone, phone_verified_at: tx.now };
   await updatePerson(tx, person.account_id, person.id, { state: "active", ...phone });
   tx.audit({ action: "person.enrolled", targets: [{ type: "person", id: person.id }], metadata: { by: link.purpose } });

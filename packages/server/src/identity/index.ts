@@ -32,7 +32,6 @@ export {
   prolongSession,
   repeatWindowMs,
   revokeSession,
-  revokeSessionsOf,
   type SessionRow,
 } from "./sessions.ts";
 export { linkToken } from "./shapes.ts";

@@ -2,7 +2,7 @@
 
 import { lockOwners, lockPerson, type PersonRow } from "../accounts/index.ts";
 import { closed, uuid } from "../kernel/http/schema.ts";
-import type { MemberRole, Principal } from "../kernel/principal.ts";
+import { type MemberRole, memberRoles, type Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 
@@ -22,6 +22,11 @@ export async function requirePerson(found: Promise<PersonRow | undefined>): Prom
   const row = await found;
   if (row === undefined || row.state === "removed") throw new Problem("not_found");
   return row;
+}
+
+/** Whether the second role is the narrower one. */
+export function isDemotion(from: MemberRole | "staff", to: MemberRole): boolean {
+  return from !== "staff" && memberRoles.indexOf(from) < memberRoles.indexOf(to);
 }
 
 /** What concerns an owner is an owner's. */

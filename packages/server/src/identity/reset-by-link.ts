@@ -8,7 +8,7 @@ import { setPasswordHash } from "./credentials.ts";
 import { endLinks, findLink } from "./links.ts";
 import { mailPasswordReset } from "./password-reset.ts";
 import { hashPassword, requireGoodPassword } from "./passwords.ts";
-import { revokeSessionsOf } from "./sessions.ts";
+import { endAccessOf } from "./programs.ts";
 import { scopeOfPerson } from "./sign-in.ts";
 
 /** Mails a link, if the address is known; whoever asks is not told. */
@@ -44,7 +44,7 @@ export async function resetByLink(
     await findLink(tx, ctx.secrets, token, ["password_reset"]);
     await endLinks(tx, person.id, "password_reset");
     await setPasswordHash(tx, person.id, hash, true);
-    await revokeSessionsOf(tx, person.id, "password_changed");
+    await endAccessOf(tx, ctx, person, "password_reset");
     tx.audit({ action: "person.password_reset", targets: [{ type: "person", id: person.id }] });
     const change = { accountId: person.account_id, of: { person: person.id } };
     await tellOfChange(tx, ctx, { what: "password_changed", ...change, by: { kind: "member", id: person.id } });

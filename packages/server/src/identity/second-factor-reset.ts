@@ -17,7 +17,7 @@ import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions, Tx } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { makeLink } from "./links.ts";
-import { revokeSessionsOf } from "./sessions.ts";
+import { endAccessOf } from "./programs.ts";
 
 /** The contract's 24 hours: time for an owner to notice and to say no. */
 const resetDelayMs = 24 * 60 * 60 * 1000;
@@ -86,7 +86,7 @@ export async function completeSecondFactorReset(
     await tellOfChange(tx, ctx, { what: "second_factor_reset_canceled", ...change });
     return true;
   }
-  await revokeSessionsOf(tx, person.id, "second_factor_changed");
+  await endAccessOf(tx, ctx, person, "second_factor_changed");
   const { id: personId, account_id: accountId, email: to, language } = person;
   const link = await makeLink(tx, ctx, { purpose: "second_factor_reset", accountId, personId });
   const payload = mailMessage({

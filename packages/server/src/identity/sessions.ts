@@ -98,7 +98,15 @@ export async function liveSessionsOf(tx: Tx, personId: string): Promise<SessionR
 /** More than anybody keeps open; older ones end by themselves. */
 export const maxSessionsShown = 100;
 
-export type EndReason = "logout" | "revoked" | "reused" | "password_changed" | "second_factor_changed" | "removed";
+export type EndReason =
+  | "logout"
+  | "revoked"
+  | "reused"
+  | "password_changed"
+  | "password_reset"
+  | "second_factor_changed"
+  | "demoted"
+  | "removed";
 
 /** Ends one session; false when it has ended already. Every access token of it is refused from now on. */
 export async function revokeSession(tx: Tx, id: string, reason: EndReason): Promise<boolean> {
@@ -111,7 +119,7 @@ export async function revokeSession(tx: Tx, id: string, reason: EndReason): Prom
   return result.numUpdatedRows === 1n;
 }
 
-/** Ends all sessions of a person, but for one they keep. */
+/** Ends all sign-ins of a person, but for one they keep. What they allowed to programs is in `programs.ts`. */
 export async function revokeSessionsOf(
   tx: Tx,
   personId: string,
@@ -122,6 +130,7 @@ export async function revokeSessionsOf(
     .updateTable("sessions")
     .set({ revoked_at: tx.now, revoked_reason: reason })
     .where("person_id", "=", personId)
+    .where("client_id", "is", null)
     .where("revoked_at", "is", null)
     .where(sql<boolean>`id is distinct from ${keep}`)
     .execute();

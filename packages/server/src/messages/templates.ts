@@ -266,6 +266,26 @@ const mailTemplates = {
       ),
     }),
   }),
+  programs_in_review: mailTemplate<{ member: string; count: string }>({
+    tr: (v) => ({
+      subject: "Programlar incelemenizi bekliyor",
+      text: paragraphs(
+        "Merhaba,",
+        `${v.member} adlı kişinin yetkisi değişti. Bu kişinin kurduğu ya da izin verdiği ${v.count} program artık yalnızca yedek yazabiliyor; öteki yetkileri durduruldu.`,
+        "Yedekleme sürüyor. Lütfen programlar sayfasında her birini inceleyin: tanıdığınızı onaylayın, tanımadığınızı kaldırın.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "Programs wait for your review",
+      text: paragraphs(
+        "Hello,",
+        `The access of ${v.member} changed. ${v.count} program(s) that they made or allowed can now only write backups; their other rights are stopped.`,
+        "Backups go on. Please review each of them on the programs page: confirm those that you know, remove those that you do not.",
+        "Emanet",
+      ),
+    }),
+  }),
   second_factor_reset: mailTemplate<{ link: string }>({
     tr: (v) => ({
       subject: "Doğrulama uygulamanızı yeniden kurun",

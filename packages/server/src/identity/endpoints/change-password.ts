@@ -8,7 +8,7 @@ import { Problem } from "../../kernel/problems.ts";
 import { countAttempt, sessionAttemptsId } from "../attempts.ts";
 import { findCredentials, setPasswordHash } from "../credentials.ts";
 import { dummyHash, hashPassword, requireGoodPassword, verifyPassword } from "../passwords.ts";
-import { revokeSessionsOf } from "../sessions.ts";
+import { endAccessOf } from "../programs.ts";
 import { passwordSchema } from "../shapes.ts";
 import { personOf } from "../who.ts";
 
@@ -49,7 +49,7 @@ export const changePassword = endpoint(
     const hash = await hashPassword(body.new_password, ctx.random);
     await ctx.tx(scope, async (tx) => {
       await setPasswordHash(tx, personId, hash, true);
-      await revokeSessionsOf(tx, personId, "password_changed", principal.sessionId);
+      await endAccessOf(tx, ctx, person, "password_changed", principal.sessionId);
       tx.audit({ action: "person.password_changed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };
       await tellOfChange(tx, ctx, { what: "password_changed", ...change });

@@ -1,12 +1,13 @@
 /** `POST /v1/me/totp/confirm`: the new authenticator counts from here on. */
 
-import { tellOfChange } from "../../accounts/index.ts";
+import { findPerson, tellOfChange } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { actorOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { findCredentials, renewRecoveryCodes, replaceTotp } from "../credentials.ts";
-import { revokeSessionsOf } from "../sessions.ts";
+import { requirePerson } from "../members.ts";
+import { endAccessOf } from "../programs.ts";
 import { recoveryCodesReply, sixDigits } from "../shapes.ts";
 import { matchingStep, openTotp } from "../totp.ts";
 import { personOf } from "../who.ts";
@@ -35,7 +36,8 @@ export const confirmTotp = endpoint(
       const step = matchingStep(openTotp(ctx.secrets, personId, sealed), body.totp_code, tx.now);
       if (step === null) throw new Problem("invalid_credentials");
       await replaceTotp(tx, personId, sealed, step);
-      await revokeSessionsOf(tx, personId, "second_factor_changed", principal.sessionId);
+      const person = await requirePerson(findPerson(tx, accountId, personId));
+      await endAccessOf(tx, ctx, person, "second_factor_changed", principal.sessionId);
       tx.audit({ action: "person.authenticator_changed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };
       await tellOfChange(tx, ctx, { what: "authenticator_changed", ...change });

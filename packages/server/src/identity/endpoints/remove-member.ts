@@ -7,7 +7,7 @@ import { Problem } from "../../kernel/problems.ts";
 import { forgetDevices } from "../credentials.ts";
 import { endLinks } from "../links.ts";
 import { lockAmongOwners, memberId, requireRank, writes } from "../members.ts";
-import { revokeSessionsOf } from "../sessions.ts";
+import { endAccessOf } from "../programs.ts";
 
 export const removeMember = endpoint(
   {
@@ -17,7 +17,7 @@ export const removeMember = endpoint(
     tag: "members",
     summary: "Remove a member",
     description:
-      "Ends all their sessions at once. Only owners remove owners; the last one cannot be removed. Also while the account is suspended.",
+      "Ends all their sign-ins at once. Clients that they made and programs that they allowed go on writing snapshots, lose the rest, and wait for an owner's review. Only owners remove owners; the last one cannot be removed. Also while the account is suspended.",
     access: writes,
     stepUp: true,
     whileSuspended: true,
@@ -36,7 +36,7 @@ export const removeMember = endpoint(
       const change = { accountId, of: { person: person.id }, by: actorOf(principal) };
       await tellOfChange(tx, ctx, { what: "member_removed", ...change });
       await updatePerson(tx, accountId, person.id, { state: "removed" });
-      await revokeSessionsOf(tx, person.id, "removed");
+      await endAccessOf(tx, ctx, person, "removed");
       await forgetDevices(tx, person.id);
       for (const purpose of ["enrolment", "password_reset", "second_factor_reset"] as const) {
         await endLinks(tx, person.id, purpose);

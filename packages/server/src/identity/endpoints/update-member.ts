@@ -5,7 +5,8 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { lockAmongOwners, memberId, requirePerson, requireRank, writes } from "../members.ts";
+import { isDemotion, lockAmongOwners, memberId, requirePerson, requireRank, writes } from "../members.ts";
+import { withholdPrograms } from "../programs.ts";
 
 export const updateMember = endpoint(
   {
@@ -14,7 +15,8 @@ export const updateMember = endpoint(
     path: "/v1/members/{id}",
     tag: "members",
     summary: "Change a member's role",
-    description: "Counts from the member's next request on. Only owners make or change owners; the last one stays.",
+    description:
+      "Counts from the member's next request on. Only owners make or change owners; the last one stays. Programs of a member who gets a narrower role go on writing snapshots, lose the rest, and wait for an owner's review.",
     access: writes,
     stepUp: true,
     params: memberId,
@@ -31,6 +33,7 @@ export const updateMember = endpoint(
       requireRank(principal, body.role, before.person.role);
       if (before.isLastOwner && body.role !== "owner") throw new Problem("state_conflict");
       await updatePerson(tx, accountId, params.id, { role: body.role });
+      if (isDemotion(before.person.role, body.role)) await withholdPrograms(tx, ctx, before.person, "demoted");
       const metadata = { from: before.person.role, to: body.role };
       tx.audit({ action: "member.role_changed", targets: [{ type: "person", id: params.id }], metadata });
       const change = { accountId, of: { person: params.id }, by: actorOf(principal), detail: body.role };

@@ -1,0 +1,29 @@
+/** `GET /v1/oauth-grants`: the programs that members allowed to act for them, agents included. */
+
+import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { scopeOf } from "../../kernel/principal.ts";
+import { grantSchema, grantShape, grantTag } from "../grant-shapes.ts";
+import { type GrantRow, listGrants } from "../programs.ts";
+
+export const listOauthGrants = endpoint(
+  {
+    id: "oauth_grants.list",
+    method: "GET",
+    path: "/v1/oauth-grants",
+    tag: grantTag,
+    summary: "List what members allowed to programs",
+    description: "Newest first. Agents are among them.",
+    access: { kind: "account", scope: "account:read", roles: ["owner", "manager"] },
+    query: closed({ ...pageQuery }),
+    replies: { 200: { description: "A page.", body: pageOf(grantSchema, "OauthGrantPage") } },
+  },
+  async (ctx, { principal, query }) => {
+    const binding = { operation: "oauth_grants.list", filters: [principal.accountId] };
+    const page = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx(scopeOf(principal), (tx) => listGrants(tx, principal.accountId, page));
+    const position = (row: GrantRow) => ({ key: row.created_at.toISOString(), id: row.id });
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: grantShape }) };
+  },
+);

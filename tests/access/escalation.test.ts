@@ -1,0 +1,235 @@
+/**
+ * A program walks every operation of the document, with bodies that fit and ids of what really exists, and has
+ * afterwards what it had before. *Power* is everything that decides who may do what in an account: people, roles,
+ * factors, clients, their scopes, roles, vaults and secrets, grants, and what the account allows. It is read from the
+ * database, so that no answer of the service is believed.
+ *
+ * The programs are an app that acts for an owner who showed the second factor a moment ago, a machine of role owner,
+ * and an agent, each with many sets of scopes. The operations come from the document: a new one is walked by itself.
+ */
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { after, describe, test } from "node:test";
+import { makeClient } from "../../packages/server/src/accounts/testing.ts";
+import { oauthScopes } from "../../packages/server/src/kernel/principal.ts";
+import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { type KeptAliveRequest, openKeptAlive } from "../../packages/server/src/testing/kept-alive.ts";
+import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
+import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { scaled } from "../../packages/server/src/testing/scale.ts";
+import { seededRandom } from "../../packages/server/src/testing/seeded-random.ts";
+
+interface Operation {
+  readonly operationId: string;
+  readonly "x-access": "public" | "account" | "person" | "staff";
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+}
+
+/** As much of JSON Schema as a body needs. */
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly minLength?: number;
+}
+
+interface Row extends Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+const root = path.resolve(import.meta.dirname, "../..");
+const document = JSON.parse(await readFile(path.join(root, "openapi.json"), "utf8")) as {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+};
+/** All but logging out, which only takes from the caller: the walk would end there. */
+const operations: readonly Row[] = Object.entries(document.paths)
+  .flatMap(([place, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: place })),
+  )
+  .filter(({ operationId }) => operationId !== "auth.logout");
+const service = await startTestService({ after }, { settings: { ...noSignInLimits, EMANET_PLANNED_LIMITS: "off" } });
+const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+const allScopes = Object.keys(oauthScopes);
+
+/** Bodies that ask for the most; without one here a body is made from its schema. */
+const greedy: Readonly<Record<string, object>> = {
+  "account.update": { sms_sign_in: false },
+  "members.invite": { email: "yandas@ornek.example", full_name: "Yandaş", role: "owner" },
+  "members.update": { role: "owner" },
+  "members.decide_second_factor_reset": { decision: "confirm" },
+  "oauth_clients.create": { name: "Hepsi", scopes: allScopes, role: "owner", vault_ids: null },
+  "oauth_clients.update": { scopes: allScopes, role: "owner", vault_ids: null },
+};
+
+/** A value that the schema allows, the first or least one. */
+function sample(schema: Schema): unknown {
+  if (schema.$ref !== undefined) return sample(document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {});
+  if (schema.anyOf !== undefined) return sample(schema.anyOf[0] ?? {});
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum !== undefined) return schema.enum[0];
+  switch (schema.type) {
+    case "object": {
+      const properties = Object.entries(schema.properties ?? {});
+      const required = properties.filter(([name]) => schema.required?.includes(name));
+      return Object.fromEntries(required.map(([name, each]) => [name, sample(each)]));
+    }
+    case "array":
+      return [sample(schema.items ?? {})];
+    case "integer":
+    case "number":
+      return schema.minimum ?? 1;
+    case "boolean":
+      return true;
+    default:
+      return sampleText(schema);
+  }
+}
+
+function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
+  if (format === "uuid") return nobodysId;
+  if (format === "email") return "kimse@ornek.example";
+  if (format === "uri") return "https://ornek.example/";
+  return pattern.includes("\\d") || pattern.includes("0-9")
+    ? "0".repeat(Math.max(6, minLength))
+    : "x".repeat(minLength);
+}
+
+/** An account worth taking over: an owner, people in every state, clients, a grant in review, a reset that waits. */
+async function makeVictim() {
+  const owner = await tokenFor(service);
+  const accountId = owner.accountId ?? "";
+  const viewer = await tokenFor(service, { accountId, role: "viewer" });
+  const invited = await service.send("POST", "/v1/members", {
+    json: { email: `${accountId}@davet.example`, full_name: "Davetli", role: "viewer" },
+    headers: owner.auth,
+  });
+  const { client } = await makeClient(service, owner.auth, { scopes: ["account:write"], vault_ids: [nobodysId] });
+  const withheld = await tokenFor(service, { accountId, as: "grant" });
+  const review = "update emanet.sessions set review_since = now() where id = $1";
+  await storedRows(service.database, review, [withheld.sessionId]);
+  const staff = await tokenFor(service, { as: "staff" });
+  const reset = { json: { reason: "telefon kayboldu" }, headers: staff.auth };
+  await service.send("POST", `/v1/admin/members/${viewer.personId}/reset-second-factor`, reset);
+  const ids: Readonly<Record<string, readonly string[]>> = {
+    members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
+    oauth_clients: [client.id],
+    oauth_grants: [withheld.sessionId],
+    sessions: [owner.sessionId],
+  };
+  return { accountId, owner, ids };
+}
+
+type Victim = Awaited<ReturnType<typeof makeVictim>>;
+
+/** Every row of the account that decides who may do what; what only says when something was used is left out. */
+async function power({ accountId }: Victim): Promise<unknown> {
+  const tables: Readonly<Record<string, string>> = {
+    accounts: "id = $1",
+    account_entitlements: "account_id = $1",
+    account_limits: "account_id = $1",
+    people: "account_id = $1",
+    credentials: "account_id = $1",
+    recovery_codes: "account_id = $1",
+    otp_challenges: "account_id = $1",
+    links: "account_id = $1",
+    second_factor_resets: "account_id = $1",
+    oauth_clients: "account_id = $1",
+    oauth_client_secrets: "account_id = $1",
+    sessions: "account_id = $1",
+    bans: "account_id = $1",
+  };
+  const passing = new Set(["name", "language", "last_used_at", "updated_at", "version"]);
+  const all: Record<string, unknown> = {};
+  for (const [table, where] of Object.entries(tables)) {
+    const rows = await storedRows<Record<string, unknown>>(
+      service.database,
+      `select * from emanet.${table} where ${where} order by 1, 2, 3`,
+      [accountId],
+    );
+    all[table] = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !passing.has(name))));
+  }
+  return all;
+}
+
+/** The addresses of an operation: one for each object that it could be about. */
+function targets(row: Row, victim: Victim, own: readonly string[]): readonly string[] {
+  if (!row.path.includes("{")) return [row.path];
+  const noun = row.operationId.split(".")[0] ?? "";
+  const ids = [...(victim.ids[noun] ?? [nobodysId]), ...own];
+  return ids.map((id) => row.path.replaceAll(/\{\w+\}/g, id));
+}
+
+/** Few connections that stay open: a handshake for every request would be most of the work. */
+const connections = openKeptAlive({ after }, service, 8);
+
+/** Calls the operations; those that were answered with success. */
+async function walk(victim: Victim, bearer: Bearer, rows: readonly Row[]): Promise<string[]> {
+  const { auth, clientId, sessionId } = await tokenFor(service, { ...bearer, accountId: victim.accountId });
+  const before = await power(victim);
+  const own = [clientId, sessionId].filter((id) => id !== null);
+  const calls = rows.flatMap((row) => targets(row, victim, own).map((target) => ({ row, target })));
+  const statuses = await connections.all(calls.map(({ row, target }) => requestOf(row, target, auth)));
+  const passed = calls.flatMap(({ row }, at) => ((statuses[at] ?? 500) < 300 ? [row.operationId] : []));
+  const which = `${JSON.stringify(bearer)} changed who may do what; passed: ${passed}`;
+  assert.deepEqual(await power(victim), before, which);
+  return passed;
+}
+
+function requestOf(row: Row, target: string, auth: Readonly<Record<string, string>>): KeptAliveRequest {
+  const schema = row.requestBody?.content["application/json"]?.schema;
+  const json = greedy[row.operationId] ?? (schema && sample(schema));
+  const request = { path: target, method: row.method, headers: auth };
+  if (json === undefined) return request;
+  return { ...request, headers: { ...auth, "content-type": "application/json" }, body: JSON.stringify(json) };
+}
+
+describe("a program that walks every operation of the document", () => {
+  test("has a real object for every operation on one, and bodies that a person gets through with", async () => {
+    const victim = await makeVictim();
+    for (const row of operations.filter((each) => ["account", "person"].includes(each["x-access"]))) {
+      if (row.path.includes("{")) assert.ok(victim.ids[row.operationId.split(".")[0] ?? ""], row.operationId);
+    }
+    for (const [operationId, json] of Object.entries(greedy)) {
+      const row = operations.find((each) => each.operationId === operationId) ?? assert.fail(operationId);
+      const [target = ""] = targets(row, victim, []);
+      const answer = await service.send(row.method, target, { json, headers: victim.owner.auth });
+      assert.ok(answer.status < 300, `${operationId}: ${answer.status} ${answer.body}`);
+    }
+  });
+
+  const random = seededRandom(16);
+  const some = () => allScopes.filter(() => random.integer(2) === 0);
+  const one = scaled(0, 1) === 1 ? allScopes.map((scope) => [scope]) : [["account:write"]];
+  const sets = [...one, ["account:read", "account:write"], ...Array.from({ length: scaled(2, 20) }, some)];
+  // With fewer scopes only what needs some can answer differently.
+  const scoped = operations.filter((row) => row["x-access"] === "account" || row["x-access"] === "person");
+  const programs: Readonly<Record<string, Bearer>> = {
+    "an app that acts for an owner": { as: "grant", role: "owner", clientRole: "owner" },
+    "a machine of role owner": { as: "client", clientRole: "owner" },
+    "an agent of an owner": { as: "grant", role: "owner", kind: "agent" },
+  };
+  for (const [name, bearer] of Object.entries(programs)) {
+    test(`${name}, with any set of scopes, has no scope, role, vault, member, factor or client more`, async () => {
+      const victim = await makeVictim();
+      const passed = await walk(victim, { ...bearer, scopes: allScopes }, operations);
+      assert.ok(
+        passed.includes("account.get") && passed.includes("oauth_clients.list"),
+        "where it may it gets through",
+      );
+      for (const scopes of sets) await walk(victim, { ...bearer, scopes }, scoped);
+    });
+  }
+});

@@ -226,7 +226,7 @@ export class CutStation {
     if (job.shape === null)
       return this.#push(cutter, index, cutTo, cutter.cut(index, cutTo, filled, final, sizes), list);
     const { pageBytes, phase } = job.shape;
-    const position = job.file.offset + bufferAt + cutTo;
+    const position = job.at + bufferAt + cutTo;
     const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
     return this.#push(cutter, index, cutTo, cutter.pages(cutTo, filled, pageBytes, beyond, final), list);
   }
@@ -323,8 +323,8 @@ const noHashes = new Uint8Array(0);
  * Decided at one place near the beginning: a file that grew or changed must be cut as it was before. Only files of a
  * single stripe are cut coarsely: what is dense and larger may be an encrypted disk, which changes sector by sector.
  */
-function sizesFor({ file, shape }: Job & { kind: "stripe" }, start: Uint8Array): BlockSizes {
-  if (shape !== null || file.offset > 0 || file.length >= stripeBytes) return fineBlocks;
+function sizesFor({ file, at, shape }: Job & { kind: "stripe" }, start: Uint8Array): BlockSizes {
+  if (shape !== null || at > 0 || file.length >= stripeBytes) return fineBlocks;
   return isDense(start.subarray(0, judgedBytes)) ? coarseBlocks : fineBlocks;
 }
 

@@ -164,7 +164,7 @@ export class FileLine {
     for (const { offset, length } of stripesOf(event.size)) {
       const file = { ...event.content, offset: event.content.offset + offset, length };
       const hintsAt = (at: number, bytes: number) => overlapping(before, offset + at, bytes);
-      const { done } = await this.#upload.cut({ kind: "stripe", file, shape, hintsAt });
+      const { done } = await this.#upload.cut({ kind: "stripe", file, at: offset, shape, hintsAt });
       cuts.push(done);
     }
     return { content: Promise.all(cuts).then((results) => this.#joinStripes(results)) };

@@ -15,7 +15,7 @@ const jobsPerLane = 2;
 
 export type JobPlan = (
   | { readonly kind: "bundle"; readonly files: readonly FileRange[] }
-  | { readonly kind: "stripe"; readonly file: FileRange; readonly shape: PageShape | null }
+  | { readonly kind: "stripe"; readonly file: FileRange; readonly at: number; readonly shape: PageShape | null }
 ) & {
   /** Ordinals of what the previous version had at these bytes of the job. */
   hintsAt(offset: number, bytes: number): readonly number[];
@@ -206,7 +206,7 @@ export class FileReadError extends Error {
 function workerJob(job: number, plan: JobPlan): Job {
   return plan.kind === "bundle"
     ? { kind: "bundle", job, files: plan.files }
-    : { kind: "stripe", job, file: plan.file, shape: plan.shape };
+    : { kind: "stripe", job, file: plan.file, at: plan.at, shape: plan.shape };
 }
 
 function partsOf(portion: Portion): PartResult[] {

@@ -45,7 +45,14 @@ export interface FileRange {
 
 export type Job =
   | { readonly kind: "bundle"; readonly job: number; readonly files: readonly FileRange[] }
-  | { readonly kind: "stripe"; readonly job: number; readonly file: FileRange; readonly shape: PageShape | null };
+  | {
+      readonly kind: "stripe";
+      readonly job: number;
+      readonly file: FileRange;
+      /** Where the stripe starts in its file. A file in a spool starts anywhere, and is cut as in a folder all the same. */
+      readonly at: number;
+      readonly shape: PageShape | null;
+    };
 
 /** Blocks to append to a frame, and whether it is full then. */
 export interface TakeOp {

@@ -1,0 +1,95 @@
+/** A file in a spooled archive is cut as it would be in a folder, wherever in the spool it starts. */
+
+import assert from "node:assert/strict";
+import { createCipheriv } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import type { BackupSource, SourceEvent } from "../../packages/engine/src/backup/source.ts";
+import { hex } from "../../packages/engine/src/bytes.ts";
+import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
+import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
+import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
+import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
+import { rootEntry } from "../../packages/engine/src/restore/restore.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { findEntry } from "../../packages/engine/src/trees/reader.ts";
+import { dump } from "./testing/dump.ts";
+
+const facts = {
+  mode: 0o644,
+  uid: 0,
+  gid: 0,
+  mtimeSeconds: 1_500_000_000,
+  mtimeNanos: 0,
+  attributes: [],
+};
+
+/** One file that starts somewhere in a spool. */
+function spoolSource(spool: string, name: string, offset: number, size: number): BackupSource {
+  const file: SourceEvent = {
+    type: "file",
+    path: Buffer.from(name),
+    facts: { ...facts, name: Buffer.from(name) },
+    size,
+    marks: { inode: 1n, ctimeNs: 0n },
+    content: { path: Buffer.from(spool), offset },
+  };
+  return {
+    async *walk() {
+      yield { type: "enter", path: Buffer.alloc(0), facts: { ...facts, name: Buffer.alloc(0), mode: 0o755 } };
+      yield file;
+      yield { type: "leave" };
+    },
+  };
+}
+
+async function newBytes(lab: Lab, { session }: SnapshotRow): Promise<number> {
+  let bytes = 0;
+  for await (const row of lab.vault.index.allFrames())
+    if (row.kind === "data" && sessionOfFrame(row.frame) === session)
+      bytes += decodeDirectory(row.directory).lengths.reduce((sum, length) => sum + length, 0);
+  return bytes;
+}
+
+async function hashOf(lab: Lab, snapshot: SnapshotRow, name: string): Promise<string> {
+  const reader = new FrameReader(lab.vault);
+  const { root } = await rootEntry(reader, snapshot);
+  const entry = await findEntry(reader, root, Buffer.from(name));
+  assert.ok(entry?.type === "file");
+  return hex(entry.hash);
+}
+
+const dense = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(Buffer.alloc(3 << 20));
+const contents: Record<string, Buffer> = {
+  "a dump": dump(new Dice(31), 400),
+  "a dump after a preamble": Buffer.concat([Buffer.from("TAPE"), Buffer.alloc(1532, 7), dump(new Dice(32), 400)]),
+  "a dense file": dense,
+};
+for (const [what, bytes] of Object.entries(contents)) {
+  test(`${what} has the same hash at any place of a spool as in a folder, and is stored once`, async (t) => {
+    const folder = scratch(t);
+    const from = path.join(folder, "from");
+    mkdirSync(from);
+    writeFileSync(path.join(from, "a.bak"), bytes);
+    settleTimes(from);
+    const lab = await openLab(new MemoryStore());
+    const { snapshot } = await lab.backup(from);
+    const hash = await hashOf(lab, snapshot, "a.bak");
+    assert.ok((await newBytes(lab, snapshot)) > 0);
+    for (const offset of [0, 512, 1536, 8192, 100_001]) {
+      const spool = path.join(folder, `spool-${offset}`);
+      writeFileSync(spool, Buffer.concat([Buffer.alloc(offset, 3), bytes, Buffer.alloc(1024, 5)]));
+      lab.ctx.advance(1000);
+      const again = await lab.backup("", { source: spoolSource(spool, "b.bak", offset, bytes.length) });
+      assert.deepEqual(
+        [await hashOf(lab, again.snapshot, "b.bak"), await newBytes(lab, again.snapshot)],
+        [hash, 0],
+        `at ${offset}`,
+      );
+    }
+  });
+}

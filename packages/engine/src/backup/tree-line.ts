@@ -23,10 +23,13 @@ type OtherEvent = Exclude<SourceEvent, FileEvent>;
 const maxQueued = 1024;
 
 /**
- * A file that changed less than this before the backup began may have changed again within the same timestamp after it was
- * read: it is not remembered.
+ * A file that changed less than this before the backup began may have changed again without a trace after it was read: it is
+ * not remembered, so the next backup reads it again. A program that writes through a mapping moves the file's times with its
+ * first write to a page; later writes to that page move nothing until the kernel has written it back. Linux does that after
+ * 30 s (`dirty_expire_centisecs`), and looks every 5 s (`dirty_writeback_centisecs`). Timestamps of 1 or 2 s (FAT, old
+ * NFS) are well within.
  */
-const restMs = 2000;
+export const restMs = 35_000;
 
 /** A file's content as the tree will name it. */
 export interface StoredContent {

@@ -1,6 +1,7 @@
 /**
  * The target of a backup in the same process as the index and the object store: local repositories, tools, and the
- * service's own pipeline. Renews the upload's lease while it is used.
+ * service's own pipeline. Renews the upload's lease by the clock for as long as the backup runs: a walk that finds nothing new
+ * asks nothing for hours, nor does a pack on a slow line.
  *
  * What matches blocks and registers units is loaded with the first of them: most backups of a quiet day have none.
  */
@@ -21,6 +22,12 @@ import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
 /** How long an upload may be silent. A crashed backup's pins go after this. */
 export const uploadLeaseMs = 60 * 60_000;
 
+/** Often enough that several renewals may fail: a busy index, a machine that was asleep for a while. */
+const renewEveryMs = uploadLeaseMs / 6;
+
+/** Calls `work` again and again; returns what ends it. */
+export type Repeat = (everyMs: number, work: () => void) => () => void;
+
 export interface LocalTargetOptions {
   readonly access: VaultAccess & { readonly keys: { readonly vaultId: Uint8Array } };
   readonly upload: string;
@@ -34,13 +41,15 @@ export interface LocalTargetOptions {
    * Left out where no key is at hand to open them.
    */
   readonly recheck?: (() => Promise<unknown>) | undefined;
+  /** The system's timer where left out. */
+  readonly repeat?: Repeat | undefined;
 }
 
 export class LocalTarget implements UploadTarget {
   readonly #options: LocalTargetOptions;
   #matcher: Matcher | null = null;
   readonly #ordinals: [number, number][] = [];
-  #leaseUntil = 0;
+  #stopRenewing: () => void = () => {};
   #start: UploadStart | null = null;
 
   constructor(options: LocalTargetOptions) {
@@ -51,8 +60,12 @@ export class LocalTarget implements UploadTarget {
     const { access, upload, owner, recheck } = this.#options;
     await access.index.expireUploads(access.ctx.now());
     if (recheck !== undefined && (await access.index.damagedFrames()).length > 0) await recheck();
-    this.#leaseUntil = access.ctx.now() + uploadLeaseMs;
-    this.#start = await beginClaimed(access, { upload, owner, leaseUntil: this.#leaseUntil, base });
+    const leaseUntil = access.ctx.now() + uploadLeaseMs;
+    this.#start = await beginClaimed(access, { upload, owner, leaseUntil, base });
+    this.#stopRenewing = (this.#options.repeat ?? byTimer)(renewEveryMs, () => {
+      // One that is over is heard of when the snapshot is completed.
+      this.#renew().catch(() => undefined);
+    });
     return this.#start;
   }
 
@@ -67,7 +80,6 @@ export class LocalTarget implements UploadTarget {
 
   async acquire(ids: readonly Uint8Array[]): Promise<readonly (number | null)[]> {
     const { access, upload } = this.#options;
-    await this.#renew();
     const items = await access.index.acquire(upload, ids);
     return items.map((item) => item?.ordinal ?? null);
   }
@@ -97,7 +109,6 @@ export class LocalTarget implements UploadTarget {
 
   async register(unit: UploadUnit): Promise<void> {
     const { access, upload, owner } = this.#options;
-    await this.#renew();
     if (this.#start === null) throw new Error("a unit before the upload began");
     const { passUnit } = await import("./unit-gate.ts");
     const bounds = { ...this.#start, owner, ordinals: this.#ordinals };
@@ -109,7 +120,7 @@ export class LocalTarget implements UploadTarget {
     const accepted = { at: access.ctx.now(), retention: (grant ?? asAsked)(draft.row.retention) };
     const row = { ...(await this.#read(draft)), completedAt: accepted.at, retention: accepted.retention };
     // With a fresh lease nobody takes the upload for dead between the manifest and its row.
-    await this.#renew(true);
+    await this.#renew();
     const name = access.names.manifest(row.id);
     await access.store.put(name, countersign(authority, draft.manifest, accepted), { ifAbsent: true });
     try {
@@ -118,6 +129,8 @@ export class LocalTarget implements UploadTarget {
       // The upload still lives, so nobody has adopted the manifest: it goes, lest rebuild bring back what was refused.
       if (error instanceof IndexError && error.code === "not_closed") await access.store.delete(name);
       throw error;
+    } finally {
+      this.#stopRenewing();
     }
     return row;
   }
@@ -142,16 +155,21 @@ export class LocalTarget implements UploadTarget {
   }
 
   async abandon(): Promise<void> {
+    this.#stopRenewing();
     await this.#options.access.index.endUpload(this.#options.upload);
   }
 
-  async #renew(always = false): Promise<void> {
+  async #renew(): Promise<void> {
     const { access, upload } = this.#options;
     const now = access.ctx.now();
-    if (!always && this.#leaseUntil - now > uploadLeaseMs / 2) return;
-    this.#leaseUntil = now + uploadLeaseMs;
-    await access.index.renewUpload(upload, now, this.#leaseUntil);
+    await access.index.renewUpload(upload, now, now + uploadLeaseMs);
   }
+}
+
+/** A timer that keeps no process alive. */
+function byTimer(everyMs: number, work: () => void): () => void {
+  const timer = setInterval(work, everyMs).unref();
+  return () => clearInterval(timer);
 }
 
 const asAsked = (asked: Retention) => asked;

@@ -57,6 +57,28 @@ test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it
   }
 });
 
+test("another client's backup of the same dump leaves the next night as cheap as it was", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  const dice = new Dice(11);
+  const bytes = dump(dice, 2000);
+  writeFileSync(path.join(from, "monday.bak"), bytes);
+  const lab = await openLab(new MemoryStore());
+  await lab.backup(from, { owner: "one" });
+  lab.ctx.advance(1000);
+  const other = await lab.backup(from, { owner: "two" });
+  assert.ok((await newBytes(lab, other.snapshot)) > bytes.length * 0.9, "nobody is told what another one stored");
+  for (let i = 0; i < 34; i++) dice.bytes(300).copy(bytes, dice.below(2000) * pageBytes + 200);
+  rmSync(path.join(from, "monday.bak"));
+  writeFileSync(path.join(from, "tuesday.bak"), bytes);
+  for (const owner of ["one", "two"]) {
+    lab.ctx.advance(1000);
+    const { snapshot } = await lab.backup(from, { owner });
+    const share = (await newBytes(lab, snapshot)) / bytes.length;
+    assert.ok(share <= 0.025, `${owner}: ${(share * 100).toFixed(2)} %`);
+  }
+});
+
 test("what does not compress is stored in long blocks, and what follows an insertion is found again", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);

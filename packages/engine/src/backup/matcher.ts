@@ -82,7 +82,7 @@ export class Matcher {
   async #relatives(query: SegmentQuery): Promise<Item[]> {
     const { index, owner } = this.#scope;
     const wanted = new Set<number>(query.hints);
-    for (const ordinal of await index.findHooks(query.hooks)) if (ordinal !== null) wanted.add(ordinal);
+    for (const ordinal of await index.findHooks(owner, query.hooks)) if (ordinal !== null) wanted.add(ordinal);
     const before = this.#relativeOf.get(query.previous) ?? query.previous;
     if (before !== 0) {
       const [item] = await index.itemsByOrdinal([before]);

@@ -289,9 +289,32 @@ for (const [name, make] of Object.entries(makers)) {
     assert.ok((await begin(index, "u3")).session > second.session);
   });
 
+  test(`${name}: hooks and successors of several owners live side by side`, async () => {
+    const index = await filled(make);
+    await begin(index, "u2", { owner: "b" });
+    const items = [itemRow(2, 20, { owner: "b" }), itemRow(3, 20, { owner: "b" })];
+    const unit = { ...unitOf("p2", [frameRow(20, "p2")], items), hooks: [[1n, 2]] as const };
+    await index.addUnit("u2", 1, unit);
+    const found = async (owner: string) => (await index.findHooks(owner, [1n]))[0];
+    assert.deepEqual([await found("a"), await found("b"), await found("c")], [1, 2, null]);
+    await index.setVerified([1]);
+    assert.deepEqual([await found("a"), await found("b"), await found("c")], [1, 2, 1], "verified: anybody's");
+    const next = async (ordinal: number) => (await index.itemsByOrdinal([ordinal]))[0]?.next;
+    const more = (pack: string, follows: readonly (readonly [number, number])[]) => ({
+      ...unitOf(pack, [], []),
+      follows,
+    });
+    await index.addUnit("u2", 1, more("p3", [[1, 2]]));
+    assert.equal(await next(1), 2, "nobody had said what follows");
+    await begin(index, "u4");
+    await index.addUnit("u4", 1, { ...unitOf("p4", [], [itemRow(4, 10)]), follows: [[1, 4]] });
+    await index.addUnit("u2", 1, more("p5", [[1, 3]]));
+    assert.equal(await next(1), 4, "the owner's word stays");
+  });
+
   test(`${name}: hooks, successors, sessions and ordinals are what was stored last`, async () => {
     const index = await filled(make);
-    assert.deepEqual(await index.findHooks([1n, 9n, -5n]), [1, null, null]);
+    assert.deepEqual(await index.findHooks("a", [1n, 9n, -5n]), [1, null, null]);
     await begin(index, "u2", { base: "s1" });
     const unit = {
       ...unitOf("p2", [frameRow(20, "p2")], [itemRow(2, 20)]),
@@ -299,7 +322,7 @@ for (const [name, make] of Object.entries(makers)) {
       follows: [[1, 2]] as const,
     };
     await index.addUnit("u2", 1, unit);
-    assert.deepEqual(await index.findHooks([-5n]), [2]);
+    assert.deepEqual(await index.findHooks("a", [-5n]), [2]);
     assert.equal((await index.itemsByOrdinal([1]))[0]?.next, 2);
     const first = await index.reserveOrdinals(10);
     assert.equal(await index.reserveOrdinals(1), first + 10);

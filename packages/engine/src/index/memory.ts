@@ -47,7 +47,7 @@ export class MemoryIndex implements VaultIndex {
   /** The marking by which a pack was condemned last. */
   readonly #markings = new Map<string, number>();
   readonly #pins = new Map<string, Set<string>>();
-  readonly #hooks = new Map<bigint, number>();
+  readonly #hooks = new Map<bigint, Map<string, number>>();
   readonly #sessions = new Map<number, SessionRow>();
   readonly #uploads = new Map<string, LiveUpload>();
   readonly #snapshots = new Map<string, SnapshotRow>();
@@ -142,8 +142,13 @@ export class MemoryIndex implements VaultIndex {
     this.#generation++;
   }
 
-  async findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
-    return hooks.map((hook) => this.#hooks.get(hook) ?? null);
+  async findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
+    return hooks.map((hook) => {
+      const there = [...(this.#hooks.get(hook) ?? [])].filter(([, ordinal]) => this.#items.has(ordinal));
+      const own = there.find(([each]) => each === owner)?.[1];
+      const others = there.map(([, ordinal]) => ordinal).filter((ordinal) => this.#items.get(ordinal)?.verified);
+      return own ?? (others.length === 0 ? null : Math.max(...others));
+    });
   }
 
   async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
@@ -332,10 +337,14 @@ export class MemoryIndex implements VaultIndex {
       const key = hex(item.id);
       this.#byId.set(key, (this.#byId.get(key) ?? new Set()).add(item.ordinal));
     }
-    for (const [hook, ordinal] of unit.hooks) this.#hooks.set(hook, ordinal);
+    for (const [hook, ordinal] of unit.hooks) {
+      const { owner } = this.#items.get(ordinal) ?? {};
+      if (owner !== undefined) this.#hooks.set(hook, (this.#hooks.get(hook) ?? new Map()).set(owner, ordinal));
+    }
     for (const [earlier, later] of unit.follows) {
       const item = this.#items.get(earlier);
-      if (item !== undefined) this.#items.set(earlier, { ...item, next: later });
+      if (item !== undefined && (item.next === 0 || item.owner === this.#items.get(later)?.owner))
+        this.#items.set(earlier, { ...item, next: later });
     }
     // Whoever was told that it is known goes on to hold what it rests on.
     for (const { item, holders } of replaced) for (const upload of holders) this.#pinFrames(upload, restingOn(item));

@@ -20,7 +20,8 @@
  * 6. A session number is given out once, with a nonce that is remembered. One claim found taken makes the index stale:
  *    it begins no upload until it was cleared.
  * 7. A recipe that replaces another is pinned for every upload that had pinned what the old one rests on, in the same step.
- * 8. Changes of a snapshot's retention are applied in the order of their numbers; a deletion that began cannot be held.
+ * 8. Hooks and neighbours are kept per owner: a unit replaces nobody else's.
+ * 9. Changes of a snapshot's retention are applied in the order of their numbers; a deletion that began cannot be held.
  *
  * `addUnit` registers what it is given. What a client says goes through `passUnit` (backup/unit-gate.ts) first.
  */
@@ -37,7 +38,7 @@ export interface Item {
   readonly recipe: Uint8Array;
   /** The metadata frame that holds its record: for a node the same frame as in its recipe. */
   readonly record: number;
-  /** The segment that followed it when it was last stored, or 0. */
+  /** The segment that followed it when its owner last stored it, or 0. */
   readonly next: number;
   readonly owner: string;
   readonly verified: boolean;
@@ -144,9 +145,9 @@ export interface UploadUnit {
   readonly header: Uint8Array;
   readonly frames: readonly FrameRow[];
   readonly items: readonly Item[];
-  /** (hook, ordinal): the first eight bytes of a small block id, and the newest segment that has it. */
+  /** (hook, ordinal): the first eight bytes of a small block id, and the newest segment of this owner that has it. */
   readonly hooks: readonly (readonly [bigint, number])[];
-  /** (earlier, later): segments that stood next to each other. */
+  /** (earlier, later): segments that stood next to each other. What another owner said of `earlier` stays. */
   readonly follows: readonly (readonly [number, number])[];
 }
 
@@ -214,7 +215,8 @@ export interface VaultIndex {
   addUnit(upload: string, now: number, unit: UploadUnit): Promise<void>;
   commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void>;
 
-  findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]>;
+  /** Per hook the owner's newest segment that has it, or else the newest verified one of anybody. */
+  findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]>;
   itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]>;
   itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
   frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]>;

@@ -15,7 +15,7 @@ import type {
 export type Row = Record<string, SQLOutputValue>;
 
 /** Bump with any change; an index of another version is thrown away and rebuilt from the object store. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
@@ -36,7 +36,8 @@ create table items (
   ordinal integer primary key, kind text not null, id blob not null, recipe blob not null, record integer not null,
   next integer not null, owner text not null, verified integer not null);
 create index items_by_id on items (id);
-create table hooks (hook integer primary key, ordinal integer not null) without rowid;
+create table hooks (
+  hook integer not null, owner text not null, ordinal integer not null, primary key (hook, owner)) without rowid;
 create table uploads (upload text primary key, owner text not null, lease integer not null, session integer not null, reach blob not null) without rowid;
 create table snapshots (
   id text primary key, source text not null, session integer not null, started integer not null,
@@ -177,6 +178,11 @@ export function snapshotOf(row: Row): SnapshotRow {
 
 type Sql = (text: string) => StatementSync;
 
+/** The segment that a hook stands for: the owner's own, or else somebody's that is verified. */
+export const findHook =
+  "select hooks.ordinal from hooks join items on items.ordinal = hooks.ordinal" +
+  " where hook = ? and (hooks.owner = ? or verified = 1) order by hooks.owner = ? desc, hooks.ordinal desc limit 1";
+
 /** Writes everything of a unit. */
 export function putUnit(sql: Sql, unit: UploadUnit): void {
   for (const { pack, session, size, state } of unit.packs) {
@@ -189,10 +195,12 @@ export function putUnit(sql: Sql, unit: UploadUnit): void {
     const { ordinal, kind, id, recipe, record, next, owner, verified } = item;
     put.run(ordinal, kind, id, recipe, record, next, owner, verified ? 1 : 0);
   }
-  const hookPut = sql("insert or replace into hooks values (?, ?)");
+  const hookPut = sql("insert or replace into hooks select ?, owner, ordinal from items where ordinal = ?");
   for (const [hook, ordinal] of unit.hooks) hookPut.run(hook, ordinal);
-  const follow = sql("update items set next = ? where ordinal = ?");
-  for (const [earlier, later] of unit.follows) follow.run(later, earlier);
+  const follow = sql(
+    "update items set next = ? where ordinal = ? and (next = 0 or owner = (select owner from items where ordinal = ?))",
+  );
+  for (const [earlier, later] of unit.follows) follow.run(later, earlier, later);
 }
 
 /** Writes a frame, in place of what was there. */

@@ -33,6 +33,7 @@ import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from 
 import { gapOf, holdersOf, pinFrames } from "./sqlite-pins.ts";
 import {
   blob,
+  findHook,
   frameOf,
   insertSnapshot,
   integer,
@@ -179,10 +180,10 @@ export class SqliteIndex implements VaultIndex {
     });
   }
 
-  async findHooks(hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
-    const find = this.#sql("select ordinal from hooks where hook = ?");
+  async findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
+    const find = this.#sql(findHook);
     const one = (hook: bigint) => {
-      const row = find.get(hook);
+      const row = find.get(hook, owner, owner);
       return row === undefined ? null : integer(row, "ordinal");
     };
     return this.#read(() => hooks.map(one));

@@ -141,7 +141,7 @@ class Planner {
   readonly #failed = new Map<number, string>();
   readonly #holes = new Set<number>();
   readonly #zeroIds = new Map<number, Uint8Array>();
-  readonly #proved = new Map<number, ProvedSegment>();
+  readonly #proved = new Map<number, { readonly id: Uint8Array; readonly answer: ProvedSegment }>();
   /** Frames under segments that nobody has verified. */
   readonly #claimed = new Set<number>();
 
@@ -241,9 +241,10 @@ class Planner {
   /** The blocks of a segment, once recipe and directories have been shown to give its id; or why not. */
   prove(reference: Reference): ProvedSegment {
     const known = this.#proved.get(reference.ordinal);
-    if (known !== undefined) return known;
+    // A tree may name one ordinal with two ids: what was proved of the one says nothing about the other.
+    if (known !== undefined && sameBytes(known.id, reference.id)) return known.answer;
     const answer = this.#proveAnew(reference);
-    this.#proved.set(reference.ordinal, answer);
+    this.#proved.set(reference.ordinal, { id: reference.id, answer });
     return answer;
   }
 

@@ -7,7 +7,6 @@ import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import { passUnit } from "../../packages/engine/src/backup/unit-gate.ts";
 import { Bitmap } from "../../packages/engine/src/bitmap.ts";
 import { ByteWriter, FormatError } from "../../packages/engine/src/bytes.ts";
-import type { FrameDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { decodeDirectory, encodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import { frameNumber } from "../../packages/engine/src/frames/frame.ts";
 import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
@@ -19,7 +18,7 @@ import { createVaultKeys } from "../../packages/engine/src/keys/vault-keys.ts";
 import type { SnapshotDraft } from "../../packages/engine/src/manifest.ts";
 import { noRetention } from "../../packages/engine/src/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
-import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
+import { encodeRecipe } from "../../packages/engine/src/recipes.ts";
 import { WritePool } from "../../packages/engine/src/restore/write-pool.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
@@ -38,8 +37,9 @@ import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { putDirectory, sealData } from "../../packages/engine/src/upkeep/laid-frames.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
-import { packsUnit, rowsOf, withRewriteSession } from "../../packages/engine/src/upkeep/rewrite-session.ts";
+import { withRewriteSession } from "../../packages/engine/src/upkeep/rewrite-session.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { dataFrames, plant, repointAll } from "./testing/liar.ts";
 
 async function prepare(t: { after(fn: () => void): void }) {
   const folder = scratch(t);
@@ -50,30 +50,6 @@ async function prepare(t: { after(fn: () => void): void }) {
   const lab = await openLab(new MemoryStore());
   const { snapshot } = await lab.backup(from, { owner: "one" });
   return { folder, from, lab, snapshot };
-}
-
-async function dataFrames(lab: Lab): Promise<FrameRow[]> {
-  const rows: FrameRow[] = [];
-  for await (const row of lab.vault.index.allFrames()) if (row.kind === "data") rows.push(row);
-  return rows;
-}
-
-/** A frame whose directory says one thing and whose blocks are another. Returns its number. */
-async function plant(lab: Lab, directory: FrameDirectory, itemOf?: (frame: number) => Item): Promise<number> {
-  const { vault, ctx } = lab;
-  return withRewriteSession(vault, async (session) => {
-    const frame = session.nextFrame();
-    const bytes = seededBytes(72);
-    const plain = new ByteWriter(1 << 16);
-    for (const length of directory.lengths) plain.raw(bytes(length));
-    const records = new Map([[frame, { record: putDirectory(session, frame, 0, directory), directory }]]);
-    sealData(session, frame, 0, plain, directory);
-    const { packs, header } = await session.settle();
-    const frames = rowsOf(session, packs, records);
-    const items = itemOf === undefined ? [] : [itemOf(frame)];
-    await vault.index.addUnit(session.upload, ctx.now(), { ...packsUnit(session, packs, header), frames, items });
-    return frame;
-  });
 }
 
 test("a frame that lies about its blocks heals nobody's; the true block behind it does", async (t) => {
@@ -319,20 +295,10 @@ test("one honest slot does not vouch for the others: a frame with a false one is
 
 test("blocks that are not what their frame says are found by verifying, in a thread and without", async (t) => {
   const { lab, snapshot } = await prepare(t);
-  const { index } = lab.vault;
   const [victim] = await dataFrames(lab);
   assert.ok(victim);
   const planted = await plant(lab, decodeDirectory(victim.directory));
-  const items: Item[] = [];
-  for await (const item of index.allItems()) {
-    if (item.kind !== "segment") continue;
-    const moved = decodeRecipe(item.recipe).map((run) =>
-      run.kind === "stored" && run.frame === victim.frame ? { ...run, frame: planted } : run,
-    );
-    items.push({ ...item, recipe: encodeRecipe(moved) });
-  }
-  const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
-  await index.restore({ unit: { ...nothing, items } });
+  await repointAll(lab, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
   const threads = new WritePool(1);
   t.after(() => void threads.close());
   threads.expect(64 * 1024 * 1024);

@@ -7,7 +7,7 @@ import { MemoryStore } from "@emanet/storage";
 import { Bitmap } from "../../packages/engine/src/bitmap.ts";
 import { hex } from "../../packages/engine/src/bytes.ts";
 import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
+import { frameNumber, sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
 import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
@@ -84,6 +84,81 @@ async function overtakenDump(t: TestContext) {
   });
   return { folder, from, lab, newest, vault: { ...lab.vault, store: overtaken, index }, moved: () => moved };
 }
+
+test("a segment that somebody else laid down since the plan was made is not laid down again", async (t) => {
+  const { lab } = await agedDump(t, 4);
+  // Somebody needs all frames, so the old recipe would still do.
+  const frames: number[] = [];
+  for await (const { frame } of lab.vault.index.allFrames()) frames.push(frame);
+  const holder = { upload: "holder", owner: "holder", leaseUntil: Number.MAX_SAFE_INTEGER, base: null };
+  await lab.vault.index.beginUpload(holder);
+  await lab.vault.index.acquireFrames(holder.upload, frames);
+  let other = 0;
+  const index = new Proxy(lab.vault.index, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]) => {
+        // Pinning comes after the plan.
+        if (name === "acquireFrames" && other === 0) {
+          other = 1;
+          other = (await relay(lab.vault)).segments;
+        }
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  const streams = { allItems: () => lab.vault.index.allItems(), allFrames: () => lab.vault.index.allFrames() };
+  const overtaken = new Proxy(index, {
+    get: (target, name) => Reflect.get(name in streams ? streams : target, name) as unknown,
+  });
+  assert.equal((await relay({ ...lab.vault, index: overtaken })).segments, 0);
+  assert.ok(other > 0, "the other one laid them down");
+});
+
+test("a frame that somebody else moved while its pack is rewritten stays there, and the pack's others move", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const bytes = dump(new Dice(41), 400);
+  writeFileSync(path.join(from, "a.bak"), bytes);
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const { snapshot: old } = await lab.backup(from);
+  for (let page = 0; page < 400; page++)
+    if (page % 2 === 0) new Dice(page).bytes(600).copy(bytes, page * pageBytes + 96);
+  writeFileSync(path.join(from, "a.bak"), bytes);
+  settleTimes(from);
+  lab.ctx.advance(1000);
+  const { snapshot } = await lab.backup(from);
+  await deleteSnapshot(lab.vault, old.id);
+  const { index, store, names } = lab.vault;
+  const [first] = await index.frames([frameNumber(old.session, 1)]);
+  assert.ok(first);
+  const copy = "cd".repeat(16);
+  const healed = new Proxy(index, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "beginUpload") return value.bind(target);
+      return async (...args: unknown[]) => {
+        // As if it had been healed: the same frame in another pack.
+        const row = { pack: copy, session: old.session, size: 1, state: "live" } as const;
+        const unit = { packs: [row], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
+        await store.put(names.pack(copy), await store.get(names.pack(first.pack)));
+        if ((await index.frames([first.frame]))[0]?.pack === first.pack)
+          await index.restore({ unit: { ...unit, frames: [{ ...first, pack: copy }] } });
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  const { rewritten, refused } = await rewritePacks({ ...lab.vault, index: healed }, 0.2);
+  assert.deepEqual([rewritten, refused], [[first.pack], []]);
+  assert.equal((await index.frames([first.frame]))[0]?.pack, copy);
+  const to = path.join(folder, "to");
+  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
 
 test("after relaying a restore opens no frame of which it needs less than half, and little was stored for it", async (t) => {
   const pages = 2000;

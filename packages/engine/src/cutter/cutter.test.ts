@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Dice } from "../testing/tree-maker.ts";
 import { type BlockSizes, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter.ts";
+import { maxSegmentBytes } from "./segment-length.ts";
 
 const cutter = new Cutter(Buffer.alloc(32, 7), 1 << 20, 1);
 
@@ -49,6 +50,20 @@ test("after an insertion coarse blocks are the same again within two of them", (
   const before = new Set(endsBehind(random));
   const missing = endsBehind(changed).filter((end) => end < 500_000 && !before.has(end));
   assert.ok(missing.length <= 2, `${missing.length} blocks end elsewhere`);
+});
+
+test("a segment ends at its most, also where no block's id ends it", () => {
+  const count = 200;
+  const lengths = new Uint32Array(count).fill(60_000);
+  const segments = cutSegments(new Uint8Array(count * 16).fill(255), lengths, count, true, fineBlocks);
+  assert.equal(
+    segments.reduce((sum, blocks) => sum + blocks, 0),
+    count,
+  );
+  assert.deepEqual(
+    [...segments.slice(0, -1)],
+    new Array(segments.length - 1).fill(Math.floor(maxSegmentBytes / 60_000)),
+  );
 });
 
 test("a segment is about a megabyte of either kind of blocks", () => {

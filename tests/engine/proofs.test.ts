@@ -1,0 +1,146 @@
+/** Each proof on the way from a snapshot to a byte, broken on purpose where no other would notice. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { FileCache } from "../../packages/engine/src/backup/cache.ts";
+import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
+import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
+import type { Item } from "../../packages/engine/src/index/port.ts";
+import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
+import { readFile } from "../../packages/engine/src/restore/read-file.ts";
+import { rootEntry } from "../../packages/engine/src/restore/restore.ts";
+import { proveSegments } from "../../packages/engine/src/restore/window.ts";
+import { inlineWriters, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { findEntry } from "../../packages/engine/src/trees/reader.ts";
+import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { dataFrames, plant, repointAll } from "./testing/liar.ts";
+
+async function prepare(t: { after(fn: () => void): void }) {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from);
+  return { lab, snapshot };
+}
+
+test("a download hands no block on that is not what its id says", async (t) => {
+  const { lab, snapshot } = await prepare(t);
+  const [victim] = await dataFrames(lab);
+  assert.ok(victim);
+  const planted = await plant(lab, decodeDirectory(victim.directory));
+  await repointAll(lab, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
+  const reader = new FrameReader(lab.vault);
+  const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
+  assert.ok(entry?.type === "file");
+  await assert.rejects(async () => {
+    for await (const part of readFile(lab.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
+  }, /slot 0 is not what its id says/);
+});
+
+test("a recipe that gives other blocks than its segment's is found, by restore and by download", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  for (const [i, name] of ["a", "b"].entries()) writeFileSync(path.join(from, name), seededBytes(80 + i)(300_000));
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const { snapshot } = await lab.backup(from);
+  const segments: Item[] = [];
+  for await (const item of lab.vault.index.allItems()) if (item.kind === "segment") segments.push(item);
+  const [one, two, ...more] = segments;
+  assert.ok(one !== undefined && two !== undefined && more.length === 0, "a segment each");
+  // Every block is what its frame's directory says, and the files are equally long: only the segment's id tells.
+  const swapped = [
+    { ...one, recipe: two.recipe },
+    { ...two, recipe: one.recipe },
+  ];
+  const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
+  await lab.vault.index.restore({ unit: { ...nothing, items: swapped } });
+  const { failures, files } = await lab.restore(snapshot, path.join(folder, "to"));
+  assert.deepEqual([failures.length, files], [2, 0]);
+  for (const { reason } of failures) assert.match(reason, /does not give its segment/);
+  const reader = new FrameReader(lab.vault);
+  const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
+  assert.ok(entry?.type === "file");
+  await assert.rejects(async () => {
+    for await (const part of readFile(lab.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
+  }, /does not give its segment/);
+});
+
+test("a segment is vouched for only when all its frames were read, also those that no file of the snapshot needs", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  for (const [i, name] of ["a", "b"].entries()) writeFileSync(path.join(from, name), seededBytes(82 + i)(1900));
+  settleTimes(from);
+  const lab = await openLab(new MemoryStore());
+  const cache = new FileCache(":memory:");
+  t.after(() => cache.close());
+  await lab.backup(from, { cache });
+  rmSync(path.join(from, "b"));
+  lab.ctx.advance(1000);
+  // The file that is left is remembered as a part of the segment that both are in.
+  const { snapshot } = await lab.backup(from, { cache });
+  const [frame] = await dataFrames(lab);
+  assert.ok(frame);
+  const planted = await plant(lab, decodeDirectory(frame.directory));
+  const { index } = lab.vault;
+  const items: Item[] = [];
+  for await (const item of index.allItems()) {
+    if (item.kind !== "segment") continue;
+    const [run] = decodeRecipe(item.recipe);
+    assert.ok(run?.kind === "stored" && run.count === 2, "a block of each file");
+    const split = [0, 1].map((i) => ({
+      ...run,
+      frame: i === 0 ? frame.frame : planted,
+      slot: i,
+      count: 1,
+      bytes: 1900,
+    }));
+    items.push({ ...item, recipe: encodeRecipe(split) });
+  }
+  assert.equal(items.length, 1);
+  const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
+  await index.restore({ unit: { ...nothing, items } });
+  const report = await verifySnapshots({
+    pool: inlineWriters,
+    vault: lab.vault,
+    snapshots: [snapshot],
+    readData: true,
+  });
+  assert.deepEqual(report.findings, [], "nothing of this snapshot is wrong");
+  const [item] = await index.itemsByOrdinal(items.map(({ ordinal }) => ordinal));
+  assert.equal(item?.verified, false);
+  assert.deepEqual(
+    report.damagedFrames.map((mark) => mark.frame),
+    [planted],
+  );
+});
+
+test("what was proved of an ordinal is proved of its own id alone, in any order of asking", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a"), seededBytes(12)(300_000));
+  settleTimes(from);
+  const { vault, backup } = await openLab(new MemoryStore());
+  await backup(from);
+  for await (const { kind, ordinal, id } of vault.index.allItems()) {
+    if (kind !== "segment") continue;
+    const own = { ordinal, id };
+    const other = { ordinal, id: Buffer.alloc(32, 1) };
+    for (const asked of [
+      [own, other],
+      [other, own],
+    ]) {
+      const answers = await proveSegments(vault.index, vault.keys.blockIdKey, asked);
+      for (const [i, answer] of answers.entries())
+        if (asked[i] === own) assert.notEqual(typeof answer, "string");
+        else assert.equal(answer, "a segment is not stored");
+    }
+  }
+});

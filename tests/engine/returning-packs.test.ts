@@ -5,6 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { emptyDirectory, encodeDirectory } from "../../packages/engine/src/frames/directory.ts";
 import type { FrameRow, SnapshotRow } from "../../packages/engine/src/index/port.ts";
 import type { Lab } from "../../packages/engine/src/testing/lab.ts";
 import {
@@ -19,6 +20,7 @@ import { collect } from "../../packages/engine/src/upkeep/collect.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
@@ -212,6 +214,35 @@ test("a frame that is healed while scrubbing reads its damaged pack is not named
     [["damaged", []]],
   );
   assert.deepEqual(await lab.vault.index.damagedFrames(), []);
+});
+
+test("a rebuild while the records are away takes a frame's directory from the frame itself", async (t) => {
+  const bench = await office(t);
+  const { from, lab, store, frame } = bench;
+  const [record] = await lab.vault.index.frames([frame.record]);
+  assert.ok(record);
+  const name = lab.vault.names.pack(record.pack);
+  const bytes = await store.get(name);
+  store.objects.delete(name);
+  await rebuild(lab.vault);
+  const [row] = await lab.vault.index.frames([frame.frame]);
+  assert.deepEqual([row?.directory, row?.record, row?.damaged], [frame.directory, 0, false]);
+  lab.ctx.advance(1000);
+  await lab.backup(from, { settings });
+  assert.deepEqual(await heal(lab.vault), { sound: [], healed: [], stillDamaged: [] });
+  store.objects.set(name, bytes);
+  await rebuild(lab.vault);
+  assert.equal(await restoredAfterUpkeep(bench), files);
+});
+
+test("a frame of which the index lists less than recipes need is not written anew", async (t) => {
+  const { lab, frame, pack, store } = await office(t);
+  const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
+  const bare = { ...frame, directory: encodeDirectory(emptyDirectory) };
+  await lab.vault.index.restore({ unit: { ...nothing, frames: [bare] } });
+  const { refused } = await rewritePacks(lab.vault, -1);
+  assert.ok(refused.includes(frame.pack));
+  assert.ok(store.objects.has(pack));
 });
 
 /** The same laboratory, in which something happens just before the first pack is read. */

@@ -15,6 +15,9 @@ export interface FrameDirectory {
   readonly lengths: Uint32Array;
 }
 
+/** Of a frame of which nothing is known. */
+export const emptyDirectory: FrameDirectory = { ids: new Uint8Array(0), lengths: new Uint32Array(0) };
+
 /** More than any frame can hold: 4 MiB of one-byte blocks would be a quarter of this. */
 export const maxSlots = 1 << 24;
 

@@ -14,7 +14,8 @@
 import { Bitmap } from "../bitmap.ts";
 import { FormatError, hex, sameBytes } from "../bytes.ts";
 import { readClaim } from "../claims.ts";
-import { decodeDirectory } from "../frames/directory.ts";
+import { parseDataFrame } from "../frames/data-frame.ts";
+import { decodeDirectory, emptyDirectory, encodeDirectory } from "../frames/directory.ts";
 import { framesPerSession, openFrame, readFrameHeader } from "../frames/frame.ts";
 import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../index/port.ts";
 import type { SessionHeader } from "../keys/session.ts";
@@ -78,6 +79,8 @@ class RebuildRun {
   readonly #slots = new Map<string, number>();
   readonly #best = new Map<number, Place>();
   readonly #lost = new Set<number>();
+  /** Data frames whose directory was found in the metadata. */
+  readonly #listed = new Set<number>();
   readonly #items = new Set<number>();
   /** Segments that need frames of which nothing is left, and how many. */
   readonly #missing = new Map<number, number>();
@@ -235,7 +238,26 @@ class RebuildRun {
         await this.#registerItem({ ...item, kind: "node", recipe, record: frame, owner, verified: false }, []);
       }
     }
+    for (const place of this.#best.values())
+      if (place.kind === "data" && !this.#listed.has(place.frame)) await this.#registerUnlisted(place);
     await this.#flush();
+  }
+
+  /** A frame whose record is missing still has its directory in itself. One that does not open is damaged. */
+  async #registerUnlisted(place: Place): Promise<void> {
+    const { store, names, keys } = this.#vault;
+    const { frame, generation, offset, length, pack, session } = place;
+    const directory = await this.#accept(names.pack(pack), async () => {
+      const sealed = await store.get(names.pack(pack), { range: { offset, length } });
+      const header = readFrameHeader(sealed);
+      const sealer = this.#headers.get(session);
+      if (sealer === undefined || header.frame !== frame || header.generation !== generation)
+        throw new FormatError("a frame is not the one its pack names");
+      const key = workerKey(openContentKey(keys.privateSeed, sealer), header.worker);
+      return parseDataFrame(openFrame(sealed, key, sessionBinding(sealer))).directory;
+    });
+    const row = this.#row(place, encodeDirectory(directory ?? emptyDirectory), 0);
+    await this.#register([{ ...row, damaged: directory === null }], [], []);
   }
 
   /** A writer records what is new; only the authority gives a known ordinal or another's frame a new record. */
@@ -267,6 +289,7 @@ class RebuildRun {
   async #registerDirectory(item: MetaItem & { kind: "directory" }, record: number): Promise<void> {
     const best = this.#best.get(item.frame);
     if (best !== undefined && best.generation !== item.generation) return;
+    this.#listed.add(item.frame);
     const lost: Place = {
       frame: item.frame,
       generation: item.generation,

@@ -112,6 +112,8 @@ async function rewriteData(
   const ids = Buffer.from(directory.ids);
   const lengths = Uint32Array.from(directory.lengths);
   const plain = new ByteWriter(1 << 20);
+  // A recipe may name a slot that the index's directory lacks: then the frame must not be written anew without it.
+  if (live.highest >= directory.lengths.length) return false;
   for (const slot of directory.lengths.keys()) {
     const block = live.has(slot) ? proved.get(slot) : null;
     if (live.has(slot) && block === null) return false;

@@ -1,0 +1,189 @@
+/**
+ * Packs vanish and come back between and during everything that a vault's life is made of, in random orders. Whatever was
+ * marked, healed, moved, collected or rebuilt meanwhile: once all that is left has come back, every snapshot is whole.
+ */
+
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import type { GetOptions } from "@emanet/engine/object-store";
+import { MemoryStore } from "@emanet/storage";
+import { IncompleteIndexError } from "../../packages/engine/src/claims.ts";
+import { DamageError } from "../../packages/engine/src/frames/frame-reader.ts";
+import { clearSound } from "../../packages/engine/src/frames/marks.ts";
+import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
+import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import { describeTree, inlineWriters, openLab, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
+import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { heal } from "../../packages/engine/src/upkeep/heal.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { readWriters } from "../../packages/engine/src/vault.ts";
+
+const seeds = scaled(12, 1000);
+const stepsPerSeed = 30;
+const settings = { packBytes: 30_000, unitBytes: 60_000 };
+
+/** Something may happen before each read. */
+class FlickeringStore extends MemoryStore {
+  before: () => void = () => {};
+
+  override async get(name: string, options?: GetOptions): Promise<Uint8Array> {
+    this.before();
+    return super.get(name, options);
+  }
+}
+
+class Life {
+  readonly #dice: Dice;
+  readonly #store = new FlickeringStore();
+  readonly #away = new Map<string, Uint8Array>();
+  readonly #folder = mkdtempSync(path.join(tmpdir(), "emanet-vanishing-"));
+  readonly #from = path.join(this.#folder, "from");
+  readonly #lines = new Map<string, string[]>();
+  readonly log: string[] = [];
+  #restores = 0;
+
+  constructor(seed: number) {
+    this.#dice = new Dice(seed);
+  }
+
+  async live(): Promise<void> {
+    try {
+      const lab = await openLab(this.#store);
+      mkdirSync(this.#from);
+      for (let i = 0; i < 40; i++) this.#write();
+      await this.#backup(lab);
+      this.#store.before = () => {
+        if (this.#dice.chance(2)) this.#vanish(lab, 10);
+        if (this.#dice.chance(4)) this.#comeBack(30);
+      };
+      for (let i = 0; i < stepsPerSeed; i++) await this.#step(lab);
+      this.#store.before = () => {};
+      this.#comeBack(100);
+      this.log.push("the end");
+      // A rebuild while packs are away does not know what is in them.
+      if (!this.log.includes("rebuild"))
+        for (const row of await lab.vault.index.snapshots()) await this.#assertWhole(lab, row);
+      await rebuild(lab.vault);
+      for (const row of await lab.vault.index.snapshots()) await this.#assertWhole(lab, row);
+    } finally {
+      rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
+
+  async #step(lab: Lab): Promise<void> {
+    const actions: Record<string, () => Promise<unknown>> = {
+      vanish: async () => this.#vanish(lab, 30),
+      comeBack: async () => this.#comeBack(50),
+      change: async () => this.#change(),
+      backup: () => this.#backup(lab),
+      scrub: () => this.#scrub(lab),
+      verify: () => this.#verify(lab),
+      heal: () => heal(lab.vault),
+      relay: () => relay(lab.vault),
+      collect: () => collect(lab.vault),
+      delete: () => this.#delete(lab),
+      restore: () => this.#restore(lab),
+      rebuild: () => rebuild(lab.vault),
+    };
+    const name = this.#dice.pick(Object.keys(actions));
+    this.log.push(name);
+    lab.ctx.advance(1000);
+    try {
+      await actions[name]?.();
+    } catch (error) {
+      // What is away cannot be read; that may be said, and must not be believed for ever.
+      if (!(error instanceof DamageError || error instanceof IncompleteIndexError)) throw error;
+      this.log.push(`(${error.message})`);
+    }
+  }
+
+  #write(): void {
+    const name = `f${this.#dice.below(60)}`;
+    writeFileSync(path.join(this.#from, name), this.#dice.bytes(500 + this.#dice.below(6000)));
+  }
+
+  #change(): void {
+    for (const name of readdirSync(this.#from)) if (this.#dice.chance(30)) rmSync(path.join(this.#from, name));
+    for (let i = this.#dice.below(12); i > 0; i--) this.#write();
+  }
+
+  async #backup(lab: Lab): Promise<void> {
+    settleTimes(this.#from);
+    const { snapshot } = await lab.backup(this.#from, { settings });
+    this.#lines.set(snapshot.id, describeTree(this.#from));
+    if (this.#dice.chance(60)) await heal(lab.vault);
+  }
+
+  /** Some packs of data go; metadata goes with them where it is in the same pack. */
+  #vanish(lab: Lab, percent: number): void {
+    for (const [name, bytes] of this.#store.objects) {
+      if (!name.startsWith(lab.vault.names.packs) || !this.#dice.chance(percent)) continue;
+      this.#away.set(name, bytes);
+      this.#store.objects.delete(name);
+    }
+  }
+
+  /** What upkeep has deleted meanwhile comes back as well: it is nobody's then. */
+  #comeBack(percent: number): void {
+    for (const [name, bytes] of this.#away) {
+      if (!this.#dice.chance(percent)) continue;
+      this.#store.objects.set(name, bytes);
+      this.#away.delete(name);
+    }
+  }
+
+  async #scrub(lab: Lab): Promise<void> {
+    const judge = { vaultId: lab.vault.keys.vaultId, writers: await readWriters(lab.vault) };
+    const { findings, readClean } = await scrub({ ...lab.vault, judge });
+    await lab.vault.index.setDamaged(
+      findings.flatMap(({ frames }) => frames),
+      true,
+    );
+    await clearSound(lab.vault, readClean);
+  }
+
+  async #verify(lab: Lab): Promise<void> {
+    const snapshots = await lab.vault.index.snapshots();
+    const report = await verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots, readData: true });
+    await lab.vault.index.setDamaged(report.damagedFrames, true);
+  }
+
+  async #delete(lab: Lab): Promise<void> {
+    const rows = await lab.vault.index.snapshots();
+    if (rows.length > 1) await deleteSnapshot(lab.vault, this.#dice.pick(rows).id);
+  }
+
+  async #restore(lab: Lab): Promise<void> {
+    const row = this.#dice.pick(await lab.vault.index.snapshots());
+    const { damagedFrames } = await lab.restore(row, path.join(this.#folder, `to ${this.#restores++}`));
+    await lab.vault.index.setDamaged(damagedFrames, true);
+  }
+
+  async #assertWhole(lab: Lab, row: SnapshotRow): Promise<void> {
+    const to = path.join(this.#folder, `to ${this.#restores++}`);
+    const { failures } = await lab.restore(row, to);
+    assert.deepEqual(
+      failures.map((failure) => `${Buffer.from(failure.path).toString()}: ${failure.reason}`),
+      [],
+    );
+    assert.deepEqual(describeTree(to), this.#lines.get(row.id));
+  }
+}
+
+test(`${seeds} lives of a vault whose packs vanish and come back: nothing is lost that came back`, async () => {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const life = new Life(seed);
+    await life.live().catch((cause: unknown) => {
+      throw new Error(`seed ${seed}: ${life.log.join(", ")}`, { cause });
+    });
+  }
+});

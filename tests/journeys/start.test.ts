@@ -223,7 +223,7 @@ describe("SIGTERM", () => {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ].join("\r\n");
 
-  test("a request in flight is finished, new connections are refused, then it ends; a second signal ends it at once", async (t) => {
+  test("a request in flight is finished, new connections are refused, then it ends; one that keeps being asked ends at once", async (t) => {
     const cleanup = inReverse(t);
     const { folder, settings } = await settingsFor(cleanup, databaseUrl(await testDatabase(cleanup)));
     const patient = await signalled(cleanup, folder, settings);
@@ -232,8 +232,17 @@ describe("SIGTERM", () => {
     assert.deepEqual(await patient.main.ended(), { code: 0, signal: null });
     const hurried = await signalled(cleanup, folder, settings);
     assert.notEqual(hurried.url, patient.url, "first-run.json names the address of this start");
-    hurried.main.signal("SIGTERM");
-    assert.equal((await hurried.main.ended()).code, 1);
+    // What comes within two seconds of the first is the same wish, passed on.
+    const ended = hurried.main.ended();
+    let isOver = false;
+    void ended.then(() => {
+      isOver = true;
+    });
+    await until(async () => {
+      hurried.main.signal("SIGTERM");
+      return isOver;
+    }, "the second wish is heard");
+    assert.equal((await ended).code, 1);
     assert.equal(await hurried.slow.closed, "");
   });
 

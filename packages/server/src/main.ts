@@ -4,6 +4,7 @@
  */
 
 import { type Config, ConfigError, readConfig, unknownSettings } from "./config.ts";
+import { monotonicMs } from "./kernel/clock.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { CertificateError } from "./kernel/transport/certificate-pair.ts";
 import { isRole, roles } from "./roles.ts";
@@ -89,12 +90,19 @@ function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {
   say(url === null ? "ready\n" : `ready ${url}\n`);
 }
 
+/**
+ * A terminal sends Ctrl-C to every process that it started, and `tools/run.mjs` passes on what it gets: one wish arrives
+ * two or three times. Nobody asks again so soon.
+ */
+const sameWishMs = 2_000;
+
 /** The first signal drains; a second one, from somebody who will not wait, ends at once. */
 function stopOnSignals(running: Running): void {
-  let stopping = false;
+  let askedAtMs: number | null = null;
   const stop = async (code: number) => {
-    if (stopping) process.exit(exitFailed);
-    stopping = true;
+    if (askedAtMs !== null && monotonicMs() - askedAtMs < sameWishMs) return;
+    if (askedAtMs !== null) process.exit(exitFailed);
+    askedAtMs = monotonicMs();
     await running.stop();
     process.exit(code);
   };

@@ -100,6 +100,16 @@ test("connections lost while idle or inside a transaction cost their query and n
   assert.ok(events.length >= 2 && events.every((event) => event === "database_connection_lost"), lines.join(""));
 });
 
+test("after closing the server knows of no connection: it may be stopped without cutting one off", async () => {
+  const pools = await openPools({ target: database.target, log: silentLog });
+  const clients = await Promise.all(Array.from({ length: 10 }, () => pools.app.connect()));
+  const pids = await Promise.all(clients.map(backendOf));
+  for (const client of clients) client.release();
+  await pools.close();
+  const left = await database.owner.query("select from pg_stat_activity where pid = any($1::int[])", [pids]);
+  assert.equal(left.rowCount, 0);
+});
+
 test("a query on a connection that is cut off fails, and the next one gets a new connection", async (t) => {
   const { app } = await opened(t, database.target);
   // Waited for from the start: it may fail before the server has said that it cut the connection.

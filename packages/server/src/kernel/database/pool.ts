@@ -89,13 +89,13 @@ export async function openPools(options: PoolOptions): Promise<Pools> {
   });
   const close = once(() => closePools([app, owner], log));
   try {
-    await checkVersion(owner);
-    await checkEncoding(owner);
+    await checkVersion(owner.pool);
+    await checkEncoding(owner.pool);
   } catch (error) {
     await close();
     throw error;
   }
-  return { app, owner, close };
+  return { app: app.pool, owner: owner.pool, close };
 }
 
 /** One connection outside the pools, closed afterwards; for what a server's administrator does. */
@@ -130,7 +130,19 @@ export function connectionConfig(
   return { connectionString: url.href };
 }
 
-function makePool(target: DatabaseTarget, log: Log, max: number, settings: Record<string, string | number>): pg.Pool {
+/** A pool, and an end of it that waits for the server. */
+interface EndingPool {
+  readonly pool: pg.Pool;
+  /** Settles when the server has let go of every connection; `pool.end` alone settles when they were told to end. */
+  end(): Promise<void>;
+}
+
+function makePool(
+  target: DatabaseTarget,
+  log: Log,
+  max: number,
+  settings: Record<string, string | number>,
+): EndingPool {
   const pool = new pg.Pool({
     ...connectionConfig(target, settings),
     application_name: "emanet",
@@ -143,15 +155,22 @@ function makePool(target: DatabaseTarget, log: Log, max: number, settings: Recor
   });
   // One listener per connection for its whole life: the pool's own is taken off while a connection is handed out, and
   // one that died then, between two queries of a transaction, would be an unhandled "error" event and end the process.
+  const open = new Set<pg.PoolClient>();
   pool.on("connect", (client) => {
+    open.add(client);
+    client.once("end", () => open.delete(client));
     client.on("error", (error) => log.warn("database_connection_lost", errorFields(error)));
   });
   // The pool repeats the error of an idle connection, already logged above; without a listener that ends the process.
   pool.on("error", () => undefined);
-  return pool;
+  const end = async () => {
+    await pool.end();
+    await Promise.all([...open].map((client) => new Promise((resolve) => client.once("end", resolve))));
+  };
+  return { pool, end };
 }
 
-async function closePools(pools: readonly pg.Pool[], log: Log): Promise<void> {
+async function closePools(pools: readonly EndingPool[], log: Log): Promise<void> {
   const waiting = new AbortController();
   const late = delay(closePatienceMs, "late", { signal: waiting.signal }).catch(() => "in time");
   const outcome = await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
+import type { Cleanup } from "../../packages/server/src/testing/database.ts";
+import { clientOf, sandboxSettings } from "../../packages/server/src/testing/main-process.ts";
+import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
+
+const root = path.join(import.meta.dirname, "../..");
+
+/** What `npm start` runs, in a process group of its own, as a terminal starts it. */
+async function startAsTerminal(cleanup: Cleanup, settings: Readonly<Record<string, string>>) {
+  const { PATH = "", TMPDIR, HOME } = process.env;
+  const child = spawn(process.execPath, ["tools/run.mjs", "packages/server/src/main.ts"], {
+    cwd: root,
+    env: { PATH, ...(TMPDIR && { TMPDIR }), ...(HOME && { HOME }), ...settings },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const printed = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      printed[name] += text;
+    });
+  }
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const group = -(child.pid ?? assert.fail("not started"));
+  cleanup.after(async () => {
+    if (child.exitCode === null) process.kill(group, "SIGKILL");
+    await ended;
+  });
+  while (!/^ready /m.test(printed.stdout)) {
+    await Promise.race([once(child.stdout, "data"), ended]);
+    assert.equal(child.exitCode, null, printed.stderr);
+  }
+  return { printed, ended, signalGroup: (signal: NodeJS.Signals) => process.kill(group, signal) };
+}
+
+/** Sooner than the database has stopped, later than a process needs to be told. */
+const passedOnMs = 10;
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  test(`${signal} to all that a terminal started: the service ends well, and no line is a warning or an error`, async (t) => {
+    const cleanup = inReverse(t);
+    const folder = path.join(await temporaryFolder(cleanup), "data");
+    const service = await startAsTerminal(cleanup, sandboxSettings(folder));
+    const client = await clientOf(folder);
+    // Enough at once that every connection to the database is opened.
+    const ask = (at: number) =>
+      client.send("POST", "/v1/auth/password-reset/request", { json: { email: `nobody${at}@ornek.example` } });
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(at)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
+    service.signalGroup(signal);
+    // npm passes it on as well; twice, because a signal that is still waiting swallows the next one.
+    for (let more = 0; more < 2; more++) {
+      await delay(passedOnMs);
+      service.signalGroup(signal);
+    }
+    assert.equal(await service.ended, 0, service.printed.stderr);
+    const loud = service.printed.stderr.split("\n").filter((line) => !/^$|"level":"info"/.test(line));
+    assert.deepEqual(loud, []);
+    assert.ok(!(await readdir(folder)).includes("postgres.socket"), "the database was stopped and its socket removed");
+  });
+}

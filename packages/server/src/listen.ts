@@ -7,6 +7,7 @@ import { createCursors } from "./kernel/cursors.ts";
 import { problemReply } from "./kernel/http/answer.ts";
 import { createApp } from "./kernel/http/app.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
+import { safetyHeaders } from "./kernel/http/safety-headers.ts";
 import { UnfinishedBodies } from "./kernel/http/unfinished-bodies.ts";
 import { createIdempotency } from "./kernel/idempotency.ts";
 import { Problem } from "./kernel/problems.ts";
@@ -101,7 +102,8 @@ function parserProblem(kernel: HttpKernel, kind: ParserProblemKind): ParserProbl
   const { status, headers, body } = problemReply(new Problem(code), setting);
   const shown = kind === "expectation_failed" ? 417 : status;
   const text = JSON.stringify({ ...(body as object), status: shown });
-  return { status: shown, headers: { ...headers, "X-Request-Id": setting.requestId }, body: text };
+  const more = { ...safetyHeaders(kernel.settings.profile), "X-Request-Id": setting.requestId };
+  return { status: shown, headers: { ...headers, ...more }, body: text };
 }
 
 /** `https://127.0.0.1:8443`, with the brackets that an IPv6 address needs. */

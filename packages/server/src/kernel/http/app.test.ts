@@ -221,6 +221,7 @@ for (const http2 of [false, true]) {
         assert.match(headers["x-request-id"] ?? "", /^[\w-]{1,64}$/);
         assert.equal(headers["x-content-type-options"], "nosniff", path);
         assert.equal(headers["referrer-policy"], "no-referrer", path);
+        assert.equal(headers["strict-transport-security"], "max-age=31536000", path);
         assert.match(headers["content-security-policy"] ?? "", /default-src 'none'.*frame-ancestors 'none'/, path);
         const foreign = Object.keys(headers).filter((name) =>
           /^access-control|^server$|^x-powered-by|^set-cookie/.test(name),

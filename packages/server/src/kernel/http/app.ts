@@ -18,6 +18,7 @@ import type { Endpoint, EndpointSpec } from "./endpoint.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { failed, type Pipeline, pipeline } from "./pipeline.ts";
+import { safetyHeaders } from "./safety-headers.ts";
 
 /** A path of 4096 bytes, each byte percent-encoded. */
 const maxParamLength = 3 * 4096;
@@ -129,6 +130,7 @@ async function serve(
   const exchange = await begin(kernel, request, reply, endpoint);
   const [, ...query] = request.url.split("?");
   send(
+    kernel,
     reply,
     exchange,
     await run(exchange, { raw: request.raw, params: request.params, query: query.join("?"), gone }),
@@ -143,7 +145,7 @@ async function refuse(
   problem: unknown,
 ): Promise<void> {
   const exchange = await begin(kernel, request, reply, null);
-  send(reply, exchange, failed(kernel, exchange, exchange.refusal ?? problem));
+  send(kernel, reply, exchange, failed(kernel, exchange, exchange.refusal ?? problem));
 }
 
 async function begin(
@@ -223,16 +225,9 @@ function goneSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** On every answer: nothing of ours is to be sniffed, framed, or sent on as a referrer. */
-const safetyHeaders = {
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-};
-
-function send(reply: FastifyReply, exchange: Exchange, answer: Answer): void {
+function send(kernel: HttpKernel, reply: FastifyReply, exchange: Exchange, answer: Answer): void {
   reply.code(answer.status);
-  reply.headers(safetyHeaders);
+  reply.headers(safetyHeaders(kernel.settings.profile));
   if (exchange.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
   reply.header("X-Request-Id", exchange.requestId);
   reply.headers(rateHeaders(exchange.verdicts));

@@ -22,6 +22,9 @@ import { connectHttp2, connectRaw, eventually, requestHttp2, startTransport } fr
 const whole = flag.endStream | flag.endHeaders;
 const settingsAck = frame(frameType.settings, flag.ack, 0);
 const cancel = uint32(8);
+/** RFC 9113, section 7. */
+const protocolError = 1;
+const frameSizeError = 6;
 
 interface Attack {
   /** Chunks to send after the greeting; sent until the server closes. */
@@ -186,6 +189,17 @@ describe("HTTP/2 abuse ends the connection", () => {
     for (const chunk of [tooLarge, wrongLength, wrongStream, evenStream, interleaved, brokenBlock]) {
       await attack(context, { chunks: [settingsAck, chunk] });
     }
+  });
+
+  test("frames larger than we announce, and padding longer than its frame, have the codes of RFC 9113", async (context) => {
+    const announced = 256 * 1024;
+    const tooLarge = frame(frameType.headers, whole, 1, Buffer.alloc(announced + 1));
+    assert.equal(await attack(context, { chunks: [settingsAck, tooLarge] }), frameSizeError);
+    // The stream is open and its body is read: the frame cannot pass for one that came too late.
+    const open = frame(frameType.headers, flag.endHeaders, 1, requestBlock("POST", [["content-length", "4"]]));
+    const padded = frame(frameType.data, flag.padded, 1, Buffer.from([6, 0x54, 0x65, 0x73, 0x74]));
+    const chunks = [settingsAck, open, padded];
+    assert.equal(await attack(context, { chunks, handler: silence }), protocolError);
   });
 
   test("something else than HTTP/2 after ALPN", async (context) => {

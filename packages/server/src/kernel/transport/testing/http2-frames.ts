@@ -17,7 +17,7 @@ export const frameType = {
   continuation: 9,
 } as const;
 
-export const flag = { endStream: 1, ack: 1, endHeaders: 4 } as const;
+export const flag = { endStream: 1, ack: 1, endHeaders: 4, padded: 8 } as const;
 
 /** ENHANCE_YOUR_CALM of RFC 9113, section 7. */
 export const enhanceYourCalm = 11;

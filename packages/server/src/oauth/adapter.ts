@@ -7,6 +7,8 @@
  * - Access tokens are JWTs of ours and are not stored: `AccessToken` and `ClientCredentials` are read from the token
  *   that was presented, which the library knows by a *handle* (it refuses structured tokens where it expects its own).
  * - A grant is a session: it is found while the session lives, and destroying one ends the other.
+ * - People decide one after the other: an interaction is locked when it is read, and so is a device code that was found
+ *   by its user code. Two buttons, or two browsers, at the same moment make one grant and one code.
  * - Redeeming is one conditional update. Whoever comes second with a code ends the whole grant; for refresh tokens see
  *   `rotation.ts`.
  */
@@ -101,7 +103,8 @@ async function save(kind: string, id: string, payload: AdapterPayload, ttlSecond
 async function find(kind: string, key: ArtifactKey, value: string): Promise<AdapterPayload | undefined> {
   const visit = currentVisit();
   const names = { id_hash: kind, user_code_hash: "user_code", uid_hash: "uid" } as const;
-  const row = await findArtifact(visit.tx, kind, key, hashOf(visit, names[key], value));
+  const how = kind === "Interaction" || key === "user_code_hash" ? "locked" : "read";
+  const row = await findArtifact(visit.tx, kind, key, hashOf(visit, names[key], value), how);
   if (row === undefined || (row.expiresAt <= visit.tx.now && !toldOfExpiry.has(kind))) return undefined;
   return payloadOf(visit, row);
 }

@@ -16,6 +16,7 @@
  * - A grant holds no scope that the role of the member who allowed it does not have.
  * - An interaction belongs to the browser that began it; its address alone is worth nothing.
  * - Nothing is allowed without a fresh sign-in and a decision about exactly this request.
+ * - A decision makes one grant and one code, however often its button is pressed.
  * - A browser is sent to registered addresses only, and no outgoing request is ever made.
  *
  * | file | what |

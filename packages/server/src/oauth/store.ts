@@ -24,12 +24,15 @@ export async function findArtifact(
   kind: string,
   key: ArtifactKey,
   hash: Buffer,
+  /** `locked`: others who want to lock it wait for the end of the transaction. */
+  how: "read" | "locked" = "read",
 ): Promise<Artifact | undefined> {
   const row = await tx.db
     .selectFrom("oauth_artifacts")
     .selectAll()
     .where("kind", "=", kind)
     .where(key, "=", hash)
+    .$if(how === "locked", (query) => query.forUpdate())
     .executeTakeFirst();
   return (
     row && {

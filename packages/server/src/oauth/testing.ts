@@ -182,8 +182,8 @@ export async function obtainCode(site: Site, login: Login, clientId: string, mor
 }
 
 /** What tests of tokens begin with: a service, its demo account, a program of that account that people sign in to. */
-export async function startOauth(cleanup: Cleanup, program: Partial<TestClient> = {}) {
-  const service = await startTestService(cleanup, { settings: roomyLimits, extra: [whoAmI] });
+export async function startOauth(cleanup: Cleanup, program: Partial<TestClient> = {}, more: Fields = {}) {
+  const service = await startTestService(cleanup, { settings: { ...roomyLimits, ...more }, extra: [whoAmI] });
   const site = siteOf(service);
   const demo = await demoOf(service);
   const proof = basic(demo.client_id, demo.client_secret);

@@ -39,6 +39,14 @@ interface Sources {
   readonly random: Random;
 }
 
+/** Whether a code by SMS may stand in for the authenticator, at sign-in and to step up: of whom, in which account. */
+export function mayUseSms(
+  person: { readonly phone_verified_at: Date | null },
+  account: { readonly sms_sign_in: boolean } | undefined,
+): boolean {
+  return account?.sms_sign_in === true && person.phone_verified_at !== null;
+}
+
 /** Stores a challenge and gives its code back, to be sent or dropped. */
 export async function insertChallenge(tx: Tx, { secrets, random }: Sources, challenge: NewChallenge): Promise<string> {
   const code = newCode(random);

@@ -17,6 +17,8 @@ export interface FactorClaim {
   /** With a code by SMS: the challenge that it answers. */
   readonly challengeId: string | undefined;
   readonly purpose: Extract<ChallengePurpose, "sign_in" | "step_up">;
+  /** Whether codes by SMS count now; one that was sent before they were switched off does not. */
+  readonly smsAllowed: boolean;
 }
 
 /**
@@ -31,8 +33,9 @@ export async function spendFactor(
   claim: FactorClaim,
 ): Promise<FactorMethod | null> {
   if (claim.challengeId !== undefined) {
-    const { challengeId: id, code, purpose } = claim;
-    return (await spendChallenge(tx, secrets, { id, personId, purpose, code })) === null ? null : "sms";
+    const { challengeId: id, code, purpose, smsAllowed } = claim;
+    const isRight = (await spendChallenge(tx, secrets, { id, personId, purpose, code })) !== null;
+    return isRight && smsAllowed ? "sms" : null;
   }
   if (claim.code.includes("-")) {
     return (await spendRecoveryCode(tx, secrets, personId, claim.code)) ? "recovery" : null;

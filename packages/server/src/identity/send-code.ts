@@ -9,7 +9,7 @@ import { retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions, Tx } from "../kernel/tx.ts";
 import { sendMessage, smsMessage } from "../messages/index.ts";
-import { challengeSeconds, countPhoneMessage } from "./challenges.ts";
+import { challengeSeconds, countPhoneMessage, mayUseSms } from "./challenges.ts";
 
 interface CodePayload {
   readonly challenge_id: string;
@@ -48,9 +48,8 @@ async function deliver(tx: Tx, { random, secrets }: CodePorts, challengeId: stri
   const person = await findPerson(tx, challenge.account_id, challenge.person_id);
   const account = challenge.account_id === null ? undefined : await findAccount(tx, challenge.account_id);
   if (person === undefined || account === undefined || person.state === "removed") return;
-  const verified = person.phone_verified_at === null ? null : person.phone;
-  const ofSignIn = account.sms_sign_in || challenge.purpose === "step_up" ? verified : null;
-  const to = challenge.purpose === "phone" ? challenge.phone : ofSignIn;
+  const asFactor = mayUseSms(person, account) ? person.phone : null;
+  const to = challenge.purpose === "phone" ? challenge.phone : asFactor;
   if (to === null || !(await countPhoneMessage(tx, secrets, to))) return;
   const values = { code, minutes: String(challengeSeconds / 60) };
   const { language } = person;

@@ -207,15 +207,20 @@ export function refreshCookie(token: string, session: Pick<SessionRow, "account_
 
 export const noRefreshCookie: NewCookie = { name: "__Host-refresh", value: "", maxAgeSeconds: 0 };
 
-/** The access token of a person's session. */
-export async function accessTokenOf(ctx: Pick<Ctx, "tokens">, session: SessionRow) {
+/** The access token of a person's session, with what the session may have; `held` bounds it further. */
+export async function accessTokenOf(
+  ctx: Pick<Ctx, "tokens">,
+  session: SessionRow,
+  held: ReadonlySet<OauthScope> | null = null,
+) {
   const all = Object.keys(oauthScopes) as OauthScope[];
+  const scopes = (session.scopes ?? all).filter((scope) => held === null || held.has(scope as OauthScope));
   return ctx.tokens.issue({
     subject: session.person_id ?? session.client_id ?? session.id,
     sessionId: session.id,
     clientId: session.client_id ?? `emanet-${session.kind}`,
     accountId: session.account_id,
-    scopes: session.account_id === null ? [] : (session.scopes ?? all),
+    scopes: session.account_id === null ? [] : scopes,
     amr: session.amr,
     authTime: session.auth_time,
   });

@@ -16,6 +16,7 @@ import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { attemptsId, countAttempt, forgiveAttempt } from "./attempts.ts";
+import { mayUseSms } from "./challenges.ts";
 import { addDevice, findCredentials, hasDevices, setPasswordHash, touchDevice } from "./credentials.ts";
 import { recordSignInFailure } from "./failures.ts";
 import { dummyHash, hashPassword, verifyPassword } from "./passwords.ts";
@@ -68,7 +69,8 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
   const person = matches ? found.person : null;
   const rehashed = person !== null && outdated ? await hashPassword(claim.password, ctx.random) : null;
   const signedIn = await ctx.tx(scopeOfPerson(found.person), async (tx) => {
-    const factor = { code: claim.code, challengeId: claim.challengeId, purpose: "sign_in" } as const;
+    const { code, challengeId } = claim;
+    const factor = { code, challengeId, purpose: "sign_in", smsAllowed: found.smsAllowed } as const;
     const method = await spendFactor(
       tx,
       ctx.secrets,
@@ -124,6 +126,7 @@ interface Found {
   readonly person: PersonRow | null;
   readonly passwordHash: string;
   readonly sealedTotp: Buffer | null;
+  readonly smsAllowed: boolean;
   readonly attempts: Buffer;
   readonly lockedNow: boolean;
 }
@@ -140,7 +143,7 @@ async function countAndFind(
     const credentials = await findCredentials(tx, person?.id ?? nobody);
     const account = await tx.db
       .selectFrom("accounts")
-      .select(["state", "state_changed_at"])
+      .select(["state", "state_changed_at", "sms_sign_in"])
       .where("id", "=", person?.account_id ?? nobody)
       .executeTakeFirst();
     const isKnown = await touchDevice(tx, person?.id ?? nobody, deviceHash ?? Buffer.alloc(32));
@@ -150,10 +153,10 @@ async function countAndFind(
     const usable =
       person?.state === "active" && (allowStaff || person.role !== "staff") && closedForMs < closedReadableMs;
     if (!usable || credentials === undefined) {
-      return { person: null, passwordHash: dummyHash, sealedTotp: null, attempts, lockedNow };
+      return { person: null, passwordHash: dummyHash, sealedTotp: null, smsAllowed: false, attempts, lockedNow };
     }
     const { password_hash: passwordHash, sealed_totp: sealedTotp } = credentials;
-    return { person, passwordHash, sealedTotp, attempts, lockedNow };
+    return { person, passwordHash, sealedTotp, smsAllowed: mayUseSms(person, account), attempts, lockedNow };
   });
 }
 

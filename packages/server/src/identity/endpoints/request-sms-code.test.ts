@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
+import { codeIn, jobsDone, messageTo, outboxOf } from "../../testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
+import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
@@ -68,34 +69,48 @@ describe("POST /auth/sms-otp/request", () => {
     assert.equal((await service.send("POST", "/v1/auth/step-up", { json: challenge, headers: auth })).status, 200);
   });
 
-  test("an owner switches codes by SMS off: the answer stays the same, no message leaves, stepping up still works", async () => {
+  test("an owner switches codes by SMS off: the answers stay the same, no message leaves, and codes sent before count no more", async () => {
     service.clock.advance(2 * 3600 * 1000);
     const { auth } = await signInAs(service, demo);
     const sent = async () => (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
     const before = await sent();
     const set = (sms_sign_in: boolean) =>
       service.send("PATCH", "/v1/account", { json: { sms_sign_in }, headers: auth });
+    const askStepUp = () => service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth });
     const manager = await tokenFor(service, { accountId: demo.account_id, role: "manager" });
     const byManager = { json: { sms_sign_in: false }, headers: manager.auth };
     assert.equal((await service.send("PATCH", "/v1/account", byManager)).status, 403);
+    const early = await askStepUp();
+    const stepUpCode = codeIn(await messageTo(service.dataDir, phone, "otp_code", before + 1));
+    service.clock.advance(1_000);
+    const earlySignIn = await ask(demo.email, demo.password);
+    const signInCode = codeIn(await messageTo(service.dataDir, phone, "otp_code", before + 2));
     assert.equal((await set(false)).json?.sms_sign_in, false);
-    const off = await ask(demo.email, demo.password);
-    assert.deepEqual([off.status, Object.keys(off.json ?? {}).sort()], [202, ["challenge_id", "expires_in"]]);
-    const stepUp = await service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth });
-    assert.equal(stepUp.status, 202);
-    // The step-up was asked for later and has arrived: what was not sent by now will not be.
-    const code = codeIn(await messageTo(service.dataDir, phone, "otp_code", before + 1));
-    const login = {
-      email: demo.email,
-      password: demo.password,
-      totp_code: code,
-      otp_challenge_id: off.json?.challenge_id,
-    };
+    for (const off of [await ask(demo.email, demo.password), await askStepUp()]) {
+      assert.deepEqual([off.status, Object.keys(off.json ?? {}).sort()], [202, ["challenge_id", "expires_in"]]);
+    }
+    await jobsDone(service, "identity.send_code", "messages.send");
+    assert.equal(await sent(), before + 2);
+    const stepUp = { totp_code: stepUpCode, otp_challenge_id: early.json?.challenge_id };
+    assert.equal((await service.send("POST", "/v1/auth/step-up", { json: stepUp, headers: auth })).status, 401);
+    const challenge = { totp_code: signInCode, otp_challenge_id: earlySignIn.json?.challenge_id };
+    const login = { email: demo.email, password: demo.password, ...challenge };
     assert.equal((await service.send("POST", "/v1/auth/login", { json: login })).status, 401);
     await set(true);
+    service.clock.advance(1_000);
     await ask(demo.email, demo.password);
-    await messageTo(service.dataDir, phone, "otp_code", before + 2);
-    assert.equal(await sent(), before + 2);
+    await messageTo(service.dataDir, phone, "otp_code", before + 3);
+    assert.equal(await sent(), before + 3);
+  });
+
+  test("without a verified phone no code is sent, to step up either", async () => {
+    const { auth, personId } = await tokenFor(service);
+    const unverified = "update emanet.people set phone = '+905327770002' where id = $1";
+    await storedRows(service.database, unverified, [personId]);
+    const before = (await outboxOf(service.dataDir)).length;
+    assert.equal((await service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth })).status, 202);
+    await jobsDone(service, "identity.send_code", "messages.send");
+    assert.equal((await outboxOf(service.dataDir)).length, before);
   });
 
   test("429: once a minute per e-mail and address", async (t) => {

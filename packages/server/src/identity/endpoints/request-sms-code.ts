@@ -18,7 +18,7 @@ export const requestSmsCode = endpoint(
     tag: "auth",
     summary: "Request an SMS one-time code",
     description:
-      "Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same; a message leaves only when e-mail and password are right, the phone is verified and the account allows it. With an access token, and then without e-mail and password, it makes a challenge for stepping up. Once a minute and five times an hour per e-mail and address; each request counts to the lockout of logging in until the next whole login, whether or not the password was right.",
+      "Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same; a message leaves only when e-mail and password are right, the phone is verified and the account allows it. With an access token, and then without e-mail and password, it makes a challenge for stepping up; that, too, sends nothing unless the phone is verified and the account allows codes by SMS. Once a minute and five times an hour per e-mail and address; each request counts to the lockout of logging in until the next whole login, whether or not the password was right.",
     access: { kind: "public" },
     contentLimits: ["sms_minute", "sms_hour"],
     cookies: ["__Host-device"],

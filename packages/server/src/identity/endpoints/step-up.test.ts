@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
+import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
 import { codeAt } from "../totp.ts";
 
@@ -79,5 +80,31 @@ describe("POST /v1/auth/step-up", () => {
     }
     assert.deepEqual(seen, new Set([401]));
     assert.equal(await send(codeAt(login.totp_secret, strict.clock.now())), 429);
+  });
+
+  test("gives no scope that the session has lost or the token did not have", async () => {
+    const { token, auth } = await signInAs(service, demo);
+    const scopesOf = (jwt: unknown) => {
+      const claims = JSON.parse(Buffer.from(String(jwt).split(".")[1] ?? "", "base64url").toString());
+      return { scopes: String(claims.scope).split(" ").sort(), sessionId: String(claims.sid), subject: claims.sub };
+    };
+    const { sessionId, subject, scopes } = scopesOf(token);
+    const stepped = async (headers: Record<string, string>) => {
+      const json = { totp_code: nextCode() };
+      const answer = await service.send("POST", "/v1/auth/step-up", { json, headers });
+      assert.equal(answer.status, 200, answer.body.toString());
+      return scopesOf(answer.json?.access_token).scopes;
+    };
+    assert.deepEqual(await stepped(auth), scopes);
+    const narrow = ["account:read", "snapshots:read"] as const;
+    const made = await service.tokens.issue({
+      ...{ subject, sessionId, clientId: "emanet-dashboard", accountId: demo.account_id, scopes: narrow },
+      ...{ amr: ["pwd", "otp", "mfa"], authTime: service.clock.now() },
+    });
+    assert.deepEqual(await stepped({ authorization: `Bearer ${made.token}` }), [...narrow]);
+    const left = "update emanet.sessions set scopes = '{account:read,account:write}' where id = $1";
+    await storedRows(service.database, left, [sessionId]);
+    assert.deepEqual(await stepped(auth), ["account:read", "account:write"]);
+    assert.deepEqual(await stepped({ authorization: `Bearer ${made.token}` }), ["account:read"]);
   });
 });

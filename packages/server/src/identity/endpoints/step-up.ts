@@ -1,9 +1,12 @@
 /** `POST /v1/auth/step-up`: a fresh second factor for acts that cannot be undone. */
 
+import { findAccount, findPerson } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
+import type { Tx } from "../../kernel/tx.ts";
 import { countAttempt, forgiveAttempt, sessionAttemptsId } from "../attempts.ts";
+import { mayUseSms } from "../challenges.ts";
 import { findCredentials } from "../credentials.ts";
 import { tokenReply } from "../open-session.ts";
 import { spendFactor } from "../second-factor.ts";
@@ -19,7 +22,7 @@ export const stepUp = endpoint(
     tag: "auth",
     summary: "Confirm with a fresh code",
     description:
-      "Checks a second factor again and answers with an access token whose `auth_time` is now. Acts that cannot be undone ask for one that is younger than ten minutes (403 `step_up_required`). Failures count per session, by the rules of the lockout; those of others with your address do not.",
+      "Checks a second factor again and answers with an access token whose `auth_time` is now, with the scopes of the one that was sent. Acts that cannot be undone ask for one that is younger than ten minutes (403 `step_up_required`). Failures count per session, by the rules of the lockout; those of others with your address do not.",
     access: { kind: "person", scope: "account:read" },
     idempotency: "none",
     body: closed({ totp_code: factorCode, otp_challenge_id: Type.Optional(challengeId) }, { title: "StepUpRequest" }),
@@ -27,12 +30,14 @@ export const stepUp = endpoint(
     errors: ["invalid_credentials", "too_many_attempts"],
   },
   async (ctx, { principal, body }) => {
-    const { personId, scope } = personOf(principal);
+    const { personId, accountId, scope } = personOf(principal);
     const attempts = sessionAttemptsId(ctx.secrets, principal.sessionId);
     await ctx.tx(scope, (tx) => countAttempt(tx, attempts, ctx.settings.limitLockout));
     const session = await ctx.tx(scope, async (tx) => {
       const credentials = await findCredentials(tx, personId);
-      const claim = { code: body.totp_code, challengeId: body.otp_challenge_id, purpose: "step_up" } as const;
+      const smsAllowed = await isSmsAllowed(tx, accountId, personId);
+      const { totp_code: code, otp_challenge_id: challengeId } = body;
+      const claim = { code, challengeId, purpose: "step_up", smsAllowed } as const;
       const sealed = credentials?.sealed_totp ?? null;
       const method = await spendFactor(tx, ctx.secrets, personId, sealed, claim);
       if (method === null) {
@@ -46,6 +51,14 @@ export const stepUp = endpoint(
       return (await findLiveSession(tx, principal.sessionId)) ?? null;
     });
     if (session === null) throw new Problem("invalid_credentials");
-    return { status: 200, body: tokenReply(await accessTokenOf(ctx, session)) };
+    // Never more than the token that was shown: a narrower one must not grow by a code.
+    const held = principal.kind === "member" ? principal.scopes : null;
+    return { status: 200, body: tokenReply(await accessTokenOf(ctx, session, held)) };
   },
 );
+
+async function isSmsAllowed(tx: Tx, accountId: string | null, personId: string): Promise<boolean> {
+  if (accountId === null) return false;
+  const person = await findPerson(tx, accountId, personId);
+  return person !== undefined && mayUseSms(person, await findAccount(tx, accountId));
+}

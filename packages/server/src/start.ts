@@ -151,7 +151,7 @@ async function layFoundation(
   const { errorReportsDsn: dsn, profile } = config;
   const reports = await usable(() => createErrorReports({ dsn, release: version, profile, clock, random, log }));
   stack.defer(() => reports.flush(reportFlushMs));
-  const transactions = createTransactions(pools.app, clock, random, log);
+  const transactions = createTransactions(pools.app, clock, random, log, secrets);
   const place = placeOf(config);
   const addresses = clientAddresses(config.trustedProxies);
   const keys = createSigningKeys({ transactions, secrets, clock, random });
@@ -246,6 +246,7 @@ async function runJobs(foundation: Foundation): Promise<void> {
     tasks,
     recurrences,
     ports,
+    secrets,
     clock,
     random,
     log,

@@ -24,6 +24,7 @@ export const mailPasswordReset = task<{ readonly email_key: string }, ResetPorts
     if (typeof email_key !== "string") throw new TypeError("no address");
     return { email_key };
   },
+  sealed: true,
   retry: retryAfter(1_000, 10_000, 60_000),
   run: async ({ email_key: emailKey }, { ports, signal }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;

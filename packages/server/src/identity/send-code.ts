@@ -31,6 +31,7 @@ export const sendCode = task<CodePayload, CodePorts>("identity.send_code", {
     if (typeof challenge_id !== "string" || typeof code !== "string") throw new TypeError("no challenge");
     return { challenge_id, code };
   },
+  sealed: true,
   retry: retries,
   run: async ({ challenge_id: id, code }, { ports, signal }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;

@@ -37,6 +37,7 @@ type Purpose =
   | "phone"
   | "link"
   | "invitation"
+  | "job-payload"
   | "first-run"
   | "oauth"
   | "oauth-id"

@@ -12,10 +12,11 @@ import { type AuditContext, type AuditEntry, appendAudit, type PendingAudit } fr
 import type { Clock, Random } from "./clock.ts";
 import type { Database } from "./database/rows.generated.ts";
 import { appendEvents, type EventFields, type EventType, type PendingEvent } from "./events.ts";
-import { enqueueJob, type JobRequest } from "./jobs/enqueue.ts";
+import { enqueueJob, type JobRequest, type JobSources } from "./jobs/enqueue.ts";
 import { errorFields, type Log } from "./log.ts";
 import type { Scope } from "./principal.ts";
 import { Problem } from "./problems.ts";
+import type { Secrets } from "./secrets.ts";
 
 export interface Tx {
   /** Every query of the transaction goes through this. */
@@ -48,7 +49,14 @@ export interface Transactions {
   run<T>(context: TxContext, scope: Scope, work: (open: OpenTx) => Promise<T>): Promise<T>;
 }
 
-export function createTransactions(pool: Pool, clock: Clock, random: Random, log: Log): Transactions {
+/** `secrets` seals the payloads of jobs that ask for it. */
+export function createTransactions(
+  pool: Pool,
+  clock: Clock,
+  random: Random,
+  log: Log,
+  secrets?: Secrets,
+): Transactions {
   const kysely = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
   return {
     async run(context, scope, work) {
@@ -63,7 +71,7 @@ export function createTransactions(pool: Pool, clock: Clock, random: Random, log
           throw asProblem(error, context.signal);
         });
       try {
-        const records = new Records(trx, clock.now(), { clock, random });
+        const records = new Records(trx, clock.now(), { clock, random, secrets });
         await enterScope(trx, scope);
         const result = await work({ tx: records.txFor(scope), within: (inner, f) => records.within(scope, inner, f) });
         await records.write(context);
@@ -87,12 +95,12 @@ export function createTransactions(pool: Pool, clock: Clock, random: Random, log
 class Records {
   readonly #trx: ControlledTransaction<Database>;
   readonly #now: Date;
-  readonly #sources: { readonly clock: Clock; readonly random: Random };
+  readonly #sources: JobSources;
   #audits: { scope: Scope; entry: PendingAudit }[] = [];
   #events: { accountId: string; event: PendingEvent }[] = [];
   #savepoints = 0;
 
-  constructor(trx: ControlledTransaction<Database>, now: Date, sources: { clock: Clock; random: Random }) {
+  constructor(trx: ControlledTransaction<Database>, now: Date, sources: JobSources) {
     this.#trx = trx;
     this.#now = now;
     this.#sources = sources;

@@ -7,11 +7,12 @@
  * - Nothing is sent inside a request: the payload is queued in the transaction of the act that caused it, so a message
  *   leaves if and only if the act was committed, and at least once. A gateway that took a message and then failed
  *   to answer gets it again, with the same id.
- * - A payload holds personal data: an address or a phone number, and a text. It lives in the row of its job and nowhere
- *   else: from the commit until the delivery, which deletes the row; of a job given up, until the job runner's
- *   clean-up empties it. It is never logged, and errors of a delivery do not quote it.
+ * - A payload holds personal data: an address or a phone number, and a text, which may hold a link's secret or a code.
+ *   It lives in the row of its job and nowhere else, sealed (kernel/jobs/sealed.ts): from the commit until the delivery,
+ *   which deletes the row; of a job given up, until the job runner's clean-up empties it. It is never logged, and
+ *   errors of a delivery do not quote it.
  * - An SMS with `expires_at` is not sent after it. One-time codes have one: hours later, when a gateway is back, a
- *   code would only confuse. The code itself waits in the payload in clear text, so its expiry is to be short.
+ *   code would only confuse.
  */
 
 import { type Static, Type } from "typebox";
@@ -87,6 +88,7 @@ const hourMs = 60 * minuteMs;
  */
 export const sendMessage = task<MessagePayload, MessagePorts>("messages.send", {
   parse: parseMessagePayload,
+  sealed: true,
   retry: retryAfter(10_000, minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, 12 * hourMs),
   run: async (payload, { ports, signal, clock }) => {
     if (isExpired(payload, clock.now())) throw new PermanentDeliveryError("expired");

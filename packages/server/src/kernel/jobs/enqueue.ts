@@ -4,6 +4,8 @@
  */
 
 import type { Clock, Random } from "../clock.ts";
+import type { Secrets } from "../secrets.ts";
+import { type PayloadOwner, sealPayload } from "./sealed.ts";
 import type { Task } from "./task.ts";
 
 /** The smallest thing that can enqueue: a `pg` client inside a transaction, or an adapter of one. */
@@ -24,24 +26,35 @@ export interface JobRequest<Payload> {
   readonly runAt?: Date;
 }
 
-/** The largest mail, text and HTML, in UTF-8. Other jobs point at rows: what is larger belongs in a table. */
+/** The largest mail, text and HTML, in UTF-8 and sealed. Other jobs point at rows: what is larger belongs in a table. */
 export const maxPayloadBytes = 256 * 1024;
 /** Two UUIDs and a few words. */
 export const maxKeyLength = 200;
 
+export interface JobSources {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** For tasks whose payloads are sealed; such a job cannot be written without. */
+  readonly secrets?: Secrets | undefined;
+}
+
 /** Writes a job. Returns its id, or undefined where an unfinished job with the same key makes it superfluous. */
 export async function enqueueJob<Payload>(
   executor: JobExecutor,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random, secrets }: JobSources,
   request: JobRequest<Payload>,
 ): Promise<string | undefined> {
   const { task, key } = request;
-  const payload = serialise(task, request.payload);
+  const text = serialise(task, request.payload);
   if (key !== undefined && (key.length === 0 || key.length > maxKeyLength)) {
     throw new RangeError(`job key of ${task.name} must have 1 to ${maxKeyLength} characters`);
   }
   const now = clock.now();
   const id = random.uuid();
+  const payload = task.sealed ? seal(secrets, { task: task.name, jobId: id }, text) : text;
+  if (Buffer.byteLength(payload) > maxPayloadBytes) {
+    throw new RangeError(`payload of ${task.name} is larger than ${maxPayloadBytes} bytes`);
+  }
   const { rows } = await executor.query("select emanet.enqueue_job($1, $2, $3, $4, $5, $6) as enqueued", [
     id,
     task.name,
@@ -55,13 +68,15 @@ export async function enqueueJob<Payload>(
   return row.enqueued ? id : undefined;
 }
 
+function seal(secrets: Secrets | undefined, owner: PayloadOwner, text: string): string {
+  if (secrets === undefined) throw new Error(`payloads of ${owner.task} are sealed, and there is nothing to seal with`);
+  return sealPayload(secrets, owner, text);
+}
+
 /** Checks what a worker will read, not what the caller holds: JSON may have changed it. */
 function serialise<Payload>(task: Task<Payload, never>, payload: Payload): string {
   const text = JSON.stringify(payload);
   if (text === undefined) throw new TypeError(`payload of ${task.name} is not JSON`);
-  if (Buffer.byteLength(text) > maxPayloadBytes) {
-    throw new RangeError(`payload of ${task.name} is larger than ${maxPayloadBytes} bytes`);
-  }
   task.parse(JSON.parse(text));
   return text;
 }

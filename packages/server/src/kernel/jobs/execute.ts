@@ -11,8 +11,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import { type Clock, monotonicMs } from "../clock.ts";
 import { errorFields, type Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
 import { isUuid } from "../uuid.ts";
 import { type Ending, isGivenUp, type Outcome, outcomeOf } from "./outcome.ts";
+import { openPayload } from "./sealed.ts";
 import { type ClaimedJob, claim, finish, type Pointer, pointerKey, putBack, recurringKey } from "./store.ts";
 import { PermanentJobError, type Recurrence, type Task, TransientJobError } from "./task.ts";
 
@@ -30,6 +32,8 @@ export interface ExecutorOptions<Ports> {
   readonly tasks: ReadonlyMap<string, Task<unknown, Ports>>;
   readonly recurrences: ReadonlyMap<string, Recurrence<Ports>>;
   readonly ports: Ports;
+  /** Opens sealed payloads. */
+  readonly secrets?: Secrets | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly onReport: (report: JobReport) => void;
@@ -114,7 +118,7 @@ function readPointer(payload: unknown): Pointer | undefined {
 
 /** Runs the task until it settles, or until it has ignored the end of its time. */
 async function attempt<Ports>(
-  { ports, clock, ending }: ExecutorOptions<Ports>,
+  { ports, secrets, clock, ending }: ExecutorOptions<Ports>,
   task: Task<unknown, Ports>,
   job: ClaimedJob,
   log: Log,
@@ -123,7 +127,9 @@ async function attempt<Ports>(
   const timer = setTimeout(() => timeUp.abort(new TransientJobError("timeout")), task.timeoutMs);
   const signal = AbortSignal.any([ending, timeUp.signal]);
   const { jobId, attempt: number } = job;
-  const running = task.execute(job.payload, { jobId, attempt: number, signal, clock, log, ports });
+  const payload = () => (secrets === undefined ? job.payload : openPayload(secrets, job, job.payload));
+  const context = { jobId, attempt: number, signal, clock, log, ports };
+  const running = Promise.try(() => task.execute(payload(), context));
   const ignored = ignoredSignal(signal);
   try {
     await Promise.race([running, ignored.promise]);

@@ -9,6 +9,7 @@
  * |---|---|
  * | task.ts | what a task is, its retries, recurring tasks |
  * | enqueue.ts | writing a job inside a transaction of the application role |
+ * | sealed.ts | payloads that the table must not tell |
  * | list.ts | the queue as staff see it |
  * | outcome.ts | what becomes of a job after an attempt: pure |
  * | store.ts | all SQL on jobs, as the owner |

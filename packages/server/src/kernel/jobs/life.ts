@@ -19,7 +19,10 @@ import { resign } from "./recovery.ts";
 import { addQueue, redispatchLost } from "./store.ts";
 
 export interface LifeOptions<Ports>
-  extends Pick<ExecutorOptions<Ports>, "pool" | "tasks" | "recurrences" | "ports" | "clock" | "log" | "onReport"> {
+  extends Pick<
+    ExecutorOptions<Ports>,
+    "pool" | "tasks" | "recurrences" | "ports" | "secrets" | "clock" | "log" | "onReport"
+  > {
   readonly random: Random;
   readonly concurrency: number;
 }

@@ -27,6 +27,8 @@ export interface Task<Payload, Ports = unknown> {
   readonly name: string;
   readonly retry: RetrySchedule;
   readonly timeoutMs: number;
+  /** Whether its payloads are kept sealed; see sealed.ts. */
+  readonly sealed: boolean;
   readonly parse: (payload: unknown) => Payload;
   /** Parses, then runs. What a worker calls: it holds tasks of many payload types in one list. */
   readonly execute: (payload: unknown, context: JobContext<Ports>) => Promise<void>;
@@ -38,6 +40,8 @@ export interface TaskSpec<Payload, Ports> {
   readonly retry: RetrySchedule;
   /** Longest time of one attempt; {@link defaultTimeoutMs} when absent. */
   readonly timeoutMs?: number;
+  /** Keeps payloads sealed in the table: for those that hold more than ids. */
+  readonly sealed?: boolean;
   readonly run: (payload: Payload, context: JobContext<Ports>) => Promise<void>;
 }
 
@@ -71,6 +75,7 @@ export function task<Payload, Ports = unknown>(name: string, spec: TaskSpec<Payl
     name,
     retry: spec.retry,
     timeoutMs,
+    sealed: spec.sealed ?? false,
     parse: spec.parse,
     execute: async (payload, context) => spec.run(parseOrGiveUp(spec.parse, payload), context),
   };

@@ -12,6 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
 import { type Clock, monotonicMs, type Random } from "../clock.ts";
 import { errorFields, type Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
 
 import type { JobReport } from "./execute.ts";
 import { beginLife, type Life } from "./life.ts";
@@ -29,6 +30,8 @@ export interface WorkerOptions<Ports> {
   readonly recurrences?: readonly Recurrence<Ports>[];
   /** Handed to every task. */
   readonly ports: Ports;
+  /** Opens sealed payloads; without it such jobs are given up. */
+  readonly secrets?: Secrets;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -141,6 +144,7 @@ function prepare<Ports>(options: WorkerOptions<Ports>): Setup<Ports> {
       tasks,
       recurrences: new Map(recurrences.map((recurrence) => [recurrence.task.name, recurrence])),
       ports,
+      secrets: options.secrets,
       clock,
       random,
       log,

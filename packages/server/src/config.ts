@@ -131,7 +131,7 @@ const settings = {
     parse: urlOf("smtp:", "smtps:"),
     fallback: null as string | null,
     shownDefault: "files in `<data>/outbox/`",
-    about: "Mail server, e.g. `smtps://user:password@mail.example.com`.",
+    about: "Mail server, `smtps://user:password@host` or `smtp://…`; see [OPERATIONS](OPERATIONS.md#mail) for TLS.",
     productionNeeds: "mail must reach people",
   },
   mailFrom: {

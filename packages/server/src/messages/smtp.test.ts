@@ -40,14 +40,17 @@ interface Double {
 }
 
 const tls = { key: "", cert: "" };
+/** Signs the certificate of the doubles; trusted only where a test says so. */
+let ca = "";
 
 before(async () => {
   const now = new Date();
   const authority = await issueAuthority(now, systemRandom);
+  ca = authority.cert;
   Object.assign(tls, await issueLeaf(authority, ["127.0.0.1"], now, systemRandom));
 });
 
-/** A mail server that follows a script. */
+/** A mail server that follows a script. Its certificate names 127.0.0.1. */
 async function smtpServer(t: TestContext, script: Script = {}): Promise<Double> {
   const double = { port: 0, commands: [] as string[], messages: [] as string[], plain: [] as string[] };
   const sockets = new Set<Socket>();
@@ -106,8 +109,15 @@ function answerTo(word: string, script: Script, secured: boolean): string {
   return "250 fine\r\n";
 }
 
+/** In clear text, unless the test is about TLS. */
 function port(double: Double, changes: Partial<SmtpServer> = {}) {
-  return createSmtpMail({ server: { ...parseSmtpUrl(`smtp://127.0.0.1:${double.port}`), ...changes }, from, clock });
+  const server = { ...parseSmtpUrl(`smtp://127.0.0.1:${double.port}?tls=off`), ...changes };
+  return createSmtpMail({ server, from, clock });
+}
+
+/** As the URL says, whose authority is `trusted` or unknown. */
+function portOf(url: string, trusted = true) {
+  return createSmtpMail({ server: { ...parseSmtpUrl(url), ...(trusted && { ca }) }, from, clock });
 }
 
 describe("mail by SMTP", () => {
@@ -189,30 +199,21 @@ describe("mail by SMTP", () => {
     await assert.rejects(port(server, { auth }).send(mail), transient("smtp_535"));
   });
 
-  test("where TLS is required and not offered, neither credentials nor mail are sent", async (t) => {
-    const server = await smtpServer(t);
-    const auth = { user: "emanet", pass: "gizli" };
-    await assert.rejects(port(server, { auth, requireTls: true }).send(mail), transient("smtp_tls"));
-    assert.ok(
-      server.commands.every((command) => !/^(?:AUTH|MAIL|RCPT)/.test(command)),
-      server.commands.join(),
-    );
+  test("smtp: without STARTTLS sends neither credentials nor mail, on this machine too", async (t) => {
+    for (const user of ["", "emanet:gizli@"]) {
+      const server = await smtpServer(t);
+      await assert.rejects(portOf(`smtp://${user}127.0.0.1:${server.port}`).send(mail), transient("smtp_tls"));
+      assert.ok(
+        server.commands.every((command) => !/^(?:AUTH|MAIL|RCPT)/.test(command)),
+        server.commands.join(),
+      );
+      assert.deepEqual(server.messages, []);
+    }
   });
 
-  test("a certificate that does not verify ends the delivery before credentials are sent", async (t) => {
+  test("smtp: begins TLS, verifies, and says everything else inside", async (t) => {
     const server = await smtpServer(t, { startTls: true });
-    const auth = { user: "emanet", pass: "gizli" };
-    const strict = port(server, { auth, requireTls: true, verifyCertificate: true });
-    await assert.rejects(strict.send(mail), transient("smtp_tls"));
-    assert.ok(
-      server.commands.every((command) => !command.startsWith("AUTH")),
-      server.commands.join(),
-    );
-  });
-
-  test("where STARTTLS is offered it is used, and everything after it is inside", async (t) => {
-    const server = await smtpServer(t, { startTls: true });
-    await port(server, { auth: { user: "emanet", pass: "gizli" } }).send(mail);
+    await portOf(`smtp://emanet:gizli@127.0.0.1:${server.port}`).send(mail);
     assert.equal(server.messages.length, 1);
     assert.deepEqual(
       server.plain.map((line) => line.split(" ", 1)[0]),
@@ -220,17 +221,32 @@ describe("mail by SMTP", () => {
     );
   });
 
-  test("smtps speaks TLS from the first byte, and verifies", async (t) => {
+  test("a certificate of another authority, or for another name, ends the delivery before anything is said", async (t) => {
+    for (const scheme of ["smtp", "smtps"]) {
+      const server = await smtpServer(t, scheme === "smtp" ? { startTls: true } : { implicitTls: true });
+      const unknown = portOf(`${scheme}://emanet:gizli@127.0.0.1:${server.port}`, false);
+      await assert.rejects(unknown.send(mail), transient("smtp_tls"), scheme);
+      const otherName = portOf(`${scheme}://emanet:gizli@localhost:${server.port}`);
+      await assert.rejects(otherName.send(mail), transient("smtp_tls"), scheme);
+      assert.ok(
+        server.commands.every((command) => !/^(?:AUTH|MAIL|RCPT)/.test(command)),
+        server.commands.join(),
+      );
+    }
+  });
+
+  test("smtps: speaks TLS from the first byte, and verifies", async (t) => {
     const server = await smtpServer(t, { implicitTls: true });
-    const auth = { user: "emanet", pass: "gizli" };
-    await port(server, { secure: true, auth }).send(mail);
+    await portOf(`smtps://emanet:gizli@127.0.0.1:${server.port}`).send(mail);
     assert.equal(server.messages.length, 1);
     assert.deepEqual(server.plain, []);
-    await assert.rejects(
-      port(server, { secure: true, verifyCertificate: true, auth }).send(mail),
-      transient("smtp_tls"),
-    );
+  });
+
+  test("?tls=off sends in clear text, also where STARTTLS is offered", async (t) => {
+    const server = await smtpServer(t, { startTls: true });
+    await portOf(`smtp://127.0.0.1:${server.port}?tls=off`).send(mail);
     assert.equal(server.messages.length, 1);
+    assert.ok(!server.commands.includes("STARTTLS"));
   });
 
   test("a signal ends a delivery that hangs, as transient", async (t) => {
@@ -256,14 +272,17 @@ describe("mail by SMTP", () => {
 });
 
 describe("parseSmtpUrl", () => {
-  test("credentials over smtp: require TLS, except on this machine", () => {
-    assert.equal(parseSmtpUrl("smtp://u:p@mail.example").requireTls, true);
-    assert.equal(parseSmtpUrl("smtp://u:p@127.0.0.1").requireTls, false);
-    assert.equal(parseSmtpUrl("smtp://u:p@[::1]").requireTls, false);
-    assert.equal(parseSmtpUrl("smtp://mail.example").requireTls, false);
-    assert.equal(parseSmtpUrl("smtps://u:p@mail.example").secure, true);
-    for (const host of ["mail.example", "localhost.example", "10.0.0.1"]) {
-      assert.equal(parseSmtpUrl(`smtp://${host}`).verifyCertificate, true, host);
+  test("TLS is required everywhere, unless the URL says ?tls=off; with credentials that is for this machine only", () => {
+    for (const host of ["mail.example", "u:p@mail.example", "127.0.0.1", "u:p@[::1]", "localhost"]) {
+      assert.equal(parseSmtpUrl(`smtp://${host}`).tls, "starttls", host);
+      assert.equal(parseSmtpUrl(`smtps://${host}`).tls, "implicit", host);
+      assert.throws(() => parseSmtpUrl(`smtps://${host}?tls=off`), TypeError, host);
+    }
+    for (const host of ["mail.example", "127.0.0.1", "u:p@[::1]", "u:p@localhost:2525"]) {
+      assert.equal(parseSmtpUrl(`smtp://${host}?tls=off`).tls, "off", host);
+    }
+    for (const host of ["u:p@mail.example", "u:p@localhost.example", "u:p@10.0.0.1"]) {
+      assert.throws(() => parseSmtpUrl(`smtp://${host}?tls=off`), TypeError, host);
     }
   });
 
@@ -281,6 +300,9 @@ describe("parseSmtpUrl", () => {
     const refused = [
       "smtps://u:gizli@h.example/?tls.rejectUnauthorized=false",
       "smtp://u:gizli@h/x",
+      "smtp://u:gizli@h.example?tls=off",
+      "smtp://u:gizli@127.0.0.1?tls=off&pool=true",
+      "smtp://u:gizli@127.0.0.1?tls=no",
       "smtp://u:gizli%zz@h",
       "http://gizli",
       "gizli",

@@ -2,8 +2,8 @@
  * Mail by SMTP: one connection per mail.
  *
  * Invariants
- * - Credentials and mails do not cross a network in clear text when credentials are set: TLS with a verified
- *   certificate is required, except on this machine (loopback).
+ * - Mails carry links that open accounts, so they do not cross a network in clear text: TLS with a verified certificate
+ *   is required, unless the URL says `?tls=off`. Even then credentials stay on this machine (loopback).
  * - Recipient and subject cannot add a header or another recipient: they are checked here, whatever the caller did.
  * - Nothing of a mail can make the mailer read a file or fetch a URL.
  * - A delivery ends within {@link sendTimeoutMs}, because its socket is ours and is destroyed then.
@@ -23,12 +23,10 @@ import { type MailPort, type OutgoingMail, PermanentDeliveryError, TransientDeli
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (`smtps:`). */
-  readonly secure: boolean;
-  /** Refuse to go on without STARTTLS. */
-  readonly requireTls: boolean;
-  /** False only on this machine, where nobody is in between and certificates rarely name `localhost`. */
-  readonly verifyCertificate: boolean;
+  /** `starttls`: refuses to go on without it. `off`: never begins TLS, because the URL says so. */
+  readonly tls: "implicit" | "starttls" | "off";
+  /** Authority to trust in place of those that Node trusts (`NODE_EXTRA_CA_CERTS` adds to them). */
+  readonly ca?: string;
   readonly auth: { readonly user: string; readonly pass: string } | undefined;
 }
 
@@ -74,7 +72,8 @@ export function createSmtpMail(options: SmtpOptions): MailPort {
 }
 
 /**
- * Reads `smtp://user:password@host:port` or `smtps://…`. Anything more in the URL is refused rather than ignored.
+ * Reads `smtp://user:password@host:port` (STARTTLS), `smtps://…` (TLS from the first byte) or `smtp://…?tls=off` (clear
+ * text). Anything more in the URL is refused rather than ignored.
  * @throws TypeError with a message that quotes nothing of it.
  */
 export function parseSmtpUrl(text: string): SmtpServer {
@@ -82,16 +81,20 @@ export function parseSmtpUrl(text: string): SmtpServer {
   if (url === undefined || !["smtp:", "smtps:"].includes(url.protocol) || url.hostname === "") {
     throw new TypeError("the mail server must be smtp://host or smtps://host");
   }
-  if ((url.pathname !== "" && url.pathname !== "/") || url.search !== "" || url.hash !== "") {
-    throw new TypeError("the mail server's URL must not have a path or options");
+  if ((url.pathname !== "" && url.pathname !== "/") || !["", "?tls=off"].includes(url.search) || url.hash !== "") {
+    throw new TypeError("the mail server's URL must not have a path or options other than ?tls=off");
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const secure = url.protocol === "smtps:";
-  const local = isLoopback(host);
+  const isImplicit = url.protocol === "smtps:";
+  const isOff = url.search !== "";
+  if (isImplicit && isOff) throw new TypeError("the mail server's URL says smtps and ?tls=off: only one can be meant");
   const user = decoded(url.username);
   const auth = user === "" ? undefined : { user, pass: decoded(url.password) };
-  const port = url.port === "" ? (secure ? implicitTlsPort : submissionPort) : Number(url.port);
-  return { host, port, secure, requireTls: auth !== undefined && !secure && !local, verifyCertificate: !local, auth };
+  if (isOff && auth !== undefined && !isLoopback(host)) {
+    throw new TypeError("the mail server's password must not leave this machine in clear text: remove ?tls=off");
+  }
+  const port = url.port === "" ? (isImplicit ? implicitTlsPort : submissionPort) : Number(url.port);
+  return { host, port, tls: isImplicit ? "implicit" : isOff ? "off" : "starttls", auth };
 }
 
 function decoded(text: string): string {
@@ -122,14 +125,19 @@ function transportOptions(server: SmtpServer) {
   return {
     host: server.host,
     port: server.port,
-    secure: server.secure,
-    requireTLS: server.requireTls,
+    secure: server.tls === "implicit",
+    requireTLS: server.tls === "starttls",
+    ignoreTLS: server.tls === "off",
     auth: server.auth,
     connectionTimeout: connectTimeoutMs,
     greetingTimeout: idleTimeoutMs,
     socketTimeout: idleTimeoutMs,
     maxResponseSize: responseBytesMax,
-    tls: { minVersion: "TLSv1.2" as const, rejectUnauthorized: server.verifyCertificate },
+    tls: {
+      minVersion: "TLSv1.2" as const,
+      rejectUnauthorized: true,
+      ...(server.ca !== undefined && { ca: server.ca }),
+    },
     disableFileAccess: true,
     disableUrlAccess: true,
     logger: false,

@@ -76,7 +76,7 @@ const facts = Type.Record(Type.String({ maxLength: 64, pattern: "^[a-z_]+$" }), 
 });
 
 const actor = closed({
-  kind: oneOf(["anonymous", "system", "member", "client", "staff"], "Who acted."),
+  kind: oneOf(["anonymous", "system", "member", "client", "agent", "staff"], "Who acted."),
   id: Type.Optional(uuid("Which one.")),
 });
 
@@ -91,6 +91,17 @@ export const auditRecordSchema = closed(
     action: identifier("^[a-z_.]+$", "What."),
     actor,
     targets: Type.Array(target, { maxItems: 100 }),
+    context: closed(
+      {
+        request_id: Type.Optional(identifier("^[A-Za-z0-9_-]+$", "The request.")),
+        operation: Type.Optional(identifier("^[a-z_.]+$", "Its operation.")),
+        session_id: Type.Optional(uuid("The session that was used.")),
+        member_id: Type.Optional(uuid("The member that it belongs to.")),
+        client_id: Type.Optional(uuid("The OAuth client that it belongs to.")),
+        address: Type.Optional(identifier("^[0-9a-f.:]+/(24|48)$", "The network that the request came from.")),
+      },
+      { title: "AuditContext" },
+    ),
     outcome: oneOf(["success", "failure"], "How it went."),
     metadata: facts,
   },

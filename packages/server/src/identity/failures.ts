@@ -10,6 +10,7 @@
  * theirs a hundred a day are recorded by a counter of their own.
  */
 
+import type { Trail } from "../kernel/audit.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Secrets } from "../kernel/secrets.ts";
@@ -46,7 +47,7 @@ interface FailurePayload {
   readonly locked_now: boolean;
   readonly at: string;
   /** Of the request, as its own records would carry it. */
-  readonly context: Readonly<Record<string, string>>;
+  readonly context: Trail;
 }
 
 export const writeSignInFailure = task<FailurePayload, { readonly transactions: Transactions }>(

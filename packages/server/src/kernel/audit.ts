@@ -12,7 +12,8 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "./database/rows.generated.ts";
-import type { Actor, Scope } from "./principal.ts";
+import { truncatedAddress } from "./log.ts";
+import type { Actor, Principal, Scope } from "./principal.ts";
 
 export interface AuditEntry {
   /** For a record that a job may write twice; else it gets one of its own. */
@@ -28,7 +29,33 @@ export interface AuditEntry {
 /** Who did it and in which request; the same for all entries of one transaction. */
 export interface AuditContext {
   readonly actor: Actor;
-  readonly context: Readonly<Record<string, string>>;
+  readonly context: Trail;
+}
+
+/** What the records of a request say of it beside the actor; the network that it came from, never the whole address. */
+export interface Trail {
+  readonly request_id?: string;
+  readonly operation?: string;
+  /** The session that was used, and the member and the OAuth client that it belongs to. */
+  readonly session_id?: string;
+  readonly member_id?: string;
+  readonly client_id?: string;
+  readonly address?: string;
+}
+
+export function trailOf(
+  principal: Principal,
+  request: { readonly requestId: string; readonly operation: string; readonly address: string },
+): Trail {
+  const network = truncatedAddress(request.address);
+  return {
+    request_id: request.requestId,
+    operation: request.operation,
+    ...("sessionId" in principal && { session_id: principal.sessionId }),
+    ...("memberId" in principal && principal.memberId !== null && { member_id: principal.memberId }),
+    ...("clientId" in principal && { client_id: principal.clientId }),
+    ...(network !== undefined && { address: network }),
+  };
 }
 
 /** A record as it is hashed. Its JSON form, canonicalised (RFC 8785), is what an outside verifier rebuilds. */

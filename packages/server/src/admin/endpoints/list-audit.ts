@@ -51,6 +51,7 @@ function auditShape(row: AuditRow): Static<typeof auditRecordSchema> {
     action: row.action,
     actor: row.actor as Static<typeof auditRecordSchema>["actor"],
     targets: row.targets as Static<typeof auditRecordSchema>["targets"],
+    context: row.context as Static<typeof auditRecordSchema>["context"],
     outcome: row.outcome,
     metadata: row.metadata as Record<string, unknown>,
   };

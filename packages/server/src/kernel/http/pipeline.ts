@@ -6,8 +6,9 @@
  */
 
 import type { IncomingMessage } from "node:http";
+import { trailOf } from "../audit.ts";
 import { idempotencyKeyPattern } from "../idempotency.ts";
-import { errorFields, truncatedAddress } from "../log.ts";
+import { errorFields } from "../log.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
@@ -152,12 +153,6 @@ function callParser(spec: EndpointSpec): CallParser {
   };
 }
 
-/** What audit records say of a request beside who acted: no more of an address than a log line. */
-function trailOf({ requestId, address }: Exchange, spec: EndpointSpec): TxContext["context"] {
-  const network = truncatedAddress(address);
-  return { request_id: requestId, operation: spec.id, ...(network !== undefined && { address: network }) };
-}
-
 async function serve(
   { kernel, endpoint, declared }: Compiled,
   exchange: Exchange,
@@ -167,7 +162,7 @@ async function serve(
   const { spec } = endpoint;
   const context: TxContext = {
     actor: actorOf(exchange.principal),
-    context: trailOf(exchange, spec),
+    context: trailOf(exchange.principal, { ...exchange, operation: spec.id }),
     signal,
   };
   const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;

@@ -31,6 +31,7 @@ interface Specimen {
   readonly body?: object;
   /** Who may call the operation on it; its account's owner unless said otherwise. */
   readonly by?: Bearer;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
@@ -77,6 +78,11 @@ const client = (owner: Bearer) =>
 const grant = async (owner: Bearer) =>
   (await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" })).sessionId;
 
+async function session(owner: Bearer): Promise<Specimen> {
+  const by = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
+  return { id: by.sessionId, by };
+}
+
 /** By operation. */
 const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -90,19 +96,18 @@ const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> 
   "oauth_clients.get": async (owner) => ({ id: await client(owner) }),
   "oauth_clients.update": async (owner) => ({ id: await client(owner), body: { name: "Başka" } }),
   "oauth_clients.delete": async (owner) => ({ id: await client(owner) }),
-  "oauth_clients.rotate_secret": async (owner) => ({ id: await client(owner), body: {} }),
+  "oauth_clients.rotate_secret": async (owner) => ({ id: await client(owner), body: {}, headers: { "if-match": "*" } }),
   "oauth_clients.review": async (owner) => ({ id: await client(owner) }),
+  "oauth_grants.get": async (owner) => ({ id: await grant(owner) }),
   "oauth_grants.review": async (owner) => ({ id: await grant(owner) }),
   "oauth_grants.end": async (owner) => ({ id: await grant(owner) }),
-  "sessions.end": async (owner) => {
-    const by = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
-    return { id: by.sessionId, by };
-  },
+  "sessions.get": session,
+  "sessions.end": session,
 };
 
-function call(row: Row, id: string, body: object | undefined, { auth }: Bearer): Promise<Sent> {
+function call(row: Row, { id, body, headers }: Specimen, { auth }: Bearer): Promise<Sent> {
   const target = row.path.replaceAll(/\{\w+\}/g, id);
-  return service.send(row.method, target, { ...(body && { json: body }), headers: auth });
+  return service.send(row.method, target, { ...(body && { json: body }), headers: { ...auth, ...headers } });
 }
 
 /** An answer but for what names or counts requests. */
@@ -124,7 +129,7 @@ describe("an operation on one object", () => {
   for (const row of rows.filter(({ operationId }) => operationId in specimens)) {
     test(`404: ${row.operationId} on an object of another account is indistinguishable from a missing one`, async () => {
       const owner = await tokenFor(service);
-      const { id, body, by = owner } = (await specimens[row.operationId]?.(owner)) ?? assert.fail("no specimen");
+      const specimen = (await specimens[row.operationId]?.(owner)) ?? assert.fail("no specimen");
       const strangers = [
         await tokenFor(service),
         ...(row["x-access"] === "account" && !row["x-step-up"] ? [await tokenFor(service, { as: "client" })] : []),
@@ -132,12 +137,12 @@ describe("an operation on one object", () => {
         ...(row["x-access"] === "person" ? [owner, await tokenFor(service, { as: "staff" })] : []),
       ];
       for (const stranger of strangers) {
-        const theirs = await call(row, id, body, stranger);
-        const nobodys = await call(row, nobodysId, body, stranger);
+        const theirs = await call(row, specimen, stranger);
+        const nobodys = await call(row, { ...specimen, id: nobodysId }, stranger);
         assert.deepEqual([theirs.status, theirs.json?.code], [404, "not_found"], theirs.body.toString());
         assert.deepEqual(comparable(theirs), comparable(nobodys));
       }
-      const own = await call(row, id, body, by);
+      const own = await call(row, specimen, specimen.by ?? owner);
       assert.ok(own.status >= 200 && own.status < 300, `its own account: ${own.status} ${own.body}`);
     });
   }

@@ -90,6 +90,14 @@ const specimens: Readonly<Record<string, () => Promise<Specimen>>> = {
     const { id, etag } = await client(by);
     return { by, id, json: {}, headers: { "if-match": etag } };
   },
+  "oauth_clients.review": async () => {
+    const by = await tokenFor(service);
+    return { by, id: (await client(by)).id };
+  },
+  "oauth_grants.review": async () => {
+    const by = await tokenFor(service);
+    return { by, id: (await tokenFor(service, { accountId: by.accountId ?? "", as: "grant" })).sessionId };
+  },
   "applications.submit": async () => ({ json: application() }),
   "rate_limits.request": async () => ({ by: await tokenFor(service), json: { ...rate, reason } }),
   "admin.reset_second_factor": async () => {

@@ -59,6 +59,8 @@ import { endSession } from "./identity/endpoints/end-session.ts";
 import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./identity/endpoints/enrol.ts";
 import { getMe } from "./identity/endpoints/get-me.ts";
 import { getMember } from "./identity/endpoints/get-member.ts";
+import { getOauthGrant } from "./identity/endpoints/get-oauth-grant.ts";
+import { getSession } from "./identity/endpoints/get-session.ts";
 import { inviteMember } from "./identity/endpoints/invite-member.ts";
 import { listAccountMembers } from "./identity/endpoints/list-members.ts";
 import { listOauthGrants } from "./identity/endpoints/list-oauth-grants.ts";
@@ -103,12 +105,12 @@ export const endpoints: readonly Endpoint[] = [
   decideSecondFactorReset,
   ...[listOauthClients, createOauthClient, getOauthClient, updateOauthClient],
   ...[deleteOauthClient, rotateOauthClientSecret, reviewOauthClient],
-  ...[listOauthGrants, reviewOauthGrant, endOauthGrant],
+  ...[listOauthGrants, getOauthGrant, reviewOauthGrant, endOauthGrant],
   ...[submitApplication, withdrawApplication],
   ...[beginEnrolment, requestEnrolmentCode, completeEnrolment],
   ...[logIn, refreshSession, logOut, requestSmsCode, stepUp, requestPasswordReset, resetPassword],
   ...[getMe, updateMe, changePassword, beginTotp, confirmTotp, renewCodes, requestPhoneCode, confirmPhone],
-  ...[listSessions, endSession],
+  ...[listSessions, getSession, endSession],
   ...[getOverview, listAudit, listAdminAccounts, getAdminAccount, listAdminMembers, listAdminJobs, resetSecondFactor],
   ...[suspendAccount, resumeAccount, setAccountPackage, setAccountEntitlement, setEarlyAccess],
   ...[listAdminApplications, getAdminApplication, reviewApplication, approveApplication, rejectApplication],

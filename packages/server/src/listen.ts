@@ -98,7 +98,8 @@ async function openCertificates({ config, random, log, folder }: Foundation): Pr
 /** Answers of the parser, in the form of the application's own; nothing is known of the client, not even a language. */
 function parserProblem(kernel: HttpKernel, kind: ParserProblemKind): ParserProblem {
   const code = kind === "expectation_failed" ? "malformed_request" : kind;
-  const setting = { requestId: kernel.random.uuid(), language: "en", publicUrl: kernel.publicUrl() } as const;
+  const id = kernel.random.uuid();
+  const setting = { id, requestId: id, language: "en", publicUrl: kernel.publicUrl() } as const;
   const { status, headers, body } = problemReply(new Problem(code), setting);
   const shown = kind === "expectation_failed" ? 417 : status;
   const text = JSON.stringify({ ...(body as object), status: shown });

@@ -8,7 +8,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { type Selectable, sql } from "kysely";
 import type { Random } from "../kernel/clock.ts";
-import type { Position } from "../kernel/cursors.ts";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { OauthClientsRow } from "../kernel/database/rows.generated.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { MemberRole } from "../kernel/principal.ts";
@@ -129,16 +129,8 @@ export async function lockClient(tx: Tx, accountId: string, id: string): Promise
   return clients(tx, accountId).where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
-export async function listClients(
-  tx: Tx,
-  accountId: string,
-  page: { readonly after: Position | null; readonly take: number },
-): Promise<ClientRow[]> {
-  let select = clients(tx, accountId);
-  if (page.after !== null) {
-    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
-  }
-  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+export async function listClients(tx: Tx, accountId: string, page: PageStart): Promise<ClientRow[]> {
+  return pageRows(clients(tx, accountId), page);
 }
 
 export async function updateClient(

@@ -4,7 +4,7 @@
  */
 
 import { type Selectable, sql } from "kysely";
-import type { Position } from "../kernel/cursors.ts";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { PeopleRow } from "../kernel/database/rows.generated.ts";
 import type { MemberRole } from "../kernel/principal.ts";
 import type { Tx } from "../kernel/tx.ts";
@@ -30,29 +30,14 @@ export async function lockPerson(tx: Tx, accountId: string | null, id: string): 
   return people(tx, accountId).where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
-/** Members who were not removed, oldest first. */
-export async function listMembers(
-  tx: Tx,
-  accountId: string,
-  page: { readonly after: Position | null; readonly take: number },
-): Promise<PersonRow[]> {
-  let select = people(tx, accountId).where("state", "<>", "removed");
-  if (page.after !== null) {
-    select = select.where(sql<boolean>`(created_at, id) > (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
-  }
-  return select.orderBy("created_at").orderBy("id").limit(page.take).execute();
+/** A page of the members who were not removed. */
+export async function listMembers(tx: Tx, accountId: string, page: PageStart): Promise<PersonRow[]> {
+  return pageRows(people(tx, accountId).where("state", "<>", "removed"), page);
 }
 
-/** A page of all members of all accounts, newest first; scope `staff`. */
-export async function listAllMembers(
-  tx: Tx,
-  page: { readonly after: Position | null; readonly take: number },
-): Promise<PersonRow[]> {
-  let select = tx.db.selectFrom("people").selectAll().where("account_id", "is not", null);
-  if (page.after !== null) {
-    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
-  }
-  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+/** A page of all members of all accounts; scope `staff`. */
+export async function listAllMembers(tx: Tx, page: PageStart): Promise<PersonRow[]> {
+  return pageRows(tx.db.selectFrom("people").selectAll().where("account_id", "is not", null), page);
 }
 
 /** The active owners, held: whoever removes or demotes one counts those that are left. */

@@ -1,7 +1,7 @@
 /** All SQL of accounts. Runs in the scope of the account, in scope `staff` for lists, in `platform` for nothing. */
 
 import { type Selectable, sql } from "kysely";
-import type { Position } from "../kernel/cursors.ts";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { AccountsRow } from "../kernel/database/rows.generated.ts";
 import type { Tx } from "../kernel/tx.ts";
 
@@ -89,15 +89,10 @@ export async function setEntitlement(
 export async function listAccounts(
   tx: Tx,
   filter: { readonly state?: AccountsRow["state"] },
-  page: { readonly after: Position | null; readonly take: number },
+  page: PageStart,
 ): Promise<AccountRow[]> {
-  let select = accounts(tx);
-  if (filter.state !== undefined) select = select.where("accounts.state", "=", filter.state);
-  if (page.after !== null) {
-    const { key, id } = page.after;
-    select = select.where(sql<boolean>`(accounts.created_at, accounts.id) < (${key}::timestamptz, ${id}::uuid)`);
-  }
-  return select.orderBy("accounts.created_at", "desc").orderBy("accounts.id", "desc").limit(page.take).execute();
+  const all = accounts(tx);
+  return pageRows(filter.state === undefined ? all : all.where("accounts.state", "=", filter.state), page, "accounts");
 }
 
 export async function countAccountsByState(tx: Tx): Promise<Readonly<Record<string, number>>> {

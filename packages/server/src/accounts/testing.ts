@@ -21,6 +21,12 @@ export async function makeClient(service: TestService, headers: Auth, json: obje
   return { client, secret, target: `/v1/oauth-clients/${client.id}` };
 }
 
+/** Replaces a program's secret; `If-Match` is read first unless the headers have it. */
+export async function rotateSecret(service: TestService, target: string, json: object, headers: Auth) {
+  const { etag = "" } = (await service.send("GET", target, { headers })).headers;
+  return service.send("POST", `${target}/rotate-secret`, { json, headers: { "if-match": etag, ...headers } });
+}
+
 /** The check that the token endpoint makes, with the service's own keys. */
 export async function isGoodSecret(service: TestService, clientId: string, secret: string): Promise<boolean> {
   const transactions = createTransactions(service.database.app, service.clock, systemRandom, silentLog);

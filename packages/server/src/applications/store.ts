@@ -1,7 +1,7 @@
 /** All SQL of applications. Runs in scope `platform`. */
 
 import { type Selectable, sql } from "kysely";
-import type { Position } from "../kernel/cursors.ts";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { ApplicationsRow } from "../kernel/database/rows.generated.ts";
 import type { Language } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
@@ -50,18 +50,15 @@ export async function findApplication(tx: Tx, id: string): Promise<ApplicationRo
   return tx.db.selectFrom("applications").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** A page, newest first; scope `staff`. */
+/** A page; scope `staff`. */
 export async function listApplications(
   tx: Tx,
   filter: { readonly status?: ApplicationRow["status"] },
-  page: { readonly after: Position | null; readonly take: number },
+  page: PageStart,
 ): Promise<ApplicationRow[]> {
   let select = tx.db.selectFrom("applications").selectAll();
   if (filter.status !== undefined) select = select.where("status", "=", filter.status);
-  if (page.after !== null) {
-    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
-  }
-  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+  return pageRows(select, page);
 }
 
 export async function countApplicationsByStatus(tx: Tx): Promise<Readonly<Record<string, number>>> {

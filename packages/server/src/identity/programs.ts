@@ -9,7 +9,7 @@
 
 import { type Selectable, sql } from "kysely";
 import { lockOwners, type PersonRow, withholdClients } from "../accounts/index.ts";
-import type { Position } from "../kernel/cursors.ts";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { OauthClientsRow, SessionsRow } from "../kernel/database/rows.generated.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Tx } from "../kernel/tx.ts";
@@ -83,18 +83,9 @@ export type GrantRow = Pick<
   readonly client_name: Selectable<OauthClientsRow>["name"] | null;
 };
 
-/** Grants of an account that have not ended, newest first. */
-export async function listGrants(
-  tx: Tx,
-  accountId: string,
-  page: { readonly after: Position | null; readonly take: number },
-): Promise<GrantRow[]> {
-  let select = grants(tx, accountId);
-  if (page.after !== null) {
-    const { key, id } = page.after;
-    select = select.where(sql<boolean>`(sessions.created_at, sessions.id) < (${key}::timestamptz, ${id}::uuid)`);
-  }
-  return select.orderBy("sessions.created_at", "desc").orderBy("sessions.id", "desc").limit(page.take).execute();
+/** A page of an account's grants that have not ended. */
+export async function listGrants(tx: Tx, accountId: string, page: PageStart): Promise<GrantRow[]> {
+  return pageRows(grants(tx, accountId), page, "sessions");
 }
 
 export async function findGrant(tx: Tx, accountId: string, id: string): Promise<GrantRow | undefined> {

@@ -11,6 +11,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Selectable, sql } from "kysely";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { SessionsRow } from "../kernel/database/rows.generated.ts";
 import type { NewCookie } from "../kernel/http/cookies.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
@@ -80,23 +81,29 @@ export async function findLiveSession(tx: Tx, id: string): Promise<SessionRow | 
   return row !== undefined && isLive(row, tx.now) ? row : undefined;
 }
 
-/** Sessions of one person that have not ended, newest first. */
-export async function liveSessionsOf(tx: Tx, personId: string): Promise<SessionRow[]> {
+/** A page of one person's sessions that have not ended. */
+export async function listLiveSessions(tx: Tx, personId: string, page: PageStart): Promise<SessionRow[]> {
+  return pageRows(liveSessionsOf(tx, personId), page);
+}
+
+/** One of a person's own sessions, while it lives. */
+export async function findOwnSession(tx: Tx, personId: string, id: string): Promise<SessionRow | undefined> {
+  return liveSessionsOf(tx, personId).where("id", "=", id).executeTakeFirst();
+}
+
+export async function lockOwnSession(tx: Tx, personId: string, id: string): Promise<SessionRow | undefined> {
+  return liveSessionsOf(tx, personId).where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+function liveSessionsOf(tx: Tx, personId: string) {
   return tx.db
     .selectFrom("sessions")
     .selectAll()
     .where("person_id", "=", personId)
     .where("revoked_at", "is", null)
     .where("idle_expires_at", ">", tx.now)
-    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", tx.now)]))
-    .orderBy("created_at", "desc")
-    .orderBy("id", "desc")
-    .limit(maxSessionsShown)
-    .execute();
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", tx.now)]));
 }
-
-/** More than anybody keeps open; older ones end by themselves. */
-export const maxSessionsShown = 100;
 
 export type EndReason =
   | "logout"

@@ -2,10 +2,21 @@
 
 import { emailSchema, languageSchema, oneLinePattern, type PersonRow } from "../accounts/index.ts";
 import { cookieHeader, type NewCookie } from "../kernel/http/cookies.ts";
-import { closed, identifier, nullable, oneOf, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
+import {
+  closed,
+  identifier,
+  nullable,
+  oneOf,
+  type Static,
+  Type,
+  text,
+  timestamp,
+  uuid,
+} from "../kernel/http/schema.ts";
 import { memberRoles } from "../kernel/principal.ts";
 import { maxPasswordLength } from "./passwords.ts";
 import { factorPattern } from "./second-factor.ts";
+import type { SessionRow } from "./sessions.ts";
 
 export const passwordSchema = text(maxPasswordLength, { description: "Password." });
 
@@ -74,7 +85,22 @@ export const sessionSchema = closed(
   { title: "Session" },
 );
 
-export const sessionList = closed({ data: Type.Array(sessionSchema, { maxItems: 100 }) }, { title: "SessionList" });
+/** What does not depend on who asks; its hash is the session's ETag. */
+export function sessionFacts(row: SessionRow) {
+  const ends = row.expires_at !== null && row.expires_at < row.idle_expires_at ? row.expires_at : row.idle_expires_at;
+  return {
+    id: row.id,
+    kind: row.kind,
+    client_id: row.client_id,
+    created_at: row.created_at.toISOString(),
+    last_used_at: row.last_used_at.toISOString(),
+    expires_at: ends.toISOString(),
+  };
+}
+
+export function sessionShape(row: SessionRow, currentId: string): Static<typeof sessionSchema> {
+  return { ...sessionFacts(row), current: row.id === currentId };
+}
 
 export const meSchema = closed(
   {

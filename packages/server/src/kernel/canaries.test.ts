@@ -76,7 +76,7 @@ const fieldNames = Object.keys({
   ...{ request_id: 0, operation: 0, method: 0, status: 0, duration_ms: 0, protocol: 0, error_code: 0, error_name: 0 },
   ...{ error_system_code: 0, error_at: 0, error_causes: 0, ip: 0, job: 0, attempt: 0, count: 0, port: 0, pid: 0 },
   ...{ signal: 0, role: 0, profile: 0, version: 0, migration: 0, account_id: 0, target_id: 0, template: 0, channel: 0 },
-  ...{ policy: 0, outcome: 0, reason: 0, setting: 0 },
+  ...{ policy: 0, outcome: 0, reason: 0, setting: 0, instance: 0 },
 } satisfies Record<keyof LogFields, 0>);
 
 function logEverything(log: Log, value: string): void {

@@ -5,12 +5,20 @@ import { createNotesTable, noteEndpoints } from "../testing/notes.ts";
 import { startTestService, testToken } from "../testing/running.ts";
 import { scaled } from "../testing/scale.ts";
 import { systemRandom } from "./clock.ts";
-import { type CursorBinding, createCursors, defaultPageSize, maxCursorLength, type Position } from "./cursors.ts";
+import {
+  type CursorBinding,
+  createCursors,
+  defaultPageSize,
+  maxCursorLength,
+  type Position,
+  sortable,
+} from "./cursors.ts";
 import { Problem } from "./problems.ts";
 import { createSecrets } from "./secrets.ts";
 
 const cursors = createCursors(createSecrets(Buffer.alloc(32, 1), systemRandom));
-const binding: CursorBinding = { operation: "things.list", filters: ["account-1", { status: null }] };
+const sorting = sortable("-key", "key");
+const binding: CursorBinding = { operation: "things.list", filters: ["account-1", { status: null }], sorting };
 const refused = (error: unknown) => error instanceof Problem && error.code === "invalid_cursor";
 
 /** Newest first, ties by id: what every store's SQL does. */
@@ -22,7 +30,7 @@ function readPage(rows: readonly Position[], limit: number, cursor: string | und
   const request = { limit, ...(cursor !== undefined && { cursor }) };
   const { after, take } = cursors.start(request, binding);
   const found = rows.filter((row) => after === null || isAfter(row, after)).toSorted(inOrder);
-  return cursors.page(found.slice(0, take), request, binding, { position: (row) => row, item: (row) => row.id });
+  return cursors.page(found.slice(0, take), request, binding, (row) => row.id);
 }
 
 describe("pages", () => {
@@ -84,7 +92,7 @@ describe("a cursor", () => {
   test("is good for what it was made for, in any process with the same key, and nothing else", () => {
     const elsewhere = createCursors(createSecrets(Buffer.alloc(32, 1), systemRandom));
     assert.deepEqual(elsewhere.start({ cursor }, binding).after, rows[0]);
-    const sameFilters = { operation: "things.list", filters: ["account-1", { status: null }] };
+    const sameFilters = { operation: "things.list", filters: ["account-1", { status: null }], sorting };
     assert.deepEqual(cursors.start({ cursor }, sameFilters).after, rows[0]);
     for (const other of [
       { ...binding, operation: "others.list" },
@@ -95,6 +103,8 @@ describe("a cursor", () => {
     ]) {
       assert.throws(() => cursors.start({ cursor }, other), refused, JSON.stringify(other));
     }
+    assert.deepEqual(cursors.start({ cursor, sort: "-key" }, binding).after, rows[0], "the list's own order, by name");
+    assert.throws(() => cursors.start({ cursor, sort: "key" }, binding), refused, "the other order");
     const otherKey = createCursors(createSecrets(Buffer.alloc(32, 2), systemRandom));
     assert.throws(() => otherKey.start({ cursor }, binding), refused);
   });
@@ -156,11 +166,28 @@ describe("over HTTP", async () => {
     for (const id of made) assert.ok(seen.includes(id));
   });
 
+  test("sort=created_at reads the same notes the other way round, equal moments and pages included", async () => {
+    const readAll = async (sort: string) => {
+      const seen: unknown[] = [];
+      let cursor = "";
+      do {
+        const { json } = await list(`?limit=9&sort=${sort}${cursor === "" ? "" : `&cursor=${cursor}`}`);
+        seen.push(...((json?.data ?? []) as readonly { readonly id: string }[]).map((note) => note.id));
+        cursor = String(json?.next_cursor ?? "");
+      } while (cursor !== "");
+      return seen;
+    };
+    const newest = await readAll("-created_at");
+    assert.ok(newest.length > 60);
+    assert.deepEqual(await readAll("created_at"), newest.toReversed());
+  });
+
   test("400 invalid_cursor with another filter, for another account, when changed and when it is no cursor", async () => {
     const cursor = String((await list("?limit=2")).json?.next_cursor);
     assert.equal((await list(`?limit=5&cursor=${cursor}`)).status, 200);
     for (const [query, who] of [
       [`?cursor=${cursor}&contains=note`, headers],
+      [`?cursor=${cursor}&sort=created_at`, headers],
       [`?cursor=${cursor}`, as("0199c0de-0000-7000-8000-0000000000bb")],
       [`?cursor=${cursor.slice(0, -2)}`, headers],
       [`?cursor=${cursor.slice(1)}`, headers],
@@ -170,6 +197,13 @@ describe("over HTTP", async () => {
     ] as const) {
       const { status, json } = await list(query, who);
       assert.deepEqual([status, json?.code], [400, "invalid_cursor"], query);
+    }
+  });
+
+  test("422 for an order that the list does not have", async () => {
+    for (const sort of ["text", "-text", "created_at,id", "+created_at", ""]) {
+      const { status, json } = await list(`?sort=${sort}`);
+      assert.deepEqual([status, json?.code], [422, "validation_failed"], sort);
     }
   });
 

@@ -6,7 +6,8 @@
 
 import { timingSafeEqual } from "node:crypto";
 import canonicalize from "canonicalize";
-import { closed, nullable, type TSchema, Type } from "./http/schema.ts";
+import { type SelectQueryBuilder, sql } from "kysely";
+import { closed, nullable, oneOf, type TSchema, Type } from "./http/schema.ts";
 import { Problem } from "./problems.ts";
 import type { Secrets } from "./secrets.ts";
 
@@ -35,6 +36,35 @@ export const pageQuery = {
   ),
 };
 
+/** The orders of a list: columns of its rows, with `-` in front for "greatest first". */
+export interface Sorting<Order extends string = string> {
+  /** The first is the list's own order, without the parameter. */
+  readonly orders: readonly [Order, ...Order[]];
+  /** To be spread into the endpoint's query schema, beside {@link pageQuery}. */
+  readonly query: { readonly sort: ReturnType<typeof sortParameter<Order>> };
+}
+
+/**
+ * Declares the orders that a list has. Each needs an index on its column and `id`.
+ *
+ * @example
+ * const sorting = sortable("-created_at", "created_at");
+ * query: closed({ ...pageQuery, ...sorting.query })
+ */
+export function sortable<const Order extends string>(first: Order, ...others: Order[]): Sorting<Order> {
+  const orders = [first, ...others] as const;
+  return { orders, query: { sort: sortParameter(orders) } };
+}
+
+function sortParameter<Order extends string>(orders: readonly [Order, ...Order[]]) {
+  const own = `\`${orders[0]}\``;
+  return Type.Optional(oneOf<readonly Order[]>(orders, `Order, \`-\` for the greatest first (${own}).`));
+}
+
+/** Lists by when their rows were made. */
+export const newestFirst = sortable("-created_at", "created_at");
+export const oldestFirst = sortable("created_at", "-created_at");
+
 /** The body of a list. */
 export function pageOf<T extends TSchema>(item: T, title: string) {
   return closed(
@@ -56,51 +86,99 @@ export interface Position {
 export interface PageRequest {
   readonly limit?: number;
   readonly cursor?: string;
+  readonly sort?: string;
 }
 
-/** What a cursor is good for; `filters` holds every query parameter but `limit` and `cursor`, and the account. */
+/**
+ * What a cursor is good for; `filters` holds every query parameter but those of pages, and the account. The order that
+ * was asked for belongs to it by itself.
+ */
 export interface CursorBinding {
   readonly operation: string;
   readonly filters: unknown;
+  readonly sorting: Sorting;
+}
+
+/** What a store reads for a page: {@link pageRows} makes the query of it. */
+export interface PageStart {
+  readonly after: Position | null;
+  /** One more than the page, to know whether there is a next one. */
+  readonly take: number;
+  readonly column: string;
+  readonly descending: boolean;
 }
 
 export interface Cursors {
-  /** Where to begin and how many rows to read: one more than the page, to know whether there is a next one. */
-  start(request: PageRequest, binding: CursorBinding): { after: Position | null; take: number };
+  start(request: PageRequest, binding: CursorBinding): PageStart;
   /** Cuts the rows that were read to a page. */
-  page<Row, Item>(
+  page<Row extends { readonly id: string }, Item>(
     rows: readonly Row[],
     request: PageRequest,
     binding: CursorBinding,
-    shape: { position: (row: Row) => Position; item: (row: Row) => Item },
+    item: (row: Row) => Item,
   ): { data: Item[]; has_more: boolean; next_cursor: string | null };
 }
 
+/** Reads the rows of a page, in its order, ties by id. The column is one of moments, and so named in the spec. */
+export async function pageRows<DB, TB extends keyof DB, Row>(
+  select: SelectQueryBuilder<DB, TB, Row>,
+  { after, take, column, descending }: PageStart,
+  /** The table's name, where the query has several. */
+  table?: string,
+): Promise<Row[]> {
+  const prefix = table === undefined ? "" : `${table}.`;
+  const key = sql.ref(`${prefix}${column}`);
+  const id = sql.ref(`${prefix}id`);
+  const direction = descending ? "desc" : "asc";
+  const begun =
+    after === null
+      ? select
+      : select.where(
+          sql<boolean>`(${key}, ${id}) ${sql.raw(descending ? "<" : ">")} (${after.key}::timestamptz, ${after.id}::uuid)`,
+        );
+  return begun.orderBy(key, direction).orderBy(id, direction).limit(take).execute();
+}
+
+/** The order that a request asks for, or the list's own. */
+function orderOf({ sort }: PageRequest, { sorting }: CursorBinding): { column: string; descending: boolean } {
+  const order = sort ?? sorting.orders[0];
+  return { column: order.replace(/^-/, ""), descending: order.startsWith("-") };
+}
+
+function positionOf(row: { readonly id: string }, column: string): Position {
+  const value = (row as Readonly<Record<string, unknown>>)[column];
+  return { key: value instanceof Date ? value.toISOString() : String(value), id: row.id };
+}
+
 export function createCursors(secrets: Secrets): Cursors {
-  const tag = (binding: CursorBinding, position: string) =>
-    secrets.digest("cursor", canonicalize([binding, position]) ?? "").subarray(0, tagBytes);
+  const tag = (request: PageRequest, binding: CursorBinding, position: string) => {
+    const { operation, filters } = binding;
+    const bound = [operation, filters, { ...orderOf(request, binding) }, position];
+    return secrets.digest("cursor", canonicalize(bound) ?? "").subarray(0, tagBytes);
+  };
   return {
     start(request, binding) {
-      const take = (request.limit ?? defaultPageSize) + 1;
-      if (request.cursor === undefined) return { after: null, take };
+      const read = { take: (request.limit ?? defaultPageSize) + 1, ...orderOf(request, binding) };
+      if (request.cursor === undefined) return { after: null, ...read };
       const bytes = Buffer.from(request.cursor, "base64url");
       const position = bytes.subarray(tagBytes).toString();
-      const genuine = bytes.length > tagBytes && timingSafeEqual(bytes.subarray(0, tagBytes), tag(binding, position));
+      const genuine =
+        bytes.length > tagBytes && timingSafeEqual(bytes.subarray(0, tagBytes), tag(request, binding, position));
       if (!genuine) throw new Problem("invalid_cursor");
       const [key, id] = JSON.parse(position) as [string, string];
-      return { after: { key, id }, take };
+      return { after: { key, id }, ...read };
     },
-    page(rows, request, binding, shape) {
+    page(rows, request, binding, item) {
       const shown = rows.slice(0, request.limit ?? defaultPageSize);
       const last = shown.at(-1);
       const hasMore = rows.length > shown.length;
       let next: string | null = null;
       if (hasMore && last !== undefined) {
-        const { key, id } = shape.position(last);
+        const { key, id } = positionOf(last, orderOf(request, binding).column);
         const position = JSON.stringify([key, id]);
-        next = Buffer.concat([tag(binding, position), Buffer.from(position)]).toString("base64url");
+        next = Buffer.concat([tag(request, binding, position), Buffer.from(position)]).toString("base64url");
       }
-      return { data: shown.map(shape.item), has_more: hasMore, next_cursor: next };
+      return { data: shown.map(item), has_more: hasMore, next_cursor: next };
     },
   };
 }

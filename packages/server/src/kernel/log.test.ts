@@ -61,6 +61,7 @@ describe("log", () => {
   test("a field with a value of another form is dropped and counted", () => {
     const wrong: Record<keyof LogFields, unknown[]> = {
       request_id: ["a b", "a".repeat(65), "5321234567", "905321234567", "", 5],
+      instance: ["abc", "0198c0de-0000-7000-8000-00000000abc", 5],
       operation: ["/v1/applications/ada", "Applications", "a..b", "a b", "x5321234567", 1],
       method: ["get", "PROPFIND /ada", "", 1],
       status: ["200", 99, 600, 200.5, Number.NaN],

@@ -29,6 +29,8 @@ export type LogLevel = (typeof logLevels)[number];
 export interface LogFields {
   /** Ours (a UUID) or the client's own; see the rule for what is refused. */
   readonly request_id?: string | undefined;
+  /** Our own id of a request that the client named: what its problem's `instance` says. */
+  readonly instance?: string | undefined;
   /** Dotted name of an endpoint, e.g. `applications.create`; never a path. */
   readonly operation?: string | undefined;
   readonly method?: string | undefined;
@@ -230,6 +232,7 @@ const wordPattern = /^[a-z]+\d{0,3}(?:_(?:[a-z]+\d{0,3}|\d{1,3}))*$/;
 const rules: { readonly [Name in keyof Required<LogFields>]: Rule } = {
   // The client may choose it within this form; all digits could be a tax or phone number, so those are refused.
   request_id: text((value) => /^[A-Za-z0-9_-]{1,64}$/.test(value) && !/^[\d_-]{5,}$/.test(value)),
+  instance: text(isUuid),
   operation: text((value) => value.split(".").every(isWord)),
   method: oneOf(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]),
   status: whole(100, 599),

@@ -63,7 +63,7 @@ export const catalogue = {
   retention_locked: line(409, ["Retention lock", "The retention lock does not allow this before it ends."], ["Saklama kilidi", "Saklama kilidi bitmeden buna izin verilmez."]),
   legal_hold: line(409, ["Legal hold", "A legal hold does not allow this until it is lifted."], ["Yasal saklama", "Yasal saklama kaldırılmadan buna izin verilmez."]),
   quota_exceeded: line(409, ["Quota exceeded", "The account's storage quota is used up."], ["Kota aşıldı", "Hesabın depolama kotası doldu."]),
-  endpoint_sunset: line(410, ["Endpoint retired", "This operation has been retired; the Link header names its successor."], ["İşlem kaldırıldı", "Bu işlem kaldırıldı; yerine geçen Link başlığında yazar."]),
+  endpoint_sunset: line(410, ["Endpoint retired", "This operation has been retired; the Link header leads to what replaces it."], ["İşlem kaldırıldı", "Bu işlem kaldırıldı; yerine geçeni Link başlığındaki sayfa anlatır."]),
   share_revoked: line(410, ["Share ended", "This share was revoked or has expired."], ["Paylaşım sona erdi", "Bu paylaşım geri alındı ya da süresi doldu."]),
   download_expired: line(410, ["Download expired", "The download has expired. Start the restore again."], ["İndirmenin süresi doldu", "İndirmenin süresi doldu. Geri yüklemeyi yeniden başlatın."]),
   precondition_failed: line(412, ["Precondition failed", "The resource has changed since you read it. Read it again and repeat with its new ETag."], ["Önkoşul sağlanmadı", "Kaynak siz okuduktan sonra değişti. Yeniden okuyun ve yeni ETag ile yineleyin."]),

@@ -6,7 +6,7 @@
 import { type Selectable, sql } from "kysely";
 import { lockOwners } from "../accounts/index.ts";
 import type { Random } from "../kernel/clock.ts";
-import type { Position } from "../kernel/cursors.ts";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { BansRow } from "../kernel/database/rows.generated.ts";
 import type { Scope } from "../kernel/principal.ts";
 import type { RunTx, Tx } from "../kernel/tx.ts";
@@ -77,22 +77,15 @@ export async function liftBan(
   return row;
 }
 
-/** A page, newest first; scope `staff`. */
-export async function listBans(
-  tx: Tx,
-  filter: { readonly active?: boolean },
-  page: { readonly after: Position | null; readonly take: number },
-): Promise<BanRow[]> {
+/** A page; scope `staff`. */
+export async function listBans(tx: Tx, filter: { readonly active?: boolean }, page: PageStart): Promise<BanRow[]> {
   let select = tx.db.selectFrom("bans").selectAll();
   if (filter.active === true) {
     select = select
       .where("lifted_at", "is", null)
       .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", tx.now)]));
   }
-  if (page.after !== null) {
-    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
-  }
-  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+  return pageRows(select, page);
 }
 
 /** Of one ban, whichever account it belongs to; scope `staff`. */

@@ -1,7 +1,7 @@
 /** All SQL about rates. Runs in the scope of the account; lists of all accounts in scope `staff`. */
 
-import { type Selectable, sql } from "kysely";
-import type { Position } from "../kernel/cursors.ts";
+import type { Selectable } from "kysely";
+import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { LimitRequestsRow } from "../kernel/database/rows.generated.ts";
 import type { LimitedAccount } from "../kernel/limits/limiter.ts";
 import { type PolicyName, policies, type Rate } from "../kernel/limits/policies.ts";
@@ -93,19 +93,16 @@ export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Prom
     .executeTakeFirst();
 }
 
-/** A page, newest first; of one account, or of all in scope `staff`. */
+/** A page; of one account, or of all in scope `staff`. */
 export async function listLimitRequests(
   tx: Tx,
   filter: { readonly accountId?: string; readonly state?: LimitRequestRow["state"] },
-  page: { readonly after: Position | null; readonly take: number },
+  page: PageStart,
 ): Promise<LimitRequestRow[]> {
   let select = tx.db.selectFrom("limit_requests").selectAll();
   if (filter.accountId !== undefined) select = select.where("account_id", "=", filter.accountId);
   if (filter.state !== undefined) select = select.where("state", "=", filter.state);
-  if (page.after !== null) {
-    select = select.where(sql<boolean>`(created_at, id) < (${page.after.key}::timestamptz, ${page.after.id}::uuid)`);
-  }
-  return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(page.take).execute();
+  return pageRows(select, page);
 }
 
 export interface LimitDecision {

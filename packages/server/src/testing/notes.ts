@@ -6,7 +6,7 @@
 
 import { type Kysely, sql } from "kysely";
 import type { Pool } from "pg";
-import { pageOf, pageQuery } from "../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery, pageRows } from "../kernel/cursors.ts";
 import { eventType } from "../kernel/events.ts";
 import { type Endpoint, endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
@@ -102,22 +102,26 @@ export const listNotes = endpoint(
     method: "GET",
     path: "/v1/test-notes",
     access: read,
-    query: closed({ ...pageQuery, contains: Type.Optional(text(50, { description: "Only those." })) }),
+    query: closed({
+      ...pageQuery,
+      ...newestFirst.query,
+      contains: Type.Optional(text(50, { description: "Only those." })),
+    }),
     replies: { 200: { description: "A page.", body: pageOf(note, "TestNotePage") } },
   },
   async (ctx, { principal, query }) => {
-    const binding = { operation: "notes.list", filters: [principal.accountId, query.contains ?? null] };
-    const { after, take } = ctx.cursors.start(query, binding);
+    const binding = {
+      operation: "notes.list",
+      filters: [principal.accountId, query.contains ?? null],
+      sorting: newestFirst,
+    };
+    const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx(scopeOf(principal), async (tx) => {
       let select = notes(tx).selectFrom("test_notes").selectAll().where("account_id", "=", principal.accountId);
       if (query.contains !== undefined) select = select.where("text", "like", `%${query.contains}%`);
-      if (after) {
-        select = select.where(sql<boolean>`(created_at, id) < (${after.key}::timestamptz, ${after.id}::uuid)`);
-      }
-      return select.orderBy("created_at", "desc").orderBy("id", "desc").limit(take).execute();
+      return pageRows(select, page);
     });
-    const position = (row: NoteRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: shape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, shape) };
   },
 );
 
@@ -207,4 +211,34 @@ export const leakyNote = endpoint(
   async () => ({ status: 200, body: { ok: true, password: "sızdı" } }),
 );
 
-export const noteEndpoints: readonly Endpoint[] = [createNote, listNotes, slowNote, leakyNote, getNote, updateNote];
+/** Announced and to be retired; a list, so that its `Link` also leads to the next page. */
+export const oldNotes = endpoint(
+  {
+    ...common,
+    id: "notes.list_old",
+    method: "GET",
+    path: "/v1/test-notes/old",
+    access: read,
+    deprecated: { since: "2026-01-01", sunset: "2027-01-01", link: "/docs/errors" },
+    query: closed({ ...pageQuery, ...newestFirst.query }),
+    replies: { 200: { description: "A page.", body: pageOf(note, "TestNotePage") } },
+  },
+  async (ctx, { principal, query }) => {
+    const binding = { operation: "notes.list_old", filters: [principal.accountId], sorting: newestFirst };
+    const page = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx(scopeOf(principal), (tx) =>
+      pageRows(notes(tx).selectFrom("test_notes").selectAll().where("account_id", "=", principal.accountId), page),
+    );
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, shape) };
+  },
+);
+
+export const noteEndpoints: readonly Endpoint[] = [
+  oldNotes,
+  createNote,
+  listNotes,
+  slowNote,
+  leakyNote,
+  getNote,
+  updateNote,
+];

@@ -64,7 +64,7 @@ export const createOauthClient = endpoint(
     if (errors.length > 0) throw new Problem("validation_failed", { errors });
     const id = ctx.random.uuid();
     const made = await ctx.tx(scopeOf(principal), async (tx) => {
-      const all = await listClients(tx, accountId, { after: null, take: maxClients });
+      const all = await listClients(tx, accountId, { after: null, take: maxClients, column: "id", descending: false });
       if (all.length >= maxClients) throw new Problem("state_conflict");
       await insertClient(tx, {
         id,

@@ -1,11 +1,11 @@
 /** `GET /v1/oauth-clients`: the programs of an account. */
 
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { reads, shared } from "../client-rules.ts";
-import { type ClientRow, listClients } from "../clients.ts";
+import { listClients } from "../clients.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
 
 export const listOauthClients = endpoint(
@@ -17,14 +17,13 @@ export const listOauthClients = endpoint(
     summary: "List the machine clients",
     description: "Newest first.",
     access: reads,
-    query: closed({ ...pageQuery }),
+    query: closed({ ...pageQuery, ...newestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(clientSchema, "OauthClientPage") } },
   },
   async (ctx, { principal, query }) => {
-    const binding = { operation: "oauth_clients.list", filters: [principal.accountId] };
+    const binding = { operation: "oauth_clients.list", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx(scopeOf(principal), (tx) => listClients(tx, principal.accountId, page));
-    const position = (row: ClientRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: clientShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, clientShape) };
   },
 );

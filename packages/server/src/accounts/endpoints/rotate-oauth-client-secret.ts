@@ -5,7 +5,8 @@ import { closed, Type, uuid } from "../../kernel/http/schema.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { clientId, requireClient, requireRankOver, secretText, shared, writes } from "../client-rules.ts";
-import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets } from "../clients.ts";
+import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets, updateClient } from "../clients.ts";
+import { clientShape } from "../shapes.ts";
 import { tellOfChange } from "../tell-of-change.ts";
 
 /** A week to bring the new secret to every machine. */
@@ -20,7 +21,7 @@ export const rotateOauthClientSecret = endpoint(
     path: "/v1/oauth-clients/{id}/rotate-secret",
     summary: "Replace a client's secret",
     description:
-      "Makes a new secret and shows it this once. The old one stays valid for `overlap_s` (a day), so that no program has to stop; 0 ends it at once.",
+      "Makes a new secret and shows it this once. The old one stays valid for `overlap_s` (a day), so that no program has to stop; 0 ends it at once. `If-Match` with the client's ETag is required, so that two people do not replace each other's secret unseen; the client has another ETag afterwards.",
     access: writes,
     stepUp: true,
     params: clientId,
@@ -32,6 +33,7 @@ export const rotateOauthClientSecret = endpoint(
       },
       { title: "SecretRotation" },
     ),
+    ifMatch: "required",
     replies: {
       200: {
         description: "The new secret.",
@@ -40,18 +42,20 @@ export const rotateOauthClientSecret = endpoint(
     },
     errors: ["state_conflict", "insufficient_role"],
   },
-  async (ctx, { principal, params, body }) => {
+  async (ctx, { principal, params, body, requireMatch }) => {
     const { accountId } = principal;
     const overlap = body.overlap_s ?? defaultOverlapSeconds;
     const secret = await ctx.tx(scopeOf(principal), async (tx) => {
       const client = await requireClient(lockClient(tx, accountId, params.id));
       requireRankOver(principal, client);
+      requireMatch(clientShape(client));
       if (client.auth_method !== "client_secret") throw new Problem("state_conflict");
       await endSecrets(tx, client.id, new Date(tx.now.getTime() + overlap * 1000));
       if ((await countLiveSecrets(tx, client.id)) >= maxLiveSecrets) throw new Problem("state_conflict");
       const metadata = { overlap_s: overlap };
       tx.audit({ action: "oauth_client.secret_rotated", targets: [{ type: "oauth_client", id: client.id }], metadata });
       await tellOfChange(tx, ctx, { what: "client_secret_rotated", accountId, of: { client }, by: actorOf(principal) });
+      await updateClient(tx, accountId, client.id, {});
       return addSecret(tx, ctx, { id: client.id, accountId });
     });
     return { status: 200, body: { client_id: params.id, secret } };

@@ -1,7 +1,7 @@
 /** `/v1/admin/bans`: who is banned; setting and lifting by hand. */
 
 import ipaddr from "ipaddr.js";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { addressKey } from "../../kernel/http/client-address.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, identifier, nullable, oneOf, Type } from "../../kernel/http/schema.ts";
@@ -9,7 +9,7 @@ import { invalidField } from "../../kernel/http/validate.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
 import type { Tx } from "../../kernel/tx.ts";
 import { isUuid } from "../../kernel/uuid.ts";
-import { type BanRow, banSchema, banShape, banSubject, findBan, liftBan, listBans } from "../../limits/index.ts";
+import { banSchema, banShape, banSubject, findBan, liftBan, listBans } from "../../limits/index.ts";
 import { idParam, reasonSchema } from "../shapes.ts";
 
 const shared = { tag: "admin", access: { kind: "staff" } } as const;
@@ -30,16 +30,16 @@ export const listAdminBans = endpoint(
     description: "Newest first.",
     query: closed({
       ...pageQuery,
+      ...newestFirst.query,
       state: Type.Optional(oneOf(["active"], "Only those that hold now.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(banSchema, "AdminBanPage") } },
   },
   async (ctx, { query }) => {
-    const binding = { operation: "admin.list_bans", filters: [query.state ?? null] };
+    const binding = { operation: "admin.list_bans", filters: [query.state ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx({ kind: "staff" }, (tx) => listBans(tx, { active: query.state === "active" }, page));
-    const position = (row: BanRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: banShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, banShape) };
   },
 );
 

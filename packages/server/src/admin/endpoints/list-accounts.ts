@@ -1,7 +1,7 @@
 /** `GET /v1/admin/accounts`: the customers, for staff. */
 
-import { type AccountRow, accountSchema, accountShape, listAccounts } from "../../accounts/index.ts";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { accountSchema, accountShape, listAccounts } from "../../accounts/index.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
 
@@ -16,16 +16,16 @@ export const listAdminAccounts = endpoint(
     access: { kind: "staff" },
     query: closed({
       ...pageQuery,
+      ...newestFirst.query,
       state: Type.Optional(oneOf(["active", "suspended", "closed"], "Only those in this state.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(accountSchema, "AdminAccountPage") } },
   },
   async (ctx, { query }) => {
-    const binding = { operation: "admin.list_accounts", filters: [query.state ?? null] };
+    const binding = { operation: "admin.list_accounts", filters: [query.state ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const filter = query.state === undefined ? {} : { state: query.state };
     const rows = await ctx.tx({ kind: "staff" }, (tx) => listAccounts(tx, filter, page));
-    const position = (row: AccountRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: accountShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, accountShape) };
   },
 );

@@ -1,7 +1,7 @@
 /** `GET /v1/admin/applications`: who wants to become a customer. */
 
-import { type ApplicationRow, applicationStates, listApplications } from "../../applications/index.ts";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { applicationStates, listApplications } from "../../applications/index.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
 import { applicationSchema, applicationShape } from "../shapes.ts";
@@ -15,15 +15,18 @@ export const listAdminApplications = endpoint(
     summary: "List the applications",
     description: "Newest first.",
     access: { kind: "staff" },
-    query: closed({ ...pageQuery, status: Type.Optional(oneOf(applicationStates, "Only those in this state.")) }),
+    query: closed({
+      ...pageQuery,
+      ...newestFirst.query,
+      status: Type.Optional(oneOf(applicationStates, "Only those in this state.")),
+    }),
     replies: { 200: { description: "A page.", body: pageOf(applicationSchema, "AdminApplicationPage") } },
   },
   async (ctx, { query }) => {
-    const binding = { operation: "admin.list_applications", filters: [query.status ?? null] };
+    const binding = { operation: "admin.list_applications", filters: [query.status ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const filter = query.status === undefined ? {} : { status: query.status };
     const rows = await ctx.tx({ kind: "staff" }, (tx) => listApplications(tx, filter, page));
-    const position = (row: ApplicationRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: applicationShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, applicationShape) };
   },
 );

@@ -1,13 +1,15 @@
 /** `GET /v1/admin/audit`: what was done, by whom, to what. */
 
-import { type Selectable, sql } from "kysely";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import type { Selectable } from "kysely";
+import { pageOf, pageQuery, pageRows, sortable } from "../../kernel/cursors.ts";
 import type { AuditRecordsRow } from "../../kernel/database/rows.generated.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
 import { auditRecordSchema } from "../shapes.ts";
 
 type AuditRow = Selectable<AuditRecordsRow>;
+
+const sorting = sortable("-occurred_at", "occurred_at");
 
 export const listAudit = endpoint(
   {
@@ -20,6 +22,7 @@ export const listAudit = endpoint(
     access: { kind: "staff" },
     query: closed({
       ...pageQuery,
+      ...sorting.query,
       account_id: Type.Optional(uuid("Only of this account.")),
       action: Type.Optional(text(64, { pattern: "^[a-z_.]+$", description: "Only this act." })),
     }),
@@ -27,18 +30,15 @@ export const listAudit = endpoint(
   },
   async (ctx, { query }) => {
     const filters = [query.account_id ?? null, query.action ?? null];
-    const binding = { operation: "admin.list_audit", filters };
-    const { after, take } = ctx.cursors.start(query, binding);
+    const binding = { operation: "admin.list_audit", filters, sorting };
+    const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx({ kind: "staff" }, (tx) => {
       let select = tx.db.selectFrom("audit_records").selectAll();
       if (query.account_id !== undefined) select = select.where("account_id", "=", query.account_id);
       if (query.action !== undefined) select = select.where("action", "=", query.action);
-      if (after !== null)
-        select = select.where(sql<boolean>`(occurred_at, id) < (${after.key}::timestamptz, ${after.id}::uuid)`);
-      return select.orderBy("occurred_at", "desc").orderBy("id", "desc").limit(take).execute();
+      return pageRows(select, page);
     });
-    const position = (row: AuditRow) => ({ key: row.occurred_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: auditShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, auditShape) };
   },
 );
 

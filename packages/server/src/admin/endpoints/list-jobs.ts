@@ -1,6 +1,6 @@
 /** `GET /v1/admin/jobs`: the background work that waits, runs or failed, for staff. */
 
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { pageOf, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import {
   closed,
@@ -50,6 +50,9 @@ const jobSchema = closed(
   { title: "AdminJob" },
 );
 
+/** The database's function shows them in this order alone. */
+const sorting = sortable("-created_at");
+
 export const listAdminJobs = endpoint(
   {
     id: "admin.list_jobs",
@@ -62,18 +65,18 @@ export const listAdminJobs = endpoint(
     access: { kind: "staff" },
     query: closed({
       ...pageQuery,
+      ...sorting.query,
       kind: Type.Optional(jobKind),
       state: Type.Optional(oneOf(jobStates, "Only those in this state.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(jobSchema, "AdminJobPage") } },
   },
   async (ctx, { query }) => {
-    const binding = { operation: "admin.list_jobs", filters: [query.kind ?? null, query.state ?? null] };
+    const binding = { operation: "admin.list_jobs", filters: [query.kind ?? null, query.state ?? null], sorting };
     const page = ctx.cursors.start(query, binding);
     const filter = { ...(query.kind && { task: query.kind }), ...(query.state && { state: query.state }) };
     const rows = await ctx.tx({ kind: "staff" }, (tx) => listJobs(tx, filter, page));
-    const position = (row: ListedJob) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: jobShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, jobShape) };
   },
 );
 

@@ -1,7 +1,7 @@
 /** `GET /v1/admin/members`: the people of all customers, for staff. */
 
 import { listAllMembers, memberShape, type PersonRow } from "../../accounts/index.ts";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { adminMemberSchema } from "../shapes.ts";
@@ -15,15 +15,14 @@ export const listAdminMembers = endpoint(
     summary: "List the members of all accounts",
     description: "Newest first.",
     access: { kind: "staff" },
-    query: closed({ ...pageQuery }),
+    query: closed({ ...pageQuery, ...newestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(adminMemberSchema, "AdminMemberPage") } },
   },
   async (ctx, { query }) => {
-    const binding = { operation: "admin.list_members", filters: [] };
+    const binding = { operation: "admin.list_members", filters: [], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx({ kind: "staff" }, (tx) => listAllMembers(tx, page));
-    const position = (row: PersonRow) => ({ key: row.created_at.toISOString(), id: row.id });
     const item = (row: PersonRow) => ({ ...memberShape(row), account_id: row.account_id ?? "" });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, item) };
   },
 );

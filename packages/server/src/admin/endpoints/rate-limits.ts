@@ -1,7 +1,7 @@
 /** Limits for staff: who is near one, what accounts ask for, and rates for one account. */
 
 import { lockAccount, lockOwners } from "../../accounts/index.ts";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, type Static, Type, timestamp, uuid } from "../../kernel/http/schema.ts";
 import { type PolicyName, policyNames } from "../../kernel/limits/policies.ts";
@@ -89,6 +89,7 @@ export const listAdminLimitRequests = endpoint(
     description: "Newest first.",
     query: closed({
       ...pageQuery,
+      ...newestFirst.query,
       state: Type.Optional(oneOf(["pending", "approved", "rejected"], "Only those in this state.")),
     }),
     replies: {
@@ -96,13 +97,12 @@ export const listAdminLimitRequests = endpoint(
     },
   },
   async (ctx, { query }) => {
-    const binding = { operation: "admin.list_limit_requests", filters: [query.state ?? null] };
+    const binding = { operation: "admin.list_limit_requests", filters: [query.state ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const filter = query.state === undefined ? {} : { state: query.state };
     const rows = await ctx.tx({ kind: "staff" }, (tx) => listLimitRequests(tx, filter, page));
-    const position = (row: LimitRequestRow) => ({ key: row.created_at.toISOString(), id: row.id });
     const item = (row: LimitRequestRow) => ({ ...limitRequestShape(row), account_id: row.account_id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, item) };
   },
 );
 

@@ -3,7 +3,8 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, uuid } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { liveSessionsOf, revokeSession } from "../sessions.ts";
+import { lockOwnSession, revokeSession } from "../sessions.ts";
+import { sessionFacts } from "../shapes.ts";
 import { personOf } from "../who.ts";
 
 export const endSession = endpoint(
@@ -16,13 +17,16 @@ export const endSession = endpoint(
     description: "Signs one of your sessions out: its access and refresh tokens are refused from now on.",
     access: { kind: "person", scope: "account:write" },
     params: closed({ id: uuid("Id of the session.") }),
+    ifMatch: "optional",
     replies: { 204: { description: "It has ended.", empty: true } },
   },
-  async (ctx, { principal, params }) => {
+  async (ctx, { principal, params, requireMatch }) => {
     const { personId, scope } = personOf(principal);
     await ctx.tx(scope, async (tx) => {
-      const own = (await liveSessionsOf(tx, personId)).some((row) => row.id === params.id);
-      if (!own || !(await revokeSession(tx, params.id, "revoked"))) throw new Problem("not_found");
+      const own = await lockOwnSession(tx, personId, params.id);
+      if (own === undefined) throw new Problem("not_found");
+      requireMatch(sessionFacts(own));
+      if (!(await revokeSession(tx, params.id, "revoked"))) throw new Problem("not_found");
       tx.audit({ action: "session.ended", targets: [{ type: "session", id: params.id }], metadata: { by: "person" } });
     });
     return { status: 204 };

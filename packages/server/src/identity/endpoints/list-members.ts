@@ -1,7 +1,7 @@
 /** `GET /v1/members`: the people of an account. */
 
-import { listMembers, memberSchema, memberShape, type PersonRow } from "../../accounts/index.ts";
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { listMembers, memberSchema, memberShape } from "../../accounts/index.ts";
+import { oldestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
@@ -16,14 +16,13 @@ export const listAccountMembers = endpoint(
     summary: "List the members",
     description: "Oldest first; removed ones are left out.",
     access: reads,
-    query: closed({ ...pageQuery }),
+    query: closed({ ...pageQuery, ...oldestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(memberSchema, "MemberPage") } },
   },
   async (ctx, { principal, query }) => {
-    const binding = { operation: "members.list", filters: [principal.accountId] };
+    const binding = { operation: "members.list", filters: [principal.accountId], sorting: oldestFirst };
     const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx(scopeOf(principal), (tx) => listMembers(tx, principal.accountId, page));
-    const position = (row: PersonRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: memberShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, memberShape) };
   },
 );

@@ -1,11 +1,11 @@
 /** `GET /v1/oauth-grants`: the programs that members allowed to act for them, agents included. */
 
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { grantSchema, grantShape, grantTag } from "../grant-shapes.ts";
-import { type GrantRow, listGrants } from "../programs.ts";
+import { listGrants } from "../programs.ts";
 
 export const listOauthGrants = endpoint(
   {
@@ -16,14 +16,13 @@ export const listOauthGrants = endpoint(
     summary: "List what members allowed to programs",
     description: "Newest first. Agents are among them.",
     access: { kind: "account", scope: "account:read", roles: ["owner", "manager"] },
-    query: closed({ ...pageQuery }),
+    query: closed({ ...pageQuery, ...newestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(grantSchema, "OauthGrantPage") } },
   },
   async (ctx, { principal, query }) => {
-    const binding = { operation: "oauth_grants.list", filters: [principal.accountId] };
+    const binding = { operation: "oauth_grants.list", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx(scopeOf(principal), (tx) => listGrants(tx, principal.accountId, page));
-    const position = (row: GrantRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: grantShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, grantShape) };
   },
 );

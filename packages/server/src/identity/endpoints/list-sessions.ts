@@ -1,8 +1,10 @@
 /** `GET /v1/sessions`: where a person is signed in. */
 
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { liveSessionsOf, type SessionRow } from "../sessions.ts";
-import { sessionList } from "../shapes.ts";
+import { closed } from "../../kernel/http/schema.ts";
+import { listLiveSessions } from "../sessions.ts";
+import { sessionSchema, sessionShape } from "../shapes.ts";
 import { personOf } from "../who.ts";
 
 export const listSessions = endpoint(
@@ -12,26 +14,17 @@ export const listSessions = endpoint(
     path: "/v1/sessions",
     tag: "sessions",
     summary: "List your sessions",
-    description: "Where you are signed in, newest first; the last 100.",
+    description: "Where you are signed in, newest first.",
     access: { kind: "person", scope: "account:read" },
-    replies: { 200: { description: "Your sessions.", body: sessionList } },
+    query: closed({ ...pageQuery, ...newestFirst.query }),
+    replies: { 200: { description: "A page.", body: pageOf(sessionSchema, "SessionPage") } },
   },
-  async (ctx, { principal }) => {
+  async (ctx, { principal, query }) => {
     const { personId, scope } = personOf(principal);
-    const rows = await ctx.tx(scope, (tx) => liveSessionsOf(tx, personId));
-    return { status: 200, body: { data: rows.map((row) => sessionShape(row, principal.sessionId)) } };
+    const binding = { operation: "sessions.list", filters: [personId], sorting: newestFirst };
+    const page = ctx.cursors.start(query, binding);
+    const rows = await ctx.tx(scope, (tx) => listLiveSessions(tx, personId, page));
+    const item = (row: (typeof rows)[number]) => sessionShape(row, principal.sessionId);
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, item) };
   },
 );
-
-function sessionShape(row: SessionRow, currentId: string) {
-  const ends = row.expires_at !== null && row.expires_at < row.idle_expires_at ? row.expires_at : row.idle_expires_at;
-  return {
-    id: row.id,
-    kind: row.kind,
-    client_id: row.client_id,
-    current: row.id === currentId,
-    created_at: row.created_at.toISOString(),
-    last_used_at: row.last_used_at.toISOString(),
-    expires_at: ends.toISOString(),
-  };
-}

@@ -18,6 +18,12 @@ describe("POST /v1/auth/logout", () => {
     assert.equal(again.json?.code, "refresh_token_invalid");
   });
 
+  test("an empty JSON object is no body", async () => {
+    const { auth } = await signInAs(service, demo);
+    assert.equal((await service.send("POST", "/v1/auth/logout", { json: {}, headers: auth })).status, 204);
+    assert.equal((await service.send("GET", "/v1/me", { headers: auth })).status, 401);
+  });
+
   test("with an access token alone it ends that session; without anything it answers the same", async () => {
     const { auth } = await signInAs(service, demo);
     assert.equal((await service.send("POST", "/v1/auth/logout", { headers: auth })).status, 204);

@@ -22,6 +22,23 @@ describe("POST /v1/auth/refresh", () => {
     assert.notEqual(cookieOf(answer, "__Host-refresh"), first.refresh);
   });
 
+  test("an empty JSON object, which many libraries send with every POST, is no body", async () => {
+    let { refresh: token } = await signInAs(service, demo);
+    const type = { "content-type": "application/json" };
+    for (const body of ["{}", "{ }\n", ""]) {
+      const headers = { cookie: `__Host-refresh=${token}`, ...type };
+      const answer = await service.send("POST", "/v1/auth/refresh", { body, headers });
+      assert.equal(answer.status, 200, answer.body.toString());
+      token = cookieOf(answer, "__Host-refresh");
+    }
+    const full = { body: '{"refresh_token":"x"}', headers: { cookie: `__Host-refresh=${token}`, ...type } };
+    assert.equal(
+      (await service.send("POST", "/v1/auth/refresh", full)).status,
+      413,
+      "what says something is not dropped",
+    );
+  });
+
   test("401: missing, made up, changed by one letter", async () => {
     const { refresh: token } = await signInAs(service, demo);
     assert.equal((await service.send("POST", "/v1/auth/refresh")).json?.code, "refresh_token_missing");

@@ -18,6 +18,8 @@ export interface Answer {
 
 /** Where and for whom a problem is written. */
 export interface ProblemSetting {
+  /** Ours, whatever the client calls the request. */
+  readonly id: string;
   readonly requestId: string;
   readonly language: Language;
   readonly publicUrl: string;
@@ -29,7 +31,7 @@ const jsonMediaType = "application/json; charset=utf-8";
 /** A problem as a reply, in the form that is sent and that idempotency records. */
 export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
   const { status, title, detail } = catalogue[problem.code];
-  const { language, requestId } = setting;
+  const { language, id, requestId } = setting;
   return {
     status,
     headers: {
@@ -45,7 +47,7 @@ export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
       status,
       code: problem.code,
       detail: detail[language],
-      instance: `urn:uuid:${requestId}`,
+      instance: `urn:uuid:${id}`,
       request_id: requestId,
       ...(problem.extras.errors && { errors: problem.extras.errors }),
       ...problem.extras.members,
@@ -99,7 +101,8 @@ export function answerer(spec: EndpointSpec): Answerer {
       throw new Error(`${spec.id} answered a body that its spec does not allow: ${where}`);
     }
     const answer = encodeReply(reply, "content" in declared ? declared.content[0] : jsonMediaType);
-    return spec.method === "GET" && reply.status === 200 ? conditional(answer, reply, ifNoneMatch) : answer;
+    if (spec.method === "GET" && reply.status === 200) return conditional(answer, reply, ifNoneMatch);
+    return answersVersion(spec, reply.status) ? withEtag(answer, reply) : answer;
   };
 }
 
@@ -125,6 +128,16 @@ export function encodeReply(reply: Reply, mediaType: string = problemMediaType):
     body:
       typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
   };
+}
+
+/** A change answers the version that it made, so that the next one needs no reading in between. */
+export function answersVersion({ method, replies }: EndpointSpec, status: number): boolean {
+  const reply = replies[status];
+  return method === "PATCH" && reply !== undefined && "body" in reply;
+}
+
+function withEtag(answer: Answer, { body }: Reply): Answer {
+  return { ...answer, headers: { etag: etagOf(body), ...answer.headers } };
 }
 
 function conditional(answer: Answer, reply: Reply, ifNoneMatch: string | undefined): Answer {

@@ -174,7 +174,9 @@ function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyRepl
   const { method } = request;
   kernel.metrics.requestFinished({ operation: operation ?? null, method, status, durationMs });
   const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
-  const fields = { request_id: exchange.requestId, operation, method, status, duration_ms: durationMs, protocol };
+  const { id, requestId } = exchange;
+  const instance = id === requestId ? undefined : id;
+  const fields = { request_id: requestId, instance, operation, method, status, duration_ms: durationMs, protocol };
   kernel.log.info("request", fields);
   watch(kernel, exchange, request, status);
 }

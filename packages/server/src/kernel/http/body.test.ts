@@ -168,6 +168,11 @@ for (const http2 of [false, true]) {
         const unannounced = await send(method, path, { body: "{}", headers: chunked });
         assert.deepEqual([unannounced.status, unannounced.json?.code], [413, "payload_too_large"], `${method} ${path}`);
       }
+      for (const body of ['{"a":1}', "[]", "null", "{} {}", " ".repeat(17), "x"]) {
+        const { status } = await send("POST", "/v1/auth/logout", { body, headers: type });
+        assert.equal(status, 413, body);
+      }
+      assert.equal((await send("GET", "/health/live", { body: "{}", headers: type })).status, 413);
       assert.equal((await send("GET", "/health/live", { headers: { "content-length": "0" } })).status, 200);
       assert.equal((await send("GET", "/health/live", { body: "" })).status, 200);
       if (!http2) {

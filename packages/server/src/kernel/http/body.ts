@@ -17,13 +17,13 @@ export interface BodyTerms {
 
 /** Reads a JSON body. */
 export async function readJsonBody(raw: IncomingMessage, terms: BodyTerms): Promise<unknown> {
-  if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(raw.headers["content-type"] ?? "")) {
-    throw new Problem("unsupported_media_type");
-  }
-  if ((raw.headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
-    throw new Problem("unsupported_media_type");
-  }
+  if (!isJson(raw)) throw new Problem("unsupported_media_type");
   return parseStrictJson(await readBytes(raw, terms));
+}
+
+function isJson({ headers }: IncomingMessage): boolean {
+  if ((headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") return false;
+  return /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(headers["content-type"] ?? "");
 }
 
 /** Reads a body to its end; the limit holds whether or not a length was announced. */
@@ -74,13 +74,18 @@ export async function readRawCall(raw: IncomingMessage, terms: BodyTerms): Promi
   return { method, url, headers, form: bytes.toString() };
 }
 
-/** For operations without a body: what is sent all the same would be dropped without a word. */
+/** `{}`, with the line break or indentation that some libraries add. */
+const maxEmptyObjectBytes = 16;
+
+/**
+ * For operations without a body: what is sent all the same would be dropped without a word. An empty JSON object says
+ * nothing that could be dropped, and many libraries send one with every POST.
+ */
 export async function refuseBody(raw: IncomingMessage, terms: BodyTerms): Promise<undefined> {
-  if (Number(raw.headers["content-length"] ?? 0) > 0) throw new Problem("payload_too_large");
-  if (!mayFollow(raw)) return;
-  for await (const chunk of chunksOf(raw, 0, terms)) {
-    if (chunk.length > 0) throw new Problem("payload_too_large");
-  }
+  if (Number(raw.headers["content-length"] ?? 0) === 0 && !mayFollow(raw)) return;
+  const limitBytes = raw.method === "POST" && isJson(raw) ? maxEmptyObjectBytes : 0;
+  const bytes = await readBytes(raw, { ...terms, limitBytes });
+  if (bytes.length > 0 && !/^\s*\{\s*\}\s*$/.test(bytes.toString())) throw new Problem("payload_too_large");
 }
 
 /** Whether bytes can come that no length announced. */

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Problem } from "../problems.ts";
-import { etagOf, noneMatch, requireMatch } from "./conditional.ts";
+import { checkCondition, etagOf, maxConditionLength, noneMatch, requireMatch } from "./conditional.ts";
 
 const note = { id: "1", text: "Ağrı" };
 const etag = etagOf(note);
+const malformed = (error: unknown) => error instanceof Problem && error.code === "invalid_header";
 const failed = (error: unknown) => error instanceof Problem && error.code === "precondition_failed";
 
 test("an ETag depends on the value alone, not on the order in which its members were put together", () => {
@@ -63,4 +64,26 @@ test("If-Match: an old ETag, a weak one, none at all or text without quotes is r
     assert.throws(() => requireMatch(header, note), failed, header);
   }
   assert.throws(() => requireMatch(etag, { ...note, text: "changed" }), failed);
+});
+
+test("the forms of RFC 9110 are conditions: *, tags, weak tags, lists, tags with commas, and no header", () => {
+  const forms = [undefined, "*", '"x"', 'W/"x"', '""', '"a", W/"b","c"', '"a"\t,\t"b"', '"a,b"', '"a*", "\xfc"'];
+  for (const header of forms) checkCondition(header);
+  assert.equal(noneMatch('"a,b"', '"a,b"'), true);
+  assert.equal(noneMatch('"a,b"', '"a'), false);
+});
+
+test("anything else is no condition, and is refused before it is compared", () => {
+  const forms = ["", "x", "x, y", "W/*", 'w/"x"', '"x', 'x"', '"a" "b"', '"a",', ',"a"', '"a", *', '*, "a"', '"a b"'];
+  for (const header of [...forms, "**", '"\x7f"', `"${"x".repeat(maxConditionLength)}"`]) {
+    assert.throws(() => checkCondition(header), malformed, header);
+  }
+});
+
+test("a hostile condition costs no time", () => {
+  const started = performance.now();
+  for (const header of [`${'"",'.repeat(300)}x`, `"${" ,".repeat(400)}`, `""${" ".repeat(900)}`]) {
+    assert.throws(() => checkCondition(header), malformed);
+  }
+  assert.ok(performance.now() - started < 1_000);
 });

@@ -10,6 +10,18 @@ import { Problem } from "../problems.ts";
 /** 128 bits: no two versions of a resource ever share one. */
 const etagBytes = 16;
 
+/** An entity tag of RFC 9110, strong or weak; its text may hold a comma. */
+const tagForm = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
+
+/** `If-Match` and `If-None-Match` as RFC 9110 has them: `*`, or tags with commas between them. */
+export const conditionPattern = `^(?:\\*|${tagForm}(?:[ \\t]*,[ \\t]*${tagForm})*)$`;
+
+/** Room for the tags of forty versions of ours. */
+export const maxConditionLength = 1_000;
+
+const conditionRule = new RegExp(conditionPattern);
+const tagRule = new RegExp(tagForm, "g");
+
 /** The strong ETag of a JSON value or of bytes. */
 export function etagOf(representation: unknown): string {
   const bytes =
@@ -17,6 +29,12 @@ export function etagOf(representation: unknown): string {
       ? representation
       : (canonicalize(representation) ?? "");
   return `"${createHash("sha256").update(bytes).digest().subarray(0, etagBytes).toString("base64url")}"`;
+}
+
+/** Refuses a condition that is written in no form of the document: guessing at it could let a change through. */
+export function checkCondition(header: string | undefined): void {
+  if (header === undefined) return;
+  if (header.length > maxConditionLength || !conditionRule.test(header)) throw new Problem("invalid_header");
 }
 
 /** `If-None-Match`: weak comparison (RFC 9110 13.1.2), since a cache may have weakened what it holds. */
@@ -30,8 +48,8 @@ export function requireMatch(header: string | undefined, representation: unknown
   if (!tags(header).includes(etagOf(representation))) throw new Problem("precondition_failed");
 }
 
-function tags(header: string): string[] {
-  return header.split(",").map((tag) => tag.trim());
+function tags(header: string): readonly string[] {
+  return conditionRule.test(header) ? (header.match(tagRule) ?? []) : [];
 }
 
 function strip(tag: string): string {

@@ -86,11 +86,22 @@ export interface EndpointSpec {
   readonly errors?: readonly ProblemCode[];
   /** POSTs take an `Idempotency-Key` unless they say otherwise (sign-in). */
   readonly idempotency?: "none";
+  /** Every PATCH and DELETE has it; `required` for retention and secrets, where a change unseen costs most. */
   readonly ifMatch?: "optional" | "required";
   /** From the end of the header to the answer; reading the body is part of it. */
   readonly deadlineMs?: number;
   /** Pages and documents that are the same for everyone: other origins may read them, and no token is asked for. */
   readonly crossOrigin?: true;
+  readonly deprecated?: Deprecation;
+}
+
+/** An operation that will be retired: every answer says so, and after `sunset` it is `endpoint_sunset`. */
+export interface Deprecation {
+  /** Days, as `2027-01-31`: when it was announced, and when it ends, at least a year later. */
+  readonly since: string;
+  readonly sunset: string;
+  /** Page about what replaces it, absolute or below our own origin; the documentation unless given. */
+  readonly link?: string;
 }
 
 /** What a handler works with: everything that is not a pure function of the call. */
@@ -299,6 +310,7 @@ export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
     spec.method !== "GET" && ["storage_full"],
     spec.wire !== undefined && ["unsupported_media_type"],
     takesIdempotencyKey(spec) && ["idempotency_in_progress", "idempotency_key_reused"],
+    spec.deprecated !== undefined && ["endpoint_sunset"],
     spec.ifMatch !== undefined && ["precondition_failed"],
     spec.ifMatch === "required" && ["precondition_required"],
   ];

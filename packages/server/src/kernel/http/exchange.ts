@@ -18,6 +18,9 @@ import type { HttpKernel } from "./kernel.ts";
 import { speaksOauth } from "./oauth-error.ts";
 
 export interface Exchange {
+  /** Ours: a UUID that no other request has. */
+  readonly id: string;
+  /** The client's own where it sent one of our form, else `id`. */
   readonly requestId: string;
   readonly language: Language;
   readonly address: string;
@@ -77,8 +80,10 @@ export async function openExchange(
     wantsOf(kernel.limiter, endpoint, principal, key, head),
     banned !== null,
   );
+  const id = kernel.random.uuid();
   return {
-    requestId: given !== undefined && requestIdPattern.test(given) ? given : kernel.random.uuid(),
+    id,
+    requestId: given !== undefined && requestIdPattern.test(given) ? given : id,
     language: preferredLanguage(head.headers["accept-language"]),
     address,
     addressKey: key,

@@ -142,8 +142,20 @@ const headers = {
   },
   ETag: { description: "Version of what is shown.", schema: Type.String({ maxLength: 64, pattern: '^"[^"]+"$' }) },
   Link: {
-    description: 'Address of the next page, `rel="next"` (RFC 8288); left out of the last.',
-    schema: Type.String({ maxLength: 20_000, pattern: '^<[^>]+>; rel="next"$' }),
+    description:
+      'Address of the next page, `rel="next"` (RFC 8288); left out of the last. Of a deprecated operation also the page about it, `rel="deprecation"` and `rel="sunset"`.',
+    schema: Type.String({
+      maxLength: 20_000,
+      pattern: '^<[^>]+>; rel="(next|deprecation|sunset)"(, <[^>]+>; rel="(next|deprecation|sunset)")*$',
+    }),
+  },
+  Deprecation: {
+    description: "When the operation was declared deprecated (RFC 9745): `@` and Unix seconds.",
+    schema: Type.String({ maxLength: 20, pattern: "^@[0-9]+$" }),
+  },
+  Sunset: {
+    description: "When the operation ends (RFC 8594); from then on it answers 410 `endpoint_sunset`.",
+    schema: Type.String({ maxLength: 40, pattern: "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$" }),
   },
   "Idempotency-Replayed": {
     description: "`true` on an answer that was given before to the same Idempotency-Key.",

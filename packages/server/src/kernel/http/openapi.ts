@@ -8,6 +8,8 @@ import type { EventType } from "../events.ts";
 import { idempotencyKeyPattern, isRecorded } from "../idempotency.ts";
 import { rolesByScope } from "../principal.ts";
 import { catalogue, type ProblemCode, problemCodes } from "../problems.ts";
+import { answersVersion } from "./answer.ts";
+import { conditionPattern, maxConditionLength } from "./conditional.ts";
 import {
   declaredProblems,
   type Endpoint,
@@ -94,6 +96,7 @@ function operation(spec: EndpointSpec, components: Components): JsonObject {
     tags: [spec.tag],
     summary: spec.summary,
     description: spec.description,
+    ...(spec.deprecated && { deprecated: true }),
     security: components.security(spec),
     ...authorization(spec),
     ...(parameters.length > 0 && { parameters }),
@@ -126,13 +129,14 @@ function operationParameters(spec: EndpointSpec, components: Components): JsonOb
       const required = place === "path" || (schema?.required as string[] | undefined)?.includes(name) === true;
       return { name, in: place, required, description: description ?? "", schema: components.schema(rest) };
     });
-  const header = (name: string, required: boolean, description: string, pattern: string) => ({
+  const header = (name: string, required: boolean, description: string, schema: object) => ({
     name,
     in: "header",
     required,
     description,
-    schema: { type: "string", maxLength: maxHeaderValueLength, pattern },
+    schema: { type: "string", ...schema },
   });
+  const condition = { maxLength: maxConditionLength, pattern: conditionPattern };
   return [
     ...fromSchema("path", spec.params),
     ...fromSchema("query", spec.query),
@@ -142,7 +146,7 @@ function operationParameters(spec: EndpointSpec, components: Components): JsonOb
             "Idempotency-Key",
             false,
             "Makes a repeated request harmless: within 24 hours it gets the first answer.",
-            idempotencyKeyPattern,
+            { maxLength: 255, pattern: idempotencyKeyPattern },
           ),
         ]
       : []),
@@ -151,28 +155,31 @@ function operationParameters(spec: EndpointSpec, components: Components): JsonOb
           header(
             "If-Match",
             spec.ifMatch === "required",
-            "ETag of the version that you read.",
-            '^(\\*|"[^"]+"(, *"[^"]+")*)$',
+            "ETag of the version that you read; 412 when it is another by now.",
+            condition,
           ),
         ]
       : []),
     ...(spec.method === "GET"
-      ? [
-          header(
-            "If-None-Match",
-            false,
-            "ETag that you have; answered with 304 when nothing changed.",
-            '^(\\*|(W/)?"[^"]+"(, *(W/)?"[^"]+")*)$',
-          ),
-        ]
+      ? [header("If-None-Match", false, "ETag that you have; answered with 304 when nothing changed.", condition)]
       : []),
   ];
 }
 
-/** Room for a handful of ETags or one key. */
-const maxHeaderValueLength = 255;
-
 function responses(spec: EndpointSpec, components: Components): JsonObject {
+  const all = undatedResponses(spec, components);
+  if (spec.deprecated === undefined) return all;
+  const headers = Object.fromEntries(retirementHeaders.map((name) => components.header(name)));
+  const dated = Object.entries(all as Record<string, { headers?: object }>).map(([status, response]) => [
+    status,
+    { ...response, headers: { ...response.headers, ...headers } },
+  ]);
+  return Object.fromEntries(dated);
+}
+
+const retirementHeaders = ["Deprecation", "Sunset", "Link"] as const;
+
+function undatedResponses(spec: EndpointSpec, components: Components): JsonObject {
   const all: Record<string, JsonObject> = {};
   for (const [status, reply] of Object.entries(spec.replies)) {
     all[status] = replyResponse(spec, Number(status), reply, components);
@@ -193,7 +200,7 @@ function replyResponse(spec: EndpointSpec, status: number, reply: ReplySpec, com
     { schema: components.schema(schema) },
   ]);
   const standard: HeaderName[] = [];
-  if (spec.method === "GET" && status === 200) standard.push("ETag");
+  if ((spec.method === "GET" && status === 200) || answersVersion(spec, status)) standard.push("ETag");
   if (status === 200 && spec.query?.properties.cursor !== undefined) standard.push("Link");
   if (takesIdempotencyKey(spec)) standard.push("Idempotency-Replayed");
   const content =
@@ -308,7 +315,11 @@ export const problemSchema = closed(
     status: Type.Integer({ format: "int32", minimum: 400, maximum: 599 }),
     code: oneOf(problemCodes, "What went wrong; never changes its meaning."),
     detail: text(1000, { description: "What to do about it. Never repeats what you sent." }),
-    instance: Type.String({ maxLength: 80, pattern: "^urn:uuid:[A-Za-z0-9_-]{1,64}$" }),
+    instance: Type.String({
+      maxLength: 45,
+      pattern: "^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+      description: "Our own id of the request, whatever you called it.",
+    }),
     request_id: identifier("^[A-Za-z0-9_-]{1,64}$", "Quote this when you ask for help."),
     errors: Type.Optional(
       Type.Array(

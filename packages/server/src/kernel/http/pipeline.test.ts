@@ -108,7 +108,8 @@ for (const http2 of [false, true]) {
       const headers = { ...stranger, "x-request-id": "same" };
       const foreign = await send("GET", `/v1/test-notes/${made.json?.id}`, { headers });
       const missing = await send("GET", "/v1/test-notes/0199c0de-0000-7000-8000-00000000dead", { headers });
-      assert.deepEqual([foreign.status, foreign.json], [404, missing.json]);
+      const instance = "each request's own";
+      assert.deepEqual([foreign.status, { ...foreign.json, instance }], [404, { ...missing.json, instance }]);
       assert.equal((await send("GET", `/v1/test-notes/${made.json?.id}`, { headers: writer })).status, 200);
     });
   });

@@ -15,8 +15,9 @@ import type { RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer, encodeReply, oauthErrorReply, problemReply } from "./answer.ts";
 import { acceptable, type BodyTerms, readJsonBody, readRawCall, refuseBody } from "./body.ts";
-import { requireMatch } from "./conditional.ts";
+import { checkCondition, requireMatch } from "./conditional.ts";
 import { readCookies, requireOwnOrigin } from "./cookies.ts";
+import { retirementOf } from "./deprecation.ts";
 import {
   type Call,
   type Ctx,
@@ -58,14 +59,16 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
   const { spec } = endpoint;
   const parse = callParser(spec);
   const answer = answerer(spec);
+  const retirement = retirementOf(spec);
   const codes = declaredProblems(spec);
   const declared = (problem: Problem) =>
     codes.has(problem.code)
       ? problem
       : new Error(`${spec.id} answered ${problem.code}, which its spec does not declare`);
-  return async (exchange, request) => {
+  const run: Pipeline = async (exchange, request) => {
     try {
       if (exchange.refusal !== null) throw exchange.refusal;
+      retirement.check(kernel.clock.now());
       checkAccess(spec, exchange.principal, kernel.clock.now());
       if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
       const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
@@ -89,6 +92,7 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       return failed(kernel, exchange, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
     }
   };
+  return async (exchange, request) => retirement.told(await run(exchange, request), kernel.publicUrl());
 }
 
 /** What is wrong on our side is said to us, not to the client. */
@@ -127,6 +131,9 @@ function callParser(spec: EndpointSpec): CallParser {
   if (spec.body) validators.push({ part: "body", check: validator(spec.body, "") });
   const keyPattern = new RegExp(idempotencyKeyPattern);
   return async ({ principal, language, address, addressKey }, { raw, query, params }, terms) => {
+    const ifMatch = spec.ifMatch === undefined ? undefined : single(raw.headers["if-match"]);
+    checkCondition(ifMatch);
+    if (spec.method === "GET") checkCondition(single(raw.headers["if-none-match"]));
     const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
     if (spec.wire !== undefined) {
       const fits = validators.every(({ part, check }) => part !== "params" || check(params, language).length === 0);
@@ -137,7 +144,6 @@ function callParser(spec: EndpointSpec): CallParser {
     acceptable(spec, raw.headers.accept);
     const idempotencyKey = single(raw.headers["idempotency-key"]);
     if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey)) throw new Problem("invalid_header");
-    const ifMatch = single(raw.headers["if-match"]);
     if (spec.ifMatch === "required" && ifMatch === undefined) throw new Problem("precondition_required");
     const parts = {
       params: spec.params && params,

@@ -1,7 +1,7 @@
 /** The queue as staff see it: what waits, runs and failed, without payloads and keys, which may hold personal data. */
 
 import { sql } from "kysely";
-import type { Position } from "../cursors.ts";
+import type { PageStart } from "../cursors.ts";
 import type { Tx } from "../tx.ts";
 
 export const jobStates = ["scheduled", "queued", "running", "failed"] as const;
@@ -27,7 +27,7 @@ export interface ListedJob {
 export async function listJobs(
   tx: Pick<Tx, "db">,
   filter: { readonly task?: string; readonly state?: JobState },
-  { after, take }: { readonly after: Position | null; readonly take: number },
+  { after, take }: PageStart,
 ): Promise<readonly ListedJob[]> {
   const { rows } = await sql<ListedJob>`select * from emanet.list_jobs(
     ${filter.task ?? null}::text, ${filter.state ?? null}::text,

@@ -1,11 +1,11 @@
 /** `GET /v1/rate-limits/requests`: what the account has asked for. */
 
-import { pageOf, pageQuery } from "../../kernel/cursors.ts";
+import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { limitRequestSchema, limitRequestShape } from "../shapes.ts";
-import { type LimitRequestRow, listLimitRequests } from "../store.ts";
+import { listLimitRequests } from "../store.ts";
 
 export const listRateLimitRequests = endpoint(
   {
@@ -16,15 +16,14 @@ export const listRateLimitRequests = endpoint(
     summary: "List the account's requests for other limits",
     description: "Newest first.",
     access: { kind: "account", scope: "account:read" },
-    query: closed({ ...pageQuery }),
+    query: closed({ ...pageQuery, ...newestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(limitRequestSchema, "RateLimitRequestPage") } },
   },
   async (ctx, { principal, query }) => {
     const { accountId } = principal;
-    const binding = { operation: "rate_limits.list_requests", filters: [accountId] };
+    const binding = { operation: "rate_limits.list_requests", filters: [accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const rows = await ctx.tx(scopeOf(principal), (tx) => listLimitRequests(tx, { accountId }, page));
-    const position = (row: LimitRequestRow) => ({ key: row.created_at.toISOString(), id: row.id });
-    return { status: 200, body: ctx.cursors.page(rows, query, binding, { position, item: limitRequestShape }) };
+    return { status: 200, body: ctx.cursors.page(rows, query, binding, limitRequestShape) };
   },
 );

@@ -1,0 +1,134 @@
+/**
+ * Conditional requests over every operation of the OpenAPI document: `If-Match` on each PATCH and DELETE,
+ * `If-None-Match` on each GET. An operation that is new and has no specimen here fails.
+ */
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { objectIn } from "../../packages/server/src/testing/lists.ts";
+import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { type Operation, readOperations, takes } from "./operations.ts";
+
+type Caller = Awaited<ReturnType<typeof tokenFor>>;
+
+/** A resource that can be read and changed: who may, where it is, and a change that fits. */
+interface Specimen {
+  readonly by: Caller;
+  readonly id?: string;
+  readonly json?: object;
+}
+
+const service = await startTestService(
+  { after },
+  { settings: { ...noSignInLimits, EMANET_LIMIT_ANONYMOUS: "1000000/60" } },
+);
+const operations = await readOperations();
+const changes = operations.filter(({ method }) => method === "PATCH" || method === "DELETE");
+const malformed = ["x", '"a" "b"', 'W/"x', '*, "a"', '"a",', ""];
+
+const caller = (wanted: Bearer = {}) => tokenFor(service, wanted);
+
+async function member(by: Caller): Promise<string> {
+  return (await caller({ accountId: by.accountId ?? "", role: "viewer" })).personId ?? assert.fail("no person");
+}
+
+async function client(by: Caller): Promise<string> {
+  const json = { name: "Defter", scopes: ["account:read"] };
+  const made = await service.send("POST", "/v1/oauth-clients", { json, headers: by.auth });
+  assert.equal(made.status, 201, made.body.toString());
+  return objectIn<{ id: string }>(made, "client").id;
+}
+
+async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Specimen> {
+  const by = await caller();
+  return { by, id: await make(by), ...(json && { json }) };
+}
+
+const specimens: Readonly<Record<string, () => Promise<Specimen>>> = {
+  "account.update": async () => ({ by: await caller(), json: { name: "Başka Ofis" } }),
+  "me.update": async () => ({ by: await caller(), json: { full_name: "Başka Ad" } }),
+  "members.update": () => on(member, { role: "operator" }),
+  "members.remove": () => on(member),
+  "oauth_clients.update": () => on(client, { name: "Başka" }),
+  "oauth_clients.delete": () => on(client),
+  "oauth_grants.end": () => on(async (by) => (await caller({ accountId: by.accountId ?? "", as: "grant" })).sessionId),
+  "sessions.end": async () => {
+    const by = await caller();
+    return { by, id: by.sessionId };
+  },
+};
+
+function targetOf({ path }: Operation, id = ""): string {
+  return path.replaceAll(/\{\w+\}/g, id);
+}
+
+describe("If-Match", () => {
+  test("is taken by every PATCH and DELETE of the document, each of which has a specimen here", () => {
+    for (const operation of changes) assert.ok(takes(operation, "If-Match"), operation.operationId);
+    assert.deepEqual(changes.map(({ operationId }) => operationId).sort(), Object.keys(specimens).sort());
+  });
+
+  for (const operation of changes) {
+    test(`${operation.operationId}: 400 when malformed, 412 for another version, and the ETag that was read lets through`, async () => {
+      const { by, id, json } = await (specimens[operation.operationId] ?? assert.fail("no specimen"))();
+      const target = targetOf(operation, id);
+      const read = () => service.send("GET", target, { headers: by.auth });
+      const change = (condition: string) =>
+        service.send(operation.method, target, {
+          ...(json && { json }),
+          headers: { ...by.auth, "if-match": condition },
+        });
+      const before = await read();
+      const { etag = "" } = before.headers;
+      assert.match(etag, /^"[A-Za-z0-9_-]{22}"$/);
+      for (const condition of malformed) {
+        assert.equal((await change(condition)).json?.code, "invalid_header", condition);
+      }
+      for (const condition of ['"other"', `W/${etag}`, `"other", W/${etag}`]) {
+        const refused = await change(condition);
+        assert.deepEqual([refused.status, refused.json?.code], [412, "precondition_failed"], condition);
+      }
+      assert.equal((await read()).headers.etag, etag, "what was refused changed nothing");
+      const changed = await change(`"other", ${etag}`);
+      assert.ok(changed.status < 300, changed.body.toString());
+      if (operation.method === "DELETE") return;
+      const now = await read();
+      assert.notEqual(now.headers.etag, etag);
+      assert.equal(changed.headers.etag, now.headers.etag, "the answer names the version that was made");
+      assert.equal((await change("*")).status, 200);
+    });
+  }
+});
+
+describe("If-None-Match", () => {
+  const reads = operations.filter(({ method }) => method === "GET");
+
+  test("is taken by every GET, and 400 when malformed", async () => {
+    const [owner, staff] = [await caller(), await caller({ as: "staff" })];
+    const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+    for (const operation of reads) {
+      assert.ok(takes(operation, "If-None-Match"), operation.operationId);
+      const auth = { public: {}, staff: staff.auth, account: owner.auth, person: owner.auth }[operation["x-access"]];
+      for (const condition of malformed) {
+        const headers = { ...auth, "if-none-match": condition };
+        const answer = await service.send("GET", targetOf(operation, nobodysId), { headers });
+        assert.equal(answer.status, 400, `${operation.operationId} ${condition}`);
+      }
+    }
+  });
+
+  test("304 for the ETag that was read, weakened, in a list, and for *; 200 for another", async () => {
+    const { auth } = await caller();
+    for (const target of ["/v1/account", "/v1/me", "/v1/members", "/v1/sessions", "/v1/rate-limits/requests"]) {
+      const { etag = "" } = (await service.send("GET", target, { headers: auth })).headers;
+      const ask = async (condition: string) =>
+        (await service.send("GET", target, { headers: { ...auth, "if-none-match": condition } })).status;
+      for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        assert.equal(await ask(condition), 304, `${target} ${condition}`);
+      }
+      assert.equal(await ask('"other"'), 200);
+    }
+  });
+});

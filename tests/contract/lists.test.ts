@@ -1,0 +1,126 @@
+/**
+ * Every list of the OpenAPI document: its form, its pages, and its orders. A list that is new and has no specimen here
+ * fails.
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, describe, test } from "node:test";
+import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { listIn } from "../../packages/server/src/testing/lists.ts";
+import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
+import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { readOperations } from "./operations.ts";
+
+type Caller = Awaited<ReturnType<typeof tokenFor>>;
+
+const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
+const service = await startTestService({ after }, { settings });
+const owner = await tokenFor(service);
+const staff = await tokenFor(service, { as: "staff" });
+
+async function made(target: string, json: object, by: Caller | null): Promise<void> {
+  const answer = await service.send("POST", target, { json, ...(by && { headers: by.auth }) });
+  assert.ok(answer.status < 300, `${target}: ${answer.body}`);
+}
+
+/** Rows of every list, all of the same moment: the clock stands still. */
+const policies = ["snapshots_create", "snapshots_list", "package"];
+for (const [at, policy] of policies.entries()) {
+  await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
+  await made("/v1/oauth-clients", { name: `Defter ${at}`, scopes: ["account:read"] }, owner);
+  await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" });
+  await made("/v1/rate-limits/requests", { policy, limit: 50, window_s: 60, reason: "test gerekçesi" }, owner);
+  const { sessionId } = await tokenFor(service);
+  await made("/v1/admin/bans", { kind: "session", subject: sessionId, hours: 1, reason: "test gerekçesi" }, staff);
+  const application = {
+    ...{ kind: "company", full_name: "Deniz Örnek", email: `kisi-${at}@ornek.example`, phone: "05321112233" },
+    ...{ company_name: "Örnek AŞ", tax_id: "1234567808", package: "starter", consents: { terms: true, privacy: true } },
+  };
+  await made("/applications", application, null);
+  await storedRows(
+    service.database,
+    `insert into emanet.sessions (id, account_id, person_id, kind, amr, auth_time, created_at, last_used_at, idle_expires_at)
+     values ($1, $2, $3, 'api', '{pwd,otp}', $4, $4, $4, $5)`,
+    [randomUUID(), owner.accountId, owner.personId, service.clock.now(), new Date(service.clock.now().getTime() + 1e9)],
+  );
+}
+
+const lists = (await readOperations()).filter(
+  ({ method, parameters }) => method === "GET" && parameters.some((one) => one.in === "query" && one.name === "cursor"),
+);
+
+/** Orders by operation: what each list allows, its own first. */
+const orders: Readonly<Record<string, readonly string[]>> = {
+  "members.list": ["created_at", "-created_at"],
+  "oauth_clients.list": ["-created_at", "created_at"],
+  "oauth_grants.list": ["-created_at", "created_at"],
+  "sessions.list": ["-created_at", "created_at"],
+  "rate_limits.list_requests": ["-created_at", "created_at"],
+  "admin.list_accounts": ["-created_at", "created_at"],
+  "admin.list_members": ["-created_at", "created_at"],
+  "admin.list_applications": ["-created_at", "created_at"],
+  "admin.list_bans": ["-created_at", "created_at"],
+  "admin.list_limit_requests": ["-created_at", "created_at"],
+  "admin.list_audit": ["-occurred_at", "occurred_at"],
+  // Its rows come from a function of the database that knows this order alone.
+  "admin.list_jobs": ["-created_at"],
+};
+
+async function read(target: string, query: string) {
+  const { auth: headers } = target.startsWith("/v1/admin/") ? staff : owner;
+  return service.send("GET", `${target}?${query}`, { headers });
+}
+
+/** The ids of all pages. */
+async function readAll(target: string, query: string): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: unknown = null;
+  do {
+    const answer = await read(target, `${query}${cursor === null ? "" : `&cursor=${cursor}`}`);
+    const { status, json } = answer;
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.deepEqual(Object.keys(json ?? {}).sort(), ["data", "has_more", "next_cursor"]);
+    assert.equal(json?.has_more, json?.next_cursor !== null);
+    ids.push(...listIn<{ id: string }>(answer, "data").map(({ id }) => id));
+    cursor = json?.next_cursor ?? null;
+  } while (cursor !== null);
+  return ids;
+}
+
+describe("a list", () => {
+  test("says here which orders it has, and none is here that the document lacks", () => {
+    assert.deepEqual(lists.map(({ operationId }) => operationId).sort(), Object.keys(orders).sort());
+    for (const { operationId, parameters } of lists) {
+      const { schema } = (parameters.find(({ name }) => name === "sort") ?? assert.fail(operationId)) as unknown as {
+        schema: { enum: string[] };
+      };
+      assert.deepEqual(schema.enum, orders[operationId], operationId);
+    }
+  });
+
+  for (const { operationId, path } of lists) {
+    const [own = "", other] = orders[operationId] ?? [];
+
+    test(`${operationId}: pages of two hold each row once, in each order, and the orders mirror each other`, async () => {
+      const whole = await readAll(path, "limit=100");
+      // Jobs come and go while they are read.
+      if (operationId === "admin.list_jobs") return;
+      assert.ok(whole.length >= 3, `${whole.length} rows`);
+      assert.deepEqual(await readAll(path, "limit=2"), whole);
+      assert.deepEqual(await readAll(path, `limit=2&sort=${own}`), whole, "its own order, by name");
+      if (other !== undefined) assert.deepEqual(await readAll(path, `limit=2&sort=${other}`), whole.toReversed());
+    });
+
+    test(`${operationId}: 422 for an order that it does not have, 400 for a cursor of another order`, async () => {
+      for (const sort of ["nonsense", "id", ""]) {
+        assert.equal((await read(path, `sort=${sort}`)).json?.code, "validation_failed", sort);
+      }
+      const { next_cursor: cursor } = (await read(path, "limit=1")).json ?? {};
+      if (other === undefined || typeof cursor !== "string") return;
+      assert.equal((await read(path, `limit=1&sort=${own}&cursor=${cursor}`)).status, 200);
+      assert.equal((await read(path, `limit=1&sort=${other}&cursor=${cursor}`)).json?.code, "invalid_cursor");
+    });
+  }
+});

@@ -39,6 +39,11 @@ const staticSteps: readonly Step[] = [
   { name: "types", command: [bin("tsc"), "-p", "."], remedy: "fix the types" },
   { name: "tidy", command: ["tools/tidy/main.ts"], remedy: "each line says what to do; --rules lists the rules" },
   { name: "generated files", command: ["tools/generate.ts", "--check"], remedy: "npm run generate" },
+  {
+    name: "openapi compatible",
+    command: ["tools/openapi-compatible.ts"],
+    remedy: "take the breaking change back, or put it under /v2",
+  },
   { name: "openapi lint", command: ["tools/lint-openapi.ts"], remedy: "fix the endpoint or schema, npm run generate" },
 ];
 

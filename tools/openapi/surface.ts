@@ -1,0 +1,130 @@
+/**
+ * The *surface* of an OpenAPI document: what a client can depend on, and nothing else. Descriptions, examples and the
+ * bodies of problems are left out (every problem has one form), so the surface of a release is small enough to be kept
+ * in the repository and read in a diff.
+ */
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly [keyword: string]: unknown;
+}
+
+export interface Parameter {
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+export interface Operation {
+  readonly id: string;
+  /** The `x-…` members that say who may call it. */
+  readonly access: Readonly<Record<string, unknown>>;
+  /** By `in name`. */
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly body: { readonly required: boolean; readonly content: Readonly<Record<string, Schema>> } | null;
+  /** Answers that are no problems, by status. */
+  readonly replies: Readonly<Record<string, Reply>>;
+}
+
+export interface Reply {
+  readonly headers: readonly string[];
+  readonly content: Readonly<Record<string, Schema>>;
+}
+
+export interface Surface {
+  readonly version: string;
+  /** By `METHOD path`. */
+  readonly operations: Readonly<Record<string, Operation>>;
+  readonly schemas: Readonly<Record<string, Schema>>;
+}
+
+/** As much of an OpenAPI document as is read here. */
+export interface Document {
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface DocumentOperation {
+  readonly operationId: string;
+  readonly parameters?: readonly { name: string; in: string; required?: boolean; schema: Schema }[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Media };
+  readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: Media }>>;
+  readonly [extension: `x-${string}`]: unknown;
+}
+
+type Media = Readonly<Record<string, { readonly schema?: Schema }>>;
+
+export function surfaceOf(document: Document): Surface {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operationOf(operation)]),
+  );
+  const byName = Object.fromEntries(operations.sort()) as Surface["operations"];
+  return {
+    version: document.info.version,
+    operations: byName,
+    schemas: used(byName, document.components.schemas),
+  };
+}
+
+function operationOf(operation: DocumentOperation): Operation {
+  const { requestBody: body } = operation;
+  const replies = Object.entries(operation.responses).filter(([status]) => /^[23]/.test(status));
+  return {
+    id: operation.operationId,
+    access: Object.fromEntries(Object.entries(operation).filter(([name]) => name.startsWith("x-"))),
+    parameters: Object.fromEntries(
+      (operation.parameters ?? []).map(({ name, in: place, required = false, schema }) => [
+        `${place} ${name}`,
+        { required, schema: bare(schema) },
+      ]),
+    ),
+    body: body === undefined ? null : { required: body.required === true, content: contentOf(body.content) },
+    replies: Object.fromEntries(
+      replies.map(([status, { headers = {}, content = {} }]) => [
+        status,
+        { headers: Object.keys(headers).sort(), content: contentOf(content) },
+      ]),
+    ),
+  };
+}
+
+function contentOf(media: Media): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(media).map(([type, { schema = {} }]) => [type, bare(schema)]));
+}
+
+const words = new Set(["description", "title", "example", "examples", "default", "deprecated"]);
+
+/** A schema without its words. */
+function bare(schema: Schema): Schema {
+  const strip = (value: unknown, inNames: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((each) => strip(each, false));
+    if (typeof value !== "object" || value === null) return value;
+    const kept = Object.entries(value).filter(([name]) => inNames || !words.has(name));
+    // Below `properties` stand names that clients chose or see, not keywords.
+    return Object.fromEntries(kept.map(([name, each]) => [name, strip(each, name === "properties" && !inNames)]));
+  };
+  return strip(schema, false) as Schema;
+}
+
+/** The shared schemas that the operations lead to. */
+function used(operations: Surface["operations"], schemas: Document["components"]["schemas"]): Record<string, Schema> {
+  const found: Record<string, Schema> = {};
+  const look = (text: string) => {
+    for (const [, name = ""] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      const schema = schemas[name];
+      if (schema === undefined || name in found) continue;
+      found[name] = bare(schema);
+      look(JSON.stringify(found[name]));
+    }
+  };
+  look(JSON.stringify(operations));
+  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -89,3 +89,18 @@ test("a banned address signs in, refreshes, resets, enrols, allows programs, rea
     assert.ok(await isBanned(method, path), path);
   }
 });
+
+test("an agent that looks around is banned alone: the others, who share its OAuth client, go on", async () => {
+  const { service, staff, lookAround } = await open();
+  const { accountId, clientId } = await tokenFor(service, { as: "grant" });
+  const agent = { accountId: accountId ?? "", clientId: clientId ?? "", as: "grant", kind: "agent" } as const;
+  const [scanner, honest] = [await tokenFor(service, agent), await tokenFor(service, agent)];
+  await lookAround(most, scanner.auth);
+  const bans = await bansWith(service, staff.auth, scanner.sessionId);
+  assert.deepEqual(
+    bans.map(({ kind }) => kind),
+    ["session"],
+  );
+  const read = async ({ auth }: typeof honest) => (await service.send("GET", "/v1/account", { headers: auth })).status;
+  assert.deepEqual([await read(scanner), await read(honest)], [403, 200]);
+});

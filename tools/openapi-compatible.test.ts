@@ -6,15 +6,23 @@ import { breakingChanges } from "./openapi/compare.ts";
 import { type Document, surfaceOf } from "./openapi/surface.ts";
 import { newestRelease } from "./openapi-compatible.ts";
 
-/** A document with one of everything that is compared; changed by `change`. */
-function document(change: (draft: Draft) => void = () => undefined): Document {
-  const draft: Draft = structuredClone(base);
-  change(draft);
-  return draft as unknown as Document;
+/** A place of the document and what stands there afterwards. */
+type Edit = readonly [place: readonly (string | number)[], value?: unknown];
+
+/** A document with one of everything that is compared; an edit without a value removes what is at its place. */
+function document(...edits: readonly Edit[]): Document {
+  const draft: unknown = structuredClone(base);
+  for (const [place, value] of edits) {
+    const parent = place.slice(0, -1).reduce<Json>((at, key) => at[key] as Json, draft as Json);
+    const last = place.at(-1) ?? "";
+    if (value !== undefined) parent[last] = value;
+    else if (Array.isArray(parent)) parent.splice(Number(last), 1);
+    else delete parent[last];
+  }
+  return draft as Document;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests change any place of it
-type Draft = any;
+type Json = Record<string | number, unknown>;
 
 const base = {
   info: { version: "1.0.0" },
@@ -70,97 +78,88 @@ const base = {
   },
 };
 
-const operation = (draft: Draft) => draft.paths["/v1/things"].post;
-const input = (draft: Draft) => draft.components.schemas.NewThing;
-const output = (draft: Draft) => draft.components.schemas.Thing;
+const post = ["paths", "/v1/things", "post"];
+const input = ["components", "schemas", "NewThing"];
+const output = ["components", "schemas", "Thing"];
+const optional = { name: "sort", in: "query", required: false, schema: { type: "string" } };
 
 /** What is said of each change that breaks clients. */
-const breaking: Readonly<Record<string, [(draft: Draft) => void, RegExp]>> = {
-  "an operation that is gone": [(draft) => delete draft.paths["/v1/things"], /POST \/v1\/things: removed/],
-  "another operation id": [(draft) => (operation(draft).operationId = "things.make"), /things\.create to things\.make/],
-  "another scope": [(draft) => (operation(draft)["x-scope"] = "all:write"), /x-scope was "things:write"/],
-  "a second factor that was not asked for": [(draft) => (operation(draft)["x-step-up"] = true), /x-step-up was absent/],
-  "a role less": [(draft) => operation(draft)["x-roles"].pop(), /no longer open to manager/],
-  "a token where none was needed": [(draft) => (operation(draft)["x-access"] = "staff"), /x-access was "account"/],
-  "a parameter that is gone": [(draft) => operation(draft).parameters.pop(), /parameter query limit removed/],
-  "a parameter that is required now": [
-    (draft) => (operation(draft).parameters[0].required = true),
-    /query kind is required now/,
-  ],
+const breaking: Readonly<Record<string, [Edit, RegExp]>> = {
+  "an operation that is gone": [[["paths", "/v1/things"]], /POST \/v1\/things: removed/],
+  "another operation id": [[[...post, "operationId"], "things.make"], /things\.create to things\.make/],
+  "another scope": [[[...post, "x-scope"], "all:write"], /x-scope was "things:write"/],
+  "a second factor that was not asked for": [[[...post, "x-step-up"], true], /x-step-up was absent/],
+  "a role less": [[[...post, "x-roles", 1]], /no longer open to manager/],
+  "a token of another kind": [[[...post, "x-access"], "staff"], /x-access was "account"/],
+  "a parameter that is gone": [[[...post, "parameters", 1]], /parameter query limit removed/],
+  "a parameter that is required now": [[[...post, "parameters", 0, "required"], true], /query kind is required now/],
   "a new parameter that is required": [
-    (draft) => operation(draft).parameters.push({ name: "why", in: "query", required: true, schema: {} }),
-    /query why is new and required/,
+    [[...post, "parameters", 2], { ...optional, required: true }],
+    /query sort is new and required/,
   ],
   "a value of a parameter that is refused": [
-    (draft) => operation(draft).parameters[0].schema.enum.pop(),
+    [[...post, "parameters", 0, "schema", "enum", 1]],
     /query kind: b no longer taken/,
   ],
-  "a smaller maximum": [(draft) => (operation(draft).parameters[1].schema.maximum = 50), /maximum was 100 and is 50/],
-  "no body any more": [(draft) => delete operation(draft).requestBody, /takes no body any more/],
+  "a smaller maximum": [[[...post, "parameters", 1, "schema", "maximum"], 50], /maximum was 100 and is 50/],
+  "no body any more": [[[...post, "requestBody"]], /takes no body any more/],
   "a body of another type": [
-    (draft) => (operation(draft).requestBody.content = { "text/plain": { schema: {} } }),
+    [[...post, "requestBody", "content"], { "text/plain": { schema: {} } }],
     /application\/json removed/,
   ],
-  "a field of a body that is gone": [(draft) => delete input(draft).properties.tags, /\.tags: removed/],
-  "a field of a body that is required now": [(draft) => input(draft).required.push("tags"), /\.tags: required now/],
-  "a shorter text": [(draft) => (input(draft).properties.name.maxLength = 100), /maxLength was 200 and is 100/],
-  "another pattern": [(draft) => (input(draft).properties.name.pattern = "^[a-z]+$"), /name: pattern changed/],
-  "a text that became a number": [(draft) => (input(draft).properties.name.type = "integer"), /type was string and is/],
+  "a field of a body that is gone": [[[...input, "properties", "tags"]], /\.tags: removed/],
+  "a field of a body that is required now": [[[...input, "required", 1], "tags"], /\.tags: required now/],
+  "a shorter text": [[[...input, "properties", "name", "maxLength"], 100], /maxLength was 200 and is 100/],
+  "another pattern": [[[...input, "properties", "name", "pattern"], "^[a-z]+$"], /name: pattern changed/],
+  "a text that became a number": [[[...input, "properties", "name", "type"], "integer"], /type was string and is/],
   "an item that is held shorter": [
-    (draft) => (input(draft).properties.tags.items.maxLength = 5),
+    [[...input, "properties", "tags", "items", "maxLength"], 5],
     /tags\[\]: maxLength was 20 and is 5/,
   ],
-  "a null that is refused": [(draft) => input(draft).properties.parent.anyOf.pop(), /parent: null is refused now/],
-  "an answer that is gone": [(draft) => delete operation(draft).responses[201], /answer 201: removed/],
-  "a header that is gone": [(draft) => delete operation(draft).responses[201].headers.ETag, /header ETag removed/],
-  "a field of an answer that is gone": [(draft) => delete output(draft).properties.note, /\.note: removed/],
-  "a field of an answer that may be missing": [
-    (draft) => output(draft).required.shift(),
-    /\.id: no longer always there/,
-  ],
+  "a null that is refused": [[[...input, "properties", "parent", "anyOf", 1]], /parent: null is refused now/],
+  "an answer that is gone": [[[...post, "responses", "201"]], /answer 201: removed/],
+  "a header that is gone": [[[...post, "responses", "201", "headers", "ETag"]], /header ETag removed/],
+  "a field of an answer that is gone": [[[...output, "properties", "note"]], /\.note: removed/],
+  "a field of an answer that may be missing": [[[...output, "required", 0]], /\.id: no longer always there/],
   "a field of an answer that may be null": [
-    (draft) => (output(draft).properties.size = { anyOf: [{ type: "integer" }, { type: "null" }] }),
+    [[...output, "properties", "size"], { anyOf: [{ type: "integer" }, { type: "null" }] }],
     /size: may be null now/,
   ],
   "a field of an answer of another type": [
-    (draft) => (output(draft).properties.size.type = "string"),
+    [[...output, "properties", "size", "type"], "string"],
     /size: type was integer and is string/,
   ],
 };
 
 /** What may come at any time. */
-const additions: Readonly<Record<string, (draft: Draft) => void>> = {
-  "an operation": (draft) => (draft.paths["/v1/more"] = { get: { ...operation(draft), operationId: "more.list" } }),
-  "an optional parameter": (draft) =>
-    operation(draft).parameters.push({ name: "sort", in: "query", required: false, schema: { type: "string" } }),
-  "an optional field of a body": (draft) => (input(draft).properties.color = { type: "string" }),
-  "a field of an answer": (draft) => (output(draft).properties.color = { type: "string" }),
-  "a value of an answer": (draft) => output(draft).properties.state.enum.push("resting"),
-  "a header": (draft) => (operation(draft).responses[201].headers["X-More"] = {}),
-  "a problem": (draft) => (operation(draft).responses[409] = { description: "Conflict.", content: {} }),
-  "longer texts and other words": (draft) => {
-    input(draft).properties.name.maxLength = 500;
-    input(draft).properties.name.description = "What people call it.";
-  },
-  "one role more": (draft) => operation(draft)["x-roles"].push("operator"),
-  "a scope that is no longer needed": (draft) => {
-    operation(draft)["x-access"] = "public";
-    delete operation(draft)["x-scope"];
-  },
+const additions: Readonly<Record<string, readonly Edit[]>> = {
+  "an operation": [[["paths", "/v1/more"], { get: { ...base.paths["/v1/things"].post, operationId: "more.list" } }]],
+  "an optional parameter": [[[...post, "parameters", 2], optional]],
+  "an optional field of a body": [[[...input, "properties", "color"], { type: "string" }]],
+  "a field of an answer": [[[...output, "properties", "color"], { type: "string" }]],
+  "a value of an answer": [[[...output, "properties", "state", "enum", 2], "resting"]],
+  "a header": [[[...post, "responses", "201", "headers", "X-More"], {}]],
+  "a problem": [[[...post, "responses", "409"], { description: "Conflict.", content: {} }]],
+  "longer texts and other words": [
+    [[...input, "properties", "name", "maxLength"], 500],
+    [[...input, "properties", "name", "description"], "What people call it."],
+  ],
+  "one role more": [[[...post, "x-roles", 2], "operator"]],
+  "callers without a scope": [[[...post, "x-access"], "public"], [[...post, "x-scope"]]],
 };
 
 describe("an OpenAPI document beside the released one", () => {
-  for (const [name, [change, said]] of Object.entries(breaking)) {
+  for (const [name, [edit, said]] of Object.entries(breaking)) {
     test(`breaks clients by ${name}, and the change is named`, () => {
-      const found = breakingChanges(surfaceOf(document()), surfaceOf(document(change)));
+      const found = breakingChanges(surfaceOf(document()), surfaceOf(document(edit)));
       assert.equal(found.length, 1, found.join("\n"));
       assert.match(found[0] ?? "", said);
     });
   }
 
-  for (const [name, change] of Object.entries(additions)) {
+  for (const [name, edits] of Object.entries(additions)) {
     test(`may have ${name} more at any time`, () => {
-      assert.deepEqual(breakingChanges(surfaceOf(document()), surfaceOf(document(change))), []);
+      assert.deepEqual(breakingChanges(surfaceOf(document()), surfaceOf(document(...edits))), []);
     });
   }
 

@@ -26,4 +26,5 @@ create index invitations_sent_at on emanet.invitations (sent_at);
 alter table emanet.invitations enable row level security;
 alter table emanet.invitations force row level security;
 create policy tenancy on emanet.invitations using (emanet.in_scope(account_id));
-grant select, insert, delete on emanet.invitations to emanet_app;
+-- Update: expired rows are locked before they are deleted.
+grant select, insert, update, delete on emanet.invitations to emanet_app;

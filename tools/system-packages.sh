@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the programs that tests drive and that npm does not bring: a browser for /docs, curl and openssl to speak to
-# the service from outside, a shared store for limits, and Debian's PostgreSQL as the second database that the suite runs on.
+# the service from outside, a shared store for limits, Debian's PostgreSQL as the second database that the suite runs on,
+# and Python for the fuzzer.
 # Does nothing when all are there. Debian and Ubuntu, as root or with a sudo that asks nothing.
 set -euo pipefail
 
@@ -16,6 +17,7 @@ main() {
   have curl || missing+=(curl)
   have openssl || missing+=(openssl)
   have redis-server || have valkey-server || missing+=(redis-server)
+  python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
   compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql)
   if [ ${#missing[@]} -eq 0 ]; then
     echo "system packages: all present"

@@ -1,0 +1,207 @@
+/**
+ * Runs a fuzzer that is not ours (Schemathesis) against the real service: every operation of `openapi.json`, as an
+ * owner, as staff and as nobody. It fails on a server error and on any answer that the document does not have.
+ *
+ * Usage: `node tools/run.mjs tools/fuzz.ts [--seconds=N] [--caller=owner|staff|nobody|leaving]`; the seconds are for all callers together.
+ */
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { codeAt } from "../packages/server/src/identity/totp.ts";
+import { policyNames } from "../packages/server/src/kernel/limits/policies.ts";
+import { type Client, clientOf, sandboxSettings, startMain } from "../packages/server/src/testing/main-process.ts";
+import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/src/testing/people.ts";
+
+const root = path.resolve(import.meta.dirname, "..");
+
+/** The same requests every time: a finding can be looked at again. */
+const seed = 20261116;
+
+/** For all callers together. */
+const defaultSeconds = 120;
+
+/** Beyond its share of the time a caller gets this long to read the document and to end its last requests. */
+const graceSeconds = 60;
+
+/**
+ * Left out: `negative_data_rejection` and `positive_data_acceptance` (rules that a schema cannot say decide as well:
+ * check digits, states, who asks), `missing_required_header` (judged by 4xx of its own choice), `unsupported_method` and
+ * `allow_header_conformance` (the kernel's own tests ask every address with every method), `ignored_auth`,
+ * `use_after_free`, `ensure_resource_availability` and `object_level_authorization` (`tests/access` asks every operation,
+ * with people who have rows).
+ */
+const checks = [
+  ...["not_a_server_error", "status_code_conformance", "content_type_conformance"],
+  ...["response_headers_conformance", "response_schema_conformance"],
+];
+
+interface Caller {
+  readonly name: string;
+  readonly login: Login | null;
+  /** Of the time of all callers. */
+  readonly share: number;
+  /** Operations of the document that it calls. */
+  readonly calls: (operationId: string) => boolean;
+  /** Whether its token must still be good at the end: else the rest was no test of the operations. */
+  readonly staysSignedIn: boolean;
+}
+
+/** They end the session whose token every other request carries, so they have a run of their own, and `nobody`'s. */
+const endSessions = ["auth.logout", "sessions.end"];
+/** It ages every token. */
+const moveClock = "sandbox.move_clock";
+/** The fuzzer cuts the megabytes of the document short in its records, and then fails on its own cut. */
+const tooLarge = "docs.yaml";
+
+const conditions = { type: "string", enum: ["*", '"x"', 'W/"x"', '"x", W/"y,z"'] };
+const headerForms: Readonly<Record<string, object>> = {
+  "If-Match": conditions,
+  "If-None-Match": conditions,
+  "Idempotency-Key": { type: "string", pattern: "^[a-z0-9]{12}$" },
+};
+
+/** The last step of time whose code was used, by e-mail: each is good once, and one ahead is accepted. */
+const usedSteps = new Map<string, number>();
+const stepMs = 30_000;
+
+if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  const seconds = Number(
+    args.find((arg) => arg.startsWith("--seconds="))?.slice("--seconds=".length) ?? defaultSeconds,
+  );
+  const { stdout } = await promisify(execFile)(path.join(root, "tools/fuzz/install.sh"), { cwd: root });
+  const ends: (() => unknown)[] = [];
+  const dataDir = await mkdtemp(path.join(tmpdir(), "emanet-fuzz-"));
+  const service = startMain({ after: (end) => void ends.push(end) }, { settings: settings(dataDir) });
+  try {
+    await service.ready();
+    const target = await targetOf(dataDir, stdout.trim());
+    const only = args.find((arg) => arg.startsWith("--caller="))?.slice("--caller=".length);
+    const callers = callersOf(await readFirstRun(dataDir)).filter(({ name }) => only === undefined || name === only);
+    let failed = 0;
+    for (const caller of callers) failed += await fuzz(target, caller, Math.ceil(seconds * caller.share));
+    if (failed > 0) console.error(serverErrors(service.stderr()));
+    return failed > 0 ? 1 : 0;
+  } catch (error) {
+    console.error(service.stderr().slice(-2_000));
+    throw error;
+  } finally {
+    // First with a word, so that its database ends before its folder goes.
+    service.signal("SIGTERM");
+    await service.ended();
+    for (const end of ends) await end();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** A sandbox in which nothing is refused for being too much. */
+function settings(dataDir: string): Record<string, string> {
+  const plenty = "1000000/1";
+  const limits = [...policyNames, "lockout"].map((name) => [`EMANET_LIMIT_${name.toUpperCase()}`, plenty]);
+  return { ...sandboxSettings(dataDir), ...Object.fromEntries(limits), EMANET_LIMIT_SUSPICIOUS: "500000" };
+}
+
+interface Target {
+  readonly client: Client;
+  readonly document: string;
+  readonly caFile: string;
+  readonly command: string;
+}
+
+async function targetOf(dataDir: string, command: string): Promise<Target> {
+  const { ca_file: caFile } = await readFirstRun(dataDir);
+  const document = path.join(dataDir, "openapi-for-fuzzing.json");
+  await writeFile(document, forFuzzing(await readFile(path.join(root, "openapi.json"), "utf8")));
+  return { client: await clientOf(dataDir), document, caFile: path.resolve(dataDir, caFile), command };
+}
+
+/** Patterns of free text ("anything but control characters"): its length says enough, and much is refused anyway. */
+function isAnyText(value: unknown): boolean {
+  return typeof value === "string" && /^\^(\[\^|\(\?=)/.test(value);
+}
+
+/**
+ * The document as it is easiest for the fuzzer, which goes through all of it again and again and makes texts of a pattern
+ * by trying: without words and examples, free text without a pattern, and headers with their few forms named. As it is,
+ * one request took up to 25 s.
+ */
+function forFuzzing(text: string): string {
+  return JSON.stringify(JSON.parse(text), (key, value: unknown) => {
+    if (key === "examples" || (key === "pattern" && isAnyText(value))) return undefined;
+    if ((key === "description" || key === "summary") && typeof value === "string") return "-";
+    const { in: place, name } = (value ?? {}) as { in?: unknown; name?: unknown };
+    const schema = place === "header" ? headerForms[String(name)] : undefined;
+    return schema === undefined ? value : { ...(value as object), schema };
+  });
+}
+
+function callersOf({ demo, staff }: FirstRunFile): readonly Caller[] {
+  const usual = (id: string) => id !== tooLarge && id !== moveClock && !endSessions.includes(id);
+  return [
+    { name: "owner", login: demo, share: 0.4, calls: usual, staysSignedIn: true },
+    { name: "staff", login: staff, share: 0.3, calls: usual, staysSignedIn: true },
+    { name: "nobody", login: null, share: 0.25, calls: (id) => id !== tooLarge, staysSignedIn: false },
+    { name: "leaving", login: demo, share: 0.05, calls: (id) => endSessions.includes(id), staysSignedIn: false },
+  ];
+}
+
+/** How many findings there were, in words of the fuzzer; 1 also when the caller was signed out on the way. */
+async function fuzz({ client, document, caFile, command }: Target, caller: Caller, seconds: number): Promise<number> {
+  const token = caller.login === null ? null : await signIn(client, caller.login);
+  const { paths } = JSON.parse(await readFile(document, "utf8")) as {
+    paths: Record<string, Record<string, Operation>>;
+  };
+  const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map((one) => one.operationId));
+  console.log(`\n-- ${caller.name}, ${seconds} s`);
+  const code = await runBounded(command, seconds, [
+    ...["--no-color", "run", document, `--url=${client.url}`, `--tls-verify=${caFile}`, `--seed=${seed}`],
+    ...[`--max-time=${seconds}`, `--checks=${checks.join(",")}`, "--phases=coverage,fuzzing", "--max-redirects=0"],
+    ...["--request-timeout=30", "--workers=2", "--generation-database=none", "--warnings=off"],
+    "--continue-on-failure",
+    ...ids.filter((id) => !caller.calls(id)).map((id) => `--exclude-operation-id=${id}`),
+    ...(token === null ? [] : [`--header=Authorization: Bearer ${token}`]),
+  ]);
+  if (code !== 0 || !caller.staysSignedIn) return code === 0 ? 0 : 1;
+  const me = await client.send("GET", "/v1/me", { headers: { authorization: `Bearer ${token}` } });
+  if (me.status === 200) return 0;
+  console.error(`fuzz: ${caller.name} was signed out on the way (${me.status}): give what did it a run of its own`);
+  return 1;
+}
+
+interface Operation {
+  readonly operationId: string;
+}
+
+async function signIn(client: Client, { email, password, totp_secret: secret }: Login): Promise<string> {
+  const step = Math.max(Math.floor(Date.now() / stepMs), (usedSteps.get(email) ?? 0) + 1);
+  usedSteps.set(email, step);
+  const json = { email, password, totp_code: codeAt(secret, new Date(step * stepMs)), client: "api" };
+  const answer = await client.send("POST", "/v1/auth/login", { json });
+  if (answer.status !== 200) throw new Error(`the fuzzer could not sign in: ${answer.status} ${answer.body}`);
+  return (JSON.parse(answer.body.toString()) as { access_token: string }).access_token;
+}
+
+/** The fuzzer ends by itself; one that does not is stopped, and the run fails. */
+async function runBounded(command: string, seconds: number, args: readonly string[]): Promise<number> {
+  const child = spawn(command, args, { cwd: tmpdir(), stdio: ["ignore", "inherit", "inherit"] });
+  const limitMs = (seconds + graceSeconds) * 1000;
+  const timer = setTimeout(() => {
+    console.error(`fuzz: stopped after ${limitMs / 1000} s`);
+    child.kill("SIGKILL");
+  }, limitMs);
+  const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(timer);
+  return code ?? 1;
+}
+
+/** What the service itself says of its faults: the first of each operation. */
+function serverErrors(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line.includes('"level":"error"'));
+  const operationIn = (line: string) => /"operation":"([^"]+)"/.exec(line)?.[1] ?? line;
+  return [...new Map(lines.toReversed().map((line) => [operationIn(line), line])).values()].join("\n");
+}

@@ -24,6 +24,11 @@ function document(...edits: readonly Edit[]): Document {
 
 type Json = Record<string | number, unknown>;
 
+function problem(code: string) {
+  const schema = { allOf: [{ type: "object" }, { type: "object", properties: { code: { enum: [code] } } }] };
+  return { "application/problem+json": { schema } };
+}
+
 const base = {
   info: { version: "1.0.0" },
   paths: {
@@ -47,7 +52,17 @@ const base = {
             headers: { ETag: {}, Location: {} },
             content: { "application/json": { schema: { $ref: "#/components/schemas/Thing" } } },
           },
+          404: { description: "Missing.", content: problem("not_found") },
           422: { description: "Wrong.", content: {} },
+        },
+      },
+    },
+  },
+  webhooks: {
+    "thing.made": {
+      post: {
+        requestBody: {
+          content: { "application/json": { schema: { type: "object", properties: { thing_id: { type: "string" } } } } },
         },
       },
     },
@@ -81,6 +96,7 @@ const base = {
 const post = ["paths", "/v1/things", "post"];
 const input = ["components", "schemas", "NewThing"];
 const output = ["components", "schemas", "Thing"];
+const payload = ["webhooks", "thing.made", "post", "requestBody", "content", "application/json", "schema"];
 const optional = { name: "sort", in: "query", required: false, schema: { type: "string" } };
 
 /** What is said of each change that breaks clients. */
@@ -129,6 +145,18 @@ const breaking: Readonly<Record<string, [Edit, RegExp]>> = {
     [[...output, "properties", "size", "type"], "string"],
     /size: type was integer and is string/,
   ],
+  "an error code with another status": [
+    [
+      [...post, "responses"],
+      { 201: base.paths["/v1/things"].post.responses[201], 410: { content: problem("not_found") } },
+    ],
+    /not_found was 404 and is 410/,
+  ],
+  "an event that is gone": [[["webhooks", "thing.made"]], /event thing\.made: removed/],
+  "a field of an event that is gone": [
+    [[...payload, "properties", "thing_id"]],
+    /event thing\.made\.thing_id: removed/,
+  ],
 };
 
 /** What may come at any time. */
@@ -144,6 +172,9 @@ const additions: Readonly<Record<string, readonly Edit[]>> = {
     [[...input, "properties", "name", "maxLength"], 500],
     [[...input, "properties", "name", "description"], "What people call it."],
   ],
+  "an error code that is thrown no more and": [[[...post, "responses", "404"]]],
+  "an event": [[["webhooks", "thing.lost"], base.webhooks["thing.made"]]],
+  "a field of an event": [[[...payload, "properties", "at"], { type: "string" }]],
   "one role more": [[[...post, "x-roles", 2], "operator"]],
   "callers without a scope": [[[...post, "x-access"], "public"], [[...post, "x-scope"]]],
 };

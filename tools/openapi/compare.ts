@@ -12,12 +12,18 @@ type Direction = "request" | "answer";
 
 /** Each breaking change in a line; an empty list when a client of the old surface lives with the new one. */
 export function breakingChanges(before: Surface, after: Surface): string[] {
-  return Object.entries(before.operations).flatMap(([name, old]) => {
+  const operations = Object.entries(before.operations).flatMap(([name, old]) => {
     const now = after.operations[name];
     if (now === undefined) return [`${name}: removed`];
     const changes = operationChanges(old, now, new Comparison(before, after));
     return changes.map((change) => `${name}: ${change}`);
   });
+  const events = Object.entries(before.events).flatMap(([name, old]) => {
+    const now = after.events[name];
+    if (now === undefined) return [`event ${name}: removed`];
+    return new Comparison(before, after).changes(old, now, "answer", `event ${name}`);
+  });
+  return [...operations, ...events];
 }
 
 function operationChanges(old: Operation, now: Operation, comparison: Comparison): string[] {
@@ -29,7 +35,14 @@ function operationChanges(old: Operation, now: Operation, comparison: Comparison
     ...Object.entries(old.replies).flatMap(([status, reply]) =>
       replyChanges(reply, now.replies[status], comparison).map((change) => `answer ${status}: ${change}`),
     ),
+    ...problemChanges(old.problems, now.problems),
   ];
+}
+
+/** A code that is no longer thrown breaks nobody; one with another status does. */
+function problemChanges(old: Operation["problems"], now: Operation["problems"]): string[] {
+  const moved = Object.entries(old).filter(([code, status]) => (now[code] ?? status) !== status);
+  return moved.map(([code, status]) => `${code} was ${status} and is ${now[code]}`);
 }
 
 function accessChanges(old: Operation["access"], now: Operation["access"]): string[] {

@@ -1,6 +1,6 @@
 /**
  * The *surface* of an OpenAPI document: what a client can depend on, and nothing else. Descriptions, examples and the
- * bodies of problems are left out (every problem has one form), so the surface of a release is small enough to be kept
+ * bodies of problems are left out (every problem has one form; its code and status are kept), so the surface of a release is small enough to be kept
  * in the repository and read in a diff.
  */
 
@@ -31,6 +31,8 @@ export interface Operation {
   readonly body: { readonly required: boolean; readonly content: Readonly<Record<string, Schema>> } | null;
   /** Answers that are no problems, by status. */
   readonly replies: Readonly<Record<string, Reply>>;
+  /** Status by error code. */
+  readonly problems: Readonly<Record<string, string>>;
 }
 
 export interface Reply {
@@ -42,6 +44,8 @@ export interface Surface {
   readonly version: string;
   /** By `METHOD path`. */
   readonly operations: Readonly<Record<string, Operation>>;
+  /** Payload by event. */
+  readonly events: Readonly<Record<string, Schema>>;
   readonly schemas: Readonly<Record<string, Schema>>;
 }
 
@@ -49,6 +53,7 @@ export interface Surface {
 export interface Document {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
+  readonly webhooks?: Readonly<Record<string, { readonly post: Pick<DocumentOperation, "requestBody"> }>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
@@ -67,16 +72,22 @@ export function surfaceOf(document: Document): Surface {
     Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operationOf(operation)]),
   );
   const byName = Object.fromEntries(operations.sort()) as Surface["operations"];
-  return {
-    version: document.info.version,
-    operations: byName,
-    schemas: used(byName, document.components.schemas),
-  };
+  const events = Object.fromEntries(
+    Object.entries(document.webhooks ?? {}).map(([name, { post }]) => [
+      name,
+      contentOf(post.requestBody?.content ?? {})["application/json"] ?? {},
+    ]),
+  );
+  const { version } = document.info;
+  return { version, operations: byName, events, schemas: used([byName, events], document.components.schemas) };
 }
 
 function operationOf(operation: DocumentOperation): Operation {
   const { requestBody: body } = operation;
   const replies = Object.entries(operation.responses).filter(([status]) => /^[23]/.test(status));
+  const problems = Object.entries(operation.responses).flatMap(([status, { content = {} }]) =>
+    codesIn(content["application/problem+json"]?.schema).map((code) => [code, status]),
+  );
   return {
     id: operation.operationId,
     access: Object.fromEntries(Object.entries(operation).filter(([name]) => name.startsWith("x-"))),
@@ -93,7 +104,14 @@ function operationOf(operation: DocumentOperation): Operation {
         { headers: Object.keys(headers).sort(), content: contentOf(content) },
       ]),
     ),
+    problems: Object.fromEntries(problems),
   };
+}
+
+/** The codes that an answer may have: beside the form of every problem stands a list of its own. */
+function codesIn(schema: Schema | undefined): readonly string[] {
+  const parts = (schema?.allOf ?? []) as readonly Schema[];
+  return parts.flatMap((part) => (part.properties?.code?.enum ?? []) as readonly string[]);
 }
 
 function contentOf(media: Media): Record<string, Schema> {
@@ -114,8 +132,8 @@ function bare(schema: Schema): Schema {
   return strip(schema, false) as Schema;
 }
 
-/** The shared schemas that the operations lead to. */
-function used(operations: Surface["operations"], schemas: Document["components"]["schemas"]): Record<string, Schema> {
+/** The shared schemas that operations and events lead to. */
+function used(users: readonly object[], schemas: Document["components"]["schemas"]): Record<string, Schema> {
   const found: Record<string, Schema> = {};
   const look = (text: string) => {
     for (const [, name = ""] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
@@ -125,6 +143,6 @@ function used(operations: Surface["operations"], schemas: Document["components"]
       look(JSON.stringify(found[name]));
     }
   };
-  look(JSON.stringify(operations));
+  look(JSON.stringify(users));
   return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -157,7 +157,7 @@ describe("202", () => {
         "success",
         [{ type: "application", id: json?.id }],
         { kind: "accounting_office", package: "accountant" },
-        { request_id: headers["x-request-id"], operation: "applications.submit" },
+        { request_id: headers["x-request-id"], operation: "applications.submit", address: "127.0.0.0/24" },
       ],
     );
   });

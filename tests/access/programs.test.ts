@@ -125,6 +125,13 @@ describe("the programs of a person who no longer answers for them", () => {
     });
   }
 
+  test("a scope that a client loses is gone from the tokens that are out already", async () => {
+    const { owner, target, token } = await managerWithPrograms();
+    const call = { json: { scopes: ["snapshots:read"] }, headers: owner.auth };
+    assert.equal((await service.send("PATCH", target, call)).status, 200);
+    assert.equal(await worth(token), "snapshots:read");
+  });
+
   test("a widened role withholds nothing", async () => {
     const { owner, manager, token } = await managerWithPrograms();
     const call = { json: { role: "owner" }, headers: owner.auth };
@@ -158,6 +165,8 @@ describe("the programs of a person who no longer answers for them", () => {
     assert.deepEqual([renewed.status, renewed.json?.scope], [200, "snapshots:write"]);
 
     const owner = await signInAs(service, { ...demo, password: json.new_password });
+    const made = await service.send("GET", `/v1/oauth-clients/${demo.client_id}`, { headers: owner.auth });
+    assert.ok(typeof made.json?.review_since === "string", "the clients that they made are reviewed, too");
     const list = await service.send("GET", "/v1/oauth-grants", { headers: owner.auth });
     const held = listIn<{ id: string; review_since: string | null }>(list, "data").filter((one) => one.review_since);
     assert.equal(held.length, 1);

@@ -152,17 +152,31 @@ export async function updateClient(
     .execute();
 }
 
-/** Puts the clients that a member answers for in review; those that were not before. */
+/** Puts the clients that a member answers for, or knows a secret of, in review; those that were not before. */
 export async function withholdClients(tx: Tx, accountId: string, memberId: string): Promise<{ id: string }[]> {
-  return tx.db
-    .updateTable("oauth_clients")
-    .set({ review_since: tx.now, updated_at: tx.now, version: sql`version + 1` })
-    .where("account_id", "=", accountId)
-    .where("responsible_id", "=", memberId)
-    .where("revoked_at", "is", null)
-    .where("review_since", "is", null)
-    .returning("id")
-    .execute();
+  return (
+    tx.db
+      .updateTable("oauth_clients")
+      .set({ review_since: tx.now, updated_at: tx.now, version: sql`version + 1` })
+      .where("account_id", "=", accountId)
+      // Who made it or reviewed it, and who was shown a secret of it that may still be valid.
+      .where((where) =>
+        where.or([
+          where("responsible_id", "=", memberId),
+          where.exists(
+            where
+              .selectFrom("oauth_client_secrets")
+              .select("id")
+              .whereRef("client_id", "=", "oauth_clients.id")
+              .where("created_by", "=", memberId),
+          ),
+        ]),
+      )
+      .where("revoked_at", "is", null)
+      .where("review_since", "is", null)
+      .returning("id")
+      .execute()
+  );
 }
 
 /** From now on this member answers for the client. */
@@ -186,11 +200,19 @@ export async function revokeClient(tx: Tx, accountId: string, id: string): Promi
   await tx.db.deleteFrom("oauth_client_secrets").where("client_id", "=", id).execute();
 }
 
+export interface NewSecret {
+  /** The client's. */
+  readonly id: string;
+  readonly accountId: string | null;
+  /** The member who gets to see it. */
+  readonly shownTo: string | null;
+}
+
 /** Makes a secret and gives it back, this once. */
 export async function addSecret(
   tx: Tx,
   sources: { readonly secrets: Secrets; readonly random: Random },
-  client: { readonly id: string; readonly accountId: string | null },
+  client: NewSecret,
 ): Promise<string> {
   const secret = `ems_${sources.random.bytes(secretBytes).toString("base64url")}`;
   await storeSecret(tx, sources, client, secret);
@@ -200,7 +222,7 @@ export async function addSecret(
 export async function storeSecret(
   tx: Tx,
   { secrets, random }: { readonly secrets: Secrets; readonly random: Random },
-  client: { readonly id: string; readonly accountId: string | null },
+  client: NewSecret,
   secret: string,
 ): Promise<void> {
   await tx.db
@@ -209,6 +231,7 @@ export async function storeSecret(
       id: random.uuid(),
       client_id: client.id,
       account_id: client.accountId,
+      created_by: client.shownTo,
       secret_hash: secretHash(secrets, secret),
       created_at: tx.now,
     })

@@ -35,6 +35,8 @@ export async function tellOfChange(tx: Tx, { random }: Pick<Ctx, "random">, chan
     const isConcerned = concerned.includes(person.id);
     const isOwner = person.role === "owner" && person.state === "active";
     if (!isConcerned && !isOwner) continue;
+    // Each change would be one more mail to a stranger; their invitation says what they would be.
+    if (person.state === "invited" && change.what === "role_changed") continue;
     if (isConcerned && change.personHasMail === true) continue;
     const reader = isConcerned ? "you" : "owner";
     const doer = doing(change.by, person, people);

@@ -163,7 +163,7 @@ async function makeDemo(sources: Sources, open: OpenTx, demo: FirstRun["demo"], 
       role: "owner",
       createdBy: id,
     });
-    await storeSecret(tx, sources, { id: demo.client_id, accountId }, demo.client_secret);
+    await storeSecret(tx, sources, { id: demo.client_id, accountId, shownTo: id }, demo.client_secret);
     tx.audit({ action: "account.created", targets: [{ type: "account", id: accountId }] });
   });
 }

@@ -96,7 +96,9 @@ type Signed = Exclude<Principal, { kind: "anonymous" }>;
 /** Who the token stands for now; undefined when it stands for nobody any more. */
 export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
   if (!isAlive(row, now)) return undefined;
-  const person = { sessionId: claims.sessionId, authTime: row.auth_time, amr: row.amr };
+  // A step-up gives a new token; those that were out before it stay as old as they were.
+  const authTime = claims.authTime < row.auth_time ? claims.authTime : row.auth_time;
+  const person = { sessionId: claims.sessionId, authTime, amr: row.amr };
   if (row.person_role === "staff") {
     // Staff allow nothing to programs; what says otherwise is not believed.
     const isPerson = row.person_id !== null && row.client_id === null;

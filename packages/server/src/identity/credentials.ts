@@ -30,6 +30,7 @@ export async function setCredentials(
     account_id: person.accountId,
     password_hash: passwordHash,
     password_changed_at: tx.now,
+    changed_at: tx.now,
     sealed_totp: sealedTotp,
     totp_last_step: totpStep,
     sealed_totp_next: null,
@@ -46,7 +47,11 @@ export async function setCredentials(
 export async function setPasswordHash(tx: Tx, personId: string, hash: string, changed: boolean): Promise<void> {
   await tx.db
     .updateTable("credentials")
-    .set({ password_hash: hash, updated_at: tx.now, ...(changed && { password_changed_at: tx.now }) })
+    .set({
+      password_hash: hash,
+      updated_at: tx.now,
+      ...(changed && { password_changed_at: tx.now, changed_at: tx.now }),
+    })
     .where("person_id", "=", personId)
     .execute();
 }
@@ -63,9 +68,22 @@ export async function setNextTotp(tx: Tx, personId: string, sealed: Buffer | nul
 export async function replaceTotp(tx: Tx, personId: string, sealed: Buffer, step: number): Promise<void> {
   await tx.db
     .updateTable("credentials")
-    .set({ sealed_totp: sealed, sealed_totp_next: null, totp_last_step: step, updated_at: tx.now })
+    .set({ sealed_totp: sealed, sealed_totp_next: null, totp_last_step: step, changed_at: tx.now, updated_at: tx.now })
     .where("person_id", "=", personId)
     .execute();
+}
+
+/** Whether password and factor are still those of that moment; they stay so until the end of the transaction. */
+export async function areCredentialsCurrent(tx: Tx, personId: string, changedAt: Date): Promise<boolean> {
+  // The person first, as everything does that replaces them: otherwise the two could wait for each other.
+  await tx.db.selectFrom("people").select("id").where("id", "=", personId).forKeyShare().execute();
+  const row = await tx.db
+    .selectFrom("credentials")
+    .select("changed_at")
+    .where("person_id", "=", personId)
+    .forShare()
+    .executeTakeFirst();
+  return row?.changed_at.getTime() === changedAt.getTime();
 }
 
 /** Uses up a time step: true for the first that asks, whichever process it runs in, and never for an earlier step. */

@@ -13,7 +13,7 @@
  */
 
 export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
-export { renewRecoveryCodes, setCredentials } from "./credentials.ts";
+export { areCredentialsCurrent, renewRecoveryCodes, setCredentials } from "./credentials.ts";
 export { sendEnrolment } from "./enrolment.ts";
 export { recordClientFailure, writeSignInFailure } from "./failures.ts";
 export { purgeIdentity } from "./jobs.ts";

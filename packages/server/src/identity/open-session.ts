@@ -4,6 +4,7 @@ import type { NewCookie } from "../kernel/http/cookies.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { IssuedToken } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
+import { areCredentialsCurrent } from "./credentials.ts";
 import { accessTokenOf, findLiveSession, firstRefreshToken, insertSession, refreshCookie } from "./sessions.ts";
 import { type SignedIn, scopeOfPerson } from "./sign-in.ts";
 
@@ -23,9 +24,11 @@ export async function openPersonSession(
   signedIn: SignedIn,
   kind: "api" | "dashboard",
 ): Promise<{ readonly reply: TokenReply; readonly cookie: NewCookie }> {
-  const { personId, accountId, amr, authTime } = signedIn;
+  const { personId, accountId, amr, authTime, credentialsAt } = signedIn;
   const id = ctx.random.uuid();
   const session = await ctx.tx(scopeOfPerson({ account_id: accountId }), async (tx) => {
+    // Of a reset and a sign-in at the same moment, the reset wins: it ends the sessions that it finds.
+    if (!(await areCredentialsCurrent(tx, personId, credentialsAt))) throw new Problem("invalid_credentials");
     const life = accountId === null ? "staff" : "member";
     const who = { id, accountId, personId, clientId: null, scopes: null };
     await insertSession(tx, ctx.secrets, { ...who, kind, amr, authTime, life });

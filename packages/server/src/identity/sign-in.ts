@@ -17,7 +17,14 @@ import type { Tx } from "../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { attemptsId, countAttempt, forgiveAttempt } from "./attempts.ts";
 import { mayUseSms } from "./challenges.ts";
-import { addDevice, findCredentials, hasDevices, setPasswordHash, touchDevice } from "./credentials.ts";
+import {
+  addDevice,
+  areCredentialsCurrent,
+  findCredentials,
+  hasDevices,
+  setPasswordHash,
+  touchDevice,
+} from "./credentials.ts";
 import { recordSignInFailure } from "./failures.ts";
 import { dummyHash, hashPassword, verifyPassword } from "./passwords.ts";
 import { spendFactor } from "./second-factor.ts";
@@ -41,6 +48,8 @@ export interface SignedIn {
   readonly accountId: string | null;
   readonly amr: readonly string[];
   readonly authTime: Date;
+  /** When the password or factor that were shown had last been replaced. */
+  readonly credentialsAt: Date;
   /** To be set, so that this device is known the next time. */
   readonly deviceCookie: NewCookie;
 }
@@ -69,6 +78,8 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
   const person = matches ? found.person : null;
   const rehashed = person !== null && outdated ? await hashPassword(claim.password, ctx.random) : null;
   const signedIn = await ctx.tx(scopeOfPerson(found.person), async (tx) => {
+    // The password was read a while ago, since checking it takes long: it may have been replaced meanwhile.
+    const isCurrent = await areCredentialsCurrent(tx, person?.id ?? nobody, found.credentialsAt);
     const { code, challengeId } = claim;
     const factor = { code, challengeId, purpose: "sign_in", smsAllowed: found.smsAllowed } as const;
     const method = await spendFactor(
@@ -78,8 +89,8 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
       person === null ? null : found.sealedTotp,
       factor,
     );
-    if (person === null || method === null) {
-      const wrong = matches ? "code" : "password";
+    if (person === null || method === null || !isCurrent) {
+      const wrong = matches && isCurrent ? "code" : "password";
       await recordSignInFailure(tx, ctx, { person: found.person, wrong, lockedNow: found.lockedNow });
       return null;
     }
@@ -88,7 +99,8 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
     const deviceCookie = await recognise(ctx, tx, person, claim.deviceToken, deviceHash);
     tx.audit({ action: "person.signed_in", targets: [{ type: "person", id: person.id }], metadata: { method } });
     const amr = ["pwd", method, "mfa"];
-    return { personId: person.id, accountId: person.account_id, amr, authTime: tx.now, deviceCookie };
+    const { credentialsAt } = found;
+    return { personId: person.id, accountId: person.account_id, amr, authTime: tx.now, credentialsAt, deviceCookie };
   });
   if (signedIn !== null) return signedIn;
   ctx.log.info("sign_in_refused");
@@ -125,6 +137,7 @@ export function scopeOfPerson(person: { readonly account_id: string | null } | n
 interface Found {
   readonly person: PersonRow | null;
   readonly passwordHash: string;
+  readonly credentialsAt: Date;
   readonly sealedTotp: Buffer | null;
   readonly smsAllowed: boolean;
   readonly attempts: Buffer;
@@ -153,10 +166,19 @@ async function countAndFind(
     const usable =
       person?.state === "active" && (allowStaff || person.role !== "staff") && closedForMs < closedReadableMs;
     if (!usable || credentials === undefined) {
-      return { person: null, passwordHash: dummyHash, sealedTotp: null, smsAllowed: false, attempts, lockedNow };
+      const nothing = { person: null, passwordHash: dummyHash, sealedTotp: null, smsAllowed: false };
+      return { ...nothing, credentialsAt: tx.now, attempts, lockedNow };
     }
-    const { password_hash: passwordHash, sealed_totp: sealedTotp } = credentials;
-    return { person, passwordHash, sealedTotp, smsAllowed: mayUseSms(person, account), attempts, lockedNow };
+    const { password_hash: passwordHash, sealed_totp: sealedTotp, changed_at: credentialsAt } = credentials;
+    return {
+      person,
+      passwordHash,
+      credentialsAt,
+      sealedTotp,
+      smsAllowed: mayUseSms(person, account),
+      attempts,
+      lockedNow,
+    };
   });
 }
 

@@ -86,13 +86,15 @@ async function checkToken({ keys, clock, publicUrl }: TokenSources, token: strin
         requiredClaims: ["sub", "sid", "client_id", "iat", "exp", "jti", "scope"],
       },
     );
-    const { sub, jti, iat = 0, exp = 0, sid, client_id: clientId, acct = null, scope } = payload;
+    const { sub, jti, iat = 0, exp = 0, sid, client_id: clientId, acct = null, scope, auth_time: shownAt } = payload;
     if (iat > now.getTime() / 1000 + clockSkewSeconds) return { kind: "invalid" };
     if (!isText(sub) || !isText(jti) || !isText(clientId) || !isUuid(sid) || !isText(scope, 0))
       return { kind: "invalid" };
     if (acct !== null && !isUuid(acct)) return { kind: "invalid" };
     const scopes = scope === "" ? [] : scope.split(" ");
-    const times = { issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) };
+    // A token that does not say when a factor was shown is as good as one with an old factor.
+    const authTime = new Date(typeof shownAt === "number" ? shownAt * 1000 : 0);
+    const times = { authTime, issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) };
     return { kind: "valid", claims: { sub, jti, clientId, accountId: acct, sessionId: sid, scopes, ...times } };
   } catch (error) {
     if (error instanceof errors.JWTExpired) return { kind: "expired" };

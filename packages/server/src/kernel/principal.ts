@@ -127,6 +127,8 @@ export interface TokenClaims {
   readonly accountId: string | null;
   readonly sessionId: string;
   readonly scopes: readonly string[];
+  /** When the second factor had been shown as the token was issued. */
+  readonly authTime: Date;
   readonly issuedAt: Date;
   readonly expiresAt: Date;
 }

@@ -78,12 +78,19 @@ interface Person extends SignedIn {
   readonly role: MemberRole | null;
 }
 
+/** As the library keeps it: as JSON. */
+type KeptPerson = Omit<Person, "authTime" | "credentialsAt"> & Readonly<Record<"authTime" | "credentialsAt", string>>;
+
 function personOf({ result }: LibraryInteraction): Person | null {
-  const kept = result?.person as (Omit<Person, "authTime"> & { readonly authTime: string }) | undefined;
-  return kept === undefined ? null : { ...kept, authTime: new Date(kept.authTime) };
+  const kept = result?.person as KeptPerson | undefined;
+  if (kept === undefined) return null;
+  return { ...kept, authTime: new Date(kept.authTime), credentialsAt: new Date(kept.credentialsAt) };
 }
 
-/** A role that changes before the decision can only take something away from what the page showed. */
+/**
+ * A role that changes before the decision can only take something away from what the page showed. A password or factor
+ * that is replaced meanwhile takes everything: who signed in with the old one may not be the person.
+ */
 async function grantableBy(visit: Visit, person: Person, scopes: readonly OauthScope[]): Promise<OauthScope[]> {
   const roles = [person.role, await visit.ports.people.roleOf(person)];
   return scopes.filter((scope) => roles.every((role) => rolesByScope[scope].some((known) => known === role)));
@@ -95,11 +102,12 @@ export function mayAllow(client: OauthClient, accountId: string): boolean {
 }
 
 export async function rememberSignIn(visit: Visit, { stored }: Interaction, signedIn: SignedIn): Promise<void> {
-  const { memberId, accountId, amr, authTime } = signedIn;
+  const { memberId, accountId, amr, authTime, credentialsAt } = signedIn;
+  const times = { authTime: authTime.toISOString(), credentialsAt: credentialsAt.toISOString() };
   const role = (await visit.ports.people.roleOf(signedIn)) ?? null;
   stored.result = {
     login: { accountId: `${accountId}:${memberId}`, amr: [...amr], remember: false },
-    person: { memberId, accountId, amr, authTime: authTime.toISOString(), role },
+    person: { memberId, accountId, amr, ...times, role } satisfies KeptPerson,
   };
   await stored.persist();
 }

@@ -53,16 +53,18 @@ export interface SignedIn {
   readonly accountId: string;
   readonly amr: readonly string[];
   readonly authTime: Date;
+  /** When the password or factor that were shown had last been replaced. */
+  readonly credentialsAt: Date;
 }
 
 export interface People {
   /** What to show of an account. */
   describe(accountId: string): Promise<{ readonly accountName: string } | undefined>;
   /** The role that a member has now; undefined when they were removed. */
-  roleOf(member: Pick<SignedIn, "memberId" | "accountId">): Promise<MemberRole | undefined>;
+  roleOf(member: Pick<SignedIn, "memberId" | "accountId" | "credentialsAt">): Promise<MemberRole | undefined>;
 }
 
-export interface NewGrant extends SignedIn {
+export interface NewGrant extends Omit<SignedIn, "credentialsAt"> {
   readonly id: string;
   readonly kind: OauthClient["kind"];
   readonly clientId: string;

@@ -103,8 +103,8 @@ export async function addMember(
   if (personId === null) throw new Error("a member without an id");
   const totp_secret = newTotpSecret(systemRandom);
   await asSystem(service, [
-    `insert into emanet.credentials (person_id, account_id, password_hash, password_changed_at, sealed_totp, updated_at)
-     select $1, account_id, password_hash, now(), $2, now() from emanet.credentials
+    `insert into emanet.credentials (person_id, account_id, password_hash, password_changed_at, changed_at, sealed_totp, updated_at)
+     select $1, account_id, password_hash, now(), date_trunc('milliseconds', now()), $2, now() from emanet.credentials
      where person_id = (select id from emanet.people where email = $3)`,
     [personId, sealTotp(service.running.secrets, personId, totp_secret), demo.email],
   ]);

@@ -10,6 +10,7 @@ import {
   verifyClientSecret,
 } from "../accounts/index.ts";
 import {
+  areCredentialsCurrent,
   insertSession,
   principalOf,
   prolongSession,
@@ -52,9 +53,10 @@ export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
         const account = await findAccount(tx, accountId);
         return account && { accountName: account.name };
       },
-      roleOf: async ({ memberId, accountId }) => {
+      roleOf: async ({ memberId, accountId, credentialsAt }) => {
         const person = await findPerson(tx, accountId, memberId);
-        return person?.state === "active" ? memberRoles.find((role) => role === person.role) : undefined;
+        const isCurrent = await areCredentialsCurrent(tx, memberId, credentialsAt);
+        return isCurrent && person?.state === "active" ? memberRoles.find((role) => role === person.role) : undefined;
       },
     },
     grants: grantSessions(ctx, tx),
@@ -69,9 +71,9 @@ export async function signInPerson(
   credentials: Credentials,
 ): Promise<SignedIn & { readonly deviceCookie: NewCookie }> {
   const claim = { ...credentials, deviceToken: call.cookies["__Host-device"], allowStaff: false };
-  const { personId, accountId, amr, authTime, deviceCookie } = await signIn(ctx, claim);
+  const { personId, accountId, amr, authTime, credentialsAt, deviceCookie } = await signIn(ctx, claim);
   if (accountId === null) throw new Error("a member without an account signed in");
-  return { memberId: personId, accountId, amr, authTime, deviceCookie };
+  return { memberId: personId, accountId, amr, authTime, credentialsAt, deviceCookie };
 }
 
 /** Has a code sent by SMS, by the rules of the API; the challenge that it answers. */
@@ -168,6 +170,7 @@ function grantFrom(id: string, row: SubjectRow, now: Date): NewGrant | undefined
     accountId,
     sessionId: id,
     scopes,
+    authTime: row.auth_time,
     issuedAt: now,
     expiresAt: now,
   };

@@ -45,6 +45,14 @@ describe("POST /v1/oauth-clients", () => {
     assert.deepEqual([client.role, client.responsible_id], ["manager", manager.personId]);
   });
 
+  test("403: a session that holds fewer scopes than its person gives no more than it holds", async () => {
+    const narrow = await tokenFor(service, { scopes: ["account:write"] });
+    const make = (scopes: readonly string[]) =>
+      service.send("POST", "/v1/oauth-clients", { json: { name: "Dar", scopes }, headers: narrow.auth });
+    assert.equal((await make(["account:write", "audit:read"])).json?.code, "insufficient_role");
+    assert.equal((await make(["account:write"])).status, 201);
+  });
+
   test("422: a machine without a secret, a code flow without an address, a key set without its method", async () => {
     for (const wrong of [
       { auth_method: "none" },

@@ -80,7 +80,10 @@ export const createOauthClient = endpoint(
         role,
         createdBy: principal.memberId,
       });
-      const secret = authMethod === "client_secret" ? await addSecret(tx, ctx, { id, accountId }) : undefined;
+      const secret =
+        authMethod === "client_secret"
+          ? await addSecret(tx, ctx, { id, accountId, shownTo: principal.memberId })
+          : undefined;
       const metadata = { scopes: body.scopes.join(" "), role };
       tx.audit({ action: "oauth_client.created", targets: [{ type: "oauth_client", id }], metadata });
       const client = await requireClient(findClient(tx, accountId, id));

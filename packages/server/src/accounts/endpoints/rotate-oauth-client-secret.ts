@@ -56,7 +56,7 @@ export const rotateOauthClientSecret = endpoint(
       tx.audit({ action: "oauth_client.secret_rotated", targets: [{ type: "oauth_client", id: client.id }], metadata });
       await tellOfChange(tx, ctx, { what: "client_secret_rotated", accountId, of: { client }, by: actorOf(principal) });
       await updateClient(tx, accountId, client.id, {});
-      return addSecret(tx, ctx, { id: client.id, accountId });
+      return addSecret(tx, ctx, { id: client.id, accountId, shownTo: principal.memberId });
     });
     return { status: 200, body: { client_id: params.id, secret } };
   },

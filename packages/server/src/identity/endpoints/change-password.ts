@@ -7,6 +7,7 @@ import { actorOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { countAttempt, sessionAttemptsId } from "../attempts.ts";
 import { findCredentials, setPasswordHash } from "../credentials.ts";
+import { endLinks } from "../links.ts";
 import { dummyHash, hashPassword, requireGoodPassword, verifyPassword } from "../passwords.ts";
 import { endAccessOf } from "../programs.ts";
 import { passwordSchema } from "../shapes.ts";
@@ -49,6 +50,7 @@ export const changePassword = endpoint(
     const hash = await hashPassword(body.new_password, ctx.random);
     await ctx.tx(scope, async (tx) => {
       await setPasswordHash(tx, personId, hash, true);
+      await endLinks(tx, personId, "password_reset");
       await endAccessOf(tx, ctx, person, "password_changed", principal.sessionId);
       tx.audit({ action: "person.password_changed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };

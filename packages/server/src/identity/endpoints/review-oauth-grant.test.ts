@@ -16,6 +16,9 @@ test("the owner who reviews a grant answers for it; a sign-in cannot be reviewed
   const read = () => service.send("GET", "/v1/account", { headers: grant.auth });
   assert.equal((await read()).json?.code, "insufficient_scope");
   const review = (id: string) => service.send("POST", `/v1/oauth-grants/${id}/review`, { headers: owner.auth });
+  const manager = await tokenFor(service, { accountId, role: "manager" });
+  const refused = await service.send("POST", `/v1/oauth-grants/${grant.sessionId}/review`, { headers: manager.auth });
+  assert.equal(refused.json?.code, "insufficient_role", "it may have been an owner's");
   const answer = await review(grant.sessionId);
   assert.deepEqual([answer.json?.member_id, answer.json?.review_since], [owner.personId, null]);
   assert.equal((await read()).status, 200);

@@ -152,6 +152,7 @@ export interface CredentialsRow {
   readonly totp_last_step: Generated<number>;
   readonly sealed_totp_next: Buffer | null;
   readonly updated_at: Date;
+  readonly changed_at: Date;
 }
 
 export interface DevicesRow {
@@ -274,6 +275,7 @@ export interface OauthClientSecretsRow {
   readonly secret_hash: Buffer;
   readonly created_at: Date;
   readonly expires_at: Date | null;
+  readonly created_by: string | null;
 }
 
 export interface OauthClientsRow {

@@ -9,7 +9,7 @@ import type { ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { rateHeaders } from "../limits/headers.ts";
 import type { WatchedSubject } from "../limits/targets.ts";
-import { isAgent, type Principal } from "../principal.ts";
+import type { Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { Transport } from "../transport/server.ts";
 import type { Answer } from "./answer.ts";
@@ -206,9 +206,10 @@ function watchedSubject(principal: Principal, addressKey: string): WatchedSubjec
     case "anonymous":
       return { kind: "address", id: addressKey };
     case "client":
-      return isAgent(principal)
-        ? { kind: "session", id: principal.sessionId, accountId: principal.accountId }
-        : { kind: "client", id: principal.clientId, accountId: principal.accountId };
+      // What acts for a member is banned alone: others use the same client.
+      return principal.memberId === null
+        ? { kind: "client", id: principal.clientId, accountId: principal.accountId }
+        : { kind: "session", id: principal.sessionId, accountId: principal.accountId };
     case "member":
       return { kind: "session", id: principal.sessionId, accountId: principal.accountId };
     case "staff":

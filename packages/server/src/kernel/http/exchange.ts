@@ -98,6 +98,25 @@ export async function openExchange(
   };
 }
 
+/** The contract's time after which a revocation counts on every process. A body may take longer to arrive. */
+const principalGoodForMs = 1_000;
+
+/**
+ * Who is asking, looked up again where the body took so long that it may have changed: a request that was begun before
+ * its sender lost a right must not be finished after it. Throws what a new request would meet.
+ */
+export async function currentPrincipal(
+  kernel: HttpKernel,
+  { principal, startedAtMs }: Exchange,
+  { authorization }: IncomingHttpHeaders,
+): Promise<Principal> {
+  const ageMs = kernel.clock.now().getTime() - startedAtMs;
+  if (principal.kind === "anonymous" || ageMs < principalGoodForMs) return principal;
+  const again = await authenticate(kernel, authorization);
+  if (again.refusal !== null) throw again.refusal;
+  return again.principal;
+}
+
 /** Spends what is pending and these together, and refuses like the first stage. */
 export async function spendLater(
   kernel: HttpKernel,

@@ -29,7 +29,7 @@ import {
   type Reply,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { type Exchange, settle, single, spendLater } from "./exchange.ts";
+import { currentPrincipal, type Exchange, settle, single, spendLater } from "./exchange.ts";
 import { failAt, wantedFault } from "./faults.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
@@ -72,7 +72,10 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       checkAccess(spec, exchange.principal, kernel.clock.now());
       if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
       const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
-      const call = await parse(exchange, request, bodyTerms(kernel, spec, exchange, deadline));
+      const parsed = await parse(exchange, request, bodyTerms(kernel, spec, exchange, deadline));
+      const principal = await currentPrincipal(kernel, exchange, request.raw.headers);
+      if (principal !== exchange.principal) checkAccess(spec, principal, kernel.clock.now());
+      const call = { ...parsed, principal };
       const fault = wantedFault(kernel, exchange, request.raw.headers);
       failAt("before", fault);
       const reply = await serve(

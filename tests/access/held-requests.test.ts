@@ -159,7 +159,7 @@ describe("a sign-in with a password that is replaced a moment later", () => {
       const json = { email: demo.email, password, totp_code: codeAt(demo.totp_secret, service.clock.now()) };
       const login = service.send("POST", "/v1/auth/login", { json });
       // It has read the password and waits for the row.
-      const waiting = "select 1 from pg_locks where not granted";
+      const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
       while ((await service.database.owner.query(waiting)).rowCount === 0) await new Promise(setImmediate);
       await holder.query("commit");
       assert.equal((await login).status, 401);

@@ -81,7 +81,8 @@ export async function areCredentialsCurrent(tx: Tx, personId: string, changedAt:
     .selectFrom("credentials")
     .select("changed_at")
     .where("person_id", "=", personId)
-    .forShare()
+    // Not shared: a sign-in uses a code up next, and two that shared the row would wait for each other.
+    .forNoKeyUpdate()
     .executeTakeFirst();
   return row?.changed_at.getTime() === changedAt.getTime();
 }

@@ -17,8 +17,10 @@ export type Room =
   /** Code beside the product: it may use all of it, the product none of it. */
   | { readonly kind: "tools" | "bench" | "tests" };
 
-/** The only file that may import endpoints: it lists them. */
-export const endpointList = "packages/server/src/endpoints.ts";
+/** The only file that may import an endpoint: the list of its domain, `<domain>/endpoints/index.ts`. */
+export function endpointListOf(endpoint: string): string {
+  return path.posix.join(path.posix.dirname(endpoint), "index.ts");
+}
 
 /** Clock and randomness live here and nowhere else. */
 export const clockFile = "packages/server/src/kernel/clock.ts";
@@ -89,9 +91,8 @@ export function isGenerated(file: string): boolean {
 
 /** Whether a file is one endpoint: `packages/server/src/<domain>/endpoints/<name>.ts`. */
 export function isEndpoint(file: string): boolean {
-  return (
-    file.startsWith(serverSource) && path.posix.basename(path.posix.dirname(file)) === "endpoints" && !isTestCode(file)
-  );
+  const [name, folder] = file.split("/").reverse();
+  return file.startsWith(serverSource) && folder === "endpoints" && name !== "index.ts" && !isTestCode(file);
 }
 
 /** The workspace a file is in: `packages/server`, `sdks/typescript`, or the repository itself (`""`). */

@@ -62,7 +62,7 @@ export const cases: Readonly<Record<string, Cases>> = {
         [`${server}/applications/a.ts`]: 'import "../kernel/tx.ts";\nimport "../messages/index.ts";\nimport "./b.ts";',
       },
       { [`${server}/messages/a.test.ts`]: 'import "../applications/store.ts";' },
-      { [`${server}/endpoints.ts`]: 'import "./applications/endpoints/a.ts";', [kernel]: 'import "../config.ts";' },
+      { [`${server}/endpoints.ts`]: 'import "./applications/endpoints/index.ts";', [kernel]: 'import "../config.ts";' },
       { "tools/a.ts": 'import "../packages/server/src/applications/store.ts";' },
     ],
   },
@@ -76,7 +76,7 @@ export const cases: Readonly<Record<string, Cases>> = {
       breaking({ [`${server}/applications/endpoints/a.ts`]: 'import "./b.ts";' }, 1, /imports the endpoint/),
     ],
     keeps: [
-      { [`${server}/endpoints.ts`]: 'import "./applications/endpoints/b.ts";' },
+      { [`${server}/applications/endpoints/index.ts`]: 'import "./b.ts";' },
       { [`${server}/applications/endpoints/b.test.ts`]: 'import "./b.ts";' },
     ],
   },
@@ -132,11 +132,11 @@ export const cases: Readonly<Record<string, Cases>> = {
     keeps: [{ [`${server}/applications/endpoints/a.ts`]: "", [`${server}/applications/endpoints/a.test.ts`]: "" }],
   },
   "endpoint list": {
-    breaks: [breaking({ [`${server}/applications/endpoints/a.ts`]: "" }, 1, /served by nobody/)],
+    breaks: [breaking({ [`${server}/applications/endpoints/a.ts`]: "" }, 1, /is not served/)],
     keeps: [
       {
         [`${server}/applications/endpoints/a.ts`]: "",
-        [`${server}/endpoints.ts`]: 'import "./applications/endpoints/a.ts";',
+        [`${server}/applications/endpoints/index.ts`]: 'import "./a.ts";',
       },
     ],
   },

@@ -1,6 +1,6 @@
-// An endpoint is a file with its test beside it and a line in the list.
+// An endpoint is a file with its test beside it and a line in the list of its domain.
 
-import { endpointList, isEndpoint } from "../rooms.ts";
+import { endpointListOf, isEndpoint } from "../rooms.ts";
 import type { Rule } from "../rule.ts";
 
 export const endpointTestRule: Rule = {
@@ -15,11 +15,13 @@ export const endpointTestRule: Rule = {
 
 export const endpointListRule: Rule = {
   name: "endpoint list",
-  about: "Every endpoint is served: it stands in packages/server/src/endpoints.ts.",
+  about: "Every endpoint is served: it stands in the list of its domain, `endpoints/index.ts`.",
   check: ({ sources }) => {
-    const listed = new Set(sources.find(({ file }) => file === endpointList)?.imports.map(({ target }) => target));
+    const lists = new Map(
+      sources.map(({ file, imports }) => [file, new Set(imports.map(({ target }) => target))] as const),
+    );
     return sources
-      .filter(({ file }) => isEndpoint(file) && !listed.has(file))
-      .map(({ file }) => ({ file, line: 1, message: `is served by nobody; add it to ${endpointList}` }));
+      .filter(({ file }) => isEndpoint(file) && lists.get(endpointListOf(file))?.has(file) !== true)
+      .map(({ file }) => ({ file, line: 1, message: `is not served; add it to ${endpointListOf(file)}` }));
   },
 };

@@ -4,7 +4,7 @@
 import path from "node:path";
 import {
   domains,
-  endpointList,
+  endpointListOf,
   isEndpoint,
   isProduction,
   isTestCode,
@@ -100,11 +100,11 @@ export const domainListRule: Rule = {
 
 export const endpointImportRule: Rule = {
   name: "endpoint imports",
-  about:
-    "Nobody imports an endpoint but the list in packages/server/src/endpoints.ts: an endpoint is called by a request.",
+  about: "Only the list of its domain (endpoints/index.ts) imports an endpoint: an endpoint is called by a request.",
   check: (tree) =>
     eachImport(tree, (source, one) => {
-      if (!isEndpoint(one.target) || source.file === endpointList || isTestCode(source.file)) return undefined;
+      if (!isEndpoint(one.target) || source.file === endpointListOf(one.target) || isTestCode(source.file))
+        return undefined;
       return `imports the endpoint ${one.target}; move what is shared behind the domain's index.ts`;
     }),
 };
@@ -170,8 +170,7 @@ function roomFinding(source: Source, { target }: { readonly target: string }): s
   if (isTestCode(source.file) && workspaceOf(source.file) === workspaceOf(target)) return undefined;
   if (from.kind === "domain" && to.kind === "domain") return domainFinding(from.name, to.name, target);
   if (from.kind === to.kind || uses[from.kind].includes(to.kind)) {
-    const inside =
-      from.kind === "composition" && to.kind === "domain" && !isFace(target) && source.file !== endpointList;
+    const inside = from.kind === "composition" && to.kind === "domain" && !isFace(target);
     return inside ? `imports ${target}, the inside of a domain; import its index.ts` : undefined;
   }
   return `${from.kind} imports ${to.kind} (${target}); it may import ${[from.kind, ...uses[from.kind]].join(", ")} only`;

@@ -8,7 +8,7 @@ import type { DocsPage, DocsPages } from "../pages.ts";
 const common = { method: "GET", tag: "docs", access: { kind: "public" } } as const;
 
 /** The endpoints; the pages are made when the first is asked for. */
-export function docsEndpoints(pages: () => DocsPages): readonly Endpoint[] {
+export function readDocs(pages: () => DocsPages): readonly Endpoint[] {
   const page = endpoint(
     {
       ...common,

@@ -17,7 +17,7 @@ Writes the engine command as JavaScript to DIR (default dist/engine): a folder t
 Run it with Node 26: node DIR/main.mjs --help`;
 
 /** What the command reads from beside its own code. */
-const assets = ["packages/engine/src/cutter/cutter.wasm"];
+const assets = ["packages/engine/src/workers/cutter/cutter.wasm"];
 
 /** Writes the bundle into a folder that is missing, empty or an older bundle; returns the file to be run. */
 export async function bundleEngine(out: string): Promise<string> {

@@ -27,7 +27,7 @@ export const phaseTitles: Readonly<Record<Phase, string>> = {
   "restore-first": "full restore after night 1",
   "file-first": "one file after night 1",
   "restore-last": "full restore after the last night",
-  upkeep: "prune / collect",
+  upkeep: "prune / prune",
   "restore-kept": "full restore after upkeep",
   "restore-new": "full restore of the same tree from a new repository",
   "file-last": "one file after upkeep",

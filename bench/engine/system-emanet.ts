@@ -2,9 +2,9 @@
 
 import { existsSync, statSync } from "node:fs";
 import path from "node:path";
-import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
-import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
+import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import type { Command } from "./measure.ts";
 import { folderSize, measure } from "./measure.ts";
 import type { Repository, System } from "./system.ts";
@@ -20,7 +20,7 @@ export function emanet(version: string, main = sources): System {
   return {
     name: "emanet",
     version,
-    settings: `${main === sources ? "" : "bundled, "}defaults; upkeep is relay, then collect; stored counts the object store and the index`,
+    settings: `${main === sources ? "" : "bundled, "}defaults; upkeep is repack, then prune; stored counts the object store and the index`,
     create: async (folder) => {
       await measure(engine("init", "--repo", folder));
       return repository(engine, folder);
@@ -39,7 +39,7 @@ function repository(engine: Engine, folder: string): Repository {
     backedUp: async () => {},
     restore: (_tree, target) => engine("restore", "latest", "--target", target, ...repo),
     restoreFile: (_tree, file, target) => engine("restore", "latest", "--path", file, "--target", target, ...repo),
-    upkeep: () => [engine("relay", ...repo), engine("collect", ...repo)],
+    upkeep: () => [engine("repack", ...repo), engine("prune", ...repo)],
     verify: () => engine("verify", "--full", ...repo),
     stored: () => {
       const objects = folderSize(path.join(folder, "objects"));
@@ -54,13 +54,13 @@ function repository(engine: Engine, folder: string): Repository {
 
 /** Lengths of all blocks in the frames of the newest snapshot's session. */
 async function newBytes(file: string): Promise<number> {
-  const index = openSqliteIndex(file, { now: () => Date.now(), random: (length) => Buffer.alloc(length) });
+  const index = openSqliteCatalog(file, { now: () => Date.now(), random: (length) => Buffer.alloc(length) });
   try {
     const newest = (await index.snapshots()).at(-1);
     let bytes = 0;
     for await (const row of index.allFrames()) {
       if (row.kind !== "data" || sessionOfFrame(row.frame) !== newest?.session) continue;
-      for (const length of decodeDirectory(row.directory).lengths) bytes += length;
+      for (const length of decodeBlockList(row.blockList).lengths) bytes += length;
     }
     return bytes;
   } finally {

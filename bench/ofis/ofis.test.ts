@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { constants, zstdCompressSync } from "node:zlib";
-import { recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
+import { recognisePages } from "../../packages/engine/src/workers/cutter/page-files.ts";
 import { dateOf, kindOf, officeOf } from "./calendar.ts";
 import { findDifferences } from "./check.ts";
 import { doJob, type Task } from "./job.ts";

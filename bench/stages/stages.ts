@@ -11,23 +11,23 @@
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { zstdCompressSync } from "node:zlib";
-import { stationBufferBytes } from "../../packages/engine/src/backup/cut-station.ts";
-import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
-import { frameBufferBytes } from "../../packages/engine/src/backup/frame-shop.ts";
-import { bundledBelow } from "../../packages/engine/src/backup/planner.ts";
-import { type FrameClass, frameBytes } from "../../packages/engine/src/backup/protocol.ts";
-import { release } from "../../packages/engine/src/bytes.ts";
-import { BlockList, Cutter, coarseBlocks, fineBlocks } from "../../packages/engine/src/cutter/cutter.ts";
-import { isDense } from "../../packages/engine/src/cutter/density.ts";
-import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
+import { bundledBelow } from "../../packages/engine/src/backup/bundles.ts";
+import { release } from "../../packages/engine/src/format/bytes.ts";
 import {
   compressBound,
   compressionOf,
   frameIdOf,
   frameNumber,
   sealFrame,
-} from "../../packages/engine/src/frames/frame.ts";
-import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/hash.ts";
+} from "../../packages/engine/src/format/frame.ts";
+import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/format/hash.ts";
+import { frameBufferBytes } from "../../packages/engine/src/packing/frame-builder.ts";
+import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
+import { type FrameClass, frameBytes } from "../../packages/engine/src/workers/cut-messages.ts";
+import { workerBufferBytes } from "../../packages/engine/src/workers/cut-worker.ts";
+import { CutBlocks, Cutter, coarseBlocks, fineBlocks } from "../../packages/engine/src/workers/cutter/cutter.ts";
+import { isDense } from "../../packages/engine/src/workers/cutter/density.ts";
+import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/workers/cutter/page-files.ts";
 
 export const stageNames = ["walk", "read", "cut", "hash", "compress", "seal", "name", "write"] as const;
 
@@ -68,7 +68,7 @@ export async function measureStages(tree: string, scratch: string): Promise<Stag
 }
 
 class StageBench {
-  readonly #cutter = new Cutter(key, stationBufferBytes, 1);
+  readonly #cutter = new Cutter(key, workerBufferBytes, 1);
   readonly #known = new Set<string>();
   readonly #frames: Record<FrameClass, OpenFrame>;
   readonly #times = new Map<StageName, { bytes: number; micros: number }>();
@@ -137,7 +137,7 @@ class StageBench {
         ? Uint32Array.from(this.#cutter.cut(0, 0, bytes.length, true, sizes))
         : pageEnds(shape, at, bytes.length);
     this.end("cut", cutting, bytes.length);
-    const list = new BlockList(ends.length);
+    const list = new CutBlocks(ends.length);
     const hashing = this.begin();
     list.push(bytes, 0, ends, ends.length, () => false);
     const ids = keyBlockIds(key, list.digests.subarray(0, list.count * digestLength));

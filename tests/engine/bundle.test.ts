@@ -5,8 +5,8 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { describeTree, scratch } from "../../packages/engine/src/testing/lab.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { describeTree, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 import { bundleEngine } from "../../tools/bundle.ts";
 
 test("the bundled command backs up, restores with its threads and verifies, from wherever it lies", async (t) => {
@@ -41,5 +41,5 @@ test("the bundled command backs up, restores with its threads and verifies, from
   assert.deepEqual(describeTree(target), describeTree(from));
   const { findings } = engine("verify", "--full", ...repo);
   assert.deepEqual(findings, []);
-  engine("collect", ...repo);
+  engine("prune", ...repo);
 });

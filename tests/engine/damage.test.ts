@@ -3,18 +3,18 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { RestoreResult } from "../../packages/engine/src/restore/restore.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import type { RestoreResult } from "../../packages/engine/src/restore/folder/restore.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { scaled } from "../../packages/engine/src/testing/scale.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
   inlineWriters,
-  openLab,
+  openTestEnvironment,
   scratch,
   seededBytes,
   settleTimes,
-} from "../../packages/engine/src/testing/lab.ts";
-import { scaled } from "../../packages/engine/src/testing/scale.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+} from "../../packages/engine/src/testing/test-environment.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
@@ -24,7 +24,7 @@ import { readWriters } from "../../packages/engine/src/vault.ts";
 
 interface Bench {
   readonly store: MemoryStore;
-  readonly lab: Lab;
+  readonly env: TestEnvironment;
   readonly from: string;
   readonly folder: string;
   readonly packs: readonly string[];
@@ -41,21 +41,21 @@ async function prepare(t: { after(fn: () => void): void }): Promise<Bench> {
   writeFileSync(path.join(from, "big"), bytes(300_000));
   settleTimes(from);
   const store = new MemoryStore();
-  const lab = await openLab(store);
-  await lab.backup(from, { settings });
+  const env = await openTestEnvironment(store);
+  await env.backup(from, { settings });
   writeFileSync(path.join(from, "later"), bytes(40_000));
   settleTimes(from);
-  lab.ctx.advance(1000);
-  await lab.backup(from, { settings });
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
   const packs: string[] = [];
-  for await (const { name } of store.list(lab.vault.names.packs)) packs.push(name);
+  for await (const { name } of store.list(env.vault.names.packs)) packs.push(name);
   assert.ok(packs.length >= 3, `${packs.length} packs`);
-  return { store, lab, from, folder, packs };
+  return { store, env, from, folder, packs };
 }
 
-async function scrubbed({ lab }: Bench): Promise<ScrubReport> {
-  const writers = await readWriters(lab.vault);
-  return scrub({ ...lab.vault, judge: { vaultId: lab.vault.keys.vaultId, writers } });
+async function scrubbed({ env }: Bench): Promise<ScrubReport> {
+  const writers = await readWriters(env.vault);
+  return scrub({ ...env.vault, judge: { vaultId: env.vault.keys.vaultId, writers } });
 }
 
 const short = (name: string) => name.slice(name.lastIndexOf("/") + 1);
@@ -109,7 +109,7 @@ test("truncated, deleted and swapped packs are all found and named", async (t) =
 
 test("a restore of damaged content names file and pack, and restores everything else", async (t) => {
   const bench = await prepare(t);
-  const snapshot = (await bench.lab.vault.index.snapshots()).at(-1);
+  const snapshot = (await bench.env.vault.catalog.snapshots()).at(-1);
   assert.ok(snapshot);
   let found = 0;
   for (const name of bench.packs) {
@@ -119,7 +119,7 @@ test("a restore of damaged content names file and pack, and restores everything 
     bad[at] = (bad[at] ?? 0) ^ 1;
     await bench.store.put(name, bad);
     const to = path.join(bench.folder, "to");
-    const outcome: RestoreResult | Error = await bench.lab.restore(snapshot, to).catch((error: Error) => error);
+    const outcome: RestoreResult | Error = await bench.env.restore(snapshot, to).catch((error: Error) => error);
     if (outcome instanceof Error) assert.match(outcome.message, new RegExp(short(name)));
     else for (const failure of outcome.failures) assert.equal(failure.pack, short(name));
     found += outcome instanceof Error ? 1 : outcome.failures.length;
@@ -131,14 +131,14 @@ test("a restore of damaged content names file and pack, and restores everything 
 
 test("verification with keys finds and names what scrubbing finds", async (t) => {
   const bench = await prepare(t);
-  const snapshots = await bench.lab.vault.index.snapshots();
-  const data = (await bench.lab.vault.index.frames([2 ** 24 + 1]))[0];
+  const snapshots = await bench.env.vault.catalog.snapshots();
+  const data = (await bench.env.vault.catalog.frames([2 ** 24 + 1]))[0];
   assert.ok(data);
-  const name = bench.lab.vault.names.pack(data.pack);
+  const name = bench.env.vault.names.pack(data.pack);
   const bad = Buffer.from(await bench.store.get(name));
   bad[data.offset + 60] = (bad[data.offset + 60] ?? 0) ^ 4;
   await bench.store.put(name, bad);
-  const report = await verifySnapshots({ pool: inlineWriters, vault: bench.lab.vault, snapshots, readData: true });
+  const report = await verifySnapshots({ pool: inlineWriters, vault: bench.env.vault, snapshots, readData: true });
   assert.ok(report.findings.length > 0);
   for (const finding of report.findings) assert.equal(finding.pack, data.pack);
   assert.deepEqual(report.damagedFrames, [{ frame: data.frame, pack: data.pack, generation: 0 }]);
@@ -146,49 +146,49 @@ test("verification with keys finds and names what scrubbing finds", async (t) =>
 
 test("content that the source still has is healed by its next backup: old snapshots restore again, recipes unchanged", async (t) => {
   const bench = await prepare(t);
-  const { lab, store, from, folder } = bench;
-  const old = (await lab.vault.index.snapshots()).at(-1);
+  const { env, store, from, folder } = bench;
+  const old = (await env.vault.catalog.snapshots()).at(-1);
   assert.ok(old);
   const recipes = new Map<number, string>();
-  for await (const item of lab.vault.index.allItems())
+  for await (const item of env.vault.catalog.allItems())
     recipes.set(item.ordinal, Buffer.from(item.recipe).toString("hex"));
   const lines = describeTree(from);
   for (const name of bench.packs) {
     const bad = Buffer.from(await store.get(name));
     bad.fill(0, 1500, Math.min(bad.length - 200, 40_000));
-    if ((await lab.vault.index.frames([2 ** 24 + 1]))[0]?.pack === short(name)) await store.put(name, bad);
+    if ((await env.vault.catalog.frames([2 ** 24 + 1]))[0]?.pack === short(name)) await store.put(name, bad);
   }
   const damage = (await scrubbed(bench)).findings.flatMap(({ frames }) => frames);
   assert.ok(damage.length > 0);
-  await lab.vault.index.setDamaged(damage, true);
-  lab.ctx.advance(1000);
-  await lab.backup(from, { settings });
-  const report = await heal(lab.vault);
+  await env.vault.catalog.setDamaged(damage, true);
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
+  const report = await heal(env.vault);
   assert.deepEqual(report.stillDamaged, []);
   assert.deepEqual([...report.healed].sort(), damage.map(({ frame }) => frame).sort());
   const to = path.join(folder, "healed");
-  const result = await lab.restore(old, to);
+  const result = await env.restore(old, to);
   assert.deepEqual(result.failures, []);
   assert.deepEqual(describeTree(to), lines);
   for (const [ordinal, recipe] of recipes) {
-    const [item] = await lab.vault.index.itemsByOrdinal([ordinal]);
+    const [item] = await env.vault.catalog.itemsByOrdinal([ordinal]);
     assert.equal(Buffer.from(item?.recipe ?? []).toString("hex"), recipe);
   }
 });
 
-test("a lost data pack heals too, even after the index was lost with it", async (t) => {
+test("a lost data pack heals too, even after the catalog was lost with it", async (t) => {
   const bench = await prepare(t);
-  const { lab, store, from, folder } = bench;
-  const old = (await lab.vault.index.snapshots()).at(-1);
-  const data = (await lab.vault.index.frames([2 ** 24 + 1]))[0];
+  const { env, store, from, folder } = bench;
+  const old = (await env.vault.catalog.snapshots()).at(-1);
+  const data = (await env.vault.catalog.frames([2 ** 24 + 1]))[0];
   assert.ok(old && data);
-  await store.delete(lab.vault.names.pack(data.pack));
-  const report = await rebuild(lab.vault);
+  await store.delete(env.vault.names.pack(data.pack));
+  const report = await rebuild(env.vault);
   assert.ok(report.lostFrames.length > 0);
-  lab.ctx.advance(1000);
-  await lab.backup(from, { settings });
-  assert.deepEqual((await heal(lab.vault)).stillDamaged, []);
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
+  assert.deepEqual((await heal(env.vault)).stillDamaged, []);
   const to = path.join(folder, "healed");
-  assert.deepEqual((await lab.restore(old, to)).failures, []);
+  assert.deepEqual((await env.restore(old, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
 });

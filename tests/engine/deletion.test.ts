@@ -4,12 +4,19 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
-import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
-import { encodeChange } from "../../packages/engine/src/manifest.ts";
-import { labContext, labOf, openLab, scratch, seededBytes, vaultId } from "../../packages/engine/src/testing/lab.ts";
-import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import { encodeChange } from "../../packages/engine/src/format/manifest.ts";
+import {
+  openTestEnvironment,
+  scratch,
+  seededBytes,
+  testContext,
+  testEnvironmentOf,
+  vaultId,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
-import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 
 const held = { expiresAt: null, lockedUntil: null, hold: true };
 
@@ -18,9 +25,9 @@ async function prepare(t: { after(fn: () => void): void }) {
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(61)(9000));
   const store = new MemoryStore();
-  const lab = await openLab(store, { index: new MemoryIndex(labContext(8)) });
-  const { snapshot } = await lab.backup(from);
-  return { store, lab, id: snapshot.id };
+  const env = await openTestEnvironment(store, { catalog: new MemoryCatalog(testContext(8)) });
+  const { snapshot } = await env.backup(from);
+  return { store, env, id: snapshot.id };
 }
 
 /** Runs `before` when the store is about to write an object whose name ends so. */
@@ -40,71 +47,71 @@ function whenPut(inner: MemoryStore, end: string, before: () => Promise<unknown>
 
 describe("holds against deletions", () => {
   test("a hold that comes while a snapshot is deleted is refused or obeyed: never a held snapshot with a tombstone", async (t) => {
-    const { store, lab, id } = await prepare(t);
+    const { store, env, id } = await prepare(t);
     let promised = false;
     const racing = whenPut(store, "tombstone", async () => {
-      await setRetention(lab.vault, id, held).then(
+      await setRetention(env.vault, id, held).then(
         () => {
           promised = true;
         },
         () => {},
       );
     });
-    await deleteSnapshot({ ...lab.vault, store: racing }, id).catch(() => {
+    await deleteSnapshot({ ...env.vault, store: racing }, id).catch(() => {
       // Whether it was refused or done, the tombstone tells.
     });
-    const dead = (await store.stat(lab.vault.names.tombstone(id))) !== null;
+    const dead = (await store.stat(env.vault.names.tombstone(id))) !== null;
     assert.notEqual(promised, dead);
-    const { snapshots } = await rebuild(lab.vault);
+    const { snapshots } = await rebuild(env.vault);
     assert.deepEqual(snapshots, promised ? [id] : []);
   });
 
   test("a deletion that died anywhere is finished by the next collection, and its content goes", async (t) => {
     for (let call = 1; call <= 4; call++) {
       for (const when of ["before", "after"] as const) {
-        const { store, lab, id } = await prepare(t);
+        const { store, env, id } = await prepare(t);
         const faulty = new FaultyStore(store, ({ number }) => (number === call ? { kind: "crash", when } : null));
-        const died = await deleteSnapshot({ ...lab.vault, store: faulty }, id).then(
+        const died = await deleteSnapshot({ ...env.vault, store: faulty }, id).then(
           () => false,
           (error: unknown) => error instanceof StoreCrash,
         );
-        const decided = (await lab.vault.index.snapshots()).every(({ status }) => status === "deleting");
-        await collect(lab.vault);
-        const left = await lab.vault.index.snapshots();
+        const decided = (await env.vault.catalog.snapshots()).every(({ status }) => status === "deleting");
+        await prune(env.vault);
+        const left = await env.vault.catalog.snapshots();
         assert.equal(left.length, decided ? 0 : 1, `${when} ${call}`);
-        assert.equal((await store.stat(lab.vault.names.manifest(id))) === null, decided, `${when} ${call}`);
+        assert.equal((await store.stat(env.vault.names.manifest(id))) === null, decided, `${when} ${call}`);
         assert.ok(died || decided);
       }
     }
   });
 
-  test("a hold that the store has and the index has lost is found before a deletion", async (t) => {
-    const { store, lab, id } = await prepare(t);
+  test("a hold that the store has and the catalog has lost is found before a deletion", async (t) => {
+    const { store, env, id } = await prepare(t);
     const faulty = new FaultyStore(store, ({ operation }) =>
       operation === "put" ? { kind: "crash", when: "after" } : null,
     );
-    await assert.rejects(setRetention({ ...lab.vault, store: faulty }, id, held), StoreCrash);
-    assert.equal((await lab.vault.index.snapshots())[0]?.retention.hold, false);
-    await assert.rejects(deleteSnapshot(lab.vault, id), { code: "retained" });
-    assert.equal(await store.stat(lab.vault.names.tombstone(id)), null);
+    await assert.rejects(setRetention({ ...env.vault, store: faulty }, id, held), StoreCrash);
+    assert.equal((await env.vault.catalog.snapshots())[0]?.retention.hold, false);
+    await assert.rejects(deleteSnapshot(env.vault, id), { code: "retained" });
+    assert.equal(await store.stat(env.vault.names.tombstone(id)), null);
   });
 });
 
-test("two changes at once: the index ends with the one that the store has last, and a lock is not undone by it", async (t) => {
-  const { store, lab, id } = await prepare(t);
-  const locked = { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: false };
+test("two changes at once: the catalog ends with the one that the store has last, and a lock is not undone by it", async (t) => {
+  const { store, env, id } = await prepare(t);
+  const locked = { expiresAt: null, lockedUntil: env.ctx.now() + 5000, hold: false };
   let raced = false;
   const racing = whenPut(store, "change-00000001", async () => {
     if (raced) return;
     raced = true;
-    await setRetention(lab.vault, id, locked);
+    await setRetention(env.vault, id, locked);
   });
-  await assert.rejects(setRetention({ ...lab.vault, store: racing }, id, held), { code: "retained" });
-  assert.deepEqual((await lab.vault.index.snapshots())[0]?.retention, locked);
-  await rebuild(lab.vault);
-  assert.deepEqual((await lab.vault.index.snapshots())[0]?.retention, locked);
-  await setRetention(lab.vault, id, { ...locked, hold: true });
-  assert.equal((await lab.vault.index.snapshots())[0]?.changes, 2);
+  await assert.rejects(setRetention({ ...env.vault, store: racing }, id, held), { code: "retained" });
+  assert.deepEqual((await env.vault.catalog.snapshots())[0]?.retention, locked);
+  await rebuild(env.vault);
+  assert.deepEqual((await env.vault.catalog.snapshots())[0]?.retention, locked);
+  await setRetention(env.vault, id, { ...locked, hold: true });
+  assert.equal((await env.vault.catalog.snapshots())[0]?.changes, 2);
 });
 
 test("an adopted snapshot comes with the hold that the store has for it", async (t) => {
@@ -112,18 +119,21 @@ test("an adopted snapshot comes with the hold that the store has for it", async 
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(62)(9000));
   const store = new MemoryStore();
-  const lab = await openLab(store);
+  const env = await openTestEnvironment(store);
   const faulty = new FaultyStore(store, ({ operation, name }) =>
     operation === "put" && name.endsWith("/manifest") ? { kind: "crash", when: "after" } : null,
   );
-  await assert.rejects(labOf(lab.ctx, { ...lab.vault, store: faulty }, lab.writer).backup(from), StoreCrash);
+  await assert.rejects(
+    testEnvironmentOf(env.ctx, { ...env.vault, store: faulty }, env.writer).backup(from),
+    StoreCrash,
+  );
   const manifests: string[] = [];
-  for await (const { name } of store.list(lab.vault.names.snapshots)) manifests.push(name);
+  for await (const { name } of store.list(env.vault.names.snapshots)) manifests.push(name);
   const id = manifests[0]?.split("/").at(-2) ?? "";
-  const change = { kind: "retention", number: 1, at: lab.ctx.now(), retention: held } as const;
-  await store.put(lab.vault.names.change(id, 1), encodeChange(lab.vault.authority, vaultId, id, change));
-  lab.ctx.advance(3 * 3_600_000);
-  assert.deepEqual((await collect(lab.vault)).adoptedSnapshots, [id]);
-  const [row] = await lab.vault.index.snapshots();
+  const change = { kind: "retention", number: 1, at: env.ctx.now(), retention: held } as const;
+  await store.put(env.vault.names.change(id, 1), encodeChange(env.vault.authority, vaultId, id, change));
+  env.ctx.advance(3 * 3_600_000);
+  assert.deepEqual((await prune(env.vault)).adoptedSnapshots, [id]);
+  const [row] = await env.vault.catalog.snapshots();
   assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 1]);
 });

@@ -4,31 +4,37 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, truncateSync, 
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { CutPool } from "../../packages/engine/src/backup/cut-pool.ts";
-import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
-import type { SourceEvent } from "../../packages/engine/src/backup/source.ts";
-import { Bitmap } from "../../packages/engine/src/bitmap.ts";
-import { recognisePages } from "../../packages/engine/src/cutter/page-files.ts";
-import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
-import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, labContext, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
+import type { SourceEvent } from "../../packages/engine/src/source/source.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import {
+  describeTree,
+  openTestEnvironment,
+  scratch,
+  settleTimes,
+  testContext,
+} from "../../packages/engine/src/testing/test-environment.ts";
 import { markLive } from "../../packages/engine/src/upkeep/liveness.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
-import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
+import { CutWorkerPool } from "../../packages/engine/src/workers/cut-worker-pool.ts";
+import { recognisePages } from "../../packages/engine/src/workers/cutter/page-files.ts";
 import { dump, pageBytes } from "./testing/dump.ts";
 
 /** Block bytes that a snapshot's session stored. */
-async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {
+async function newBytes(env: TestEnvironment, snapshot: SnapshotRow): Promise<number> {
   let bytes = 0;
-  for await (const row of lab.vault.index.allFrames()) {
+  for await (const row of env.vault.catalog.allFrames()) {
     if (row.kind !== "data" || sessionOfFrame(row.frame) !== snapshot.session) continue;
-    bytes += decodeDirectory(row.directory).lengths.reduce((sum, length) => sum + length, 0);
+    bytes += decodeBlockList(row.blockList).lengths.reduce((sum, length) => sum + length, 0);
   }
   return bytes;
 }
@@ -40,8 +46,8 @@ test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it
   const dice = new Dice(1);
   const bytes = dump(dice, 4000);
   writeFileSync(path.join(from, "LOGODB_20261114_0200.bak"), bytes);
-  const lab = await openLab(new MemoryStore());
-  await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from);
   for (let night = 1; night <= 3; night++) {
     for (let i = 0; i < 68; i++) dice.bytes(300).copy(bytes, dice.below(4000) * pageBytes + 200);
     renameSync(
@@ -49,9 +55,9 @@ test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it
       path.join(from, `LOGODB_2026111${4 + night}_0200.bak`),
     );
     writeFileSync(path.join(from, `LOGODB_2026111${4 + night}_0200.bak`), bytes);
-    lab.ctx.advance(1000);
-    const { snapshot } = await lab.backup(from);
-    const share = (await newBytes(lab, snapshot)) / bytes.length;
+    env.ctx.advance(1000);
+    const { snapshot } = await env.backup(from);
+    const share = (await newBytes(env, snapshot)) / bytes.length;
     assert.ok(share <= 0.025, `night ${night}: ${(share * 100).toFixed(2)} %`);
     assert.ok(snapshot.storedBytes < bytes.length * 0.01, `night ${night}: ${snapshot.storedBytes} stored`);
   }
@@ -63,18 +69,18 @@ test("another client's backup of the same dump leaves the next night as cheap as
   const dice = new Dice(11);
   const bytes = dump(dice, 2000);
   writeFileSync(path.join(from, "monday.bak"), bytes);
-  const lab = await openLab(new MemoryStore());
-  await lab.backup(from, { owner: "one" });
-  lab.ctx.advance(1000);
-  const other = await lab.backup(from, { owner: "two" });
-  assert.ok((await newBytes(lab, other.snapshot)) > bytes.length * 0.9, "nobody is told what another one stored");
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from, { owner: "one" });
+  env.ctx.advance(1000);
+  const other = await env.backup(from, { owner: "two" });
+  assert.ok((await newBytes(env, other.snapshot)) > bytes.length * 0.9, "nobody is told what another one stored");
   for (let i = 0; i < 34; i++) dice.bytes(300).copy(bytes, dice.below(2000) * pageBytes + 200);
   rmSync(path.join(from, "monday.bak"));
   writeFileSync(path.join(from, "tuesday.bak"), bytes);
   for (const owner of ["one", "two"]) {
-    lab.ctx.advance(1000);
-    const { snapshot } = await lab.backup(from, { owner });
-    const share = (await newBytes(lab, snapshot)) / bytes.length;
+    env.ctx.advance(1000);
+    const { snapshot } = await env.backup(from, { owner });
+    const share = (await newBytes(env, snapshot)) / bytes.length;
     assert.ok(share <= 0.025, `${owner}: ${(share * 100).toFixed(2)} %`);
   }
 });
@@ -84,18 +90,18 @@ test("what does not compress is stored in long blocks, and what follows an inser
   mkdirSync(from);
   const scan = new Dice(12).bytes(12_000_000);
   writeFileSync(path.join(from, "tarama.pdf"), scan);
-  const lab = await openLab(new MemoryStore());
-  await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from);
   let blocks = 0;
-  for await (const { kind, directory } of lab.vault.index.allFrames())
-    if (kind === "data") blocks += decodeDirectory(directory).lengths.length;
+  for await (const { kind, blockList } of env.vault.catalog.allFrames())
+    if (kind === "data") blocks += decodeBlockList(blockList).lengths.length;
   assert.ok(blocks < scan.length / 30_000, `${blocks} blocks`);
   const middle = scan.length >> 1;
   const signed = Buffer.concat([scan.subarray(0, middle), Buffer.from("imza"), scan.subarray(middle)]);
   writeFileSync(path.join(from, "tarama.pdf"), signed);
-  lab.ctx.advance(1000);
-  const { snapshot } = await lab.backup(from);
-  const stored = await newBytes(lab, snapshot);
+  env.ctx.advance(1000);
+  const { snapshot } = await env.backup(from);
+  const stored = await newBytes(env, snapshot);
   assert.ok(stored > 0 && stored < 300_000, `${stored} new bytes`);
 });
 
@@ -106,12 +112,12 @@ test("a file that grows is cut as it was before, whatever lies in its new middle
   const page = Buffer.alloc(35_000, "fatura satırı ");
   const signed = Buffer.concat([dice.bytes(165_000), page, dice.bytes(120_000)]);
   writeFileSync(path.join(from, "imzalı.pdf"), signed);
-  const lab = await openLab(new MemoryStore());
-  await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(from);
   writeFileSync(path.join(from, "imzalı.pdf"), Buffer.concat([signed, dice.bytes(40_000)]));
-  lab.ctx.advance(1000);
-  const { snapshot } = await lab.backup(from);
-  const stored = await newBytes(lab, snapshot);
+  env.ctx.advance(1000);
+  const { snapshot } = await env.backup(from);
+  const stored = await newBytes(env, snapshot);
   assert.ok(stored >= 40_000 && stored < 110_000, `${stored} new bytes`);
 });
 
@@ -124,13 +130,13 @@ test("invoices that carry their issuer's style sheet store it once per issuer", 
     const text = `<Invoice><ID>${i}</ID><Amount>${i * 37}</Amount><Sheet>${sheets[(i * 7) % issuers]}</Sheet></Invoice>`;
     writeFileSync(path.join(from, `fatura-${i}.xml`), text);
   }
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
   const target = path.join(scratch(t), "to");
-  await lab.restore(snapshot, target);
+  await env.restore(snapshot, target);
   assert.deepEqual(describeTree(target), describeTree(from));
   const unique = issuers * 117_336;
-  assert.ok((await newBytes(lab, snapshot)) < unique * 1.8, `${await newBytes(lab, snapshot)} of ${snapshot.size}`);
+  assert.ok((await newBytes(env, snapshot)) < unique * 1.8, `${await newBytes(env, snapshot)} of ${snapshot.size}`);
 });
 
 test("a renamed parent folder stores no data, an unchanged source nothing at all", async (t) => {
@@ -139,43 +145,43 @@ test("a renamed parent folder stores no data, an unchanged source nothing at all
   mkdirSync(path.join(from, "eski"), { recursive: true });
   for (let i = 0; i < 60; i++) writeFileSync(path.join(from, "eski", `f${i}`), new Dice(i + 1).bytes(20_000));
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(path.join(folder, "cache"));
   t.after(() => cache.close());
-  await lab.backup(from, { cache });
-  lab.ctx.advance(1000);
-  const same = await lab.backup(from, { cache });
+  await env.backup(from, { cache });
+  env.ctx.advance(1000);
+  const same = await env.backup(from, { cache });
   assert.deepEqual([same.unchanged, same.snapshot.storedBytes], [60, 0]);
   renameSync(path.join(from, "eski"), path.join(from, "yeni"));
   settleTimes(from);
-  lab.ctx.advance(1000);
-  const moved = await lab.backup(from, { cache });
-  assert.equal(await newBytes(lab, moved.snapshot), 0);
+  env.ctx.advance(1000);
+  const moved = await env.backup(from, { cache });
+  assert.equal(await newBytes(env, moved.snapshot), 0);
 });
 
 test("a rewritten frame changes no recipe: every one is the same byte for byte, and so is what is restored", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const file = (i: number) => path.join(from, `f${i}`);
   for (let i = 0; i < 40; i++) writeFileSync(file(i), new Dice(i + 1).bytes(30_000));
   settleTimes(from);
-  const first = await lab.backup(from);
+  const first = await env.backup(from);
   for (let i = 0; i < 40; i += 2) writeFileSync(file(i), new Dice(i + 100).bytes(20_000));
   settleTimes(from);
-  lab.ctx.advance(1000);
-  const second = await lab.backup(from);
-  await deleteSnapshot(lab.vault, first.snapshot.id);
+  env.ctx.advance(1000);
+  const second = await env.backup(from);
+  await deleteSnapshot(env.vault, first.snapshot.id);
   const live = [...Bitmap.decode(second.snapshot.reach)];
   const recipes = async () =>
-    (await lab.vault.index.itemsByOrdinal(live)).map(
+    (await env.vault.catalog.itemsByOrdinal(live)).map(
       (item) => `${item?.ordinal} ${Buffer.from(item?.recipe ?? []).toString("hex")}`,
     );
   const places = async () =>
-    (await Array.fromAsync(lab.vault.index.allFrames())).map(({ frame, generation }) => ({ frame, generation }));
+    (await Array.fromAsync(env.vault.catalog.allFrames())).map(({ frame, generation }) => ({ frame, generation }));
   const before = await recipes();
-  const { rewritten, refused } = await rewritePacks(lab.vault, 0.1);
+  const { rewritten, refused } = await rewritePacks(env.vault, 0.1);
   assert.ok(rewritten.length > 0 && refused.length === 0, `${rewritten.length} rewritten, ${refused.length} refused`);
   assert.ok(
     (await places()).some(({ generation }) => generation > 0),
@@ -183,10 +189,10 @@ test("a rewritten frame changes no recipe: every one is the same byte for byte, 
   );
   assert.deepEqual(await recipes(), before);
   const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(second.snapshot, to)).failures, []);
+  assert.deepEqual((await env.restore(second.snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
   // The store alone says the same.
-  assert.deepEqual((await rebuild(lab.vault)).refused, []);
+  assert.deepEqual((await rebuild(env.vault)).refused, []);
   assert.deepEqual(await recipes(), before);
 });
 
@@ -194,59 +200,59 @@ test("many packs are rewritten by one marking, and a backup that commits meanwhi
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const settings = { packBytes: 100_000, unitBytes: 200_000 };
   for (let i = 0; i < 120; i++) writeFileSync(path.join(from, `f${i}`), new Dice(i + 1).bytes(30_000));
   settleTimes(from);
-  const first = await lab.backup(from, { settings });
+  const first = await env.backup(from, { settings });
   for (let i = 0; i < 120; i += 2) rmSync(path.join(from, `f${i}`));
   settleTimes(from);
-  lab.ctx.advance(1000);
-  const second = await lab.backup(from, { settings });
-  await deleteSnapshot(lab.vault, first.snapshot.id);
+  env.ctx.advance(1000);
+  const second = await env.backup(from, { settings });
+  await deleteSnapshot(env.vault, first.snapshot.id);
   const other = path.join(folder, "other");
   mkdirSync(other);
   writeFileSync(path.join(other, "again"), new Dice(117).bytes(30_000));
   settleTimes(other);
-  const { index } = lab.vault;
+  const { catalog } = env.vault;
   let markings = 0;
-  const made: Awaited<ReturnType<typeof lab.backup>>[] = [];
-  const watched = new Proxy(index, {
-    get(target, name: keyof typeof index) {
+  const made: Awaited<ReturnType<typeof env.backup>>[] = [];
+  const watched = new Proxy(catalog, {
+    get(target, name: keyof typeof catalog) {
       if (name === "roots") markings++;
       if (name !== "forgetPack") return typeof target[name] === "function" ? target[name].bind(target) : target[name];
       return async (pack: string) => {
         await target.forgetPack(pack);
         // Needs what the marking took for dead: its pack is not rewritten, all others are.
-        if (made.length === 0) made.push(await lab.backup(other, { settings, sourceName: "other" }));
+        if (made.length === 0) made.push(await env.backup(other, { settings, sourceName: "other" }));
       };
     },
   });
-  const { rewritten, refused } = await rewritePacks({ ...lab.vault, index: watched }, 0.1);
+  const { rewritten, refused } = await rewritePacks({ ...env.vault, catalog: watched }, 0.1);
   assert.ok(rewritten.length > 1, `${rewritten.length} packs were rewritten`);
   assert.equal(markings, 1);
   assert.ok(refused.length > 0, "what the backup needed stayed");
   for (const [i, { snapshot }] of [second, ...made].entries()) {
     const to = path.join(folder, snapshot.id);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.deepEqual(describeTree(to), describeTree([from, other][i] ?? ""));
   }
 });
 
-test("the index is at most 0.4 % of the raw bytes and 600 bytes per file", async (t) => {
+test("the catalog is at most 0.4 % of the raw bytes and 600 bytes per file", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  // Noise: every block is new, so every one of them is in the index.
+  // Noise: every block is new, so every one of them is in the catalog.
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 41), Buffer.alloc(16)).update(Buffer.alloc(64_000_000));
   writeFileSync(path.join(from, "LOGODB.bak"), noise);
   for (let i = 0; i < 100; i++) writeFileSync(path.join(from, `f${i}`), noise.subarray(i * 1000, i * 1000 + 900));
   settleTimes(from);
-  const file = path.join(folder, "index.sqlite");
-  const index = openSqliteIndex(file, labContext(1));
-  const lab = await openLab(new MemoryStore(), { index });
-  const { snapshot } = await lab.backup(from);
-  await index.close();
+  const file = path.join(folder, "catalog.sqlite");
+  const catalog = openSqliteCatalog(file, testContext(1));
+  const env = await openTestEnvironment(new MemoryStore(), { catalog });
+  const { snapshot } = await env.backup(from);
+  await catalog.close();
   const most = snapshot.size * 0.004 + snapshot.files * 600;
   assert.ok(statSync(file).size <= most, `${statSync(file).size} bytes, ${most} allowed`);
 });
@@ -277,18 +283,18 @@ test("a large file that grows or shrinks while it is read is read again as it is
   mkdirSync(from);
   for (const name of ["grows", "shrinks", "vanishes", "stays"])
     writeFileSync(path.join(from, name), new Dice(3).bytes(700_000));
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const source = slowSource(from, (file) => {
     if (file.endsWith("grows")) appendFileSync(file, "more");
     if (file.endsWith("shrinks")) truncateSync(file, 300_000);
     if (file.endsWith("vanishes")) renameSync(file, path.join(folder, "gone"));
   });
-  const { snapshot, warnings } = await lab.backup(from, { source });
+  const { snapshot, warnings } = await env.backup(from, { source });
   assert.deepEqual(warnings.map(({ path: file, code }) => `${Buffer.from(file).toString()} ${code}`).sort(), [
     "vanishes ENOENT",
   ]);
   const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   const sizes = describeTree(to)
     .slice(1)
     .map((line) => line.split(" ")[3]);
@@ -324,15 +330,15 @@ test("two cutting threads make the same tree as none", async (t) => {
   mkdirSync(from);
   for (let i = 0; i < 40; i++) writeFileSync(path.join(from, `f${i}`), new Dice(i + 1).bytes(i * 9000));
   settleTimes(from);
-  const pool = new CutPool(2);
+  const pool = new CutWorkerPool(2);
   t.after(() => pool.close());
   const hashes: string[] = [];
   for (const options of [{}, { pool }]) {
-    const lab = await openLab(new MemoryStore(), { seed: 6 });
-    const { snapshot, warnings } = await lab.backup(from, options);
+    const env = await openTestEnvironment(new MemoryStore(), { seed: 6 });
+    const { snapshot, warnings } = await env.backup(from, options);
     assert.deepEqual(warnings, []);
     const to = path.join(path.dirname(from), `to${hashes.length}`);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.deepEqual(describeTree(to), describeTree(from));
     hashes.push(String(snapshot.size));
   }

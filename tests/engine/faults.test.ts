@@ -4,24 +4,24 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { type Fault, FaultyStore, faultAt, StoreCrash } from "@emanet/storage/testing";
-import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
-import type { VaultIndex } from "../../packages/engine/src/index/port.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
+import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  labContext,
-  labOf,
   masterKey,
-  openLab,
+  openTestEnvironment,
   scratch,
   seededBytes,
   settleTimes,
+  testContext,
+  testEnvironmentOf,
   vaultId,
-} from "../../packages/engine/src/testing/lab.ts";
-import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
-import { relay } from "../../packages/engine/src/upkeep/relay.ts";
-import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { repack } from "../../packages/engine/src/upkeep/repack.ts";
+import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { openVault } from "../../packages/engine/src/vault.ts";
 
 /** Two nights' worth of a small source, and the steps of a second night that are put under faults. */
@@ -29,8 +29,8 @@ interface Scene {
   readonly folder: string;
   readonly from: string;
   readonly inner: MemoryStore;
-  readonly index: VaultIndex;
-  readonly lab: Lab;
+  readonly catalog: Catalog;
+  readonly env: TestEnvironment;
   /** Trees that snapshots must restore to, by snapshot id. */
   readonly expected: Map<string, readonly string[]>;
   readonly nightTwo: readonly string[];
@@ -39,8 +39,8 @@ interface Scene {
 async function prepare(folder: string, name: string): Promise<Scene> {
   const from = path.join(folder, `${name}-from`);
   const inner = new MemoryStore();
-  const index = new MemoryIndex(labContext(3));
-  const lab = await openLab(inner, { index, seed: 3 });
+  const catalog = new MemoryCatalog(testContext(3));
+  const env = await openTestEnvironment(inner, { catalog, seed: 3 });
   const bytes = seededBytes(11);
   mkdirSync(from);
   for (let i = 0; i < 6; i++) writeFileSync(path.join(from, `f${i}`), bytes(3000 + i));
@@ -48,48 +48,48 @@ async function prepare(folder: string, name: string): Promise<Scene> {
   for (const night of [0, 1]) {
     writeFileSync(path.join(from, "nightly"), bytes(50_000 + night));
     settleTimes(from);
-    const { snapshot } = await lab.backup(from);
+    const { snapshot } = await env.backup(from);
     expected.set(snapshot.id, describeTree(from));
-    lab.ctx.advance(1000);
+    env.ctx.advance(1000);
   }
   writeFileSync(path.join(from, "nightly"), bytes(60_000));
   rmSync(path.join(from, "f1"));
   settleTimes(from);
-  return { folder, from, inner, index, lab, expected, nightTwo: describeTree(from) };
+  return { folder, from, inner, catalog, env, expected, nightTwo: describeTree(from) };
 }
 
-/** The lab of a process that talks to the store through `store`. */
-async function processOver(scene: Scene, store: FaultyStore | MemoryStore): Promise<Lab> {
-  const vault = { ...scene.lab.vault, store };
-  return labOf(scene.lab.ctx, vault, scene.lab.writer);
+/** The env of a process that talks to the store through `store`. */
+async function processOver(scene: Scene, store: FaultyStore | MemoryStore): Promise<TestEnvironment> {
+  const vault = { ...scene.env.vault, store };
+  return testEnvironmentOf(scene.env.ctx, vault, scene.env.writer);
 }
 
 const settings = { packBytes: 20_000, unitBytes: 40_000 };
 
 /** What a night does, in steps that can be repeated. */
-function steps(scene: Scene, lab: Lab): (() => Promise<unknown>)[] {
+function steps(scene: Scene, env: TestEnvironment): (() => Promise<unknown>)[] {
   const [first, second] = [...scene.expected.keys()];
   return [
-    () => lab.backup(scene.from, { settings }),
-    () => setRetention(lab.vault, second ?? "", { expiresAt: null, lockedUntil: null, hold: true }),
+    () => env.backup(scene.from, { settings }),
+    () => setRetention(env.vault, second ?? "", { expiresAt: null, lockedUntil: null, hold: true }),
     async () => {
-      const there = (await scene.index.snapshots()).some(({ id }) => id === first);
-      if (there) await deleteSnapshot(lab.vault, first ?? "");
+      const there = (await scene.catalog.snapshots()).some(({ id }) => id === first);
+      if (there) await deleteSnapshot(env.vault, first ?? "");
     },
-    () => collect(lab.vault),
-    () => relay(lab.vault),
+    () => prune(env.vault),
+    () => repack(env.vault),
   ];
 }
 
-/** Every snapshot in the index restores to a tree that is known. */
-async function assertSound(scene: Scene, lab: Lab, label: string): Promise<void> {
-  const rows = await lab.vault.index.snapshots();
+/** Every snapshot in the catalog restores to a tree that is known. */
+async function assertSound(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
+  const rows = await env.vault.catalog.snapshots();
   const ids = rows.map(({ id }) => id);
   const [first, second] = [...scene.expected.keys()];
   assert.ok(ids.includes(second ?? ""), `${label}: the newest old snapshot is there`);
   for (const row of rows) {
     const to = path.join(scene.folder, "to");
-    const result = await lab.restore(row, to);
+    const result = await env.restore(row, to);
     assert.deepEqual(result.failures, [], label);
     assert.deepEqual(describeTree(to), scene.expected.get(row.id) ?? scene.nightTwo, label);
     rmSync(to, { recursive: true });
@@ -106,7 +106,7 @@ async function countCalls(folder: string): Promise<number> {
 }
 
 describe("faults", () => {
-  test("a crash before or after any store call leaves the old state or the new state, with the index kept or lost", async (t) => {
+  test("a crash before or after any store call leaves the old state or the new state, with the catalog kept or lost", async (t) => {
     const folder = scratch(t);
     const calls = await countCalls(folder);
     assert.ok(calls >= 12, `${calls} calls`);
@@ -115,10 +115,10 @@ describe("faults", () => {
         const label = `crash ${when} call ${call}`;
         const scene = await prepare(folder, `${when}${call}`);
         const store = new FaultyStore(scene.inner, faultAt(call, { kind: "crash", when }));
-        const lab = await processOver(scene, store);
+        const env = await processOver(scene, store);
         await assert.rejects(
           async () => {
-            for (const step of steps(scene, lab)) await step();
+            for (const step of steps(scene, env)) await step();
           },
           StoreCrash,
           label,
@@ -141,35 +141,35 @@ describe("faults", () => {
       for (let call = 1; call <= calls; call++) {
         const label = `${name} at call ${call}`;
         const scene = await prepare(folder, `c${call}`);
-        const lab = await processOver(scene, new FaultyStore(scene.inner, faultAt(call, fault)));
-        for (const step of steps(scene, lab)) await step().catch(() => step());
-        await assertSound(scene, lab, label);
+        const env = await processOver(scene, new FaultyStore(scene.inner, faultAt(call, fault)));
+        for (const step of steps(scene, env)) await step().catch(() => step());
+        await assertSound(scene, env, label);
         rmSync(scene.from, { recursive: true });
       }
     });
   }
 });
 
-/** A new process after a crash: sound with the index as it is or rebuilt, able to back up, to collect and to restore. */
-async function assertRecovers(scene: Scene, loseIndex: boolean, label: string): Promise<void> {
-  const lab = await processOver(scene, scene.inner);
-  if (loseIndex) {
-    const index = new MemoryIndex(labContext(99));
-    const vault = await openVault({ ctx: scene.lab.ctx, store: scene.inner, index }, masterKey, vaultId);
+/** A new process after a crash: sound with the catalog as it is or rebuilt, able to back up, to prune and to restore. */
+async function assertRecovers(scene: Scene, loseCatalog: boolean, label: string): Promise<void> {
+  const env = await processOver(scene, scene.inner);
+  if (loseCatalog) {
+    const catalog = new MemoryCatalog(testContext(99));
+    const vault = await openVault({ ctx: scene.env.ctx, store: scene.inner, catalog }, masterKey, vaultId);
     const report = await rebuild(vault);
     assert.deepEqual(report.refused, [], label);
     assert.deepEqual(report.incomplete, [], label);
-    return afterwards(scene, labOf(scene.lab.ctx, vault, scene.lab.writer), label);
+    return afterwards(scene, testEnvironmentOf(scene.env.ctx, vault, scene.env.writer), label);
   }
-  return afterwards(scene, lab, label);
+  return afterwards(scene, env, label);
 }
 
-async function afterwards(scene: Scene, lab: Lab, label: string): Promise<void> {
-  await assertSound(scene, lab, label);
+async function afterwards(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
+  await assertSound(scene, env, label);
   // The dead process's lease runs out before the next night.
-  lab.ctx.advance(3 * 3_600_000);
-  await lab.backup(scene.from, { settings });
-  await collect(lab.vault);
-  await relay(lab.vault);
-  await assertSound(scene, lab, `${label}, next night`);
+  env.ctx.advance(3 * 3_600_000);
+  await env.backup(scene.from, { settings });
+  await prune(env.vault);
+  await repack(env.vault);
+  await assertSound(scene, env, `${label}, next night`);
 }

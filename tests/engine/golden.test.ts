@@ -3,22 +3,35 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { Bitmap } from "../../packages/engine/src/bitmap.ts";
-import { ByteReader, ByteWriter } from "../../packages/engine/src/bytes.ts";
-import { Cutter } from "../../packages/engine/src/cutter/cutter.ts";
-import { decodeDirectory, encodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { frameNumber, openFrame, sealFrame } from "../../packages/engine/src/frames/frame.ts";
-import { blockId, deriveKey, fileHash, nodeId, segmentId, sha256, spread32 } from "../../packages/engine/src/hash.ts";
-import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
-import { encodeRecipe } from "../../packages/engine/src/recipes.ts";
-import { restoreSnapshot } from "../../packages/engine/src/restore/restore.ts";
-import { describeTree, inlineWriters, labContext, scratch } from "../../packages/engine/src/testing/lab.ts";
-import type { TreeEntry } from "../../packages/engine/src/trees/entry.ts";
-import { readEntry, writeEntry } from "../../packages/engine/src/trees/entry.ts";
+import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import { decodeBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { ByteReader, ByteWriter } from "../../packages/engine/src/format/bytes.ts";
+import { frameNumber, openFrame, sealFrame } from "../../packages/engine/src/format/frame.ts";
+import {
+  blockId,
+  deriveKey,
+  fileHash,
+  nodeId,
+  segmentId,
+  sha256,
+  spread32,
+} from "../../packages/engine/src/format/hash.ts";
+import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import type { TreeEntry } from "../../packages/engine/src/format/tree-entry.ts";
+import { readEntry, writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
+import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
+import {
+  describeTree,
+  inlineWriters,
+  scratch,
+  testContext,
+} from "../../packages/engine/src/testing/test-environment.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { openVault, readWriters } from "../../packages/engine/src/vault.ts";
+import { Cutter } from "../../packages/engine/src/workers/cutter/cutter.ts";
 import fixture from "./golden/v1.json" with { type: "json" };
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
@@ -70,9 +83,9 @@ test("recipes, directories, entries, bitmaps", () => {
     { kind: "zeros", count: 2, bytes: 16384 },
     { kind: "stored", frame: frameNumber(2, 1), slot: 0, count: 1, bytes: 8192 },
   ]);
-  const pages = encodeDirectory({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 8192) });
-  const mixed = encodeDirectory({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 0) });
-  assert.deepEqual(decodeDirectory(mixed).lengths, Uint32Array.of(8192, 0));
+  const pages = encodeBlockList({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 8192) });
+  const mixed = encodeBlockList({ ids: Buffer.alloc(32, 9), lengths: Uint32Array.of(8192, 0) });
+  assert.deepEqual(decodeBlockList(mixed).lengths, Uint32Array.of(8192, 0));
   const facts = {
     name: Buffer.from("İ"),
     mode: 0o644,
@@ -125,17 +138,17 @@ test("a sealed frame and the cutter's ends", () => {
 test("is rebuilt, scrubbed, verified and restored from its objects and the master key alone", async (t) => {
   const store = new MemoryStore();
   for (const [name, body] of Object.entries(fixture.objects)) await store.put(name, Buffer.from(body, "base64"));
-  const ctx = labContext(1);
-  const index = new MemoryIndex(ctx);
+  const ctx = testContext(1);
+  const catalog = new MemoryCatalog(ctx);
   const vault = await openVault(
-    { ctx, store, index },
+    { ctx, store, catalog },
     Buffer.from(fixture.master_key, "hex"),
     Buffer.from(fixture.vault, "hex"),
   );
   const report = await rebuild(vault);
   assert.deepEqual([report.refused, report.incomplete, report.lostFrames], [[], [], []]);
   assert.deepEqual(report.snapshots, [fixture.snapshot]);
-  const [snapshot] = await index.snapshots();
+  const [snapshot] = await catalog.snapshots();
   assert.ok(snapshot);
   assert.equal(hexOf(snapshot.rootId), fixture.root_id);
   assert.equal(snapshot.source, "lab");

@@ -5,24 +5,30 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { MemoryStore } from "@emanet/storage";
-import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
-import type { SnapshotRow, VaultIndex } from "../../packages/engine/src/index/port.ts";
-import { openSqliteIndex } from "../../packages/engine/src/index/sqlite.ts";
-import { describeTree, labContext, labOf, openLab, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import type { Catalog, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { Scheduler } from "../../packages/engine/src/testing/scheduler.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
-import type { WorldKind } from "../../packages/engine/src/testing/world.ts";
-import type { Seeds, SeedsAnswer } from "../../packages/engine/src/testing/world-thread.ts";
-import { collect } from "../../packages/engine/src/upkeep/collect.ts";
-import { relay } from "../../packages/engine/src/upkeep/relay.ts";
-import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import type { WorldKind } from "../../packages/engine/src/testing/simulation.ts";
+import type { Seeds, SeedsAnswer } from "../../packages/engine/src/testing/simulation-thread.ts";
+import {
+  describeTree,
+  openTestEnvironment,
+  settleTimes,
+  testContext,
+  testEnvironmentOf,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
+import { repack } from "../../packages/engine/src/upkeep/repack.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 
 /** Threads for the simulation. */
 const threads = 2;
 
 async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
-  const worker = new Worker(new URL("../../packages/engine/src/testing/world-thread.ts", import.meta.url), {
+  const worker = new Worker(new URL("../../packages/engine/src/testing/simulation-thread.ts", import.meta.url), {
     workerData: seeds,
   });
   return new Promise((resolve, reject) => {
@@ -34,14 +40,14 @@ async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
 describe("interleavings", () => {
   // A step of SQLite costs five times one in memory, and other processes' steps come between its statements as well.
   const worlds = [
-    { index: "memory", seeds: scaled(10_000, 100_000) },
-    { index: "sqlite", seeds: scaled(2_000, 100_000) },
+    { catalog: "memory", seeds: scaled(10_000, 100_000) },
+    { catalog: "sqlite", seeds: scaled(2_000, 100_000) },
   ] as const;
 
-  for (const { index, seeds } of worlds) {
-    test(`uploads, deletions, collection and rewriting in ${seeds} random orders lose nothing and fail no backup: ${index}`, async () => {
+  for (const { catalog, seeds } of worlds) {
+    test(`uploads, deletions, collection and rewriting in ${seeds} random orders lose nothing and fail no backup: ${catalog}`, async () => {
       const parts = Array.from({ length: threads }, (_, i) =>
-        runSeeds({ first: i + 1, last: seeds, step: threads, kind: { index, planted: null } }),
+        runSeeds({ first: i + 1, last: seeds, step: threads, kind: { catalog, planted: null } }),
       );
       const answers = await Promise.all(parts);
       for (const { failure } of answers) assert.equal(failure, null);
@@ -54,10 +60,10 @@ describe("interleavings", () => {
   }
 
   const bugs: readonly WorldKind[] = [
-    { index: "memory", planted: "unpinned-answer" },
-    { index: "memory", planted: "stale-condemn" },
-    { index: "memory", planted: "lost-pins" },
-    { index: "sqlite", planted: "torn-roots" },
+    { catalog: "memory", planted: "unpinned-answer" },
+    { catalog: "memory", planted: "stale-condemn" },
+    { catalog: "memory", planted: "lost-pins" },
+    { catalog: "sqlite", planted: "torn-roots" },
   ];
   for (const kind of bugs) {
     test(`a planted bug is found: ${kind.planted}`, async () => {
@@ -81,8 +87,9 @@ async function realInterleaving(seed: number): Promise<void> {
   try {
     const dice = new Dice(seed);
     const store = new MemoryStore();
-    const index = seed % 2 === 0 ? openSqliteIndex(":memory:", labContext(seed)) : new MemoryIndex(labContext(seed));
-    const lab = await openLab(store, { seed, index });
+    const catalog =
+      seed % 2 === 0 ? openSqliteCatalog(":memory:", testContext(seed)) : new MemoryCatalog(testContext(seed));
+    const env = await openTestEnvironment(store, { seed, catalog });
     const folders = ["a", "b"].map((name) => path.join(folder, name));
     for (const each of folders) {
       mkdirSync(each);
@@ -90,16 +97,16 @@ async function realInterleaving(seed: number): Promise<void> {
       settleTimes(each);
     }
     const settings = { packBytes: 10_000, unitBytes: 20_000 };
-    for (const [i, each] of folders.entries()) await lab.backup(each, { sourceName: `s${i}`, settings });
+    for (const [i, each] of folders.entries()) await env.backup(each, { sourceName: `s${i}`, settings });
     for (const each of folders) writeFileSync(path.join(each, "f0"), new Dice(90 + dice.below(3)).bytes(9000));
     for (const each of folders) settleTimes(each);
     const scheduler = new Scheduler(seed);
     const vault = {
-      ...lab.vault,
-      store: scheduler.gated<typeof lab.vault.store>(store),
-      index: scheduler.gated<VaultIndex>(index),
+      ...env.vault,
+      store: scheduler.gated<typeof env.vault.store>(store),
+      catalog: scheduler.gated<Catalog>(catalog),
     };
-    const busy = labOf(lab.ctx, vault, lab.writer);
+    const busy = testEnvironmentOf(env.ctx, vault, env.writer);
     const made: { row: SnapshotRow; lines: string[] }[] = [];
     await scheduler.run([
       ...folders.map((each, i) => async () => {
@@ -107,16 +114,16 @@ async function realInterleaving(seed: number): Promise<void> {
         made.push({ row: snapshot, lines: describeTree(each) });
       }),
       async () => {
-        const [oldest] = await vault.index.snapshots();
+        const [oldest] = await vault.catalog.snapshots();
         if (oldest !== undefined) await deleteSnapshot(vault, oldest.id);
-        await collect(vault);
+        await prune(vault);
       },
-      () => relay(vault),
-      () => collect(vault),
+      () => repack(vault),
+      () => prune(vault),
     ]);
     for (const [i, { row, lines }] of made.entries()) {
       const to = path.join(folder, `to${i}`);
-      assert.deepEqual((await lab.restore(row, to)).failures, []);
+      assert.deepEqual((await env.restore(row, to)).failures, []);
       assert.deepEqual(describeTree(to), lines);
     }
   } finally {

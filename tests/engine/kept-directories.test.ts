@@ -13,10 +13,10 @@ import {
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { Bitmap } from "../../packages/engine/src/bitmap.ts";
-import { describeTree, openLab, scratch } from "../../packages/engine/src/testing/lab.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { describeTree, openTestEnvironment, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
 /** Enough for a tree of several nodes. */
 const filesAtFirst = 400;
@@ -65,25 +65,25 @@ for (const [where, below] of [
     mkdirSync(changing, { recursive: true });
     const dice = new Dice(71);
     fill(changing, dice, filesAtFirst);
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(":memory:");
     t.after(() => cache.close());
     const order = [...changes.keys(), ...Array.from({ length: 40 }, () => dice.below(changes.length))];
     for (const [run, index] of order.entries()) {
       changes[index]?.(changing, dice);
       settleFolders(from, changing);
-      const { snapshot } = await lab.backup(from, { cache });
+      const { snapshot } = await env.backup(from, { cache });
       const to = path.join(folder, `to ${run}`);
-      assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+      assert.deepEqual((await env.restore(snapshot, to)).failures, []);
       assert.deepEqual(describeTree(to), describeTree(from), `after change ${index} in run ${run}`);
-      lab.ctx.advance(1000);
-      const again = await lab.backup(from, { cache });
+      env.ctx.advance(1000);
+      const again = await env.backup(from, { cache });
       assert.deepEqual(again.snapshot.rootId, snapshot.rootId, `the same once more after run ${run}`);
       assert.deepEqual([again.snapshot.storedBytes, again.unchanged], [0, snapshot.files]);
       assert.deepEqual([again.snapshot.files, again.snapshot.size], [snapshot.files, snapshot.size]);
       // What it reaches is what collection spares.
       assert.deepEqual([...Bitmap.decode(again.snapshot.reach)], [...Bitmap.decode(snapshot.reach)]);
-      lab.ctx.advance(1000);
+      env.ctx.advance(1000);
     }
   });
 }
@@ -148,21 +148,21 @@ test("a folder that is moved is known with all that is in it, and the snapshot h
     mkdirSync(path.join(from, below), { recursive: true });
     fill(path.join(from, below), dice, filesAtFirst);
   }
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(":memory:");
   t.after(() => cache.close());
-  await lab.backup(from, { cache });
+  await env.backup(from, { cache });
   for (const [what, read, move] of moves) {
-    lab.ctx.advance(1000);
+    env.ctx.advance(1000);
     move(from);
     settleFolders(from, path.join(from, "b"));
-    const { snapshot, unchanged } = await lab.backup(from, { cache });
+    const { snapshot, unchanged } = await env.backup(from, { cache });
     assert.equal(snapshot.files - unchanged, read, what);
     const to = path.join(folder, what);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.deepEqual(describeTree(to), describeTree(from), what);
-    lab.ctx.advance(1000);
-    const again = await lab.backup(from, { cache });
+    env.ctx.advance(1000);
+    const again = await env.backup(from, { cache });
     assert.deepEqual([again.snapshot.rootId, again.unchanged], [snapshot.rootId, snapshot.files], `again: ${what}`);
     assert.deepEqual([...Bitmap.decode(again.snapshot.reach)], [...Bitmap.decode(snapshot.reach)]);
   }

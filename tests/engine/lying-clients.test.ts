@@ -3,42 +3,42 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { checkUnit } from "../../packages/engine/src/backup/check-unit.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
-import { passUnit } from "../../packages/engine/src/backup/unit-gate.ts";
-import { Bitmap } from "../../packages/engine/src/bitmap.ts";
-import { ByteWriter, FormatError } from "../../packages/engine/src/bytes.ts";
-import { decodeDirectory, encodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { frameNumber } from "../../packages/engine/src/frames/frame.ts";
-import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
-import { blockId } from "../../packages/engine/src/hash.ts";
-import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import { startSession } from "../../packages/engine/src/keys/session.ts";
-import { signerFromSeed } from "../../packages/engine/src/keys/signing.ts";
-import { createVaultKeys } from "../../packages/engine/src/keys/vault-keys.ts";
-import type { SnapshotDraft } from "../../packages/engine/src/manifest.ts";
-import { noRetention } from "../../packages/engine/src/manifest.ts";
-import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
-import { encodeRecipe } from "../../packages/engine/src/recipes.ts";
-import { WritePool } from "../../packages/engine/src/restore/write-pool.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import { decodeBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { ByteWriter, FormatError } from "../../packages/engine/src/format/bytes.ts";
+import { frameNumber } from "../../packages/engine/src/format/frame.ts";
+import { blockId } from "../../packages/engine/src/format/hash.ts";
+import type { SnapshotDraft } from "../../packages/engine/src/format/manifest.ts";
+import { noRetention } from "../../packages/engine/src/format/manifest.ts";
+import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
+import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { startSession } from "../../packages/engine/src/format/session-header.ts";
+import { signerFromSeed } from "../../packages/engine/src/format/signing.ts";
+import { nodeKinds } from "../../packages/engine/src/format/tree-builder.ts";
+import type { Reference } from "../../packages/engine/src/format/tree-entry.ts";
+import { writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
+import { createVaultKeys } from "../../packages/engine/src/format/vault-keys.ts";
+import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
   inlineWriters,
-  labContext,
-  openLab,
+  openTestEnvironment,
   scratch,
   seededBytes,
   settleTimes,
-} from "../../packages/engine/src/testing/lab.ts";
-import { nodeKinds } from "../../packages/engine/src/trees/builder.ts";
-import type { Reference } from "../../packages/engine/src/trees/entry.ts";
-import { writeEntry } from "../../packages/engine/src/trees/entry.ts";
+  testContext,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { putBlockList, sealData } from "../../packages/engine/src/upkeep/copy-blocks.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
-import { putDirectory, sealData } from "../../packages/engine/src/upkeep/laid-frames.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
-import { withRewriteSession } from "../../packages/engine/src/upkeep/rewrite-session.ts";
+import { withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { RestoreWorkerPool } from "../../packages/engine/src/workers/restore-worker-pool.ts";
 import { dataFrames, plant, repointAll } from "./testing/liar.ts";
 
 async function prepare(t: { after(fn: () => void): void }) {
@@ -47,34 +47,34 @@ async function prepare(t: { after(fn: () => void): void }) {
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from, { owner: "one" });
-  return { folder, from, lab, snapshot };
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from, { owner: "one" });
+  return { folder, from, env, snapshot };
 }
 
 test("a frame that lies about its blocks heals nobody's; the true block behind it does", async (t) => {
-  const { folder, from, lab, snapshot } = await prepare(t);
-  const [victim] = await dataFrames(lab);
+  const { folder, from, env, snapshot } = await prepare(t);
+  const [victim] = await dataFrames(env);
   assert.ok(victim);
-  await plant(lab, decodeDirectory(victim.directory));
-  const name = lab.vault.names.pack(victim.pack);
-  const bad = Buffer.from(await lab.vault.store.get(name));
+  await plant(env, decodeBlockList(victim.blockList));
+  const name = env.vault.names.pack(victim.pack);
+  const bad = Buffer.from(await env.vault.store.get(name));
   bad[victim.offset + 50] = (bad[victim.offset + 50] ?? 0) ^ 1;
-  await lab.vault.store.put(name, bad);
-  await lab.vault.index.setDamaged([victim], true);
-  assert.deepEqual(await heal(lab.vault), { sound: [], healed: [], stillDamaged: [victim.frame] });
-  lab.ctx.advance(1000);
-  await lab.backup(from, { owner: "two" });
-  assert.deepEqual(await heal(lab.vault), { sound: [], healed: [victim.frame], stillDamaged: [] });
+  await env.vault.store.put(name, bad);
+  await env.vault.catalog.setDamaged([victim], true);
+  assert.deepEqual(await heal(env.vault), { sound: [], healed: [], stillDamaged: [victim.frame] });
+  env.ctx.advance(1000);
+  await env.backup(from, { owner: "two" });
+  assert.deepEqual(await heal(env.vault), { sound: [], healed: [victim.frame], stillDamaged: [] });
   const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("rewriting seals no block that is not what the index says: the frame is named as damaged and stays", async (t) => {
-  const { lab, snapshot } = await prepare(t);
-  const ordinal = await lab.vault.index.reserveOrdinals(1);
-  const ids = Buffer.concat([1, 2, 3].map((n) => blockId(lab.vault.keys.blockIdKey, Buffer.alloc(4000, n))));
+test("rewriting seals no block that is not what the catalog says: the frame is named as damaged and stays", async (t) => {
+  const { env, snapshot } = await prepare(t);
+  const ordinal = await env.vault.catalog.reserveOrdinals(1);
+  const ids = Buffer.concat([1, 2, 3].map((n) => blockId(env.vault.keys.blockIdKey, Buffer.alloc(4000, n))));
   const lengths = Uint32Array.of(4000, 4000, 4000);
   const itemOf = (frame: number): Item => ({
     ordinal,
@@ -86,39 +86,39 @@ test("rewriting seals no block that is not what the index says: the frame is nam
     owner: "liar",
     verified: false,
   });
-  const frame = await plant(lab, { ids, lengths }, itemOf);
-  const [row] = await lab.vault.index.frames([frame]);
+  const frame = await plant(env, { ids, lengths }, itemOf);
+  const [row] = await env.vault.catalog.frames([frame]);
   const reach = new Bitmap();
   reach.add(ordinal);
-  const { index } = lab.vault;
-  await index.beginUpload({ upload: "liar", owner: "liar", leaseUntil: lab.ctx.now() + 1000, base: null });
-  await index.acquireFrames("liar", [frame]);
-  await index.commit("liar", lab.ctx.now(), { ...snapshot, id: "ab".repeat(16), reach: reach.encode() });
-  const { rewritten, refused } = await rewritePacks(lab.vault, 0.2);
+  const { catalog } = env.vault;
+  await catalog.beginUpload({ upload: "liar", owner: "liar", leaseUntil: env.ctx.now() + 1000, base: null });
+  await catalog.acquireFrames("liar", [frame]);
+  await catalog.commit("liar", env.ctx.now(), { ...snapshot, id: "ab".repeat(16), reach: reach.encode() });
+  const { rewritten, refused } = await rewritePacks(env.vault, 0.2);
   assert.deepEqual([rewritten.includes(row?.pack ?? ""), refused.includes(row?.pack ?? "")], [false, true]);
-  const [after] = await index.frames([frame]);
+  const [after] = await catalog.frames([frame]);
   assert.deepEqual([after?.damaged, after?.pack, after?.generation], [true, row?.pack, 0]);
-  assert.equal((await index.packs()).find(({ pack }) => pack === row?.pack)?.state, "live");
+  assert.equal((await catalog.packs()).find(({ pack }) => pack === row?.pack)?.state, "live");
 });
 
 test("verifying without reading vouches for nothing; with reading, others are told that it is known", async (t) => {
-  const { from, folder, lab, snapshot } = await prepare(t);
+  const { from, folder, env, snapshot } = await prepare(t);
   const verified = async () => {
     let count = 0;
-    for await (const item of lab.vault.index.allItems()) count += item.verified ? 1 : 0;
+    for await (const item of env.vault.catalog.allItems()) count += item.verified ? 1 : 0;
     return count;
   };
-  await verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots: [snapshot], readData: false });
+  await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots: [snapshot], readData: false });
   assert.equal(await verified(), 0);
-  lab.ctx.advance(1000);
-  const first = await lab.backup(from, { owner: "two" });
+  env.ctx.advance(1000);
+  const first = await env.backup(from, { owner: "two" });
   assert.ok(first.snapshot.storedBytes > 40_000, "stored again");
-  await verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots: [snapshot], readData: true });
+  await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots: [snapshot], readData: true });
   assert.ok((await verified()) > 0);
   rmSync(path.join(folder, "from", "a"), { force: true });
   writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
-  lab.ctx.advance(1000);
-  const second = await lab.backup(from, { owner: "three" });
+  env.ctx.advance(1000);
+  const second = await env.backup(from, { owner: "three" });
   assert.ok(second.snapshot.storedBytes < 10_000, `${second.snapshot.storedBytes} stored`);
 });
 
@@ -126,8 +126,12 @@ test("verifying without reading vouches for nothing; with reading, others are to
 class Lying extends LocalTarget {
   readonly lie: (draft: SnapshotDraft) => SnapshotDraft;
 
-  constructor(lab: Lab, lie: (draft: SnapshotDraft) => SnapshotDraft, grant?: (asked: Retention) => Retention) {
-    super({ access: lab.vault, upload: "liar", owner: "liar", authority: lab.vault.authority, grant });
+  constructor(
+    env: TestEnvironment,
+    lie: (draft: SnapshotDraft) => SnapshotDraft,
+    grant?: (asked: Retention) => Retention,
+  ) {
+    super({ access: env.vault, upload: "liar", owner: "liar", authority: env.vault.authority, grant });
     this.lie = lie;
   }
 
@@ -137,60 +141,60 @@ class Lying extends LocalTarget {
 }
 
 test("the row is what the countersigned manifest says, whatever a client says beside it", async (t) => {
-  const { from, lab } = await prepare(t);
+  const { from, env } = await prepare(t);
   const bare = new Bitmap().encode();
   const lie = ({ manifest, row }: SnapshotDraft) => ({
     manifest,
     row: { ...row, reach: bare, rootOrdinal: 1, size: 1 },
   });
-  lab.ctx.advance(1000);
-  const { snapshot } = await lab.backup(from, { target: new Lying(lab, lie), owner: "liar" });
-  const before = await lab.vault.index.snapshots();
+  env.ctx.advance(1000);
+  const { snapshot } = await env.backup(from, { target: new Lying(env, lie), owner: "liar" });
+  const before = await env.vault.catalog.snapshots();
   assert.ok(Bitmap.decode(snapshot.reach).size > 0);
-  await rebuild(lab.vault);
+  await rebuild(env.vault);
   const plain = (row: SnapshotRow) => ({ ...row, status: "", reach: [...Bitmap.decode(row.reach)] });
-  assert.deepEqual((await lab.vault.index.snapshots()).map(plain), before.map(plain));
+  assert.deepEqual((await env.vault.catalog.snapshots()).map(plain), before.map(plain));
 });
 
 test("time and retention are the authority's: a client's clock and wishes do not lock a snapshot for a century", async (t) => {
-  const { from, lab } = await prepare(t);
-  const century = { expiresAt: null, lockedUntil: lab.ctx.now() + 1e12, hold: true };
-  const later = { ...lab.ctx, now: () => lab.ctx.now() + 1e12 };
+  const { from, env } = await prepare(t);
+  const century = { expiresAt: null, lockedUntil: env.ctx.now() + 1e12, hold: true };
+  const later = { ...env.ctx, now: () => env.ctx.now() + 1e12 };
   const target = new Lying(
-    lab,
+    env,
     (draft) => draft,
     () => noRetention,
   );
-  const { snapshot } = await lab.backup(from, { target, owner: "liar", ctx: later, retention: century });
-  assert.deepEqual([snapshot.completedAt, snapshot.retention], [lab.ctx.now(), noRetention]);
-  await rebuild(lab.vault);
-  const row = (await lab.vault.index.snapshots()).find(({ id }) => id === snapshot.id);
-  assert.deepEqual([row?.completedAt, row?.retention], [lab.ctx.now(), noRetention]);
+  const { snapshot } = await env.backup(from, { target, owner: "liar", ctx: later, retention: century });
+  assert.deepEqual([snapshot.completedAt, snapshot.retention], [env.ctx.now(), noRetention]);
+  await rebuild(env.vault);
+  const row = (await env.vault.catalog.snapshots()).find(({ id }) => id === snapshot.id);
+  assert.deepEqual([row?.completedAt, row?.retention], [env.ctx.now(), noRetention]);
 });
 
 test("a manifest of another session, or with a broken signature, is not countersigned", async (t) => {
-  const { from, lab } = await prepare(t);
+  const { from, env } = await prepare(t);
   let first: SnapshotDraft | null = null;
   const keep = (draft: SnapshotDraft) => {
     first = draft;
     return draft;
   };
-  await lab.backup(from, { target: new Lying(lab, keep), owner: "liar" });
-  const replay = new Lying(lab, (draft) => ({ ...(first ?? draft), row: { ...(first ?? draft).row } }));
-  await assert.rejects(lab.backup(from, { target: replay, owner: "liar" }), /another session/);
-  const broken = new Lying(lab, ({ manifest, row }) => {
+  await env.backup(from, { target: new Lying(env, keep), owner: "liar" });
+  const replay = new Lying(env, (draft) => ({ ...(first ?? draft), row: { ...(first ?? draft).row } }));
+  await assert.rejects(env.backup(from, { target: replay, owner: "liar" }), /another session/);
+  const broken = new Lying(env, ({ manifest, row }) => {
     const bad = Buffer.from(manifest);
     bad[bad.length - 70] = (bad[bad.length - 70] ?? 0) ^ 1;
     return { manifest: bad, row };
   });
-  await assert.rejects(lab.backup(from, { target: broken, owner: "liar" }), /signature|private/);
-  assert.equal((await lab.vault.index.snapshots()).length, 2);
+  await assert.rejects(env.backup(from, { target: broken, owner: "liar" }), /signature|private/);
+  assert.equal((await env.vault.catalog.snapshots()).length, 2);
 });
 
 test("a unit that speaks of what is not the upload's is refused; owner and verification are not the client's to say", () => {
-  const lab = labContext(7);
-  const keys = createVaultKeys(lab, Buffer.alloc(16, 1));
-  const { header } = startSession(lab, keys, signerFromSeed(Buffer.alloc(32, 9)), { session: 3, nonce: 77 });
+  const env = testContext(7);
+  const keys = createVaultKeys(env, Buffer.alloc(16, 1));
+  const { header } = startSession(env, keys, signerFromSeed(Buffer.alloc(32, 9)), { session: 3, nonce: 77 });
   const frame: FrameRow = {
     frame: frameNumber(3, 1),
     generation: 0,
@@ -200,7 +204,7 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
     length: 1,
     frameId: Buffer.alloc(32),
     session: 3,
-    directory: encodeDirectory({ ids: new Uint8Array(0), lengths: new Uint32Array(0) }),
+    blockList: encodeBlockList({ ids: new Uint8Array(0), lengths: new Uint32Array(0) }),
     record: 0,
     damaged: false,
   };
@@ -217,7 +221,7 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
   const pack: PackRow = { pack: "p", session: 3, size: 1, state: "live" };
   const unit = { packs: [pack], header: header.bytes, frames: [frame], items: [item], hooks: [], follows: [] };
   const bounds = { session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
-  const [taken] = passUnit(unit, bounds).items;
+  const [taken] = checkUnit(unit, bounds).items;
   assert.deepEqual([taken?.owner, taken?.verified], ["liar", false]);
   const lies: Partial<typeof unit>[] = [
     { items: [{ ...item, ordinal: 20 }] },
@@ -228,58 +232,58 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
     { frames: [{ ...frame, pack: "another's" }] },
     { packs: [{ ...pack, session: 2 }] },
   ];
-  for (const lie of lies) assert.throws(() => passUnit({ ...unit, ...lie }, bounds), /not/);
+  for (const lie of lies) assert.throws(() => checkUnit({ ...unit, ...lie }, bounds), /not/);
   // What does not read would stop marking and matching for everybody.
   const garbage = [
     { items: [{ ...item, recipe: Buffer.alloc(9, 255) }] },
-    { frames: [{ ...frame, directory: Buffer.alloc(1, 9) }] },
+    { frames: [{ ...frame, blockList: Buffer.alloc(1, 9) }] },
   ];
-  for (const lie of garbage) assert.throws(() => passUnit({ ...unit, ...lie }, bounds), FormatError);
-  assert.throws(() => passUnit(unit, { ...bounds, nonce: 78 }), /session header/);
+  for (const lie of garbage) assert.throws(() => checkUnit({ ...unit, ...lie }, bounds), FormatError);
+  assert.throws(() => checkUnit(unit, { ...bounds, nonce: 78 }), /session header/);
 });
 
 test("rebuild takes a rewritten frame and a second record from the authority only", async (t) => {
-  const { folder, from, lab, snapshot } = await prepare(t);
-  const victims = await dataFrames(lab);
+  const { folder, from, env, snapshot } = await prepare(t);
+  const victims = await dataFrames(env);
   const [victim] = victims;
   assert.ok(victim);
-  const item = (await lab.vault.index.itemsByOrdinal([...Bitmap.decode(snapshot.reach)])).find(
+  const item = (await env.vault.catalog.itemsByOrdinal([...Bitmap.decode(snapshot.reach)])).find(
     (each) => each?.kind === "segment",
   );
   assert.ok(item);
   // The same session as upkeep's, but signed by an ordinary writer.
-  const liar = { ...lab.vault, authority: lab.writer };
-  await withRewriteSession(liar, async (session) => {
-    const directory = decodeDirectory(victim.directory);
+  const liar = { ...env.vault, authority: env.writer };
+  await withUpkeepSession(liar, async (session) => {
+    const blockList = decodeBlockList(victim.blockList);
     const plain = new ByteWriter(1 << 16);
-    for (const length of directory.lengths) plain.raw(seededBytes(73)(length));
-    putDirectory(session, victim.frame, 99, directory);
-    sealData(session, victim.frame, 99, plain, directory);
+    for (const length of blockList.lengths) plain.raw(seededBytes(73)(length));
+    putBlockList(session, victim.frame, 99, blockList);
+    sealData(session, victim.frame, 99, plain, blockList);
     session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe: encodeRecipe([]), hooks: [] });
     await session.settle();
   });
-  const { refused } = await rebuild(lab.vault);
+  const { refused } = await rebuild(env.vault);
   assert.equal(refused.length, 1);
-  assert.equal((await lab.vault.index.frames([victim.frame]))[0]?.generation, 0);
+  assert.equal((await env.vault.catalog.frames([victim.frame]))[0]?.generation, 0);
   const to = path.join(folder, "to");
-  const [row] = await lab.vault.index.snapshots();
+  const [row] = await env.vault.catalog.snapshots();
   assert.ok(row);
-  assert.deepEqual((await lab.restore(row, to)).failures, []);
+  assert.deepEqual((await env.restore(row, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
 test("one honest slot does not vouch for the others: a frame with a false one is known to nobody else", async (t) => {
-  const { from, lab, snapshot } = await prepare(t);
-  const [row] = await dataFrames(lab);
+  const { from, env, snapshot } = await prepare(t);
+  const [row] = await dataFrames(env);
   assert.ok(row);
-  // The frame's own blocks are true; its directory lists one more, over nothing.
-  const { ids, lengths } = decodeDirectory(row.directory);
+  // The frame's own blocks are true; its block list lists one more, over nothing.
+  const { ids, lengths } = decodeBlockList(row.blockList);
   const more = { ids: Buffer.concat([ids, Buffer.alloc(16, 7)]), lengths: Uint32Array.from([...lengths, 4000]) };
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
-  await lab.vault.index.restore({ unit: { ...nothing, frames: [{ ...row, directory: encodeDirectory(more) }] } });
+  await env.vault.catalog.restore({ unit: { ...nothing, frames: [{ ...row, blockList: encodeBlockList(more) }] } });
   const report = await verifySnapshots({
     pool: inlineWriters,
-    vault: lab.vault,
+    vault: env.vault,
     snapshots: [snapshot],
     readData: true,
   });
@@ -287,24 +291,24 @@ test("one honest slot does not vouch for the others: a frame with a false one is
     report.damagedFrames.map(({ frame }) => frame),
     [row.frame],
   );
-  for await (const item of lab.vault.index.allItems()) assert.equal(item.verified, false);
-  lab.ctx.advance(1000);
-  const other = await lab.backup(from, { owner: "two" });
+  for await (const item of env.vault.catalog.allItems()) assert.equal(item.verified, false);
+  env.ctx.advance(1000);
+  const other = await env.backup(from, { owner: "two" });
   assert.ok(other.snapshot.storedBytes > 40_000, "stored again");
 });
 
 test("blocks that are not what their frame says are found by verifying, in a thread and without", async (t) => {
-  const { lab, snapshot } = await prepare(t);
-  const [victim] = await dataFrames(lab);
+  const { env, snapshot } = await prepare(t);
+  const [victim] = await dataFrames(env);
   assert.ok(victim);
-  const planted = await plant(lab, decodeDirectory(victim.directory));
-  await repointAll(lab, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
-  const threads = new WritePool(1);
+  const planted = await plant(env, decodeBlockList(victim.blockList));
+  await repointAll(env, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
+  const threads = new RestoreWorkerPool(1);
   t.after(() => void threads.close());
   threads.expect(64 * 1024 * 1024);
   assert.ok(threads.width > 1, "a thread was started");
   for (const pool of [inlineWriters, threads]) {
-    const report = await verifySnapshots({ pool, vault: lab.vault, snapshots: [snapshot], readData: true });
+    const report = await verifySnapshots({ pool, vault: env.vault, snapshots: [snapshot], readData: true });
     assert.deepEqual(
       report.damagedFrames.map(({ frame }) => frame),
       [planted],
@@ -314,7 +318,7 @@ test("blocks that are not what their frame says are found by verifying, in a thr
 });
 
 test("a size or an ordinal beyond reason is a finding, not the end of verification", async (t) => {
-  const { lab, snapshot } = await prepare(t);
+  const { env, snapshot } = await prepare(t);
   const lying = { ...snapshot, id: "cd".repeat(16), rootOrdinal: 999, rootId: Buffer.alloc(32, 9) };
   const { node } = FrameReader.prototype;
   for (const [ordinal, size] of [
@@ -333,7 +337,7 @@ test("a size or an ordinal beyond reason is a finding, not the end of verificati
       return at.ordinal === lying.rootOrdinal ? Promise.resolve(hostile.view()) : node.call(this, at);
     });
     const report = await verifySnapshots({
-      ...{ pool: inlineWriters, vault: lab.vault, readData: true },
+      ...{ pool: inlineWriters, vault: env.vault, readData: true },
       snapshots: [lying, snapshot],
     });
     reading.mock.restore();
@@ -343,14 +347,14 @@ test("a size or an ordinal beyond reason is a finding, not the end of verificati
 });
 
 test("a pack under another's session number pushes nobody's packs out of a rebuild", async (t) => {
-  const { lab, snapshot } = await prepare(t);
+  const { env, snapshot } = await prepare(t);
   const stolen = { session: snapshot.session, nonce: 1 };
-  const { header } = startSession(lab.ctx, lab.vault.keys, lab.writer, stolen);
+  const { header } = startSession(env.ctx, env.vault.keys, env.writer, stolen);
   // A name that is listed before every other.
   const pack = new PackBuilder(Buffer.alloc(16), header);
-  const name = lab.vault.names.pack(pack.name);
-  await lab.vault.store.put(name, Buffer.concat([pack.head, pack.finish(lab.writer)]));
-  const report = await rebuild(lab.vault);
+  const name = env.vault.names.pack(pack.name);
+  await env.vault.store.put(name, Buffer.concat([pack.head, pack.finish(env.writer)]));
+  const report = await rebuild(env.vault);
   assert.deepEqual(
     report.refused.map((each) => each.name),
     [name],

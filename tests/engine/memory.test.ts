@@ -9,10 +9,10 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { restMs } from "../../packages/engine/src/backup/tree-line.ts";
-import { scratch } from "../../packages/engine/src/testing/lab.ts";
+import { restMs } from "../../packages/engine/src/backup/tree-writer.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
+import { scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
 const main = fileURLToPath(new URL("../../packages/engine-cli/src/main.ts", import.meta.url));
 

@@ -13,10 +13,10 @@ import {
 import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
-import type { BackupSource, FileEvent } from "../../packages/engine/src/backup/source.ts";
-import { openLab, scratch, seededBytes } from "../../packages/engine/src/testing/lab.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
+import type { BackupSource, FileEvent } from "../../packages/engine/src/source/source.ts";
+import { openTestEnvironment, scratch, seededBytes } from "../../packages/engine/src/testing/test-environment.ts";
 
 const bytes = seededBytes(51);
 /** Above the size of bundled files, so that it is read in stripes. */
@@ -54,7 +54,7 @@ const warningsOf = (warnings: readonly { path: Uint8Array; code: string }[]) =>
 describe("files that move between the walk and the read", () => {
   test("a grown file and a replaced one are warned of; others are not", async (t) => {
     const { from } = prepare(t);
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     writeFileSync(path.join(from, "swapped"), bytes(4000));
     const source = moving(from, {
       small: (event) => {
@@ -66,16 +66,16 @@ describe("files that move between the walk and the read", () => {
         return event;
       },
     });
-    const { warnings } = await lab.backup(from, { source });
+    const { warnings } = await env.backup(from, { source });
     assert.deepEqual(warningsOf(warnings), ["small changed", "swapped changed"]);
   });
 
   test("a file that became a folder after it was glimpsed is warned of, and everything else is stored", async (t) => {
     const { folder, from, to } = prepare(t);
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(path.join(folder, "cache"));
     t.after(() => cache.close());
-    await lab.backup(from, { cache });
+    await env.backup(from, { cache });
     appendFileSync(path.join(from, "small"), "more");
     const source: BackupSource = {
       walk: () => folderSource(from).walk(),
@@ -89,16 +89,16 @@ describe("files that move between the walk and the read", () => {
         }
       },
     };
-    lab.ctx.advance(1000);
-    const { warnings, snapshot } = await lab.backup(from, { cache, source });
+    env.ctx.advance(1000);
+    const { warnings, snapshot } = await env.backup(from, { cache, source });
     assert.deepEqual(warningsOf(warnings), ["small changed"]);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.deepEqual(readdirSync(to).sort(), ["large", "still"]);
   });
 
   test("a large file that is replaced is stored as it is then, whole, without a warning", async (t) => {
     const { from, to } = prepare(t);
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     const later = bytes(largeBytes + 300_000);
     const source = moving(from, {
       large: (event) => {
@@ -106,15 +106,15 @@ describe("files that move between the walk and the read", () => {
         return event;
       },
     });
-    const { warnings, snapshot } = await lab.backup(from, { source });
+    const { warnings, snapshot } = await env.backup(from, { source });
     assert.deepEqual(warningsOf(warnings), []);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.ok(readFileSync(path.join(to, "large")).equals(later));
   });
 
   test("a large file that is replaced again and again is warned of", async (t) => {
     const { from } = prepare(t);
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     const large = path.join(from, "large");
     const source = moving(from, {
       large: (event) => {
@@ -127,13 +127,13 @@ describe("files that move between the walk and the read", () => {
         return { ...event, again };
       },
     });
-    const { warnings } = await lab.backup(from, { source });
+    const { warnings } = await env.backup(from, { source });
     assert.deepEqual(warningsOf(warnings), ["large changed"]);
   });
 
   test("a path swapped for a link is not followed, one swapped for a pipe does not block; both are named", async (t) => {
     const { from, folder, to } = prepare(t);
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     writeFileSync(path.join(folder, "outside"), bytes(largeBytes));
     const source = moving(from, {
       large: (event) => {
@@ -147,10 +147,10 @@ describe("files that move between the walk and the read", () => {
         return event;
       },
     });
-    const { warnings, snapshot } = await lab.backup(from, { source });
+    const { warnings, snapshot } = await env.backup(from, { source });
     assert.deepEqual(warningsOf(warnings), ["large special_file", "small ELOOP"]);
     assert.equal(snapshot.files, 1);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   });
 
   test("a folder that vanishes during the walk is a warning; the backup goes on behind it", async (t) => {
@@ -167,10 +167,10 @@ describe("files that move between the walk and the read", () => {
         yield event;
       }
     }
-    const lab = await openLab(new MemoryStore());
-    const { snapshot, warnings } = await lab.backup(from, { source: { walk } });
+    const env = await openTestEnvironment(new MemoryStore());
+    const { snapshot, warnings } = await env.backup(from, { source: { walk } });
     assert.deepEqual(warningsOf(warnings), ["a-temp ENOENT", "b-temp ENOENT"]);
-    assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.deepEqual(readFileSync(path.join(to, "still")), readFileSync(path.join(from, "still")));
   });
 });

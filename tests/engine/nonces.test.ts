@@ -6,30 +6,30 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { readFrameHeader } from "../../packages/engine/src/frames/frame.ts";
-import type { FrameRow } from "../../packages/engine/src/index/port.ts";
+import type { FrameRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { readFrameHeader } from "../../packages/engine/src/format/frame.ts";
 import {
   openContentKey,
   parseSessionHeader,
   sessionBinding,
   workerKey,
-} from "../../packages/engine/src/keys/session.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+} from "../../packages/engine/src/format/session-header.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
-import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 
 const headerLength = 40;
 const tagLength = 16;
 
 /** Opens a frame by FORMAT.md section 6 with nothing but standard tools, and says by which key and nonce. */
-async function opened(lab: Lab, row: FrameRow): Promise<string> {
-  const { store, names, index, keys } = lab.vault;
+async function opened(env: TestEnvironment, row: FrameRow): Promise<string> {
+  const { store, names, catalog, keys } = env.vault;
   const sealed = Buffer.from(
     await store.get(names.pack(row.pack), { range: { offset: row.offset, length: row.length } }),
   );
   const { worker, counter, session } = readFrameHeader(sealed);
-  const header = parseSessionHeader((await index.session(session))?.header ?? Buffer.alloc(0));
+  const header = parseSessionHeader((await catalog.session(session))?.header ?? Buffer.alloc(0));
   const nonce = Buffer.alloc(12);
   nonce.writeUInt32LE(counter);
   const key = workerKey(openContentKey(keys.privateSeed, header), worker);
@@ -49,29 +49,29 @@ test("every frame of data and metadata has a nonce of its own under its key, and
   // Long names, so that the tree takes several frames of metadata.
   for (let i = 0; i < 3000; i++) writeFileSync(path.join(from, `${"ad".repeat(100)}-${i}`), `${i}`);
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
   for (let i = 1; i < 8; i++) rmSync(path.join(from, `big${i}`));
   for (let i = 10; i < 3000; i++) rmSync(path.join(from, `${"ad".repeat(100)}-${i}`));
   settleTimes(from);
-  lab.ctx.advance(1000);
-  await lab.backup(from);
+  env.ctx.advance(1000);
+  await env.backup(from);
   const before: FrameRow[] = [];
-  for await (const row of lab.vault.index.allFrames()) before.push(row);
+  for await (const row of env.vault.catalog.allFrames()) before.push(row);
   const seen = new Set<string>();
-  for (const row of before) seen.add(await opened(lab, row));
+  for (const row of before) seen.add(await opened(env, row));
   assert.equal(seen.size, before.length, "in backups");
   for (const kind of ["data", "meta"] as const) {
     const count = before.filter((row) => row.kind === kind && row.session === snapshot.session).length;
     assert.ok(count >= 3, `${count} frames of ${kind}`);
   }
-  await deleteSnapshot(lab.vault, snapshot.id);
-  const { rewritten } = await rewritePacks(lab.vault, 0.2);
+  await deleteSnapshot(env.vault, snapshot.id);
+  const { rewritten } = await rewritePacks(env.vault, 0.2);
   assert.ok(rewritten.length > 0);
   const after: FrameRow[] = [];
-  for await (const row of lab.vault.index.allFrames()) if (row.generation > 0) after.push(row);
+  for await (const row of env.vault.catalog.allFrames()) if (row.generation > 0) after.push(row);
   assert.ok(after.length >= 2, `${after.length} frames were rewritten`);
   const again = new Set<string>();
-  for (const row of after) again.add(await opened(lab, row));
+  for (const row of after) again.add(await opened(env, row));
   assert.equal(again.size, after.length, "in upkeep");
 });

@@ -4,19 +4,19 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { doJob, type Task } from "../../bench/ofis/job.ts";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
-import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { openLab, scratch } from "../../packages/engine/src/testing/lab.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import { openTestEnvironment, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
 /** Block bytes that a snapshot's session stored. */
-async function newBytes(lab: Lab, snapshot: SnapshotRow): Promise<number> {
+async function newBytes(env: TestEnvironment, snapshot: SnapshotRow): Promise<number> {
   let bytes = 0;
-  for await (const row of lab.vault.index.allFrames()) {
+  for await (const row of env.vault.catalog.allFrames()) {
     if (row.kind !== "data" || sessionOfFrame(row.frame) !== snapshot.session) continue;
-    bytes += decodeDirectory(row.directory).lengths.reduce((sum, length) => sum + length, 0);
+    bytes += decodeBlockList(row.blockList).lengths.reduce((sum, length) => sum + length, 0);
   }
   return bytes;
 }
@@ -30,15 +30,15 @@ test("a night that rebuilds a third of a renamed database stores little more tha
   mkdirSync(root);
   const database = { id: "LOGODB", firebirdPageBytes: 0, pages: 6400, stamp: "20260905" };
   make(root, "LOGODB_20260905.bak", { kind: "database", database });
-  const lab = await openLab(new MemoryStore());
-  await lab.backup(root);
-  lab.ctx.advance(1000);
+  const env = await openTestEnvironment(new MemoryStore());
+  await env.backup(root);
+  env.ctx.advance(1000);
   const night = { day: 6, changed: 0, rebuilt: 0.33, grown: 0 };
   const tomorrow = { ...database, stamp: "20260906" };
   const task = { kind: "night", from: "LOGODB_20260905.bak", database: tomorrow, night } as const;
   const { changed } = make(root, "LOGODB_20260906.bak", task);
-  const { snapshot } = await lab.backup(root);
-  const stored = await newBytes(lab, snapshot);
+  const { snapshot } = await env.backup(root);
+  const stored = await newBytes(env, snapshot);
   assert.ok(stored >= changed * 0.9 && stored <= changed * 1.08, `${stored} stored, ${changed} changed`);
 });
 
@@ -46,14 +46,14 @@ test("a database that is added to a backup is packed smaller than in a first bac
   const folder = scratch(t);
   const database = { id: "MIKRO", firebirdPageBytes: 0, pages: 1600, stamp: "20260905" };
   const storedAfter = async (root: string) => {
-    const lab = await openLab(new MemoryStore());
+    const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(":memory:");
     t.after(() => cache.close());
     // A walk that finds nothing makes a base all the same.
-    if (root.endsWith("later")) await lab.backup(root, { cache });
-    lab.ctx.advance(1000);
+    if (root.endsWith("later")) await env.backup(root, { cache });
+    env.ctx.advance(1000);
     make(root, "MIKRO_20260905.bak", { kind: "database", database });
-    return (await lab.backup(root, { cache })).snapshot.storedBytes;
+    return (await env.backup(root, { cache })).snapshot.storedBytes;
   };
   const [first, later] = [path.join(folder, "first"), path.join(folder, "later")];
   for (const root of [first, later]) mkdirSync(root);
@@ -72,9 +72,9 @@ test("invoices of many issuers store each style sheet once, and of an invoice li
     const { size } = make(root, `${(i * 7919) % count}-${ettn}.xml`, { kind: "invoice", invoice });
     if (i < issuers) sheets += size;
   }
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(root);
-  const stored = await newBytes(lab, snapshot);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(root);
+  const stored = await newBytes(env, snapshot);
   // A sheet is some 95 % of the smallest invoice; an invoice's own part is 20 KB at most.
   assert.ok(stored < sheets + count * 20_000, `${stored} of ${snapshot.size}; the sheets are at most ${sheets}`);
 });

@@ -5,16 +5,22 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
-import type { Item } from "../../packages/engine/src/index/port.ts";
-import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/recipes.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import type { Item } from "../../packages/engine/src/catalog/catalog.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
+import { rootEntry } from "../../packages/engine/src/restore/folder/restore.ts";
+import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import { readFile } from "../../packages/engine/src/restore/read-file.ts";
-import { rootEntry } from "../../packages/engine/src/restore/restore.ts";
 import { proveSegments } from "../../packages/engine/src/restore/window.ts";
-import { inlineWriters, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
-import { findEntry } from "../../packages/engine/src/trees/reader.ts";
+import {
+  inlineWriters,
+  openTestEnvironment,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { dataFrames, plant, repointAll } from "./testing/liar.ts";
 
@@ -23,22 +29,22 @@ async function prepare(t: { after(fn: () => void): void }) {
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from);
-  return { lab, snapshot };
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
+  return { env, snapshot };
 }
 
 test("a download hands no block on that is not what its id says", async (t) => {
-  const { lab, snapshot } = await prepare(t);
-  const [victim] = await dataFrames(lab);
+  const { env, snapshot } = await prepare(t);
+  const [victim] = await dataFrames(env);
   assert.ok(victim);
-  const planted = await plant(lab, decodeDirectory(victim.directory));
-  await repointAll(lab, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
-  const reader = new FrameReader(lab.vault);
+  const planted = await plant(env, decodeBlockList(victim.blockList));
+  await repointAll(env, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
+  const reader = new FrameReader(env.vault);
   const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
   assert.ok(entry?.type === "file");
   await assert.rejects(async () => {
-    for await (const part of readFile(lab.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
+    for await (const part of readFile(env.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
   }, /slot 0 is not what its id says/);
 });
 
@@ -48,27 +54,27 @@ test("a recipe that gives other blocks than its segment's is found, by restore a
   mkdirSync(from);
   for (const [i, name] of ["a", "b"].entries()) writeFileSync(path.join(from, name), seededBytes(80 + i)(300_000));
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
   const segments: Item[] = [];
-  for await (const item of lab.vault.index.allItems()) if (item.kind === "segment") segments.push(item);
+  for await (const item of env.vault.catalog.allItems()) if (item.kind === "segment") segments.push(item);
   const [one, two, ...more] = segments;
   assert.ok(one !== undefined && two !== undefined && more.length === 0, "a segment each");
-  // Every block is what its frame's directory says, and the files are equally long: only the segment's id tells.
+  // Every block is what its frame's block list says, and the files are equally long: only the segment's id tells.
   const swapped = [
     { ...one, recipe: two.recipe },
     { ...two, recipe: one.recipe },
   ];
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
-  await lab.vault.index.restore({ unit: { ...nothing, items: swapped } });
-  const { failures, files } = await lab.restore(snapshot, path.join(folder, "to"));
+  await env.vault.catalog.restore({ unit: { ...nothing, items: swapped } });
+  const { failures, files } = await env.restore(snapshot, path.join(folder, "to"));
   assert.deepEqual([failures.length, files], [2, 0]);
   for (const { reason } of failures) assert.match(reason, /does not give its segment/);
-  const reader = new FrameReader(lab.vault);
+  const reader = new FrameReader(env.vault);
   const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
   assert.ok(entry?.type === "file");
   await assert.rejects(async () => {
-    for await (const part of readFile(lab.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
+    for await (const part of readFile(env.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
   }, /does not give its segment/);
 });
 
@@ -78,20 +84,20 @@ test("a segment is vouched for only when all its frames were read, also those th
   mkdirSync(from);
   for (const [i, name] of ["a", "b"].entries()) writeFileSync(path.join(from, name), seededBytes(82 + i)(1900));
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(":memory:");
   t.after(() => cache.close());
-  await lab.backup(from, { cache });
+  await env.backup(from, { cache });
   rmSync(path.join(from, "b"));
-  lab.ctx.advance(1000);
+  env.ctx.advance(1000);
   // The file that is left is remembered as a part of the segment that both are in.
-  const { snapshot } = await lab.backup(from, { cache });
-  const [frame] = await dataFrames(lab);
+  const { snapshot } = await env.backup(from, { cache });
+  const [frame] = await dataFrames(env);
   assert.ok(frame);
-  const planted = await plant(lab, decodeDirectory(frame.directory));
-  const { index } = lab.vault;
+  const planted = await plant(env, decodeBlockList(frame.blockList));
+  const { catalog } = env.vault;
   const items: Item[] = [];
-  for await (const item of index.allItems()) {
+  for await (const item of catalog.allItems()) {
     if (item.kind !== "segment") continue;
     const [run] = decodeRecipe(item.recipe);
     assert.ok(run?.kind === "stored" && run.count === 2, "a block of each file");
@@ -106,15 +112,15 @@ test("a segment is vouched for only when all its frames were read, also those th
   }
   assert.equal(items.length, 1);
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
-  await index.restore({ unit: { ...nothing, items } });
+  await catalog.restore({ unit: { ...nothing, items } });
   const report = await verifySnapshots({
     pool: inlineWriters,
-    vault: lab.vault,
+    vault: env.vault,
     snapshots: [snapshot],
     readData: true,
   });
   assert.deepEqual(report.findings, [], "nothing of this snapshot is wrong");
-  const [item] = await index.itemsByOrdinal(items.map(({ ordinal }) => ordinal));
+  const [item] = await catalog.itemsByOrdinal(items.map(({ ordinal }) => ordinal));
   assert.equal(item?.verified, false);
   assert.deepEqual(
     report.damagedFrames.map((mark) => mark.frame),
@@ -127,9 +133,9 @@ test("what was proved of an ordinal is proved of its own id alone, in any order 
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(12)(300_000));
   settleTimes(from);
-  const { vault, backup } = await openLab(new MemoryStore());
+  const { vault, backup } = await openTestEnvironment(new MemoryStore());
   await backup(from);
-  for await (const { kind, ordinal, id } of vault.index.allItems()) {
+  for await (const { kind, ordinal, id } of vault.catalog.allItems()) {
     if (kind !== "segment") continue;
     const own = { ordinal, id };
     const other = { ordinal, id: Buffer.alloc(32, 1) };
@@ -137,7 +143,7 @@ test("what was proved of an ordinal is proved of its own id alone, in any order 
       [own, other],
       [other, own],
     ]) {
-      const answers = await proveSegments(vault.index, vault.keys.blockIdKey, asked);
+      const answers = await proveSegments(vault.catalog, vault.keys.blockIdKey, asked);
       for (const [i, answer] of answers.entries())
         if (asked[i] === own) assert.notEqual(typeof answer, "string");
         else assert.equal(answer, "a segment is not stored");

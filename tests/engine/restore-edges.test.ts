@@ -3,9 +3,9 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { folderSource } from "../../packages/engine/src/backup/folder-source.ts";
-import type { SourceEvent } from "../../packages/engine/src/backup/source.ts";
-import { openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
+import type { SourceEvent } from "../../packages/engine/src/source/source.ts";
+import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 
 const modeOf = (file: string) => lstatSync(file).mode & 0o7777;
 
@@ -18,17 +18,17 @@ test("a file that runs as its owner does so after a restore only where it got it
     chmodSync(path.join(from, name), 0o6755);
   }
   chmodSync(path.join(from, "shared"), 0o3770);
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
   const plain = path.join(folder, "plain");
-  assert.deepEqual((await lab.restore(snapshot, plain)).failures, []);
+  assert.deepEqual((await env.restore(snapshot, plain)).failures, []);
   assert.deepEqual(
     ["tool", "large", "shared"].map((name) => modeOf(path.join(plain, name))),
     [0o755, 0o755, 0o1770],
   );
   // The files are this user's, so giving them their owner back needs no privileges.
   const owned = path.join(folder, "owned");
-  assert.deepEqual((await lab.restore(snapshot, owned, { owners: true })).failures, []);
+  assert.deepEqual((await env.restore(snapshot, owned, { owners: true })).failures, []);
   assert.deepEqual(
     ["tool", "large", "shared"].map((name) => modeOf(path.join(owned, name))),
     [0o6755, 0o6755, 0o3770],
@@ -52,10 +52,10 @@ test("a folder that the file system refuses is named, and everything else is res
       }
     },
   };
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from, { source });
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from, { source });
   const to = path.join(folder, "to");
-  const { failures } = await lab.restore(snapshot, to);
+  const { failures } = await env.restore(snapshot, to);
   assert.deepEqual(
     failures.map(({ kind, reason }) => [kind, reason.split(":")[0]]),
     [["file", "ENAMETOOLONG"]],
@@ -79,10 +79,10 @@ test("a file that the file system refuses is named alone: its neighbours in the 
       }
     },
   };
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from, { source });
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from, { source });
   const to = path.join(folder, "to");
-  const { failures, damagedFrames } = await lab.restore(snapshot, to);
+  const { failures, damagedFrames } = await env.restore(snapshot, to);
   assert.deepEqual(
     failures.map(({ kind, reason, pack }) => [kind, reason.split(":")[0], pack]),
     [["file", "ENAMETOOLONG", null]],
@@ -118,10 +118,10 @@ test("files, folders and links get back their time: whole seconds exactly, other
       }
     },
   };
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from, { source });
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from, { source });
   const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   for (const [i, [whole, n]] of times.entries())
     for (const kind of kinds) {
       const { mtimeNs } = lstatSync(path.join(to, `${kind}-${i}`), { bigint: true });

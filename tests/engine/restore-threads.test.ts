@@ -4,8 +4,13 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { WritePool } from "../../packages/engine/src/restore/write-pool.ts";
-import { describeTree, openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import {
+  describeTree,
+  openTestEnvironment,
+  scratch,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { RestoreWorkerPool } from "../../packages/engine/src/workers/restore-worker-pool.ts";
 
 /** Enough for two threads; pages repeat across files, so that files are written from many frames by both. */
 async function prepare(t: { after(fn: () => void): void }) {
@@ -24,43 +29,43 @@ async function prepare(t: { after(fn: () => void): void }) {
   for (let i = 0; i < 50; i++) writeFileSync(path.join(from, "small", `${i}`), pages.subarray(i * 1000, i * 5000));
   settleTimes(from);
   const store = new MemoryStore();
-  const lab = await openLab(store);
-  const { snapshot } = await lab.backup(from);
-  const pool = new WritePool(2);
+  const env = await openTestEnvironment(store);
+  const { snapshot } = await env.backup(from);
+  const pool = new RestoreWorkerPool(2);
   t.after(() => void pool.close());
-  return { folder, from, store, lab, snapshot, pool };
+  return { folder, from, store, env, snapshot, pool };
 }
 
 test("two threads write what one would: every byte, hole, mode and time, hashed or not", async (t) => {
-  const { folder, from, lab, snapshot, pool } = await prepare(t);
+  const { folder, from, env, snapshot, pool } = await prepare(t);
   for (const proveAll of [false, true]) {
     const to = path.join(folder, `to ${proveAll}`);
-    assert.deepEqual((await lab.restore(snapshot, to, { pool, proveAll })).failures, []);
+    assert.deepEqual((await env.restore(snapshot, to, { pool, proveAll })).failures, []);
     assert.deepEqual(describeTree(to), describeTree(from));
   }
   assert.ok(pool.width > 1, "threads were started");
 });
 
 test("threads start for what is worth it: one small file needs none", async (t) => {
-  const { folder, lab, snapshot, pool } = await prepare(t);
+  const { folder, env, snapshot, pool } = await prepare(t);
   const paths = [Buffer.from("small/7")];
-  assert.equal((await lab.restore(snapshot, path.join(folder, "one"), { pool, paths })).files, 1);
+  assert.equal((await env.restore(snapshot, path.join(folder, "one"), { pool, paths })).files, 1);
   assert.equal(pool.width, 1);
 });
 
 test("a thread names the damaged frame's pack, and what does not need the frame is written", async (t) => {
-  const { folder, from, lab, store, snapshot, pool } = await prepare(t);
+  const { folder, from, env, store, snapshot, pool } = await prepare(t);
   let damaged = "";
-  for await (const row of lab.vault.index.allFrames()) {
+  for await (const row of env.vault.catalog.allFrames()) {
     if (row.kind !== "data" || damaged !== "") continue;
     damaged = row.pack;
-    const name = lab.vault.names.pack(row.pack);
+    const name = env.vault.names.pack(row.pack);
     const bytes = Buffer.from(await store.get(name));
     bytes.writeUInt8(bytes.readUInt8(row.offset + 90) ^ 2, row.offset + 90);
     await store.put(name, bytes);
   }
   const to = path.join(folder, "to");
-  const { failures, files } = await lab.restore(snapshot, to, { pool });
+  const { failures, files } = await env.restore(snapshot, to, { pool });
   assert.ok(failures.length > 0 && files > 0, `${failures.length} failures, ${files} files`);
   for (const { kind, pack } of failures) assert.deepEqual([kind, pack], ["damage", damaged]);
   const lost = new Set(failures.map((failure) => Buffer.from(failure.path).toString().slice(to.length)));

@@ -18,17 +18,17 @@ import {
 import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import type { RestoreOptions } from "../../packages/engine/src/restore/restore.ts";
-import { restoreSnapshot } from "../../packages/engine/src/restore/restore.ts";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import type { RestoreOptions } from "../../packages/engine/src/restore/folder/restore.ts";
+import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import {
   describeTree,
   inlineWriters,
-  labContext,
-  openLab,
+  openTestEnvironment,
   scratch,
   settleTimes,
-} from "../../packages/engine/src/testing/lab.ts";
+  testContext,
+} from "../../packages/engine/src/testing/test-environment.ts";
 import { openParts, openRepository } from "./testing/stopped-restore.ts";
 
 const program = fileURLToPath(new URL("./testing/stopped-restore.ts", import.meta.url));
@@ -53,11 +53,11 @@ async function prepare(t: { after(fn: () => void): void }) {
   writeFileSync(path.join(from, "zeros"), Buffer.alloc(300_000));
   symlinkSync("inside/f00", path.join(from, "link"));
   settleTimes(from);
-  const ctx = labContext(1);
-  const { files, index } = await openParts(folder, ctx);
-  const lab = await openLab(files, { index });
-  const { snapshot } = await lab.backup(from, { settings: { packBytes: 8 * 1024 * 1024 } });
-  await index.close();
+  const ctx = testContext(1);
+  const { files, catalog } = await openParts(folder, ctx);
+  const env = await openTestEnvironment(files, { catalog });
+  const { snapshot } = await env.backup(from, { settings: { packBytes: 8 * 1024 * 1024 } });
+  await catalog.close();
   return { folder, from, to: path.join(folder, "to"), snapshot };
 }
 

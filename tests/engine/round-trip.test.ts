@@ -3,11 +3,17 @@ import { mkdirSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
+import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
+import { rootEntry } from "../../packages/engine/src/restore/folder/restore.ts";
+import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import { readFile } from "../../packages/engine/src/restore/read-file.ts";
-import { rootEntry } from "../../packages/engine/src/restore/restore.ts";
-import { assertSameTree, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
-import { findEntry } from "../../packages/engine/src/trees/reader.ts";
+import {
+  assertSameTree,
+  openTestEnvironment,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
 
 test("what was backed up comes back byte for byte: small, large, sparse, empty, links, odd names", async (t) => {
   const folder = scratch(t);
@@ -24,11 +30,11 @@ test("what was backed up comes back byte for byte: small, large, sparse, empty, 
   symlinkSync("../nowhere", path.join(from, "alt", "link"));
   utimesSync(Buffer.concat([Buffer.from(from), Buffer.from([0x2f, 0xff, 0xfe, 0x41])]), 1, 1);
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
-  const { snapshot, warnings } = await lab.backup(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot, warnings } = await env.backup(from);
   assert.deepEqual(warnings, []);
   const to = path.join(folder, "to");
-  const result = await lab.restore(snapshot, to);
+  const result = await env.restore(snapshot, to);
   assert.deepEqual(result.failures, []);
   assert.equal(result.files, snapshot.files);
   assertSameTree(from, to);
@@ -44,9 +50,9 @@ test("any range of a file is read without restoring it, and equals the same rang
   ]);
   writeFileSync(path.join(from, "big"), big);
   writeFileSync(path.join(from, "small"), big.subarray(0, 20_000));
-  const lab = await openLab(new MemoryStore());
-  const { snapshot } = await lab.backup(from);
-  const reader = new FrameReader(lab.vault);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
+  const reader = new FrameReader(env.vault);
   const root = await rootEntry(reader, snapshot);
   for (const [name, bytes] of [
     ["big", big],
@@ -64,7 +70,7 @@ test("any range of a file is read without restoring it, and equals the same rang
       [bytes.length, 5],
     ] as const) {
       const parts: Uint8Array[] = [];
-      for await (const part of readFile(lab.vault, reader, entry, { offset, length })) parts.push(part);
+      for await (const part of readFile(env.vault, reader, entry, { offset, length })) parts.push(part);
       assert.deepEqual(Buffer.concat(parts), bytes.subarray(offset, offset + length));
     }
   }

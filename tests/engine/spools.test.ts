@@ -6,17 +6,17 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { BackupSource, SourceEvent } from "../../packages/engine/src/backup/source.ts";
-import { hex } from "../../packages/engine/src/bytes.ts";
-import { decodeDirectory } from "../../packages/engine/src/frames/directory.ts";
-import { sessionOfFrame } from "../../packages/engine/src/frames/frame.ts";
-import { FrameReader } from "../../packages/engine/src/frames/frame-reader.ts";
-import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import { rootEntry } from "../../packages/engine/src/restore/restore.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { openLab, scratch, settleTimes } from "../../packages/engine/src/testing/lab.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
-import { findEntry } from "../../packages/engine/src/trees/reader.ts";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
+import { rootEntry } from "../../packages/engine/src/restore/folder/restore.ts";
+import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
+import type { BackupSource, SourceEvent } from "../../packages/engine/src/source/source.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { dump } from "./testing/dump.ts";
 
 const facts = {
@@ -47,16 +47,16 @@ function spoolSource(spool: string, name: string, offset: number, size: number):
   };
 }
 
-async function newBytes(lab: Lab, { session }: SnapshotRow): Promise<number> {
+async function newBytes(env: TestEnvironment, { session }: SnapshotRow): Promise<number> {
   let bytes = 0;
-  for await (const row of lab.vault.index.allFrames())
+  for await (const row of env.vault.catalog.allFrames())
     if (row.kind === "data" && sessionOfFrame(row.frame) === session)
-      bytes += decodeDirectory(row.directory).lengths.reduce((sum, length) => sum + length, 0);
+      bytes += decodeBlockList(row.blockList).lengths.reduce((sum, length) => sum + length, 0);
   return bytes;
 }
 
-async function hashOf(lab: Lab, snapshot: SnapshotRow, name: string): Promise<string> {
-  const reader = new FrameReader(lab.vault);
+async function hashOf(env: TestEnvironment, snapshot: SnapshotRow, name: string): Promise<string> {
+  const reader = new FrameReader(env.vault);
   const { root } = await rootEntry(reader, snapshot);
   const entry = await findEntry(reader, root, Buffer.from(name));
   assert.ok(entry?.type === "file");
@@ -76,17 +76,17 @@ for (const [what, bytes] of Object.entries(contents)) {
     mkdirSync(from);
     writeFileSync(path.join(from, "a.bak"), bytes);
     settleTimes(from);
-    const lab = await openLab(new MemoryStore());
-    const { snapshot } = await lab.backup(from);
-    const hash = await hashOf(lab, snapshot, "a.bak");
-    assert.ok((await newBytes(lab, snapshot)) > 0);
+    const env = await openTestEnvironment(new MemoryStore());
+    const { snapshot } = await env.backup(from);
+    const hash = await hashOf(env, snapshot, "a.bak");
+    assert.ok((await newBytes(env, snapshot)) > 0);
     for (const offset of [0, 512, 1536, 8192, 100_001]) {
       const spool = path.join(folder, `spool-${offset}`);
       writeFileSync(spool, Buffer.concat([Buffer.alloc(offset, 3), bytes, Buffer.alloc(1024, 5)]));
-      lab.ctx.advance(1000);
-      const again = await lab.backup("", { source: spoolSource(spool, "b.bak", offset, bytes.length) });
+      env.ctx.advance(1000);
+      const again = await env.backup("", { source: spoolSource(spool, "b.bak", offset, bytes.length) });
       assert.deepEqual(
-        [await hashOf(lab, again.snapshot, "b.bak"), await newBytes(lab, again.snapshot)],
+        [await hashOf(env, again.snapshot, "b.bak"), await newBytes(env, again.snapshot)],
         [hash, 0],
         `at ${offset}`,
       );

@@ -3,35 +3,35 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { hex } from "../../packages/engine/src/bytes.ts";
-import { MemoryIndex } from "../../packages/engine/src/index/memory.ts";
-import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/keys/session.ts";
-import { signerFromSeed } from "../../packages/engine/src/keys/signing.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { countersign, noRetention } from "../../packages/engine/src/format/manifest.ts";
+import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
+import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/format/session-header.ts";
+import { signerFromSeed } from "../../packages/engine/src/format/signing.ts";
 import {
   createVaultKeys,
   unwrapVaultKeys,
   wrapVaultKeys,
   writerKeys,
-} from "../../packages/engine/src/keys/vault-keys.ts";
-import { countersign, noRetention } from "../../packages/engine/src/manifest.ts";
-import { PackBuilder } from "../../packages/engine/src/packs/pack.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
+} from "../../packages/engine/src/format/vault-keys.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  labContext,
-  labOf,
   masterKey,
-  openLab,
+  openTestEnvironment,
   scratch,
   seededBytes,
   settleTimes,
+  testContext,
+  testEnvironmentOf,
   vaultId,
-} from "../../packages/engine/src/testing/lab.ts";
-import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
-import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import {
   createVault,
   openVault,
@@ -43,7 +43,7 @@ import {
 
 async function prepare(t: {
   after(fn: () => void): void;
-}): Promise<{ folder: string; from: string; store: MemoryStore; lab: Lab }> {
+}): Promise<{ folder: string; from: string; store: MemoryStore; env: TestEnvironment }> {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -51,8 +51,8 @@ async function prepare(t: {
   for (let i = 0; i < 4; i++) writeFileSync(path.join(from, `gizli-${i}`), bytes(10_000));
   settleTimes(from);
   const store = new MemoryStore();
-  const lab = await openLab(store, { index: new MemoryIndex(labContext(8)) });
-  return { folder, from, store, lab };
+  const env = await openTestEnvironment(store, { catalog: new MemoryCatalog(testContext(8)) });
+  return { folder, from, store, env };
 }
 
 async function namesUnder(store: MemoryStore, prefix: string): Promise<string[]> {
@@ -63,43 +63,43 @@ async function namesUnder(store: MemoryStore, prefix: string): Promise<string[]>
 
 // Who can open.
 test("a writer with the public key and the block-id key makes a snapshot that the reader opens", async (t) => {
-  const { folder, from, store, lab } = await prepare(t);
-  const own = writerKeys(lab.vault.keys);
+  const { folder, from, store, env } = await prepare(t);
+  const own = writerKeys(env.vault.keys);
   assert.deepEqual(Object.keys(own).sort(), ["blockIdKey", "epoch", "publicKey", "vaultId"]);
-  const { snapshot } = await lab.backup(from, { keys: own });
+  const { snapshot } = await env.backup(from, { keys: own });
   const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
   assert.ok((await namesUnder(store, "vaults/")).length > 0);
 });
 
 test("what a writer keeps between sessions (keys, cache) opens no session of its own", async (t) => {
-  const { folder, from, lab } = await prepare(t);
+  const { folder, from, env } = await prepare(t);
   const cacheFile = path.join(folder, "cache.sqlite");
   const cache = new FileCache(cacheFile);
-  const { snapshot } = await lab.backup(from, { cache });
+  const { snapshot } = await env.backup(from, { cache });
   cache.close();
-  const session = await lab.vault.index.session(snapshot.session);
+  const session = await env.vault.catalog.session(snapshot.session);
   assert.ok(session);
   const header = parseSessionHeader(session.header);
-  const contentKey = Buffer.from(openContentKey(lab.vault.keys.privateSeed, header));
+  const contentKey = Buffer.from(openContentKey(env.vault.keys.privateSeed, header));
   const kept = Buffer.concat(
     readdirSync(folder)
       .filter((name) => name.startsWith("cache"))
       .map((name) => readFileSync(path.join(folder, name))),
   );
-  for (const secret of [contentKey, lab.vault.keys.privateSeed, lab.vault.keys.authoritySeed]) {
+  for (const secret of [contentKey, env.vault.keys.privateSeed, env.vault.keys.authoritySeed]) {
     assert.equal(kept.includes(secret), false);
   }
-  const own = writerKeys(lab.vault.keys);
+  const own = writerKeys(env.vault.keys);
   assert.throws(() => openContentKey(own.blockIdKey, header), /commitment/);
   assert.throws(() => openContentKey(own.publicKey.subarray(0, 32), header), /commitment/);
 });
 
 test("nothing readable reaches the store: no file name, no content", async (t) => {
-  const { from, store, lab } = await prepare(t);
+  const { from, store, env } = await prepare(t);
   writeFileSync(path.join(from, "acik.txt"), "beyanname ".repeat(100));
-  await lab.backup(from, { sourceName: "muhasebe-sunucusu" });
+  await env.backup(from, { sourceName: "muhasebe-sunucusu" });
   for (const name of await namesUnder(store, "vaults/")) {
     const bytes = Buffer.from(await store.get(name));
     for (const word of ["gizli-0", "beyanname", "muhasebe-sunucusu"]) assert.equal(bytes.includes(word), false, name);
@@ -107,34 +107,34 @@ test("nothing readable reaches the store: no file name, no content", async (t) =
 });
 
 test("a key object opens with its master key only; a changed byte is refused; re-wrapping keeps all content readable", async (t) => {
-  const { folder, from, store, lab } = await prepare(t);
-  const { snapshot } = await lab.backup(from);
-  const object = await store.get(lab.vault.names.keyObject(1));
+  const { folder, from, store, env } = await prepare(t);
+  const { snapshot } = await env.backup(from);
+  const object = await store.get(env.vault.names.keyObject(1));
   assert.throws(() => unwrapVaultKeys(Buffer.alloc(32, 1), object), /master key/);
   for (const at of [0, 9, 40, 1300, object.length - 1]) {
     const bad = Buffer.from(object);
     bad[at] = (bad[at] ?? 0) ^ 1;
     assert.throws(() => unwrapVaultKeys(masterKey, bad));
   }
-  const packs = await namesUnder(store, lab.vault.names.packs);
+  const packs = await namesUnder(store, env.vault.names.packs);
   const next = Buffer.alloc(32, 99);
-  await rewrapVault(lab.vault, next);
-  const { ctx, index } = lab.vault;
-  await assert.rejects(openVault({ ctx, store, index }, masterKey, vaultId), /master key/);
-  const reopened = await openVault({ ctx, store, index }, next, vaultId);
-  assert.deepEqual(await namesUnder(store, lab.vault.names.packs), packs);
+  await rewrapVault(env.vault, next);
+  const { ctx, catalog } = env.vault;
+  await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /master key/);
+  const reopened = await openVault({ ctx, store, catalog }, next, vaultId);
+  assert.deepEqual(await namesUnder(store, env.vault.names.packs), packs);
   assert.deepEqual(
-    (await labOf(lab.ctx, reopened, lab.writer).restore(snapshot, path.join(folder, "to"))).failures,
+    (await testEnvironmentOf(env.ctx, reopened, env.writer).restore(snapshot, path.join(folder, "to"))).failures,
     [],
   );
 });
 
 test("a flipped bit in a key object, or its loss, costs nothing: its copy opens, scrubbing names it, repair makes it whole", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  await lab.backup(from);
-  const { ctx, index, names } = lab.vault;
-  const judge = { vaultId, writers: await readWriters(lab.vault) };
-  const keyFindings = async () => (await scrub({ ...lab.vault, judge })).keys.map(({ name }) => name);
+  const { from, store, env } = await prepare(t);
+  await env.backup(from);
+  const { ctx, catalog, names } = env.vault;
+  const judge = { vaultId, writers: await readWriters(env.vault) };
+  const keyFindings = async () => (await scrub({ ...env.vault, judge })).keys.map(({ name }) => name);
   const good = Buffer.from(await store.get(names.keyObject(1)));
   assert.deepEqual(await keyFindings(), []);
   for (const name of [names.keyObject(1), names.keyCopy(1)]) {
@@ -146,7 +146,7 @@ test("a flipped bit in a key object, or its loss, costs nothing: its copy opens,
         await store.put(name, bad);
       }
       const refused: string[] = [];
-      const vault = await openVault({ ctx, store, index }, masterKey, vaultId, (each) => refused.push(each));
+      const vault = await openVault({ ctx, store, catalog }, masterKey, vaultId, (each) => refused.push(each));
       assert.deepEqual(refused, at < 0 ? [] : [name]);
       assert.ok((await keyFindings()).includes(name), `${name} ${at}`);
       assert.deepEqual(await repairKeys(vault, masterKey), [name]);
@@ -157,24 +157,24 @@ test("a flipped bit in a key object, or its loss, costs nothing: its copy opens,
 });
 
 test("a planted key object locks nobody out; a re-wrapping that dies between its two writes leaves one that opens", async (t) => {
-  const { store, lab } = await prepare(t);
-  const { ctx, index, names } = lab.vault;
+  const { store, env } = await prepare(t);
+  const { ctx, catalog, names } = env.vault;
   const good = Buffer.from(await store.get(names.keyObject(1)));
   await store.put(names.keyObject(99_999_999), Buffer.alloc(good.length, 1));
   const refused: string[] = [];
-  await openVault({ ctx, store, index }, masterKey, vaultId, (name) => refused.push(name));
+  await openVault({ ctx, store, catalog }, masterKey, vaultId, (name) => refused.push(name));
   assert.deepEqual(refused, [names.keyObject(99_999_999)]);
   await store.delete(names.keyObject(99_999_999));
   const next = Buffer.alloc(32, 98);
-  await rewrapVault(lab.vault, next);
+  await rewrapVault(env.vault, next);
   await store.put(names.keyObject(1), good);
-  for (const key of [masterKey, next]) await openVault({ ctx, store, index }, key, vaultId);
-  assert.deepEqual(await repairKeys(lab.vault, next), [names.keyObject(1)]);
-  await assert.rejects(openVault({ ctx, store, index }, masterKey, vaultId), /master key/);
+  for (const key of [masterKey, next]) await openVault({ ctx, store, catalog }, key, vaultId);
+  assert.deepEqual(await repairKeys(env.vault, next), [names.keyObject(1)]);
+  await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /master key/);
 });
 
 test("two vaults have different ids for the same block, and different cuts", () => {
-  const ctx = labContext(4);
+  const ctx = testContext(4);
   const [a, b] = [createVaultKeys(ctx, Buffer.alloc(16, 1)), createVaultKeys(ctx, Buffer.alloc(16, 2))];
   assert.notDeepEqual(a.blockIdKey, b.blockIdKey);
   assert.notDeepEqual(wrapVaultKeys(ctx, masterKey, a), wrapVaultKeys(ctx, masterKey, a));
@@ -182,36 +182,36 @@ test("two vaults have different ids for the same block, and different cuts", () 
 
 // Who wrote it.
 test("a pack of an unregistered writer is refused by rebuild and named", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  await lab.backup(from);
+  const { from, store, env } = await prepare(t);
+  await env.backup(from);
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  const session = startSession(lab.ctx, writerKeys(lab.vault.keys), stranger, { session: 50, nonce: 1 });
-  const pack = new PackBuilder(lab.ctx.random(16), session.header);
-  await store.put(lab.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(stranger)]));
-  const report = await rebuild(lab.vault);
+  const session = startSession(env.ctx, writerKeys(env.vault.keys), stranger, { session: 50, nonce: 1 });
+  const pack = new PackBuilder(env.ctx.random(16), session.header);
+  await store.put(env.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(stranger)]));
+  const report = await rebuild(env.vault);
   assert.deepEqual(
     report.refused.map(({ name }) => name),
-    [lab.vault.names.pack(pack.name)],
+    [env.vault.names.pack(pack.name)],
   );
   assert.match(report.refused[0]?.reason ?? "", /not registered/);
 });
 
 test("a pack copied to another name, or from another vault, is refused", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  await lab.backup(from);
-  const [name = ""] = await namesUnder(store, lab.vault.names.packs);
-  const planted = `${lab.vault.names.packs}${"ab".repeat(16)}`;
+  const { from, store, env } = await prepare(t);
+  await env.backup(from);
+  const [name = ""] = await namesUnder(store, env.vault.names.packs);
+  const planted = `${env.vault.names.packs}${"ab".repeat(16)}`;
   await store.put(planted, await store.get(name));
   const other = await createVault(
-    { ctx: lab.ctx, store, index: new MemoryIndex(lab.ctx) },
+    { ctx: env.ctx, store, catalog: new MemoryCatalog(env.ctx) },
     masterKey,
     Buffer.alloc(16, 77),
   );
-  await registerWriter(other, lab.writer.publicKey);
+  await registerWriter(other, env.writer.publicKey);
   const foreign = name.replace(hex(vaultId), hex(other.keys.vaultId));
   await store.put(foreign, await store.get(name));
   assert.deepEqual(
-    (await rebuild(lab.vault)).refused.map((each) => each.name),
+    (await rebuild(env.vault)).refused.map((each) => each.name),
     [planted],
   );
   const refused = (await rebuild(other)).refused;
@@ -223,14 +223,14 @@ test("a pack copied to another name, or from another vault, is refused", async (
 });
 
 test("a manifest that lacks a signature, is another's, or is changed in any byte is refused", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  const { snapshot } = await lab.backup(from);
-  const name = lab.vault.names.manifest(snapshot.id);
+  const { from, store, env } = await prepare(t);
+  const { snapshot } = await env.backup(from);
+  const name = env.vault.names.manifest(snapshot.id);
   const good = Buffer.from(await store.get(name));
   const draft = good.subarray(0, good.length - 64 - 25);
-  const accepted = { at: lab.ctx.now(), retention: noRetention };
+  const accepted = { at: env.ctx.now(), retention: noRetention };
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  const cases: Buffer[] = [draft, countersign(stranger, draft, accepted), countersign(lab.writer, draft, accepted)];
+  const cases: Buffer[] = [draft, countersign(stranger, draft, accepted), countersign(env.writer, draft, accepted)];
   for (let at = 0; at < good.length; at += 37) {
     const bad = Buffer.from(good);
     bad[at] = (bad[at] ?? 0) ^ 0x10;
@@ -238,65 +238,65 @@ test("a manifest that lacks a signature, is another's, or is changed in any byte
   }
   for (const bad of cases) {
     await store.put(name, bad);
-    const report = await rebuild(lab.vault);
+    const report = await rebuild(env.vault);
     assert.deepEqual([report.snapshots, report.refused.map((each) => each.name)], [[], [name]]);
   }
   await store.put(name, good);
-  const planted = lab.vault.names.manifest("cd".repeat(16));
+  const planted = env.vault.names.manifest("cd".repeat(16));
   await store.put(planted, good);
   assert.deepEqual(
-    (await rebuild(lab.vault)).refused.map((each) => each.name),
+    (await rebuild(env.vault)).refused.map((each) => each.name),
     [planted],
   );
 });
 
-test("a deleted snapshot's manifest, put back by somebody, stays deleted; holds and locks outlive the index", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  const first = (await lab.backup(from)).snapshot;
-  lab.ctx.advance(1000);
-  const second = (await lab.backup(from)).snapshot;
-  const manifest = await store.get(lab.vault.names.manifest(first.id));
-  await setRetention(lab.vault, second.id, { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: true });
-  await deleteSnapshot(lab.vault, first.id);
-  await store.put(lab.vault.names.manifest(first.id), manifest);
-  assert.deepEqual((await rebuild(lab.vault)).snapshots, [second.id]);
-  const [row] = await lab.vault.index.snapshots();
-  assert.deepEqual(row?.retention, { expiresAt: null, lockedUntil: lab.ctx.now() + 5000, hold: true });
-  await assert.rejects(deleteSnapshot(lab.vault, second.id), { code: "retained" });
-  await assert.rejects(setRetention(lab.vault, second.id, { expiresAt: null, lockedUntil: null, hold: true }), {
+test("a deleted snapshot's manifest, put back by somebody, stays deleted; holds and locks outlive the catalog", async (t) => {
+  const { from, store, env } = await prepare(t);
+  const first = (await env.backup(from)).snapshot;
+  env.ctx.advance(1000);
+  const second = (await env.backup(from)).snapshot;
+  const manifest = await store.get(env.vault.names.manifest(first.id));
+  await setRetention(env.vault, second.id, { expiresAt: null, lockedUntil: env.ctx.now() + 5000, hold: true });
+  await deleteSnapshot(env.vault, first.id);
+  await store.put(env.vault.names.manifest(first.id), manifest);
+  assert.deepEqual((await rebuild(env.vault)).snapshots, [second.id]);
+  const [row] = await env.vault.catalog.snapshots();
+  assert.deepEqual(row?.retention, { expiresAt: null, lockedUntil: env.ctx.now() + 5000, hold: true });
+  await assert.rejects(deleteSnapshot(env.vault, second.id), { code: "retained" });
+  await assert.rejects(setRetention(env.vault, second.id, { expiresAt: null, lockedUntil: null, hold: true }), {
     code: "retained",
   });
 });
 
 test("an unsigned tombstone deletes nothing; an unsigned registration lets nobody in", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  const { snapshot } = await lab.backup(from);
-  await store.put(lab.vault.names.tombstone(snapshot.id), Buffer.alloc(120, 1));
+  const { from, store, env } = await prepare(t);
+  const { snapshot } = await env.backup(from);
+  await store.put(env.vault.names.tombstone(snapshot.id), Buffer.alloc(120, 1));
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  await store.put(lab.vault.names.writer(stranger.id), Buffer.alloc(128, 2));
-  const report = await rebuild(lab.vault);
+  await store.put(env.vault.names.writer(stranger.id), Buffer.alloc(128, 2));
+  const report = await rebuild(env.vault);
   assert.deepEqual(report.snapshots, [snapshot.id]);
   assert.deepEqual(
     report.refused.map(({ name }) => name).sort(),
-    [lab.vault.names.tombstone(snapshot.id), lab.vault.names.writer(stranger.id)].sort(),
+    [env.vault.names.tombstone(snapshot.id), env.vault.names.writer(stranger.id)].sort(),
   );
 });
 
 test("a lying client harms only itself: what it claims is unknown to others until verified", async (t) => {
-  const { from, lab } = await prepare(t);
-  const one = await lab.backup(from, { owner: "one" });
-  lab.ctx.advance(1000);
-  const two = await lab.backup(from, { owner: "two" });
+  const { from, env } = await prepare(t);
+  const one = await env.backup(from, { owner: "one" });
+  env.ctx.advance(1000);
+  const two = await env.backup(from, { owner: "two" });
   assert.ok(two.snapshot.storedBytes > one.snapshot.storedBytes / 2, "stored again, since nobody has verified it");
 });
 
-// An index that is not the store's.
-test("collection refuses to delete what another incarnation of the index wrote", async (t) => {
-  const { from, store, lab } = await prepare(t);
-  await lab.backup(from);
-  const index = new MemoryIndex(labContext(55));
-  const vault = { ...lab.vault, index };
+// An catalog that is not the store's.
+test("collection refuses to delete what another incarnation of the catalog wrote", async (t) => {
+  const { from, store, env } = await prepare(t);
+  await env.backup(from);
+  const catalog = new MemoryCatalog(testContext(55));
+  const vault = { ...env.vault, catalog };
   const before = await namesUnder(store, "vaults/");
-  await assert.rejects(collect(vault), /rebuild/);
+  await assert.rejects(prune(vault), /rebuild/);
   assert.deepEqual(await namesUnder(store, "vaults/"), before);
 });

@@ -4,18 +4,24 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore, openFileStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
-import type { UploadTarget } from "../../packages/engine/src/backup/target.ts";
-import { hex } from "../../packages/engine/src/bytes.ts";
-import type { UploadUnit } from "../../packages/engine/src/index/port.ts";
-import { restingOn } from "../../packages/engine/src/index/rules.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, openLab, scratch, seededBytes, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import type { UploadUnit } from "../../packages/engine/src/catalog/catalog.ts";
+import { restingOn } from "../../packages/engine/src/catalog/rules.ts";
+import { hex } from "../../packages/engine/src/format/bytes.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import {
+  describeTree,
+  openTestEnvironment,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
 
 /** A target whose packs take their time, and that looks at every unit before it passes it on. */
-function slowTarget(lab: Lab, look: (unit: UploadUnit) => void): UploadTarget {
-  const { vault, writer } = lab;
+function slowTarget(env: TestEnvironment, look: (unit: UploadUnit) => void): UploadTarget {
+  const { vault, writer } = env;
   const local = new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
   return {
     begin: (base) => local.begin(base),
@@ -51,20 +57,20 @@ test("nothing is registered before the pack that holds it: a crash leaves no ite
     }
   }
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const durable = new Set<number>();
   let units = 0;
-  const target = slowTarget(lab, ({ frames, items }) => {
+  const target = slowTarget(env, ({ frames, items }) => {
     units++;
     for (const { frame } of frames) durable.add(frame);
     for (const item of items)
       for (const frame of restingOn(item)) assert.ok(durable.has(frame), `unit ${units}: item ${item.ordinal}`);
   });
   const settings = { packBytes: 60_000, unitBytes: 120_000 };
-  const { snapshot } = await lab.backup(from, { target, settings });
+  const { snapshot } = await env.backup(from, { target, settings });
   assert.ok(units > 3, `${units} units`);
   const to = path.join(folder, "to");
-  assert.deepEqual((await lab.restore(snapshot, to)).failures, []);
+  assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
@@ -74,24 +80,24 @@ test("a cache that cannot be kept does not undo a snapshot that is made, and the
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(32)(5000));
   settleTimes(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(":memory:");
   t.after(() => cache.close());
   const commit = t.mock.method(cache, "commit", () => {
     throw new Error("disk full");
   });
-  const { snapshot, cacheError } = await lab.backup(from, { cache });
+  const { snapshot, cacheError } = await env.backup(from, { cache });
   assert.match(cacheError?.message ?? "", /disk full/);
   assert.deepEqual(
-    (await lab.vault.index.snapshots()).map(({ id }) => id),
+    (await env.vault.catalog.snapshots()).map(({ id }) => id),
     [snapshot.id],
   );
   commit.mock.restore();
-  lab.ctx.advance(1000);
-  const next = await lab.backup(from, { cache });
+  env.ctx.advance(1000);
+  const next = await env.backup(from, { cache });
   assert.deepEqual([next.cacheError, next.unchanged], [null, 0]);
-  lab.ctx.advance(1000);
-  assert.equal((await lab.backup(from, { cache })).unchanged, 1);
+  env.ctx.advance(1000);
+  assert.equal((await env.backup(from, { cache })).unchanged, 1);
 });
 
 test("a backup that fails half-way leaves no half pack, and the next one of the same pool works", async (t) => {
@@ -103,27 +109,27 @@ test("a backup that fails half-way leaves no half pack, and the next one of the 
   settleTimes(from);
   const root = path.join(folder, "store");
   const store = await openFileStore({ root, now: Date.now, randomBytes: seededBytes(34) });
-  const lab = await openLab(store);
-  const failing = slowTarget(lab, () => {
-    throw new Error("the index is gone");
+  const env = await openTestEnvironment(store);
+  const failing = slowTarget(env, () => {
+    throw new Error("the catalog is gone");
   });
   const settings = { packBytes: 400_000, unitBytes: 800_000 };
-  await assert.rejects(lab.backup(from, { target: failing, settings }), /the index is gone/);
+  await assert.rejects(env.backup(from, { target: failing, settings }), /the catalog is gone/);
   assert.deepEqual(readdirSync(path.join(root, ".tmp")), []);
-  lab.ctx.advance(1000);
-  const { snapshot } = await lab.backup(from);
-  assert.deepEqual((await lab.restore(snapshot, path.join(folder, "to"))).failures, []);
+  env.ctx.advance(1000);
+  const { snapshot } = await env.backup(from);
+  assert.deepEqual((await env.restore(snapshot, path.join(folder, "to"))).failures, []);
 });
 
 test("a backup that cannot begin leaves the cache usable", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  const lab = await openLab(new MemoryStore());
+  const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(":memory:");
   t.after(() => cache.close());
-  const keys = { ...lab.vault.keys, publicKey: Buffer.alloc(3) };
-  await assert.rejects(lab.backup(from, { cache, keys }), RangeError);
-  assert.equal((await lab.vault.index.sessions()).live.length, 0);
-  assert.equal((await lab.backup(from, { cache })).cacheError, null);
+  const keys = { ...env.vault.keys, publicKey: Buffer.alloc(3) };
+  await assert.rejects(env.backup(from, { cache, keys }), RangeError);
+  assert.equal((await env.vault.catalog.sessions()).live.length, 0);
+  assert.equal((await env.backup(from, { cache })).cacheError, null);
 });

@@ -10,20 +10,25 @@ import path from "node:path";
 import { test } from "node:test";
 import type { GetOptions } from "@emanet/engine/object-store";
 import { MemoryStore } from "@emanet/storage";
-import { IncompleteIndexError } from "../../packages/engine/src/claims.ts";
-import { DamageError } from "../../packages/engine/src/frames/frame-reader.ts";
-import { clearSound } from "../../packages/engine/src/frames/marks.ts";
-import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import type { Lab } from "../../packages/engine/src/testing/lab.ts";
-import { describeTree, inlineWriters, openLab, settleTimes } from "../../packages/engine/src/testing/lab.ts";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { IncompleteCatalogError } from "../../packages/engine/src/catalog/session-claims.ts";
+import { DamageError } from "../../packages/engine/src/restore/frame-reader.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
-import { Dice } from "../../packages/engine/src/testing/tree-maker.ts";
-import { collect } from "../../packages/engine/src/upkeep/collect.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import {
+  describeTree,
+  inlineWriters,
+  openTestEnvironment,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { clearWrongMarks } from "../../packages/engine/src/upkeep/damage-marks.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
-import { relay } from "../../packages/engine/src/upkeep/relay.ts";
+import { repack } from "../../packages/engine/src/upkeep/repack.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
-import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshots.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { readWriters } from "../../packages/engine/src/vault.ts";
 
@@ -57,51 +62,51 @@ class Life {
 
   async live(): Promise<void> {
     try {
-      const lab = await openLab(this.#store);
+      const env = await openTestEnvironment(this.#store);
       mkdirSync(this.#from);
       for (let i = 0; i < 40; i++) this.#write();
-      await this.#backup(lab);
+      await this.#backup(env);
       this.#store.before = () => {
-        if (this.#dice.chance(2)) this.#vanish(lab, 10);
+        if (this.#dice.chance(2)) this.#vanish(env, 10);
         if (this.#dice.chance(4)) this.#comeBack(30);
       };
-      for (let i = 0; i < stepsPerSeed; i++) await this.#step(lab);
+      for (let i = 0; i < stepsPerSeed; i++) await this.#step(env);
       this.#store.before = () => {};
       this.#comeBack(100);
       this.log.push("the end");
       // A rebuild while packs are away does not know what is in them.
       if (!this.log.includes("rebuild"))
-        for (const row of await lab.vault.index.snapshots()) await this.#assertWhole(lab, row);
-      await rebuild(lab.vault);
-      for (const row of await lab.vault.index.snapshots()) await this.#assertWhole(lab, row);
+        for (const row of await env.vault.catalog.snapshots()) await this.#assertWhole(env, row);
+      await rebuild(env.vault);
+      for (const row of await env.vault.catalog.snapshots()) await this.#assertWhole(env, row);
     } finally {
       rmSync(this.#folder, { recursive: true, force: true });
     }
   }
 
-  async #step(lab: Lab): Promise<void> {
+  async #step(env: TestEnvironment): Promise<void> {
     const actions: Record<string, () => Promise<unknown>> = {
-      vanish: async () => this.#vanish(lab, 30),
+      vanish: async () => this.#vanish(env, 30),
       comeBack: async () => this.#comeBack(50),
       change: async () => this.#change(),
-      backup: () => this.#backup(lab),
-      scrub: () => this.#scrub(lab),
-      verify: () => this.#verify(lab),
-      heal: () => heal(lab.vault),
-      relay: () => relay(lab.vault),
-      collect: () => collect(lab.vault),
-      delete: () => this.#delete(lab),
-      restore: () => this.#restore(lab),
-      rebuild: () => rebuild(lab.vault),
+      backup: () => this.#backup(env),
+      scrub: () => this.#scrub(env),
+      verify: () => this.#verify(env),
+      heal: () => heal(env.vault),
+      repack: () => repack(env.vault),
+      prune: () => prune(env.vault),
+      delete: () => this.#delete(env),
+      restore: () => this.#restore(env),
+      rebuild: () => rebuild(env.vault),
     };
     const name = this.#dice.pick(Object.keys(actions));
     this.log.push(name);
-    lab.ctx.advance(1000);
+    env.ctx.advance(1000);
     try {
       await actions[name]?.();
     } catch (error) {
       // What is away cannot be read; that may be said, and must not be believed for ever.
-      if (!(error instanceof DamageError || error instanceof IncompleteIndexError)) throw error;
+      if (!(error instanceof DamageError || error instanceof IncompleteCatalogError)) throw error;
       this.log.push(`(${error.message})`);
     }
   }
@@ -116,17 +121,17 @@ class Life {
     for (let i = this.#dice.below(12); i > 0; i--) this.#write();
   }
 
-  async #backup(lab: Lab): Promise<void> {
+  async #backup(env: TestEnvironment): Promise<void> {
     settleTimes(this.#from);
-    const { snapshot } = await lab.backup(this.#from, { settings });
+    const { snapshot } = await env.backup(this.#from, { settings });
     this.#lines.set(snapshot.id, describeTree(this.#from));
-    if (this.#dice.chance(60)) await heal(lab.vault);
+    if (this.#dice.chance(60)) await heal(env.vault);
   }
 
   /** Some packs of data go; metadata goes with them where it is in the same pack. */
-  #vanish(lab: Lab, percent: number): void {
+  #vanish(env: TestEnvironment, percent: number): void {
     for (const [name, bytes] of this.#store.objects) {
-      if (!name.startsWith(lab.vault.names.packs) || !this.#dice.chance(percent)) continue;
+      if (!name.startsWith(env.vault.names.packs) || !this.#dice.chance(percent)) continue;
       this.#away.set(name, bytes);
       this.#store.objects.delete(name);
     }
@@ -141,36 +146,36 @@ class Life {
     }
   }
 
-  async #scrub(lab: Lab): Promise<void> {
-    const judge = { vaultId: lab.vault.keys.vaultId, writers: await readWriters(lab.vault) };
-    const { findings, readClean } = await scrub({ ...lab.vault, judge });
-    await lab.vault.index.setDamaged(
+  async #scrub(env: TestEnvironment): Promise<void> {
+    const judge = { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) };
+    const { findings, readClean } = await scrub({ ...env.vault, judge });
+    await env.vault.catalog.setDamaged(
       findings.flatMap(({ frames }) => frames),
       true,
     );
-    await clearSound(lab.vault, readClean);
+    await clearWrongMarks(env.vault, readClean);
   }
 
-  async #verify(lab: Lab): Promise<void> {
-    const snapshots = await lab.vault.index.snapshots();
-    const report = await verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots, readData: true });
-    await lab.vault.index.setDamaged(report.damagedFrames, true);
+  async #verify(env: TestEnvironment): Promise<void> {
+    const snapshots = await env.vault.catalog.snapshots();
+    const report = await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots, readData: true });
+    await env.vault.catalog.setDamaged(report.damagedFrames, true);
   }
 
-  async #delete(lab: Lab): Promise<void> {
-    const rows = await lab.vault.index.snapshots();
-    if (rows.length > 1) await deleteSnapshot(lab.vault, this.#dice.pick(rows).id);
+  async #delete(env: TestEnvironment): Promise<void> {
+    const rows = await env.vault.catalog.snapshots();
+    if (rows.length > 1) await deleteSnapshot(env.vault, this.#dice.pick(rows).id);
   }
 
-  async #restore(lab: Lab): Promise<void> {
-    const row = this.#dice.pick(await lab.vault.index.snapshots());
-    const { damagedFrames } = await lab.restore(row, path.join(this.#folder, `to ${this.#restores++}`));
-    await lab.vault.index.setDamaged(damagedFrames, true);
+  async #restore(env: TestEnvironment): Promise<void> {
+    const row = this.#dice.pick(await env.vault.catalog.snapshots());
+    const { damagedFrames } = await env.restore(row, path.join(this.#folder, `to ${this.#restores++}`));
+    await env.vault.catalog.setDamaged(damagedFrames, true);
   }
 
-  async #assertWhole(lab: Lab, row: SnapshotRow): Promise<void> {
+  async #assertWhole(env: TestEnvironment, row: SnapshotRow): Promise<void> {
     const to = path.join(this.#folder, `to ${this.#restores++}`);
-    const { failures } = await lab.restore(row, to);
+    const { failures } = await env.restore(row, to);
     assert.deepEqual(
       failures.map((failure) => `${Buffer.from(failure.path).toString()}: ${failure.reason}`),
       [],

@@ -3,10 +3,15 @@ import { mkdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../packages/engine/src/backup/cache.ts";
-import { Bitmap } from "../../packages/engine/src/bitmap.ts";
-import type { SnapshotRow } from "../../packages/engine/src/index/port.ts";
-import { inlineWriters, openLab, scratch, seededBytes } from "../../packages/engine/src/testing/lab.ts";
+import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import {
+  inlineWriters,
+  openTestEnvironment,
+  scratch,
+  seededBytes,
+} from "../../packages/engine/src/testing/test-environment.ts";
 import type { VerifyOptions, VerifyReport } from "../../packages/engine/src/upkeep/verify.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 
@@ -30,7 +35,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   const twins = bytes(15_000);
   for (const file of ["twin 1/f", "twin 2/f"]) write(file, twins);
   const store = new MemoryStore();
-  const lab = await openLab(store);
+  const env = await openTestEnvironment(store);
   const cache = new FileCache(":memory:");
   t.after(() => cache.close());
   const changes = [
@@ -44,10 +49,10 @@ async function prepare(t: { after(fn: () => void): void }) {
   ];
   for (const change of changes) {
     change();
-    await lab.backup(from, { settings, cache });
-    lab.ctx.advance(1000);
+    await env.backup(from, { settings, cache });
+    env.ctx.advance(1000);
   }
-  return { lab, store, snapshots: await lab.vault.index.snapshots() };
+  return { env, store, snapshots: await env.vault.catalog.snapshots() };
 }
 
 /** Files of all four together. */
@@ -55,26 +60,26 @@ const allFiles = 7 + 8 + 8 + 9;
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-function verify({ lab }: Prepared, snapshots: readonly SnapshotRow[], more: Partial<VerifyOptions> = {}) {
-  return verifySnapshots({ pool: inlineWriters, vault: lab.vault, snapshots, readData: true, ...more });
+function verify({ env }: Prepared, snapshots: readonly SnapshotRow[], more: Partial<VerifyOptions> = {}) {
+  return verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots, readData: true, ...more });
 }
 
 test("snapshots that are verified together are each verified whole, and everything they reach is vouched for", async (t) => {
   const prepared = await prepare(t);
-  const { lab, snapshots } = prepared;
+  const { env, snapshots } = prepared;
   for (const readData of [false, true])
     for (const memoryBytes of [0, 1500, undefined]) {
       const report = await verify(prepared, snapshots, { readData, memoryBytes });
       assert.deepEqual([report.findings, report.files, report.snapshots], [[], allFiles, 4]);
     }
   for (const { reach } of snapshots)
-    for (const item of await lab.vault.index.itemsByOrdinal([...Bitmap.decode(reach)]))
+    for (const item of await env.vault.catalog.itemsByOrdinal([...Bitmap.decode(reach)]))
       assert.equal(item?.verified, true);
 });
 
 test("what an earlier snapshot has proved is not read again", async (t) => {
   const prepared = await prepare(t);
-  const asked = t.mock.method(prepared.lab.vault.index, "itemsByOrdinal").mock;
+  const asked = t.mock.method(prepared.env.vault.catalog, "itemsByOrdinal").mock;
   const count = async (memoryBytes?: number) => {
     asked.resetCalls();
     await verify(prepared, prepared.snapshots, { memoryBytes, readData: false });
@@ -86,10 +91,10 @@ test("what an earlier snapshot has proved is not read again", async (t) => {
 
 test("whatever is damaged, each of the snapshots that share it says so", async (t) => {
   const prepared = await prepare(t);
-  const { lab, store, snapshots } = prepared;
+  const { env, store, snapshots } = prepared;
   const found = new Set<number>();
-  for await (const { pack, offset, length } of lab.vault.index.allFrames()) {
-    const name = lab.vault.names.pack(pack);
+  for await (const { pack, offset, length } of env.vault.catalog.allFrames()) {
+    const name = env.vault.names.pack(pack);
     const good = await store.get(name);
     const bad = Buffer.from(good);
     const at = offset + length - 1;

@@ -36,8 +36,8 @@ export function rowData(row: SnapshotRow) {
 }
 
 /** The snapshot that an id, the start of one, or `latest` stands for. */
-export async function findSnapshot({ index }: Repository, wanted: string): Promise<SnapshotRow> {
-  const rows = await index.snapshots();
+export async function findSnapshot({ catalog }: Repository, wanted: string): Promise<SnapshotRow> {
+  const rows = await catalog.snapshots();
   const found = wanted === "latest" ? rows.slice(-1) : rows.filter(({ id }) => id.startsWith(wanted));
   const [row] = found;
   if (row === undefined || found.length > 1)

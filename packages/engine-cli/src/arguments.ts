@@ -8,8 +8,8 @@ export const commandNames = [
   "snapshots",
   "restore",
   "verify",
-  "collect",
-  "relay",
+  "prune",
+  "repack",
   "rebuild",
   "stats",
   "delete",
@@ -48,9 +48,9 @@ export const helpText = `engine <command> --repo DIR [--json]
                                           restore; --path P restores parts; --full hashes every block
   verify [--full]                         prove all snapshots; --full reads and opens all data
   scrub                                   read every pack and check it without any secret key
-  collect [--give-up ID]                  delete what no snapshot needs; give up a snapshot that cannot be read
-  relay                                   lay scattered data down again, rewrite wasteful packs, heal damage
-  rebuild                                 make the index anew from the object store alone
+  prune [--give-up ID]                  delete what no snapshot needs; give up a snapshot that cannot be read
+  repack                                   lay scattered data down again, rewrite wasteful packs, heal damage
+  rebuild                                 make the catalog anew from the object store alone
   delete <id>                             delete a snapshot
   stats                                   sizes of everything
 

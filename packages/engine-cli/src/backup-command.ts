@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { CutPool, FileCache, LocalTarget, pathsSource, runBackup, writerKeys } from "@emanet/engine/backup";
+import { CutWorkerPool, FileCache, LocalTarget, pathsSource, runBackup, writerKeys } from "@emanet/engine/backup";
 import type { Answer } from "./answer.ts";
 import { rowData } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -18,12 +18,12 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
   const sourceName = line.source ?? path.resolve(line.paths[0] ?? "");
   const owner = Buffer.from(writer.id).toString("hex");
   const collectGarbage = garbageCollector();
-  const pool = new CutPool(line.threads, keepHeapsSteady);
+  const pool = new CutWorkerPool(line.threads, keepHeapsSteady);
   const cache = new FileCache(
     path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
   );
   const upload = Buffer.from(ctx.random(16)).toString("hex");
-  const recheck = async () => (await import("@emanet/engine")).clearSound(vault);
+  const recheck = async () => (await import("@emanet/engine")).clearWrongMarks(vault);
   const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority, recheck });
   try {
     const { snapshot, warnings, unchanged } = await runBackup({
@@ -60,8 +60,8 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
   }
 }
 
-async function healIfNeeded({ vault, index }: Repository): Promise<number> {
-  if ((await index.damagedFrames()).length === 0) return 0;
+async function healIfNeeded({ vault, catalog }: Repository): Promise<number> {
+  if ((await catalog.damagedFrames()).length === 0) return 0;
   const { heal } = await import("@emanet/engine");
   return (await heal(vault)).healed.length;
 }

@@ -18,8 +18,8 @@ export const commands: Record<CommandName, () => Promise<Command>> = {
   stats: async () => (await import("./look-commands.ts")).statsCommand,
   verify: async () => (await import("./upkeep-commands.ts")).verifyCommand,
   scrub: async () => (await import("./upkeep-commands.ts")).scrubCommand,
-  collect: async () => (await import("./upkeep-commands.ts")).collectCommand,
-  relay: async () => (await import("./upkeep-commands.ts")).relayCommand,
+  prune: async () => (await import("./upkeep-commands.ts")).pruneCommand,
+  repack: async () => (await import("./upkeep-commands.ts")).repackCommand,
   rebuild: async () => (await import("./upkeep-commands.ts")).rebuildCommand,
   delete: async () => (await import("./upkeep-commands.ts")).deleteCommand,
 };

@@ -1,4 +1,4 @@
-/** The commands that only look: they read the index and change nothing. */
+/** The commands that only look: they read the catalog and change nothing. */
 
 import { statSync } from "node:fs";
 import path from "node:path";
@@ -7,8 +7,8 @@ import { ok, rowData } from "./answer.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
 
-export async function snapshotsCommand({ index }: Repository): Promise<Answer> {
-  const rows = await index.snapshots();
+export async function snapshotsCommand({ catalog }: Repository): Promise<Answer> {
+  const rows = await catalog.snapshots();
   const lines = rows.map(
     (row) =>
       `${row.id}  ${new Date(row.completedAt).toISOString()}  ${row.files} files  ${bytesText(row.size)}  ${row.source}${row.status === "recovered" ? "  (recovered)" : ""}`,
@@ -16,26 +16,26 @@ export async function snapshotsCommand({ index }: Repository): Promise<Answer> {
   return ok(lines.length === 0 ? ["no snapshots"] : lines, { snapshots: rows.map(rowData) });
 }
 
-export async function statsCommand({ index, folder }: Repository): Promise<Answer> {
-  const snapshots = await index.snapshots();
-  const packs = await index.packs();
+export async function statsCommand({ catalog, folder }: Repository): Promise<Answer> {
+  const snapshots = await catalog.snapshots();
+  const packs = await catalog.packs();
   let segments = 0;
   let nodes = 0;
-  for await (const { kind } of index.allItems()) kind === "node" ? nodes++ : segments++;
+  for await (const { kind } of catalog.allItems()) kind === "node" ? nodes++ : segments++;
   let frames = 0;
   let damaged = 0;
-  for await (const row of index.allFrames()) {
+  for await (const row of catalog.allFrames()) {
     frames++;
     if (row.damaged) damaged++;
   }
   const stored = packs.reduce((sum, { size }) => sum + size, 0);
   const restorable = snapshots.reduce((sum, { size }) => sum + size, 0);
-  const indexBytes = statSync(path.join(folder, "index.sqlite")).size;
+  const catalogBytes = statSync(path.join(folder, "catalog.sqlite")).size;
   const data = {
     snapshots: snapshots.length,
     restorable_bytes: restorable,
     stored_bytes: stored,
-    index_bytes: indexBytes,
+    catalog_bytes: catalogBytes,
     packs: packs.length,
     frames,
     damaged_frames: damaged,

@@ -5,7 +5,7 @@
  *   master.key      32 bytes, hexadecimal, mode 0600: keep a copy elsewhere
  *   writer.key      this machine's signing seed
  *   repository.json the vault's id
- *   index.sqlite    can be rebuilt
+ *   catalog.sqlite    can be rebuilt
  *   caches/         one per source, can be thrown away
  */
 
@@ -15,11 +15,11 @@ import {
   createVault,
   type EngineContext,
   type ObjectStore,
-  openSqliteIndex,
+  openSqliteCatalog,
   openVault,
   registerWriter,
   type Signer,
-  type SqliteIndex,
+  type SqliteCatalog,
   signerFromSeed,
   type Vault,
 } from "@emanet/engine/vault";
@@ -33,10 +33,10 @@ export interface Repository {
   readonly writer: Signer;
   readonly masterKey: Uint8Array;
   readonly store: ObjectStore;
-  readonly index: SqliteIndex;
+  readonly catalog: SqliteCatalog;
   readonly ctx: EngineContext;
-  /** True when the index was missing: everything but `rebuild` must refuse then. */
-  readonly indexIsNew: boolean;
+  /** True when the catalog was missing: everything but `rebuild` must refuse then. */
+  readonly catalogIsNew: boolean;
 }
 
 /** Makes a repository in a missing or empty folder. */
@@ -53,7 +53,7 @@ export async function createRepository(folder: string, ctx: EngineContext): Prom
   const writer = signerFromSeed(readKey(folder, "writer.key"));
   await registerWriter(vault, writer.publicKey);
   writeFileSync(description, `${JSON.stringify({ format: 1, vault: vaultId.toString("hex") })}\n`, { mode: 0o600 });
-  return { folder, vault, writer, masterKey, ...parts, indexIsNew: false };
+  return { folder, vault, writer, masterKey, ...parts, catalogIsNew: false };
 }
 
 /** Opens a repository. */
@@ -62,17 +62,17 @@ export async function openRepository(folder: string, ctx: EngineContext): Promis
   if (!existsSync(description)) throw new UsageError(`${folder} is no repository; make one with init`);
   const read: unknown = JSON.parse(readFileSync(description, "utf8"));
   const vaultId = typeof read === "object" && read !== null && "vault" in read ? String(read.vault) : "";
-  const indexIsNew = !existsSync(path.join(folder, "index.sqlite"));
+  const catalogIsNew = !existsSync(path.join(folder, "catalog.sqlite"));
   const parts = await openParts(folder, ctx);
   const masterKey = readKey(folder, "master.key");
   const vault = await openVault(parts, masterKey, Buffer.from(vaultId, "hex"));
-  return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), masterKey, ...parts, indexIsNew };
+  return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), masterKey, ...parts, catalogIsNew };
 }
 
 async function openParts(folder: string, ctx: EngineContext) {
   const store = await openFileStore({ root: path.join(folder, "objects"), now: ctx.now, randomBytes: ctx.random });
-  const index = openSqliteIndex(path.join(folder, "index.sqlite"), ctx);
-  return { ctx, store, index };
+  const catalog = openSqliteCatalog(path.join(folder, "catalog.sqlite"), ctx);
+  return { ctx, store, catalog };
 }
 
 function secretFile(file: string, bytes: Uint8Array): void {

@@ -1,7 +1,7 @@
 /** The command that restores: a snapshot or parts of it, and it says honestly what could not be restored. */
 
 import path from "node:path";
-import { restoreSnapshot, WritePool } from "@emanet/engine/restore";
+import { RestoreWorkerPool, restoreSnapshot } from "@emanet/engine/restore";
 import type { Answer } from "./answer.ts";
 import { findSnapshot } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -17,7 +17,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
   const snapshot = await findSnapshot(repository, wanted ?? "latest");
   // Parts are mostly a file or two.
   if (paths.length === 0) keepHeapsSmall();
-  const pool = new WritePool(line.threads);
+  const pool = new RestoreWorkerPool(line.threads);
   try {
     const result = await restoreSnapshot({
       vault: repository.vault,
@@ -28,7 +28,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
       paths: paths.length === 0 ? undefined : paths.map((each) => Buffer.from(each)),
       onProgress: ({ files, bytes }) => progress.report(() => `${files} files, ${bytesText(bytes)}`),
     });
-    if (result.damagedFrames.length > 0) await repository.index.setDamaged(result.damagedFrames, true);
+    if (result.damagedFrames.length > 0) await repository.catalog.setDamaged(result.damagedFrames, true);
     const failures = result.failures.map((each) => ({
       path: Buffer.from(each.path).toString("utf8"),
       reason: each.reason,

@@ -46,14 +46,14 @@ async function withRepository(line: CommandLine, around: Surroundings): Promise<
       : await openRepository(line.repo, around.ctx);
   const progress = new Progress(around.err, repository.ctx.now);
   try {
-    if (repository.indexIsNew && line.command !== "rebuild") {
-      around.err("engine: the index is missing; rebuilding it first");
+    if (repository.catalogIsNew && line.command !== "rebuild") {
+      around.err("engine: the catalog is missing; rebuilding it first");
       await (await commands.rebuild())(repository, line, progress);
     }
     const command = await commands[line.command]();
     return await command(repository, line, progress);
   } finally {
     progress.end();
-    await repository.index.close();
+    await repository.catalog.close();
   }
 }

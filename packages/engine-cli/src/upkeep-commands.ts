@@ -1,18 +1,18 @@
 /** The commands that prove, repair and tidy. */
 
 import {
-  clearSound,
-  collect,
+  clearWrongMarks,
   deleteSnapshot,
   heal,
+  prune,
+  RestoreWorkerPool,
   readWriters,
   rebuild,
-  relay,
+  repack,
   repairKeys,
-  restateManifests,
+  rewriteManifests,
   scrub,
   verifySnapshots,
-  WritePool,
 } from "@emanet/engine";
 import type { Answer } from "./answer.ts";
 import { findSnapshot, ok } from "./answer.ts";
@@ -25,16 +25,16 @@ import { keepHeapsSteady } from "./small-heaps.ts";
 
 export async function verifyCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
   keepHeapsSteady();
-  const { vault, index } = repository;
-  const pool = new WritePool(line.threads);
+  const { vault, catalog } = repository;
+  const pool = new RestoreWorkerPool(line.threads);
   const report = await verifySnapshots({
     vault,
-    snapshots: await index.snapshots(),
+    snapshots: await catalog.snapshots(),
     pool,
     readData: line.full,
     onProgress: ({ files, frames }) => progress.report(() => `${files} files, ${frames} frames`),
   }).finally(() => pool.close());
-  if (report.damagedFrames.length > 0) await index.setDamaged(report.damagedFrames, true);
+  if (report.damagedFrames.length > 0) await catalog.setDamaged(report.damagedFrames, true);
   const findings = report.findings.map((each) => ({
     snapshot: each.snapshot,
     path: Buffer.from(each.path).toString("utf8"),
@@ -53,7 +53,7 @@ export async function verifyCommand(repository: Repository, line: CommandLine, p
 }
 
 export async function scrubCommand(
-  { vault, index, masterKey }: Repository,
+  { vault, catalog, masterKey }: Repository,
   _line: CommandLine,
   progress: Progress,
 ): Promise<Answer> {
@@ -65,11 +65,11 @@ export async function scrubCommand(
     onProgress: ({ packs, bytes }) => progress.report(() => `${packs} packs, ${bytesText(bytes)}`),
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
-  if (damaged.length > 0) await index.setDamaged(damaged, true);
-  await clearSound(vault, report.readClean);
+  if (damaged.length > 0) await catalog.setDamaged(damaged, true);
+  await clearWrongMarks(vault, report.readClean);
   const repaired = [
     ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
-    ...(report.manifests.length === 0 ? [] : await restateManifests(vault, report.manifests)),
+    ...(report.manifests.length === 0 ? [] : await rewriteManifests(vault, report.manifests)),
   ];
   const lines = [
     `${report.packs} packs, ${bytesText(report.bytes)} read`,
@@ -82,8 +82,8 @@ export async function scrubCommand(
   return { lines, data: { ...report, repaired }, complete };
 }
 
-export async function collectCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {
-  const report = await collect(vault, { givenUp });
+export async function pruneCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {
+  const report = await prune(vault, { givenUp });
   const lines = [
     `${report.deletedPacks.length} packs deleted, ${bytesText(report.freedBytes)} freed`,
     ...report.orphanPacks.map((pack) => `leftover pack ${pack} deleted`),
@@ -93,9 +93,9 @@ export async function collectCommand({ vault }: Repository, { givenUp }: Command
   return { lines, data: report, complete: report.foreign.length === 0 };
 }
 
-export async function relayCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
+export async function repackCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
   const healed = await heal(vault);
-  const report = await relay(vault, ({ framesRead, segments, packs }) =>
+  const report = await repack(vault, ({ framesRead, segments, packs }) =>
     progress.report(() => `${framesRead} frames read, ${segments} segments laid down again, ${packs} packs rewritten`),
   );
   const lines = [
@@ -124,5 +124,5 @@ export async function deleteCommand(repository: Repository, line: CommandLine): 
   if (wanted === undefined) throw new UsageError("delete needs a snapshot");
   const { id } = await findSnapshot(repository, wanted);
   await deleteSnapshot(repository.vault, id);
-  return ok([`snapshot ${id} deleted; collect gives its space back`], { deleted: id });
+  return ok([`snapshot ${id} deleted; prune gives its space back`], { deleted: id });
 }

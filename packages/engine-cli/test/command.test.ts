@@ -21,7 +21,7 @@ describe("the engine command", () => {
   writeFileSync(path.join(from, "klasör", "a.xml"), "<a/>".repeat(1000));
   writeFileSync(path.join(from, "b"), "b");
 
-  test("init, backup, snapshots, restore, verify, scrub, stats, collect, relay and rebuild work on a local repository", () => {
+  test("init, backup, snapshots, restore, verify, scrub, stats, prune, repack and rebuild work on a local repository", () => {
     assert.equal(engine("init", "--repo", repo).status, 0);
     const backup = engine("backup", from, "--source", "ofis", "--repo", repo, "--json");
     assert.equal(backup.status, 0, backup.stderr);
@@ -33,8 +33,8 @@ describe("the engine command", () => {
       ["verify", "--full"],
       ["scrub"],
       ["stats"],
-      ["collect"],
-      ["relay"],
+      ["prune"],
+      ["repack"],
       ["rebuild"],
       ["verify", "--full"],
     ]) {
@@ -51,8 +51,8 @@ describe("the engine command", () => {
     assert.deepEqual(readdirSync(target), ["klasör"]);
   });
 
-  test("a lost index is rebuilt before anything else is done", () => {
-    for (const name of readdirSync(repo)) if (name.startsWith("index.sqlite")) rmSync(path.join(repo, name));
+  test("a lost catalog is rebuilt before anything else is done", () => {
+    for (const name of readdirSync(repo)) if (name.startsWith("catalog.sqlite")) rmSync(path.join(repo, name));
     const { status, stderr, json } = engine("snapshots", "--repo", repo, "--json");
     assert.equal(status, 0);
     assert.match(stderr, /rebuilding/);

@@ -1,21 +1,21 @@
 /**
- * A vault as the engine works on it: its object store, its index, its keys, and the way to open what is stored. Made by
+ * A vault as the engine works on it: its object store, its catalog, its keys, and the way to open what is stored. Made by
  * `createVault` (draws keys, writes the key object) or `openVault` (unwraps them with the master key).
  *
  * A vault handle for a *writer* has no private seed: it can back up and can open nothing.
  */
 
-import { FormatError, sameBytes } from "./bytes.ts";
+import type { Catalog } from "./catalog/catalog.ts";
 import type { EngineContext } from "./context.ts";
-import type { VaultIndex } from "./index/port.ts";
-import type { Signer } from "./keys/signing.ts";
-import { signerFromSeed, signerId } from "./keys/signing.ts";
-import type { VaultKeys, WriterKeys } from "./keys/vault-keys.ts";
-import { authoritySigner, createVaultKeys, unwrapVaultKeys, wrapVaultKeys } from "./keys/vault-keys.ts";
-import type { WriterRegistration, WriterRegistry } from "./keys/writers.ts";
-import { decodeRegistration, encodeRegistration, registryOf } from "./keys/writers.ts";
-import type { VaultNames } from "./names.ts";
-import { vaultNames } from "./names.ts";
+import { FormatError, sameBytes } from "./format/bytes.ts";
+import type { VaultNames } from "./format/object-names.ts";
+import { vaultNames } from "./format/object-names.ts";
+import type { Signer } from "./format/signing.ts";
+import { signerFromSeed, signerId } from "./format/signing.ts";
+import type { VaultKeys, WriterKeys } from "./format/vault-keys.ts";
+import { authoritySigner, createVaultKeys, unwrapVaultKeys, wrapVaultKeys } from "./format/vault-keys.ts";
+import type { WriterRegistration, WriterRegistry } from "./format/writer-registration.ts";
+import { decodeRegistration, encodeRegistration, registryOf } from "./format/writer-registration.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { isObjectStoreError } from "./object-store.ts";
 
@@ -23,7 +23,7 @@ import { isObjectStoreError } from "./object-store.ts";
 export interface VaultAccess {
   readonly ctx: EngineContext;
   readonly store: ObjectStore;
-  readonly index: VaultIndex;
+  readonly catalog: Catalog;
   readonly names: VaultNames;
 }
 

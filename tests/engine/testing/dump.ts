@@ -1,6 +1,6 @@
 /** Nightly dumps for tests. */
 
-import type { Dice } from "../../../packages/engine/src/testing/tree-maker.ts";
+import type { Dice } from "../../../packages/engine/src/testing/random-tree.ts";
 
 export const pageBytes = 8192;
 

@@ -9,15 +9,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { FileCache } from "../../../packages/engine/src/backup/cache.ts";
-import { MemoryIndex } from "../../../packages/engine/src/index/memory.ts";
-import { openSqliteIndex } from "../../../packages/engine/src/index/sqlite.ts";
-import { describeTree, inlineWriters, labContext, openLab } from "../../../packages/engine/src/testing/lab.ts";
+import { FileCache } from "../../../packages/engine/src/cache/file-cache.ts";
+import { MemoryCatalog } from "../../../packages/engine/src/catalog/memory.ts";
+import { openSqliteCatalog } from "../../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { Dice, RandomTree } from "../../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../../packages/engine/src/testing/scale.ts";
-import { Dice, RandomTree } from "../../../packages/engine/src/testing/tree-maker.ts";
-import { collect } from "../../../packages/engine/src/upkeep/collect.ts";
+import {
+  describeTree,
+  inlineWriters,
+  openTestEnvironment,
+  testContext,
+} from "../../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../../packages/engine/src/upkeep/rebuild.ts";
-import { relay } from "../../../packages/engine/src/upkeep/relay.ts";
+import { repack } from "../../../packages/engine/src/upkeep/repack.ts";
 import { verifySnapshots } from "../../../packages/engine/src/upkeep/verify.ts";
 
 /** Cases in an everyday run, and in a heavy one. */
@@ -36,29 +41,29 @@ export async function runCase(seed: number): Promise<void> {
   const dice = new Dice(seed);
   const cache = dice.chance(50) ? new FileCache(":memory:") : undefined;
   try {
-    const ctx = labContext(seed);
-    const index = dice.chance(50) ? new MemoryIndex(ctx) : openSqliteIndex(":memory:", ctx);
-    const lab = await openLab(new MemoryStore(), { seed, index });
+    const ctx = testContext(seed);
+    const catalog = dice.chance(50) ? new MemoryCatalog(ctx) : openSqliteCatalog(":memory:", ctx);
+    const env = await openTestEnvironment(new MemoryStore(), { seed, catalog });
     const from = path.join(folder, "from");
     const tree = new RandomTree(from, dice);
     tree.fill(1 + dice.below(12));
     // Packs of a megabyte are never filled by most of these trees; larger ones would only cost their memory.
     const settings = dice.chance(30) ? { packBytes: 40_000, unitBytes: 100_000 } : { packBytes: 1_000_000 };
-    const made: { snapshot: Awaited<ReturnType<typeof lab.backup>>["snapshot"]; lines: string[] }[] = [];
+    const made: { snapshot: Awaited<ReturnType<typeof env.backup>>["snapshot"]; lines: string[] }[] = [];
     for (let generation = 0; generation < 1 + dice.below(4); generation++) {
       if (generation > 0) for (let i = 1 + dice.below(4); i > 0; i--) tree.edit();
       tree.settle();
-      const { snapshot, warnings } = await lab.backup(from, { cache, settings });
+      const { snapshot, warnings } = await env.backup(from, { cache, settings });
       assert.deepEqual(warnings, []);
       made.push({ snapshot, lines: describeTree(from) });
-      lab.ctx.advance(1000);
+      env.ctx.advance(1000);
     }
-    if (dice.chance(20)) await relay(lab.vault);
-    if (dice.chance(20)) await collect(lab.vault);
-    if (dice.chance(20)) assert.deepEqual((await rebuild(lab.vault)).refused, []);
+    if (dice.chance(20)) await repack(env.vault);
+    if (dice.chance(20)) await prune(env.vault);
+    if (dice.chance(20)) assert.deepEqual((await rebuild(env.vault)).refused, []);
     for (const [i, { snapshot, lines }] of made.entries()) {
       const to = path.join(folder, `to${i}`);
-      const result = await lab.restore(snapshot, to);
+      const result = await env.restore(snapshot, to);
       assert.deepEqual(result.failures, []);
       assert.deepEqual(describeTree(to), lines);
       rmSync(to, { recursive: true });
@@ -66,13 +71,13 @@ export async function runCase(seed: number): Promise<void> {
     if (dice.chance(20)) {
       const report = await verifySnapshots({
         pool: inlineWriters,
-        vault: lab.vault,
-        snapshots: await index.snapshots(),
+        vault: env.vault,
+        snapshots: await catalog.snapshots(),
         readData: true,
       });
       assert.deepEqual(report.findings, []);
     }
-    await index.close();
+    await catalog.close();
   } finally {
     cache?.close();
     rmSync(folder, { recursive: true, force: true });

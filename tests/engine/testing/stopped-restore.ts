@@ -4,13 +4,13 @@
  */
 
 import path from "node:path";
+import { openSqliteCatalog } from "../../../packages/engine/src/catalog/sqlite/sqlite.ts";
 import type { EngineContext } from "../../../packages/engine/src/context.ts";
-import { openSqliteIndex } from "../../../packages/engine/src/index/sqlite.ts";
 import type { ObjectStore } from "../../../packages/engine/src/object-store.ts";
-import { restoreSnapshot } from "../../../packages/engine/src/restore/restore.ts";
-import { WritePool } from "../../../packages/engine/src/restore/write-pool.ts";
-import { labContext, masterKey, vaultId } from "../../../packages/engine/src/testing/lab.ts";
+import { restoreSnapshot } from "../../../packages/engine/src/restore/folder/restore.ts";
+import { masterKey, testContext, vaultId } from "../../../packages/engine/src/testing/test-environment.ts";
 import { openVault } from "../../../packages/engine/src/vault.ts";
+import { RestoreWorkerPool } from "../../../packages/engine/src/workers/restore-worker-pool.ts";
 import { openFileStore } from "../../../packages/storage/src/index.ts";
 
 /** A store that counts what is read of packs, and calls `before` with the number of each read. */
@@ -32,7 +32,7 @@ export function watched(store: ObjectStore, before: (reads: number) => void) {
   return { store: wrapped, seen };
 }
 
-/** The store and the index of a folder. */
+/** The store and the catalog of a folder. */
 export async function openParts(folder: string, ctx: EngineContext) {
   const files = await openFileStore({
     root: path.join(folder, "store"),
@@ -40,15 +40,15 @@ export async function openParts(folder: string, ctx: EngineContext) {
     now: ctx.now,
     randomBytes: ctx.random,
   });
-  return { files, index: openSqliteIndex(path.join(folder, "index.sqlite"), ctx) };
+  return { files, catalog: openSqliteCatalog(path.join(folder, "catalog.sqlite"), ctx) };
 }
 
 /** The repository of a folder, as both processes open it. */
 export async function openRepository(folder: string, before: (reads: number) => void) {
-  const ctx = labContext(2);
-  const { files, index } = await openParts(folder, ctx);
+  const ctx = testContext(2);
+  const { files, catalog } = await openParts(folder, ctx);
   const { store, seen } = watched(files, before);
-  const vault = await openVault({ ctx, store, index }, masterKey, vaultId);
+  const vault = await openVault({ ctx, store, catalog }, masterKey, vaultId);
   return { vault, seen };
 }
 
@@ -57,7 +57,7 @@ if (process.argv[1] === import.meta.filename) {
   const { vault } = await openRepository(folder, (count) => {
     if (count === Number(reads)) process.kill(process.pid, "SIGKILL");
   });
-  const snapshot = (await vault.index.snapshots()).at(-1);
+  const snapshot = (await vault.catalog.snapshots()).at(-1);
   if (snapshot === undefined) throw new Error("no snapshot");
-  await restoreSnapshot({ vault, snapshot, target: path.join(folder, "to"), pool: new WritePool(0) });
+  await restoreSnapshot({ vault, snapshot, target: path.join(folder, "to"), pool: new RestoreWorkerPool(0) });
 }

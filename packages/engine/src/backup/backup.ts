@@ -6,25 +6,25 @@
  * are left before their parents go on, one stack of open directories is all the tree ever holds.
  */
 
-import { Bitmap } from "../bitmap.ts";
-import { hex } from "../bytes.ts";
+import type { FileCache } from "../cache/file-cache.ts";
+import type { Retention, SnapshotRow, UploadStart } from "../catalog/catalog.ts";
+import { CatalogError } from "../catalog/catalog.ts";
 import type { EngineContext } from "../context.ts";
-import type { Retention, SnapshotRow, UploadStart } from "../index/port.ts";
-import { IndexError } from "../index/port.ts";
-import type { OpenSession } from "../keys/session.ts";
-import { startSession } from "../keys/session.ts";
-import type { Signer } from "../keys/signing.ts";
-import type { WriterKeys } from "../keys/vault-keys.ts";
-import type { BackupWarning } from "../manifest.ts";
-import { draftManifest, noRetention } from "../manifest.ts";
-import type { FileCache } from "./cache.ts";
-import type { CutPool } from "./cut-pool.ts";
-import { FileLine } from "./file-line.ts";
-import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "./source.ts";
-import type { UploadTarget } from "./target.ts";
-import { TreeLine } from "./tree-line.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import { hex } from "../format/bytes.ts";
+import type { BackupWarning } from "../format/manifest.ts";
+import { draftManifest, noRetention } from "../format/manifest.ts";
+import type { OpenSession } from "../format/session-header.ts";
+import { startSession } from "../format/session-header.ts";
+import type { Signer } from "../format/signing.ts";
+import type { WriterKeys } from "../format/vault-keys.ts";
+import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "../source/source.ts";
+import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
+import { FileScheduler } from "./file-scheduler.ts";
+import { LazyUpload } from "./lazy-upload.ts";
+import { TreeWriter } from "./tree-writer.ts";
 import type { UploadSettings } from "./upload.ts";
-import { UploadOnDemand } from "./upload-on-demand.ts";
+import type { UploadTarget } from "./upload-target.ts";
 
 /** Events of a quick walk between two turns of other work. */
 const eventsPerTurn = 256;
@@ -40,7 +40,7 @@ export interface BackupOptions {
   readonly keys: WriterKeys;
   readonly signer: Signer;
   readonly target: UploadTarget;
-  readonly pool: CutPool;
+  readonly pool: CutWorkerPool;
   readonly source: BackupSource;
   /** The source's name: gives snapshots their lineage. */
   readonly sourceName: string;
@@ -64,11 +64,11 @@ export interface BackupResult {
 export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const { ctx, target, cache } = options;
   const startedAt = ctx.now();
-  let upload: UploadOnDemand | null = null;
+  let upload: LazyUpload | null = null;
   try {
     const { start, usable, increment } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
-    upload = new UploadOnDemand({ ...options, session, increment });
+    upload = new LazyUpload({ ...options, session, increment });
     const stored = await store(options, session, upload, start, usable, startedAt);
     return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.generation) };
   } catch (error) {
@@ -106,7 +106,7 @@ async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beg
     const start = await target.begin(base);
     return { start, usable: cache?.begin(base, start.generation) ?? false, increment: base !== null };
   } catch (error) {
-    if (base === null || !(error instanceof IndexError) || error.code !== "unknown_snapshot") throw error;
+    if (base === null || !(error instanceof CatalogError) || error.code !== "unknown_snapshot") throw error;
     const start = await target.begin(null);
     return { start, usable: cache?.begin(null, start.generation) ?? false, increment: false };
   }
@@ -115,7 +115,7 @@ async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beg
 /** Walks without waiting where there is nothing to wait for; now and then other work gets a turn. */
 async function takeGlimpses(
   walk: Iterable<SourceEvent | GlimpsedFile | CalledRoll>,
-  files: FileLine,
+  files: FileScheduler,
   report: () => void,
 ): Promise<void> {
   let sinceTurn = 0;
@@ -145,15 +145,15 @@ async function takeGlimpses(
 async function store(
   options: BackupOptions,
   session: OpenSession,
-  upload: UploadOnDemand,
+  upload: LazyUpload,
   start: UploadStart,
   usable: boolean,
   startedAt: number,
 ): Promise<Omit<BackupResult, "cacheError">> {
   const { ctx, signer, source, sourceName, target } = options;
   const reach = new Bitmap();
-  const tree = new TreeLine(upload, reach, options.cache ?? null, startedAt, usable && start.damaged.length === 0);
-  const files = new FileLine(upload, tree, usable ? new Set(start.damaged) : null);
+  const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, usable && start.damaged.length === 0);
+  const files = new FileScheduler(upload, tree, usable ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
   if (usable && source.glimpses !== undefined) await takeGlimpses(source.glimpses(), files, report);
   else

@@ -4,7 +4,7 @@
  * constant, recent knowledge stays, and nothing is ever moved entry by entry.
  */
 
-import { blockIdLength } from "../hash.ts";
+import { blockIdLength } from "../format/hash.ts";
 
 /** Entries per half. Two halves hold the blocks of about 1 GiB in 7 MiB of memory. */
 const defaultCapacity = 1 << 16;

@@ -1,28 +1,28 @@
 /**
- * The target of a backup in the same process as the index and the object store: local repositories, tools, and the
+ * The target of a backup in the same process as the catalog and the object store: local repositories, tools, and the
  * service's own pipeline. Renews the upload's lease by the clock for as long as the backup runs: a walk that finds nothing new
  * asks nothing for hours, nor does a pack on a slow line.
  *
  * What matches blocks and registers units is loaded with the first of them: most backups of a quiet day have none.
  */
 
-import { Bitmap } from "../bitmap.ts";
-import { FormatError, sameBytes } from "../bytes.ts";
-import { beginClaimed } from "../claims.ts";
-import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../index/port.ts";
-import { IndexError } from "../index/port.ts";
-import type { Signer } from "../keys/signing.ts";
-import { decodeRegistration, registryOf } from "../keys/writers.ts";
-import type { SnapshotDraft } from "../manifest.ts";
-import { countersign, draftHeader, openDraft } from "../manifest.ts";
+import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../catalog/catalog.ts";
+import { CatalogError } from "../catalog/catalog.ts";
+import { beginClaimed } from "../catalog/session-claims.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import { FormatError, sameBytes } from "../format/bytes.ts";
+import type { SnapshotDraft } from "../format/manifest.ts";
+import { countersign, draftHeader, openDraft } from "../format/manifest.ts";
+import type { Signer } from "../format/signing.ts";
+import { decodeRegistration, registryOf } from "../format/writer-registration.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { Matcher } from "./matcher.ts";
-import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
+import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.ts";
 
 /** How long an upload may be silent. A crashed backup's pins go after this. */
 export const uploadLeaseMs = 60 * 60_000;
 
-/** Often enough that several renewals may fail: a busy index, a machine that was asleep for a while. */
+/** Often enough that several renewals may fail: a busy catalog, a machine that was asleep for a while. */
 const renewEveryMs = uploadLeaseMs / 6;
 
 /** Calls `work` again and again; returns what ends it. */
@@ -58,8 +58,8 @@ export class LocalTarget implements UploadTarget {
 
   async begin(base: string | null): Promise<UploadStart> {
     const { access, upload, owner, recheck } = this.#options;
-    await access.index.expireUploads(access.ctx.now());
-    if (recheck !== undefined && (await access.index.damagedFrames()).length > 0) await recheck();
+    await access.catalog.expireUploads(access.ctx.now());
+    if (recheck !== undefined && (await access.catalog.damagedFrames()).length > 0) await recheck();
     const leaseUntil = access.ctx.now() + uploadLeaseMs;
     this.#start = await beginClaimed(access, { upload, owner, leaseUntil, base });
     this.#stopRenewing = (this.#options.repeat ?? byTimer)(renewEveryMs, () => {
@@ -70,7 +70,7 @@ export class LocalTarget implements UploadTarget {
   }
 
   async reserveOrdinals(count: number): Promise<number> {
-    const first = await this.#options.access.index.reserveOrdinals(count);
+    const first = await this.#options.access.catalog.reserveOrdinals(count);
     const last = this.#ordinals.at(-1);
     // Mostly one range goes on where the one before ended.
     if (last?.[1] === first) last[1] = first + count;
@@ -80,7 +80,7 @@ export class LocalTarget implements UploadTarget {
 
   async acquire(ids: readonly Uint8Array[]): Promise<readonly (number | null)[]> {
     const { access, upload } = this.#options;
-    const items = await access.index.acquire(upload, ids);
+    const items = await access.catalog.acquire(upload, ids);
     return items.map((item) => item?.ordinal ?? null);
   }
 
@@ -98,7 +98,7 @@ export class LocalTarget implements UploadTarget {
   async #openMatcher(): Promise<Matcher> {
     const { Matcher: Opened } = await import("./matcher.ts");
     const { access, upload, owner } = this.#options;
-    this.#matcher ??= new Opened({ index: access.index, upload, owner });
+    this.#matcher ??= new Opened({ catalog: access.catalog, upload, owner });
     return this.#matcher;
   }
 
@@ -110,9 +110,9 @@ export class LocalTarget implements UploadTarget {
   async register(unit: UploadUnit): Promise<void> {
     const { access, upload, owner } = this.#options;
     if (this.#start === null) throw new Error("a unit before the upload began");
-    const { passUnit } = await import("./unit-gate.ts");
+    const { checkUnit } = await import("./check-unit.ts");
     const bounds = { ...this.#start, owner, ordinals: this.#ordinals };
-    await access.index.addUnit(upload, access.ctx.now(), passUnit(unit, bounds));
+    await access.catalog.addUnit(upload, access.ctx.now(), checkUnit(unit, bounds));
   }
 
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {
@@ -124,10 +124,10 @@ export class LocalTarget implements UploadTarget {
     const name = access.names.manifest(row.id);
     await access.store.put(name, countersign(authority, draft.manifest, accepted), { ifAbsent: true });
     try {
-      await access.index.commit(upload, access.ctx.now(), row);
+      await access.catalog.commit(upload, access.ctx.now(), row);
     } catch (error) {
       // The upload still lives, so nobody has adopted the manifest: it goes, lest rebuild bring back what was refused.
-      if (error instanceof IndexError && error.code === "not_closed") await access.store.delete(name);
+      if (error instanceof CatalogError && error.code === "not_closed") await access.store.delete(name);
       throw error;
     } finally {
       this.#stopRenewing();
@@ -146,23 +146,23 @@ export class LocalTarget implements UploadTarget {
     const { header, row } = openDraft(manifest, expected, writers);
     if (header.session !== this.#start?.session || header.nonce !== this.#start.nonce)
       throw new FormatError("a manifest of another session than the upload's");
-    const known = await access.index.session(header.session);
+    const known = await access.catalog.session(header.session);
     if (known !== null && !sameBytes(known.header, header.bytes))
       throw new FormatError("a manifest under another session header than the packs");
     // No ordinal beyond those given out: a bitmap that claims more is not even unpacked.
-    Bitmap.decode(row.reach, await access.index.reserveOrdinals(0));
+    Bitmap.decode(row.reach, await access.catalog.reserveOrdinals(0));
     return { ...row, source, status: "completed" };
   }
 
   async abandon(): Promise<void> {
     this.#stopRenewing();
-    await this.#options.access.index.endUpload(this.#options.upload);
+    await this.#options.access.catalog.endUpload(this.#options.upload);
   }
 
   async #renew(): Promise<void> {
     const { access, upload } = this.#options;
     const now = access.ctx.now();
-    await access.index.renewUpload(upload, now, now + uploadLeaseMs);
+    await access.catalog.renewUpload(upload, now, now + uploadLeaseMs);
   }
 }
 

@@ -3,26 +3,26 @@
  *
  * A segment's *relatives* are looked for, in this order: what stood at its place in the previous version, what shares
  * one of its hooks (its smallest block ids), what follows the relative of the segment before it, and what follows each
- * of these: where blocks changed, segments end elsewhere than they did. The directories of a relative's frames go into
- * the block table; every block is then looked up there. A frame's whole directory goes in, not only the relative's own
+ * of these: where blocks changed, segments end elsewhere than they did. The block lists of a relative's frames go into
+ * the block table; every block is then looked up there. A frame's whole block list goes in, not only the relative's own
  * slots, so neighbours are found as well.
  */
 
-import { decodeDirectory } from "../frames/directory.ts";
-import { blockIdLength } from "../hash.ts";
-import type { Item, VaultIndex } from "../index/port.ts";
-import { decodeRecipe, framesOf } from "../recipes.ts";
+import type { Catalog, Item } from "../catalog/catalog.ts";
+import { decodeBlockList } from "../format/block-list.ts";
+import { blockIdLength } from "../format/hash.ts";
+import { decodeRecipe, framesOf } from "../format/recipe.ts";
 import { BlockTable } from "./block-table.ts";
-import type { SegmentMatch, SegmentQuery } from "./target.ts";
+import type { SegmentMatch, SegmentQuery } from "./upload-target.ts";
 
-/** Frames of one relative whose directories are loaded. Few are spread wider, and relaying gathers what is theirs alone. */
+/** Frames of one relative whose block lists are loaded. Few are spread wider, and relaying gathers what is theirs alone. */
 const maxFramesPerRelative = 24;
 
 /** Relatives tried per segment, and as many that follow them; more find next to nothing. */
 const maxRelatives = 8;
 
 /**
- * Hooks of a segment. After an index rebuild a third of a database's pages are new: with two hooks a tenth of the
+ * Hooks of a segment. After a catalog rebuild a third of a database's pages are new: with two hooks a tenth of the
  * segments has lost both and stores its old pages again; with four hardly any (docs/decisions/0117).
  */
 const hooksPerSegment = 4;
@@ -31,7 +31,7 @@ const hooksPerSegment = 4;
 const maxRemembered = 1 << 16;
 
 export interface MatcherScope {
-  readonly index: VaultIndex;
+  readonly catalog: Catalog;
   readonly upload: string;
   readonly owner: string;
 }
@@ -80,21 +80,21 @@ export class Matcher {
   }
 
   async #relatives(query: SegmentQuery): Promise<Item[]> {
-    const { index, owner } = this.#scope;
+    const { catalog, owner } = this.#scope;
     const wanted = new Set<number>(query.hints);
-    for (const ordinal of await index.findHooks(owner, query.hooks)) if (ordinal !== null) wanted.add(ordinal);
+    for (const ordinal of await catalog.findHooks(owner, query.hooks)) if (ordinal !== null) wanted.add(ordinal);
     const before = this.#relativeOf.get(query.previous) ?? query.previous;
     if (before !== 0) {
-      const [item] = await index.itemsByOrdinal([before]);
+      const [item] = await catalog.itemsByOrdinal([before]);
       if (item !== null && item !== undefined && item.next !== 0) wanted.add(item.next);
     }
     const usable = (item: Item | null): item is Item =>
       item !== null && item.kind === "segment" && (item.verified || item.owner === owner);
-    const found = (await index.itemsByOrdinal([...wanted].slice(0, maxRelatives))).filter(usable);
+    const found = (await catalog.itemsByOrdinal([...wanted].slice(0, maxRelatives))).filter(usable);
     // A segment's end may have moved into what followed its relative.
     const behind = found.map(({ next }) => next).filter((next) => next !== 0 && !wanted.has(next));
     const following =
-      behind.length === 0 ? [] : await index.itemsByOrdinal([...new Set(behind)].slice(0, maxRelatives));
+      behind.length === 0 ? [] : await catalog.itemsByOrdinal([...new Set(behind)].slice(0, maxRelatives));
     return [...found, ...following.filter(usable)];
   }
 
@@ -103,13 +103,13 @@ export class Matcher {
       .filter((frame) => !this.#loaded.has(frame) && !this.#loadedBefore.has(frame))
       .slice(0, maxFramesPerRelative);
     if (missing.length === 0) return;
-    for (const row of await this.#scope.index.frames(missing)) {
+    for (const row of await this.#scope.catalog.frames(missing)) {
       if (row === null || row.kind !== "data") continue;
       this.#loaded.add(row.frame);
       if (row.damaged) continue;
-      const directory = decodeDirectory(row.directory);
-      for (const [slot, length] of directory.lengths.entries()) {
-        if (length > 0) this.#table.set(directory.ids, slot, row.frame, slot);
+      const blockList = decodeBlockList(row.blockList);
+      for (const [slot, length] of blockList.lengths.entries()) {
+        if (length > 0) this.#table.set(blockList.ids, slot, row.frame, slot);
       }
     }
   }
@@ -118,7 +118,7 @@ export class Matcher {
     const asked = [...frames].filter((frame) => !this.#pinned.has(frame));
     if (asked.length === 0) return;
     if (this.#pinned.size > maxRemembered) this.#pinned = new Set();
-    const answers = await this.#scope.index.acquireFrames(this.#scope.upload, asked);
+    const answers = await this.#scope.catalog.acquireFrames(this.#scope.upload, asked);
     for (const [i, frame] of asked.entries()) (answers[i] === true ? this.#pinned : this.#refused).add(frame);
   }
 }

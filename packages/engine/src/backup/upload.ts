@@ -2,37 +2,37 @@
  * An upload: the part of a backup between cut portions and durable, registered content. It decides for every segment
  * whether it is known, finds places for its blocks, hands out frames, fills packs and registers *units*.
  *
- * Order within a unit: data packs are durable → the metadata pack with their recipes and directories is durable → the
- * index knows them. A crash leaves orphans, never promises. A unit is what an interrupted backup repeats at most.
+ * Order within a unit: data packs are durable → the metadata pack with their recipes and block lists is durable → the
+ * catalog knows them. A crash leaves orphans, never promises. A unit is what an interrupted backup repeats at most.
  *
  * Decisions are made one portion after the other, so a segment or block is stored once even when two workers meet it at
  * the same moment. Memory: the portions that workers hold, two packs on their way, one unit of pending records.
  */
 
-import { hex, ownCopy } from "../bytes.ts";
+import type { FrameRow, Item, PackRow } from "../catalog/catalog.ts";
 import type { EngineContext } from "../context.ts";
-import { frameNumber } from "../frames/frame.ts";
-import { blockIdLength, idLength } from "../hash.ts";
-import type { FrameRow, Item, PackRow } from "../index/port.ts";
-import type { OpenSession } from "../keys/session.ts";
-import { sessionBinding, workerKey } from "../keys/session.ts";
-import type { Signer } from "../keys/signing.ts";
-import type { WriterKeys } from "../keys/vault-keys.ts";
-import { cutterKeyOf, nodeKeyOf } from "../keys/vault-keys.ts";
-import { encodeRecipe, framesOf, RecipeBuilder } from "../recipes.ts";
-import type { NodeSink } from "../trees/builder.ts";
+import { hex, ownCopy } from "../format/bytes.ts";
+import { frameNumber } from "../format/frame.ts";
+import { blockIdLength, idLength } from "../format/hash.ts";
+import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
+import type { OpenSession } from "../format/session-header.ts";
+import { sessionBinding, workerKey } from "../format/session-header.ts";
+import type { Signer } from "../format/signing.ts";
+import type { NodeSink } from "../format/tree-builder.ts";
+import type { WriterKeys } from "../format/vault-keys.ts";
+import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
+import { MetadataWriter } from "../packing/metadata-writer.ts";
+import type { DurablePack } from "../packing/pack-uploader.ts";
+import { PackUploader } from "../packing/pack-uploader.ts";
+import type { PortionPlan } from "../packing/slot-allocator.ts";
+import { SlotAllocator } from "../packing/slot-allocator.ts";
+import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
+import { CutJobQueue } from "../workers/cut-job-queue.ts";
+import type { FromWorker, Portion } from "../workers/cut-messages.ts";
+import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
-import type { CutPool } from "./cut-pool.ts";
-import type { PortionOrder } from "./frame-ledger.ts";
-import { FrameLedger } from "./frame-ledger.ts";
-import type { CutResult, JobPlan } from "./job-board.ts";
-import { JobBoard } from "./job-board.ts";
 import { hooksOf } from "./matcher.ts";
-import { MetaWriter } from "./meta-writer.ts";
-import type { DurablePack } from "./pack-line.ts";
-import { PackLine } from "./pack-line.ts";
-import type { FromWorker, Portion } from "./protocol.ts";
-import type { SegmentMatch, SegmentQuery, UploadTarget } from "./target.ts";
+import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.ts";
 
 export interface UploadSettings {
   /** Size at which a pack is complete. */
@@ -58,16 +58,16 @@ const ordinalBatch = 256;
 /** New segments waiting to be registered; a bound for backups that compress extremely well. */
 const maxPendingSegments = 4096;
 
-/** Directories waiting to be registered; a bound for backups of very many tiny files. */
+/** Block lists waiting to be registered; a bound for backups of very many tiny files. */
 const maxPendingDirectoryBytes = 2 * 1024 * 1024;
 
 /**
- * Nodes of this session remembered by id. One that was forgotten and comes again is found in the index once it is
+ * Nodes of this session remembered by id. One that was forgotten and comes again is found in the catalog once it is
  * registered, and is stored twice at worst.
  */
 const maxKnownNodes = 4096;
 
-/** Hooks of one bundle at most: two per file of some size, deduplicated by the index. */
+/** Hooks of one bundle at most: two per file of some size, deduplicated by the catalog. */
 const maxHooksPerSegment = 48;
 
 /** Hooks of each file in a bundle: a style sheet is found by any of its issuer's invoices. */
@@ -85,7 +85,7 @@ export interface UploadOptions {
   /** Whether there is a base snapshot. */
   readonly increment: boolean;
   readonly target: UploadTarget;
-  readonly pool: CutPool;
+  readonly pool: CutWorkerPool;
   readonly settings: UploadSettings;
 }
 
@@ -98,11 +98,11 @@ interface PendingSegment {
 
 export class Upload implements NodeSink {
   readonly #options: UploadOptions;
-  readonly #board: JobBoard;
-  readonly #ledger: FrameLedger;
-  readonly #meta: MetaWriter;
-  readonly #data: PackLine;
-  readonly #metaLine: PackLine;
+  readonly #board: CutJobQueue;
+  readonly #ledger: SlotAllocator;
+  readonly #meta: MetadataWriter;
+  readonly #data: PackUploader;
+  readonly #metaLine: PackUploader;
   readonly #own = new BlockTable();
   readonly #pending = new Map<string, PendingSegment>();
   readonly #nodes = new Map<string, number>();
@@ -130,15 +130,15 @@ export class Upload implements NodeSink {
       put: (name: string, body: AsyncIterable<Uint8Array>) => target.putPack(name, body),
     };
     this.nodeKey = nodeKeyOf(keys);
-    this.#data = new PackLine(line);
+    this.#data = new PackUploader(line);
     // Metadata is a thousandth of the data: small packs, and only one at a time.
-    this.#metaLine = new PackLine({ ...line, packBytes: Math.min(settings.packBytes, metaPackBytes), uploads: 1 });
+    this.#metaLine = new PackUploader({ ...line, packBytes: Math.min(settings.packBytes, metaPackBytes), uploads: 1 });
     const nextN = () => this.#nextN++;
-    this.#ledger = new FrameLedger(nextN);
-    this.#meta = new MetaWriter(session, nextN, (frame, bytes) => {
+    this.#ledger = new SlotAllocator(nextN);
+    this.#meta = new MetadataWriter(session, nextN, (frame, bytes) => {
       (this.#smallSession ? this.#data : this.#metaLine).add("meta", frame, 0, bytes);
     });
-    this.#board = new JobBoard(pool, (lane, message) => this.#heard(lane, message));
+    this.#board = new CutJobQueue(pool, (lane, message) => this.#heard(lane, message));
     const binding = sessionBinding(session.header);
     const common = {
       session: session.header.session,
@@ -225,7 +225,7 @@ export class Upload implements NodeSink {
     this.#board.take(lane, portion, order.ops(), ordinals);
     const { unitBytes } = this.#options.settings;
     const full = this.storedBytes - this.#registeredBytes >= unitBytes || this.#pending.size >= maxPendingSegments;
-    if (full || this.#ledger.directoryBytes >= maxPendingDirectoryBytes) await this.#registerUnit(false);
+    if (full || this.#ledger.blockListBytes >= maxPendingDirectoryBytes) await this.#registerUnit(false);
   }
 
   async #knownSegments(portion: Portion): Promise<number[]> {
@@ -277,7 +277,7 @@ export class Upload implements NodeSink {
     segment: number,
     query: SegmentQuery,
     match: SegmentMatch,
-    order: PortionOrder,
+    order: PortionPlan,
     ordinals: readonly number[],
     jobPrevious: number,
   ): Promise<number> {
@@ -319,7 +319,7 @@ export class Upload implements NodeSink {
 
   /** Registers what is durable. `everything`: nothing is left open, so all of it is made durable first. */
   async #registerUnit(everything: boolean): Promise<void> {
-    this.#ledger.directoryBytes = 0;
+    this.#ledger.blockListBytes = 0;
     this.#noteDurable(this.#data.takeDurable());
     const ready = [...this.#pending].filter(
       ([, { frames }]) => everything || !frames.some((frame) => this.#undurable.has(frame)),
@@ -332,13 +332,13 @@ export class Upload implements NodeSink {
       this.#pending.delete(key);
     }
     const session = this.#options.session.header.session;
-    const records = new Map<number, { record: number; directory: Uint8Array }>();
-    for (const [n, directory] of this.#ledger.directories) {
+    const records = new Map<number, { record: number; blockList: Uint8Array }>();
+    for (const [n, blockList] of this.#ledger.blockLists) {
       const frame = frameNumber(session, n);
       if (!everything && this.#undurable.has(frame)) continue;
-      const place = this.#meta.add("records", { kind: "directory", frame, generation: 0, directory });
-      records.set(frame, { record: place.frame, directory });
-      this.#ledger.directories.delete(n);
+      const place = this.#meta.add("records", { kind: "blockList", frame, generation: 0, blockList });
+      records.set(frame, { record: place.frame, blockList });
+      this.#ledger.blockLists.delete(n);
     }
     this.#meta.flush("records");
     this.#meta.flush("nodes");
@@ -356,12 +356,12 @@ export class Upload implements NodeSink {
 
   async #register(
     items: Item[],
-    records: ReadonlyMap<number, { record: number; directory: Uint8Array }>,
+    records: ReadonlyMap<number, { record: number; blockList: Uint8Array }>,
     hooks: (readonly [bigint, number])[],
     follows: (readonly [number, number])[],
   ): Promise<void> {
     const session = this.#options.session.header.session;
-    // A data pack may have become durable after its turn for a directory record was over: it waits for the next unit.
+    // A data pack may have become durable after its turn for a block list record was over: it waits for the next unit.
     const waiting = this.#unregistered.filter(({ frames }) =>
       frames.some(({ kind, frame }) => kind === "data" && !records.has(frame)),
     );
@@ -369,8 +369,8 @@ export class Upload implements NodeSink {
     const packs: PackRow[] = ready.map(({ pack, size }) => ({ pack, session, size, state: "live" }));
     const frames: FrameRow[] = ready.flatMap(({ pack, frames: places }) =>
       places.map(({ frame, generation, kind, offset, length, frameId }) => {
-        const { record, directory } = records.get(frame) ?? { record: 0, directory: new Uint8Array(0) };
-        return { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged: false };
+        const { record, blockList } = records.get(frame) ?? { record: 0, blockList: new Uint8Array(0) };
+        return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged: false };
       }),
     );
     this.#unregistered.splice(0, this.#unregistered.length, ...waiting);

@@ -4,13 +4,13 @@
  * so reading on costs nothing twice.
  */
 
-import { sameBytes } from "../bytes.ts";
-import type { FrameReader } from "../frames/frame-reader.ts";
-import { DamageError } from "../frames/frame-reader.ts";
-import { blockId, blockIdLength, fileHash, segmentId } from "../hash.ts";
-import type { FileEntry, Reference } from "../trees/entry.ts";
-import { segmentsOf } from "../trees/reader.ts";
+import { sameBytes } from "../format/bytes.ts";
+import { blockId, blockIdLength, fileHash, segmentId } from "../format/hash.ts";
+import type { FileEntry, Reference } from "../format/tree-entry.ts";
+import { segmentsOf } from "../format/tree-reader.ts";
 import type { Vault } from "../vault.ts";
+import type { FrameReader } from "./frame-reader.ts";
+import { DamageError } from "./frame-reader.ts";
 import type { ProvedSegment } from "./window.ts";
 import { proveSegments } from "./window.ts";
 
@@ -68,7 +68,7 @@ function* blocksIn({ runs, lengths }: Exclude<ProvedSegment, string>): Generator
 }
 
 async function prove(vault: Vault, reference: Reference) {
-  const [proved] = await proveSegments(vault.index, vault.keys.blockIdKey, [reference]);
+  const [proved] = await proveSegments(vault.catalog, vault.keys.blockIdKey, [reference]);
   if (proved === undefined || typeof proved === "string") throw new DamageError(0, proved ?? "a segment is not stored");
   return proved;
 }

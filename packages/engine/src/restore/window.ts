@@ -1,21 +1,21 @@
 /**
  * Plans a window of a restore: which block of which frame goes where in which file. Everything is proved here from ids
- * alone: recipe and directories against the segment ids, segment ids against the file's hash. The bytes are proved
- * against the directories when their frame is opened.
+ * alone: recipe and block lists against the segment ids, segment ids against the file's hash. The bytes are proved
+ * against the block lists when their frame is opened.
  *
  * A window is bounded by blocks and files, so a restore of any size needs the same memory. Within it, frames are read
  * once each, in the order of their place in the store.
  */
 
 import { setImmediate } from "node:timers/promises";
-import { sameBytes } from "../bytes.ts";
-import type { FrameDirectory } from "../frames/directory.ts";
-import { decodeDirectory } from "../frames/directory.ts";
-import { blockId, blockIdLength, fileHash, segmentId } from "../hash.ts";
-import type { FrameRow, Item, VaultIndex } from "../index/port.ts";
-import type { Recipe, Run } from "../recipes.ts";
-import { blocksOf, decodeRecipe, framesOf } from "../recipes.ts";
-import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
+import type { Catalog, FrameRow, Item } from "../catalog/catalog.ts";
+import type { BlockList } from "../format/block-list.ts";
+import { decodeBlockList } from "../format/block-list.ts";
+import { sameBytes } from "../format/bytes.ts";
+import { blockId, blockIdLength, fileHash, segmentId } from "../format/hash.ts";
+import type { Recipe, Run } from "../format/recipe.ts";
+import { blocksOf, decodeRecipe, framesOf } from "../format/recipe.ts";
+import type { FileEntry, Reference, SegmentReference } from "../format/tree-entry.ts";
 
 /** About 2 GiB of files. A larger window reads fewer frames twice, but its plan grows with its blocks. */
 export const maxWindowBlocks = 256 * 1024;
@@ -52,7 +52,7 @@ export interface FramePlan {
   readonly row: FrameRow;
   /** In the order of files and offsets: the pieces of one file stand together. */
   readonly pieces: readonly Piece[];
-  /** 16 bytes per slot: what the index says the frame holds. */
+  /** 16 bytes per slot: what the catalog says the frame holds. */
   readonly ids: Uint8Array;
   /** Every segment that needs the frame here has been verified: all the frame's blocks were compared with their ids. */
   readonly verified: boolean;
@@ -60,7 +60,7 @@ export interface FramePlan {
 
 export interface WindowPlan {
   readonly frames: readonly FramePlan[];
-  /** Files that cannot be restored, by index, and why. */
+  /** Files that cannot be restored, by catalog, and why. */
   readonly failed: ReadonlyMap<number, string>;
   /** Files that end in zeros: truncating them to their size makes the hole. */
   readonly holes: ReadonlySet<number>;
@@ -68,14 +68,14 @@ export interface WindowPlan {
 
 /** The plan for these files. `blockIdKey` is needed for the ids of zero blocks, which are stored nowhere. */
 export async function planWindow(
-  index: VaultIndex,
+  catalog: Catalog,
   blockIdKey: Uint8Array,
   files: readonly PlannedFile[],
 ): Promise<WindowPlan> {
-  const items = await loadItems(index, files);
+  const items = await loadItems(catalog, files);
   const recipes = new Map<number, Recipe>();
   for (const [ordinal, item] of items) recipes.set(ordinal, decodeRecipe(item.recipe));
-  const frames = await loadFrames(index, recipes.values());
+  const frames = await loadFrames(catalog, recipes.values());
   const planner = new Planner(items, recipes, frames, blockIdKey);
   let blocks = 0;
   for (const [i, file] of files.entries()) {
@@ -106,13 +106,13 @@ export type ProvedSegment =
 
 /** Proves single segments, for reading parts of files. */
 export async function proveSegments(
-  index: VaultIndex,
+  catalog: Catalog,
   blockIdKey: Uint8Array,
   references: readonly Reference[],
 ): Promise<ProvedSegment[]> {
-  const found = await index.itemsByOrdinal(references.map(({ ordinal }) => ordinal));
+  const found = await catalog.itemsByOrdinal(references.map(({ ordinal }) => ordinal));
   return proveItems(
-    index,
+    catalog,
     blockIdKey,
     found.filter((item) => item !== null),
     references,
@@ -121,21 +121,21 @@ export async function proveSegments(
 
 /** The same by items that are at hand: `references` are theirs if left out. */
 export async function proveItems(
-  index: VaultIndex,
+  catalog: Catalog,
   blockIdKey: Uint8Array,
   items: readonly Item[],
   references: readonly Reference[] = items,
 ): Promise<ProvedSegment[]> {
   const recipes = new Map(items.map((item) => [item.ordinal, decodeRecipe(item.recipe)]));
   const byOrdinal = new Map(items.map((item) => [item.ordinal, item]));
-  const planner = new Planner(byOrdinal, recipes, await loadFrames(index, recipes.values()), blockIdKey);
+  const planner = new Planner(byOrdinal, recipes, await loadFrames(catalog, recipes.values()), blockIdKey);
   return references.map((reference) => planner.prove(reference));
 }
 
 class Planner {
   readonly #items: ReadonlyMap<number, Item>;
   readonly #recipes: ReadonlyMap<number, Recipe>;
-  readonly #frames: ReadonlyMap<number, { row: FrameRow; directory: FrameDirectory }>;
+  readonly #frames: ReadonlyMap<number, { row: FrameRow; blockList: BlockList }>;
   readonly #blockIdKey: Uint8Array;
   readonly #pieces = new Map<number, Piece[]>();
   readonly #failed = new Map<number, string>();
@@ -148,7 +148,7 @@ class Planner {
   constructor(
     items: ReadonlyMap<number, Item>,
     recipes: ReadonlyMap<number, Recipe>,
-    frames: ReadonlyMap<number, { row: FrameRow; directory: FrameDirectory }>,
+    frames: ReadonlyMap<number, { row: FrameRow; blockList: BlockList }>,
     blockIdKey: Uint8Array,
   ) {
     this.#items = items;
@@ -167,7 +167,7 @@ class Planner {
     for (const [frame, pieces] of this.#pieces) {
       const found = this.#frames.get(frame);
       if (found === undefined) continue;
-      frames.push({ row: found.row, ids: found.directory.ids, pieces, verified: !this.#claimed.has(frame) });
+      frames.push({ row: found.row, ids: found.blockList.ids, pieces, verified: !this.#claimed.has(frame) });
     }
     frames.sort((a, b) => (a.row.pack < b.row.pack ? -1 : a.row.pack > b.row.pack ? 1 : a.row.offset - b.row.offset));
     return { frames, failed: this.#failed, holes: this.#holes };
@@ -238,7 +238,7 @@ class Planner {
     else pieces[pieces.length - 1] = { ...goesOn, count: goesOn.count + count, bytes: goesOn.bytes + bytes };
   }
 
-  /** The blocks of a segment, once recipe and directories have been shown to give its id; or why not. */
+  /** The blocks of a segment, once recipe and block lists have been shown to give its id; or why not. */
   prove(reference: Reference): ProvedSegment {
     const known = this.#proved.get(reference.ordinal);
     // A tree may name one ordinal with two ids: what was proved of the one says nothing about the other.
@@ -282,12 +282,12 @@ class Planner {
   }
 
   #stored(run: Run & { kind: "stored" }, ids: Uint8Array, lengths: Uint32Array, at: number): string | null {
-    const directory = this.#frames.get(run.frame)?.directory;
-    if (directory === undefined) return `frame ${run.frame} is not stored`;
+    const blockList = this.#frames.get(run.frame)?.blockList;
+    if (blockList === undefined) return `frame ${run.frame} is not stored`;
     const end = run.slot + run.count;
-    if (end > directory.lengths.length) return `frame ${run.frame} has no slot ${end - 1}`;
-    ids.set(directory.ids.subarray(run.slot * blockIdLength, end * blockIdLength), at * blockIdLength);
-    lengths.set(directory.lengths.subarray(run.slot, end), at);
+    if (end > blockList.lengths.length) return `frame ${run.frame} has no slot ${end - 1}`;
+    ids.set(blockList.ids.subarray(run.slot * blockIdLength, end * blockIdLength), at * blockIdLength);
+    lengths.set(blockList.lengths.subarray(run.slot, end), at);
     return null;
   }
 
@@ -298,7 +298,7 @@ class Planner {
   }
 }
 
-async function loadItems(index: VaultIndex, files: readonly PlannedFile[]): Promise<Map<number, Item>> {
+async function loadItems(catalog: Catalog, files: readonly PlannedFile[]): Promise<Map<number, Item>> {
   const wanted = new Set<number>();
   for (const { entry, segments } of files) {
     if (entry.content.kind === "part") wanted.add(entry.content.segment.ordinal);
@@ -306,22 +306,22 @@ async function loadItems(index: VaultIndex, files: readonly PlannedFile[]): Prom
   }
   const items = new Map<number, Item>();
   for (const batch of batches([...wanted])) {
-    for (const item of await index.itemsByOrdinal(batch)) if (item !== null) items.set(item.ordinal, item);
+    for (const item of await catalog.itemsByOrdinal(batch)) if (item !== null) items.set(item.ordinal, item);
   }
   return items;
 }
 
 async function loadFrames(
-  index: VaultIndex,
+  catalog: Catalog,
   recipes: Iterable<Recipe>,
-): Promise<Map<number, { row: FrameRow; directory: FrameDirectory }>> {
+): Promise<Map<number, { row: FrameRow; blockList: BlockList }>> {
   const wanted = new Set<number>();
   for (const recipe of recipes) for (const frame of framesOf(recipe)) wanted.add(frame);
-  const frames = new Map<number, { row: FrameRow; directory: FrameDirectory }>();
+  const frames = new Map<number, { row: FrameRow; blockList: BlockList }>();
   for (const batch of batches([...wanted])) {
-    for (const row of await index.frames(batch)) {
+    for (const row of await catalog.frames(batch)) {
       if (row !== null && row.kind === "data")
-        frames.set(row.frame, { row, directory: decodeDirectory(row.directory) });
+        frames.set(row.frame, { row, blockList: decodeBlockList(row.blockList) });
     }
   }
   return frames;

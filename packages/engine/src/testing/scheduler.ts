@@ -6,7 +6,7 @@
  * another process run in the middle of one.
  */
 
-import { Dice } from "./tree-maker.ts";
+import { Dice } from "./random-tree.ts";
 
 /** Turns without anybody waiting after which the actors must be stuck. */
 const maxIdleTurns = 100_000;

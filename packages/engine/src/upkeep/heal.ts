@@ -1,28 +1,28 @@
 /**
- * Healing: a damaged frame's directory survives in the metadata, so any intact block with a listed id can stand in for
+ * Healing: a damaged frame's block list survives in the metadata, so any intact block with a listed id can stand in for
  * it. A backup of a source that still has the bytes brings them: damaged content is "not known" to it.
  *
  * 1. The frame itself is tried first. Where it is whole, the mark goes and nothing else happens.
  * 2. Where all of its blocks are found, it is written anew under its old number: recipes, and with them old snapshots, are
  *    whole again. A frame is never replaced by one that holds less: the pack that was away may come back.
- * 3. Where only some are found, the segments that need them are given recipes that name the found places (`repoint.ts`).
+ * 3. Where only some are found, the segments that need them are given recipes that name the found places (`replaceRecipes.ts`).
  *    The rest still names the damaged frame. No block is written again, and nothing is lost if the frame returns.
  *
- * A directory is a claim: every block is hashed and compared with its id before it stands in for another, so that what a
+ * A block list is a claim: every block is hashed and compared with its id before it stands in for another, so that what a
  * lying or damaged frame holds never heals anybody's.
  */
 
-import { ByteWriter, hex } from "../bytes.ts";
-import { decodeDirectory, slotId } from "../frames/directory.ts";
-import { DamageError, FrameReader } from "../frames/frame-reader.ts";
-import { clearSound } from "../frames/marks.ts";
-import { isBlock } from "../hash.ts";
-import type { FrameRow } from "../index/port.ts";
+import type { FrameRow } from "../catalog/catalog.ts";
+import { decodeBlockList, slotId } from "../format/block-list.ts";
+import { ByteWriter, hex } from "../format/bytes.ts";
+import { isBlock } from "../format/hash.ts";
+import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { Vault } from "../vault.ts";
-import { putDirectory, sealData } from "./laid-frames.ts";
-import type { BlockPlace, FoundPlaces } from "./repoint.ts";
-import { repoint } from "./repoint.ts";
-import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
+import { putBlockList, sealData } from "./copy-blocks.ts";
+import { clearWrongMarks } from "./damage-marks.ts";
+import type { BlockPlace, FoundPlaces } from "./replace-recipes.ts";
+import { replaceRecipes } from "./replace-recipes.ts";
+import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
 export interface HealReport {
   /** Frames whose mark was wrong: they are whole where they always were. */
@@ -35,9 +35,9 @@ export interface HealReport {
 
 /** Heals what can be healed. */
 export async function heal(vault: Vault): Promise<HealReport> {
-  const sound = (await clearSound(vault)).map(({ frame }) => frame);
+  const sound = (await clearWrongMarks(vault)).map(({ frame }) => frame);
   const damaged: FrameRow[] = [];
-  for (const row of await vault.index.frames(await vault.index.damagedFrames()))
+  for (const row of await vault.catalog.frames(await vault.catalog.damagedFrames()))
     if (row?.kind === "data") damaged.push(row);
   const sources = await findSources(vault, damaged);
   const healed: number[] = [];
@@ -47,23 +47,23 @@ export async function heal(vault: Vault): Promise<HealReport> {
     if (found.isWhole && (await replace(vault, row, found.blocks))) healed.push(row.frame);
     else places.set(row.frame, found.places);
   }
-  return { sound, healed, stillDamaged: await repoint(vault, places) };
+  return { sound, healed, stillDamaged: await replaceRecipes(vault, places) };
 }
 
 /** Intact places of the blocks that damaged frames have lost. */
 async function findSources(vault: Vault, damaged: readonly FrameRow[]): Promise<Map<string, BlockPlace[]>> {
   const wanted = new Set<string>();
   for (const row of damaged) {
-    const directory = decodeDirectory(row.directory);
-    for (const [slot, length] of directory.lengths.entries()) if (length > 0) wanted.add(hex(slotId(directory, slot)));
+    const blockList = decodeBlockList(row.blockList);
+    for (const [slot, length] of blockList.lengths.entries()) if (length > 0) wanted.add(hex(slotId(blockList, slot)));
   }
   const sources = new Map<string, BlockPlace[]>();
   if (wanted.size === 0) return sources;
-  for await (const row of vault.index.allFrames()) {
+  for await (const row of vault.catalog.allFrames()) {
     if (row.damaged || row.kind !== "data") continue;
-    const directory = decodeDirectory(row.directory);
-    for (const [slot, length] of directory.lengths.entries()) {
-      const id = hex(slotId(directory, slot));
+    const blockList = decodeBlockList(row.blockList);
+    for (const [slot, length] of blockList.lengths.entries()) {
+      const id = hex(slotId(blockList, slot));
       if (length > 0 && wanted.has(id)) sources.set(id, [...(sources.get(id) ?? []), { frame: row.frame, slot }]);
     }
   }
@@ -102,14 +102,14 @@ async function findBlocks(
   row: FrameRow,
   sources: ReadonlyMap<string, readonly BlockPlace[]>,
 ): Promise<FoundBlocks> {
-  const directory = decodeDirectory(row.directory);
+  const blockList = decodeBlockList(row.blockList);
   const reader = new FrameReader(vault);
   const blocks = new Map<number, Uint8Array>();
   const places = new Map<number, BlockPlace>();
   let isWhole = true;
-  for (const [slot, length] of directory.lengths.entries()) {
+  for (const [slot, length] of blockList.lengths.entries()) {
     if (length === 0) continue;
-    const id = slotId(directory, slot);
+    const id = slotId(blockList, slot);
     const found = await provedBlock(vault, reader, id, sources.get(hex(id)) ?? []);
     if (found === null) isWhole = false;
     else {
@@ -122,18 +122,18 @@ async function findBlocks(
 
 /** Writes a frame of which every block was found anew. False where it has moved meanwhile: then it was not damaged. */
 async function replace(vault: Vault, row: FrameRow, blocks: ReadonlyMap<number, Uint8Array>): Promise<boolean> {
-  const directory = decodeDirectory(row.directory);
+  const blockList = decodeBlockList(row.blockList);
   const generation = row.generation + 1;
-  return withRewriteSession(vault, async (session) => {
+  return withUpkeepSession(vault, async (session) => {
     const plain = new ByteWriter(1 << 20);
-    for (const slot of directory.lengths.keys()) plain.raw(blocks.get(slot) ?? new Uint8Array(0));
-    const record = putDirectory(session, row.frame, generation, directory);
-    sealData(session, row.frame, generation, plain, directory);
+    for (const slot of blockList.lengths.keys()) plain.raw(blocks.get(slot) ?? new Uint8Array(0));
+    const record = putBlockList(session, row.frame, generation, blockList);
+    sealData(session, row.frame, generation, plain, blockList);
     const { packs, header } = await session.settle();
-    const rows = rowsOf(session, packs, new Map([[row.frame, { record, directory }]]));
+    const rows = rowsOf(session, packs, new Map([[row.frame, { record, blockList }]]));
     const from = { pack: row.pack, generation: row.generation, marking: null };
     const moves = rows.filter(({ frame }) => frame === row.frame).map((to) => ({ from, to }));
     const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => frame !== row.frame) };
-    return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, []);
+    return vault.catalog.moveFrames(session.upload, vault.ctx.now(), unit, moves, []);
   });
 }

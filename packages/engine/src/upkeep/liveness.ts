@@ -3,18 +3,18 @@
  * follow live slots, frames and packs. No tree is walked.
  *
  * - A data slot lives while a live segment's recipe names it.
- * - A metadata frame lives while it holds a live node, a live segment's record, or a live data frame's directory.
+ * - A metadata frame lives while it holds a live node, a live segment's record, or a live data frame's block list.
  * - A pack lives while one of its frames does.
  */
 
-import { Bitmap } from "../bitmap.ts";
-import type { FrameRow, Item, PackRow } from "../index/port.ts";
-import { decodeRecipe } from "../recipes.ts";
+import type { FrameRow, Item, PackRow } from "../catalog/catalog.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import { decodeRecipe } from "../format/recipe.ts";
 
-/** Where and how much. `directory` is not needed here and may be empty. */
+/** Where and how much. `block list` is not needed here and may be empty. */
 export type FramePlace = Pick<FrameRow, "frame" | "kind" | "pack" | "length" | "record" | "generation">;
 
-export interface PackLife {
+export interface PackUsage {
   readonly pack: string;
   readonly size: number;
   readonly state: PackRow["state"];
@@ -26,13 +26,13 @@ export interface PackLife {
 
 export interface Liveness {
   readonly live: Bitmap;
-  /** Live ordinals of which the index has no item: what they rest on cannot be told from garbage. */
+  /** Live ordinals of which the catalog has no item: what they rest on cannot be told from garbage. */
   readonly unknown: number;
   /** Live slots of every live data frame. */
   readonly slots: ReadonlyMap<number, Bitmap>;
   /** Metadata frames in which something lives. */
   readonly meta: ReadonlySet<number>;
-  readonly packs: ReadonlyMap<string, PackLife>;
+  readonly packs: ReadonlyMap<string, PackUsage>;
   /** Dead items by the packs that they rest on. */
   readonly deadItems: ReadonlyMap<string, readonly number[]>;
 }
@@ -51,7 +51,7 @@ export interface LivenessInput {
   readonly packs: readonly PackRow[];
 }
 
-/** Works out what lives. Holds places of frames, not their directories. */
+/** Works out what lives. Holds places of frames, not their block lists. */
 export async function liveness({ live, items, frames, packs }: LivenessInput): Promise<Liveness> {
   const slots = new Map<number, Bitmap>();
   const meta = new Set<number>();
@@ -80,7 +80,7 @@ export async function liveness({ live, items, frames, packs }: LivenessInput): P
     places.set(frame, { frame, kind, pack, length, record, generation, slotCount: slotCountOf(row) });
     if (slots.has(frame) && record !== 0) meta.add(record);
   }
-  const lives = packLives(packs, places, slots, meta);
+  const lives = packUsages(packs, places, slots, meta);
   return { live, unknown: live.size - known, slots, meta, packs: lives, deadItems: deadByPack(dead, places) };
 }
 
@@ -114,13 +114,13 @@ function addSlots(slots: Map<number, Bitmap>, frame: number, first: number, coun
   for (let i = 0; i < count; i++) used.add(first + i);
 }
 
-function packLives(
+function packUsages(
   packs: readonly PackRow[],
   places: ReadonlyMap<number, FramePlace & { slotCount: number }>,
   slots: ReadonlyMap<number, Bitmap>,
   meta: ReadonlySet<number>,
-): Map<string, PackLife> {
-  const lives = new Map<string, PackLife>();
+): Map<string, PackUsage> {
+  const lives = new Map<string, PackUsage>();
   for (const { pack, size, state } of packs) lives.set(pack, { pack, size, state, liveBytes: 0, deadBytes: 0 });
   for (const { frame, kind, pack, length, slotCount } of places.values()) {
     const life = lives.get(pack);
@@ -150,11 +150,11 @@ function deadByPack(
   return byPack;
 }
 
-/** Slots of an encoded directory: its leading varint. */
-function slotCountOf({ directory }: FrameRow): number {
+/** Slots of an encoded block list: its leading varint. */
+function slotCountOf({ blockList }: FrameRow): number {
   let count = 0;
   let scale = 1;
-  for (const byte of directory) {
+  for (const byte of blockList) {
     count += (byte & 0x7f) * scale;
     if (byte < 0x80) break;
     scale *= 0x80;

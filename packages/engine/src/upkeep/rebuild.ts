@@ -1,34 +1,34 @@
 /**
- * Rebuild: makes the index anew from the object store and the master key alone. Accepts nothing that is not signed by a
+ * Rebuild: makes the catalog anew from the object store and the master key alone. Accepts nothing that is not signed by a
  * registered writer of this vault, under its own name; what it refuses, it names.
  *
  * 1. Every pack's header and footer: sessions, frames and their places. Of two versions of a frame the one with more
  *    slots wins (rewriting only drops), then the higher generation.
- * 2. Every metadata frame: directories, segments, nodes. Of two records of a segment the authority's later one
+ * 2. Every metadata frame: block lists, segments, nodes. Of two records of a segment the authority's later one
  *    wins, unless more of the frames that it needs are missing; nobody else may record an ordinal or rewrite a frame a second time.
  * 3. Every manifest: both signatures, its changes, its tombstone. Snapshots come back as `recovered`.
  *
- * A frame whose directory is known but whose bytes are nowhere is registered as damaged, so that a backup can heal it.
+ * A frame whose block list is known but whose bytes are nowhere is registered as damaged, so that a backup can heal it.
  */
 
-import { Bitmap } from "../bitmap.ts";
-import { FormatError, hex, sameBytes } from "../bytes.ts";
-import { readClaim } from "../claims.ts";
-import { parseDataFrame } from "../frames/data-frame.ts";
-import { decodeDirectory, emptyDirectory, encodeDirectory } from "../frames/directory.ts";
-import { framesPerSession, openFrame, readFrameHeader } from "../frames/frame.ts";
-import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../index/port.ts";
-import type { SessionHeader } from "../keys/session.ts";
-import { maxSession, openContentKey, sessionBinding, workerKey } from "../keys/session.ts";
-import type { WriterRegistry } from "../keys/writers.ts";
-import { decodeChange, openDetails, openManifest } from "../manifest.ts";
-import { lastPart } from "../names.ts";
+import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../catalog/catalog.ts";
+import { readClaim } from "../catalog/session-claims.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import { decodeBlockList, emptyBlockList, encodeBlockList } from "../format/block-list.ts";
+import { FormatError, hex, sameBytes } from "../format/bytes.ts";
+import { parseDataFrame } from "../format/data-frame.ts";
+import { framesPerSession, openFrame, readFrameHeader } from "../format/frame.ts";
+import { decodeChange, openDetails, openManifest } from "../format/manifest.ts";
+import type { MetadataItem } from "../format/metadata-items.ts";
+import { readMetadataItems } from "../format/metadata-items.ts";
+import { lastPart } from "../format/object-names.ts";
+import type { PackFrame, PackTable } from "../format/pack.ts";
+import { readPackTable } from "../format/pack.ts";
+import { decodeRecipe, encodeRecipe, framesOf } from "../format/recipe.ts";
+import type { SessionHeader } from "../format/session-header.ts";
+import { maxSession, openContentKey, sessionBinding, workerKey } from "../format/session-header.ts";
+import type { WriterRegistry } from "../format/writer-registration.ts";
 import { isObjectStoreError } from "../object-store.ts";
-import type { MetaItem } from "../packs/meta-items.ts";
-import { readMetaItems } from "../packs/meta-items.ts";
-import type { PackFrame, PackTable } from "../packs/pack.ts";
-import { readPackTable } from "../packs/pack.ts";
-import { decodeRecipe, encodeRecipe, framesOf } from "../recipes.ts";
 import type { Vault } from "../vault.ts";
 import { readWriters } from "../vault.ts";
 
@@ -45,12 +45,12 @@ export interface RebuildReport {
 }
 
 /**
- * Ordinals left free above everything that was found: an upload that was running when the index was lost holds some, and
+ * Ordinals left free above everything that was found: an upload that was running when the catalog was lost holds some, and
  * its packs may still come. Far more than one upload reserves between two units; zeros in bitmaps compress to nothing.
  */
 const ordinalGap = 2 ** 20;
 
-/** Rows per transaction of the index. */
+/** Rows per transaction of the catalog. */
 const rowsPerBatch = 1000;
 
 interface Place extends PackFrame {
@@ -58,7 +58,7 @@ interface Place extends PackFrame {
   readonly session: number;
 }
 
-/** Rebuilds the index. What the index held before is gone. */
+/** Rebuilds the catalog. What the catalog held before is gone. */
 export async function rebuild(
   vault: Vault,
   onProgress?: (progress: { readonly packs: number }) => void,
@@ -79,7 +79,7 @@ class RebuildRun {
   readonly #slots = new Map<string, number>();
   readonly #best = new Map<number, Place>();
   readonly #lost = new Set<number>();
-  /** Data frames whose directory was found in the metadata. */
+  /** Data frames whose block list was found in the metadata. */
   readonly #listed = new Set<number>();
   readonly #items = new Set<number>();
   /** Segments that need frames of which nothing is left, and how many. */
@@ -100,18 +100,18 @@ class RebuildRun {
   }
 
   async whole(): Promise<RebuildReport> {
-    const { index, ctx } = this.#vault;
+    const { catalog, ctx } = this.#vault;
     const writers = await readWriters(this.#vault, (name, reason) => this.#refuse(name, reason));
     await this.#readTables(writers);
     await this.#readClaims();
     await this.#countSlots();
     this.#chooseFrames();
-    await index.clear(ctx);
+    await catalog.clear(ctx);
     await this.#registerPacks();
     await this.#registerItems();
     const snapshots = await this.#readManifests(writers);
     const nextOrdinal = this.#nextOrdinal + ordinalGap;
-    await index.restore({ snapshots, nextOrdinal, nextSession: this.#nextSession });
+    await catalog.restore({ snapshots, nextOrdinal, nextSession: this.#nextSession });
     const incomplete = snapshots.filter(({ reach }) =>
       [...Bitmap.decode(reach)].some((ordinal) => !this.#items.has(ordinal)),
     );
@@ -138,7 +138,7 @@ class RebuildRun {
       const { session } = table.header;
       const known = this.#headers.get(session) ?? table.header;
       if (!sameBytes(known.bytes, table.header.bytes)) {
-        this.#refuse(name, `a second session ${session}: an index was replaced without a rebuild`);
+        this.#refuse(name, `a second session ${session}: a catalog was replaced without a rebuild`);
         continue;
       }
       this.#headers.set(session, known);
@@ -187,11 +187,11 @@ class RebuildRun {
     versions.push(place);
   }
 
-  /** How many blocks each version of a frame holds, from the directories in the metadata. */
+  /** How many blocks each version of a frame holds, from the block lists in the metadata. */
   async #countSlots(): Promise<void> {
     for await (const { item, table } of this.#metaItems(() => true)) {
-      if (item.kind !== "directory" || !this.#mayRecord(item, table)) continue;
-      const filled = decodeDirectory(item.directory).lengths.reduce((sum, length) => sum + (length > 0 ? 1 : 0), 0);
+      if (item.kind !== "blockList" || !this.#mayRecord(item, table)) continue;
+      const filled = decodeBlockList(item.blockList).lengths.reduce((sum, length) => sum + (length > 0 ? 1 : 0), 0);
       this.#slots.set(`${item.frame} ${item.generation}`, filled);
       if (!this.#versions.has(item.frame)) this.#lost.add(item.frame);
     }
@@ -211,7 +211,7 @@ class RebuildRun {
       const own = frames.filter(({ frame }) => this.#best.get(frame)?.pack === pack);
       const rows = own.map((place) => this.#row({ ...place, pack, session: header.session }, new Uint8Array(0), 0));
       const row = { pack, session: header.session, size, state: "live" } as const;
-      await this.#vault.index.restore({ unit: { ...nothing, packs: [row], header: header.bytes, frames: rows } });
+      await this.#vault.catalog.restore({ unit: { ...nothing, packs: [row], header: header.bytes, frames: rows } });
     }
   }
 
@@ -226,7 +226,7 @@ class RebuildRun {
       const first = this.#headers.get(sessionOf(frame)) ?? table.header;
       const owner = hex(first.writerId);
       const isRelaid = this.#isAuthority(table) && sessionOf(frame) === table.header.session;
-      if (item.kind === "directory") await this.#registerDirectory(item, frame);
+      if (item.kind === "blockList") await this.#registerBlockList(item, frame);
       else if (item.kind === "segment")
         await this.#registerSegment(
           item,
@@ -243,29 +243,29 @@ class RebuildRun {
     await this.#flush();
   }
 
-  /** A frame whose record is missing still has its directory in itself. One that does not open is damaged. */
+  /** A frame whose record is missing still has its block list in itself. One that does not open is damaged. */
   async #registerUnlisted(place: Place): Promise<void> {
     const { store, names, keys } = this.#vault;
     const { frame, generation, offset, length, pack, session } = place;
-    const directory = await this.#accept(names.pack(pack), async () => {
+    const blockList = await this.#accept(names.pack(pack), async () => {
       const sealed = await store.get(names.pack(pack), { range: { offset, length } });
       const header = readFrameHeader(sealed);
       const sealer = this.#headers.get(session);
       if (sealer === undefined || header.frame !== frame || header.generation !== generation)
         throw new FormatError("a frame is not the one its pack names");
       const key = workerKey(openContentKey(keys.privateSeed, sealer), header.worker);
-      return parseDataFrame(openFrame(sealed, key, sessionBinding(sealer))).directory;
+      return parseDataFrame(openFrame(sealed, key, sessionBinding(sealer))).blockList;
     });
-    const row = this.#row(place, encodeDirectory(directory ?? emptyDirectory), 0);
-    await this.#register([{ ...row, damaged: directory === null }], [], []);
+    const row = this.#row(place, encodeBlockList(blockList ?? emptyBlockList), 0);
+    await this.#register([{ ...row, damaged: blockList === null }], [], []);
   }
 
   /** A writer records what is new; only the authority gives a known ordinal or another's frame a new record. */
-  #mayRecord(item: MetaItem, table: PackTable): boolean {
+  #mayRecord(item: MetadataItem, table: PackTable): boolean {
     if (item.kind === "gone" || this.#isAuthority(table)) return true;
     const { session } = table.header;
     const foreign =
-      item.kind === "directory"
+      item.kind === "blockList"
         ? item.generation !== 0 || sessionOf(item.frame) !== session
         : this.#items.has(item.ordinal);
     if (foreign) this.#refuse(this.#vault.names.pack(hex(table.packId)), "records what another session has recorded");
@@ -286,7 +286,7 @@ class RebuildRun {
     return { owner: writers.size === 1 && only !== undefined ? only : authority, verified: writers.size === 0 };
   }
 
-  async #registerDirectory(item: MetaItem & { kind: "directory" }, record: number): Promise<void> {
+  async #registerBlockList(item: MetadataItem & { kind: "blockList" }, record: number): Promise<void> {
     const best = this.#best.get(item.frame);
     if (best !== undefined && best.generation !== item.generation) return;
     this.#listed.add(item.frame);
@@ -300,12 +300,12 @@ class RebuildRun {
       pack: "lost",
       session: 0,
     };
-    const row = this.#row(best ?? lost, Buffer.from(item.directory), record);
+    const row = this.#row(best ?? lost, Buffer.from(item.blockList), record);
     await this.#register([{ ...row, damaged: best === undefined }], [], []);
   }
 
   async #registerSegment(
-    item: MetaItem & { kind: "segment" },
+    item: MetadataItem & { kind: "segment" },
     record: number,
     { owner, verified }: Claim,
   ): Promise<void> {
@@ -328,7 +328,7 @@ class RebuildRun {
     await this.#register([], [row], hooks);
   }
 
-  /** Collects rows and hands them to the index in batches: one by one, each would be a transaction. */
+  /** Collects rows and hands them to the catalog in batches: one by one, each would be a transaction. */
   async #register(frames: readonly FrameRow[], items: readonly Item[], hooks: UploadUnit["hooks"]): Promise<void> {
     this.#batch.frames.push(...frames);
     this.#batch.items.push(...items);
@@ -339,13 +339,13 @@ class RebuildRun {
   async #flush(): Promise<void> {
     const { frames, items, hooks } = this.#batch;
     this.#batch = { frames: [], items: [], hooks: [] };
-    await this.#vault.index.restore({ unit: { ...nothing, frames, items, hooks } });
+    await this.#vault.catalog.restore({ unit: { ...nothing, frames, items, hooks } });
   }
 
   /** All items of the metadata frames that `wanted` picks, in the order of sessions. */
   async *#metaItems(
     wanted: (frame: PackFrame, pack: string) => boolean,
-  ): AsyncGenerator<{ item: MetaItem; frame: number; slot: number; table: PackTable }> {
+  ): AsyncGenerator<{ item: MetadataItem; frame: number; slot: number; table: PackTable }> {
     const { store, names, keys } = this.#vault;
     for (const table of this.#tables) {
       const pack = hex(table.packId);
@@ -363,7 +363,7 @@ class RebuildRun {
           const header = readFrameHeader(sealed);
           if (header.frame !== frame || header.generation !== generation)
             throw new FormatError("a frame is not the one its pack names");
-          const found = readMetaItems(openFrame(sealed, workerKey(open.contentKey, header.worker), open.binding));
+          const found = readMetadataItems(openFrame(sealed, workerKey(open.contentKey, header.worker), open.binding));
           for (const item of found) assertReads(item);
           return found;
         });
@@ -389,7 +389,7 @@ class RebuildRun {
         await this.#assertClaimed(manifest.header);
         const { session, bytes } = manifest.header;
         if (!sameBytes((this.#headers.get(session) ?? manifest.header).bytes, bytes))
-          throw new FormatError(`of a second session ${session}: an index was replaced without a rebuild`);
+          throw new FormatError(`of a second session ${session}: a catalog was replaced without a rebuild`);
         this.#nextSession = Math.max(this.#nextSession, session + 1);
         return { ...manifest.row, source: openDetails(keys.privateSeed, manifest).source };
       });
@@ -432,9 +432,9 @@ class RebuildRun {
     return { ...row, retention, changes: newest };
   }
 
-  #row(place: Place, directory: Uint8Array, record: number): FrameRow {
+  #row(place: Place, blockList: Uint8Array, record: number): FrameRow {
     const { frame, generation, kind, pack, offset, length, frameId, session } = place;
-    return { frame, generation, kind, pack, offset, length, frameId, session, directory, record, damaged: false };
+    return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged: false };
   }
 
   /** Runs a reading step; a foreign or broken object is refused by name. */
@@ -455,9 +455,9 @@ class RebuildRun {
 }
 
 /** Throws `FormatError` where the inside of an item does not read: later steps take it for granted. */
-function assertReads(item: MetaItem): void {
+function assertReads(item: MetadataItem): void {
   if (item.kind === "segment") decodeRecipe(item.recipe);
-  else if (item.kind === "directory") decodeDirectory(item.directory);
+  else if (item.kind === "blockList") decodeBlockList(item.blockList);
 }
 
 /** The logical session of a frame. */

@@ -2,27 +2,27 @@
  * Writes packs that are mostly dead anew without their dead slots. Frames keep their numbers and slots, so no recipe
  * changes at all.
  *
- * Only adds, then switches over in one step of the index; old packs become collectable. A pack is rewritten only while
+ * Only adds, then switches over in one step of the catalog; old packs become collectable. A pack is rewritten only while
  * it is condemned: an upload that comes to need a slot which is about to be dropped revives the pack, and the switch is
  * refused.
  */
 
-import { Bitmap } from "../bitmap.ts";
-import { ByteWriter } from "../bytes.ts";
-import type { FrameDirectory } from "../frames/directory.ts";
-import { decodeDirectory } from "../frames/directory.ts";
-import { FrameReader } from "../frames/frame-reader.ts";
-import type { FrameMove, FrameRow } from "../index/port.ts";
-import type { MetaItem } from "../packs/meta-items.ts";
-import { writeMetaItem } from "../packs/meta-items.ts";
+import type { FrameMove, FrameRow } from "../catalog/catalog.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import type { BlockList } from "../format/block-list.ts";
+import { decodeBlockList } from "../format/block-list.ts";
+import { ByteWriter } from "../format/bytes.ts";
+import type { MetadataItem } from "../format/metadata-items.ts";
+import { writeMetadataItem } from "../format/metadata-items.ts";
+import { FrameReader } from "../restore/frame-reader.ts";
 import type { Vault } from "../vault.ts";
-import type { CondemnedPacks } from "./collect.ts";
-import { assertComplete, condemnBy } from "./collect.ts";
-import { provedFrame, putDirectory, sealData } from "./laid-frames.ts";
+import { provedFrame, putBlockList, sealData } from "./copy-blocks.ts";
 import type { Liveness } from "./liveness.ts";
 import { wastefulPacks } from "./liveness.ts";
-import type { RewriteSession } from "./rewrite-session.ts";
-import { packsUnit, rowsOf, withRewriteSession } from "./rewrite-session.ts";
+import type { CondemnedPacks } from "./prune.ts";
+import { assertComplete, condemnBy } from "./prune.ts";
+import type { UpkeepSession } from "./upkeep-session.ts";
+import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
 /**
  * Rewrites packs that are dead to more than the share, each as a step of its own, all by one marking: a pack that stays
@@ -35,17 +35,17 @@ export async function rewritePacks(
 ): Promise<{ rewritten: string[]; refused: string[] }> {
   const rewritten: string[] = [];
   const refused: string[] = [];
-  // Slots are dropped for good: a snapshot that the index does not know may need them.
+  // Slots are dropped for good: a snapshot that the catalog does not know may need them.
   await assertComplete(vault);
   const marked = await condemnBy(vault, (state) => wastefulPacks(state, deadShare));
   const framesIn = await framesByPack(vault, marked.condemned);
   for (const [pack, frames] of framesIn) {
-    const done = await withRewriteSession(vault, (session) => rewritePack(vault, session, pack, frames, marked));
+    const done = await withUpkeepSession(vault, (session) => rewritePack(vault, session, pack, frames, marked));
     (done ? rewritten : refused).push(pack);
     onPack?.();
     if (done) {
       await vault.store.delete(vault.names.pack(pack));
-      await vault.index.forgetPack(pack);
+      await vault.catalog.forgetPack(pack);
     }
   }
   return { rewritten, refused };
@@ -54,22 +54,22 @@ export async function rewritePacks(
 /** Frames never come to a pack later, so what is in one can be asked once. */
 async function framesByPack(vault: Vault, packs: readonly string[]): Promise<Map<string, number[]>> {
   const byPack = new Map<string, number[]>(packs.map((pack) => [pack, []]));
-  for await (const { frame, pack } of vault.index.allFrames()) byPack.get(pack)?.push(frame);
+  for await (const { frame, pack } of vault.catalog.allFrames()) byPack.get(pack)?.push(frame);
   return byPack;
 }
 
 async function rewritePack(
   vault: Vault,
-  session: RewriteSession,
+  session: UpkeepSession,
   pack: string,
   frames: readonly number[],
   { state, generation: marking }: CondemnedPacks,
 ): Promise<boolean> {
   const reader = new FrameReader(vault);
-  const records = new Map<number, { record: number; directory: FrameDirectory }>();
+  const records = new Map<number, { record: number; blockList: BlockList }>();
   const old = new Map<number, FrameRow>();
   for (const frame of frames) {
-    const [row] = await vault.index.frames([frame]);
+    const [row] = await vault.catalog.frames([frame]);
     // Healed or rewritten by somebody else meanwhile.
     if (row?.pack !== pack) continue;
     const slots = state.slots.get(frame);
@@ -78,8 +78,8 @@ async function rewritePack(
     if (row.kind === "meta") await rewriteMeta(reader, session, row, state);
     else if (!(await rewriteData(vault, reader, session, row, slots ?? new Bitmap(), records))) {
       // Needing its frames brings the pack back from condemned: it keeps what is damaged until that is healed.
-      await vault.index.acquireFrames(session.upload, [...old.keys()]);
-      await vault.index.setDamaged([row], true);
+      await vault.catalog.acquireFrames(session.upload, [...old.keys()]);
+      await vault.catalog.setDamaged([row], true);
       return false;
     }
     await session.room();
@@ -95,26 +95,26 @@ async function rewritePack(
       return { from: { pack, generation: from?.generation ?? 0, marking }, to };
     });
   const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => !old.has(frame)) };
-  return vault.index.moveFrames(session.upload, vault.ctx.now(), unit, moves, state.deadItems.get(pack) ?? []);
+  return vault.catalog.moveFrames(session.upload, vault.ctx.now(), unit, moves, state.deadItems.get(pack) ?? []);
 }
 
-/** False where a live block is not what the index says. */
+/** False where a live block is not what the catalog says. */
 async function rewriteData(
   vault: Vault,
   reader: FrameReader,
-  session: RewriteSession,
+  session: UpkeepSession,
   row: FrameRow,
   live: Bitmap,
-  records: Map<number, { record: number; directory: FrameDirectory }>,
+  records: Map<number, { record: number; blockList: BlockList }>,
 ): Promise<boolean> {
   const proved = await provedFrame(vault, reader, row.frame);
-  const directory = decodeDirectory(row.directory);
-  const ids = Buffer.from(directory.ids);
-  const lengths = Uint32Array.from(directory.lengths);
+  const blockList = decodeBlockList(row.blockList);
+  const ids = Buffer.from(blockList.ids);
+  const lengths = Uint32Array.from(blockList.lengths);
   const plain = new ByteWriter(1 << 20);
-  // A recipe may name a slot that the index's directory lacks: then the frame must not be written anew without it.
-  if (live.highest >= directory.lengths.length) return false;
-  for (const slot of directory.lengths.keys()) {
+  // A recipe may name a slot that the catalog's block list lacks: then the frame must not be written anew without it.
+  if (live.highest >= blockList.lengths.length) return false;
+  for (const slot of blockList.lengths.keys()) {
     const block = live.has(slot) ? proved.get(slot) : null;
     if (live.has(slot) && block === null) return false;
     if (block !== null) plain.raw(block.block);
@@ -125,24 +125,19 @@ async function rewriteData(
   }
   const kept = { ids, lengths };
   const generation = row.generation + 1;
-  records.set(row.frame, { record: putDirectory(session, row.frame, generation, kept), directory: kept });
+  records.set(row.frame, { record: putBlockList(session, row.frame, generation, kept), blockList: kept });
   sealData(session, row.frame, generation, plain, kept);
   return true;
 }
 
-async function rewriteMeta(
-  reader: FrameReader,
-  session: RewriteSession,
-  row: FrameRow,
-  state: Liveness,
-): Promise<void> {
+async function rewriteMeta(reader: FrameReader, session: UpkeepSession, row: FrameRow, state: Liveness): Promise<void> {
   const plain = new ByteWriter(1 << 16);
   for (const item of await reader.metaItems(row.frame))
-    writeMetaItem(plain, isLiveItem(item, state) ? item : { kind: "gone" });
+    writeMetadataItem(plain, isLiveItem(item, state) ? item : { kind: "gone" });
   session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "quick");
 }
 
-function isLiveItem(item: MetaItem, state: Liveness): boolean {
+function isLiveItem(item: MetadataItem, state: Liveness): boolean {
   if (item.kind === "gone") return false;
-  return item.kind === "directory" ? state.slots.has(item.frame) : state.live.has(item.ordinal);
+  return item.kind === "blockList" ? state.slots.has(item.frame) : state.live.has(item.ordinal);
 }

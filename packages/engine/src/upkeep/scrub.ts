@@ -3,35 +3,35 @@
  * It needs the vault's id and the public keys of the authority and the registered writers, nothing else.
  *
  * A pack is sound when its signature holds and every frame's bytes give the frame's id. Where the envelope (header,
- * footer) is broken, the frames are still judged one by one by what the index says, so that only what is lost counts as
+ * footer) is broken, the frames are still judged one by one by what the catalog says, so that only what is lost counts as
  * lost.
  *
  * Backups and upkeep go on meanwhile, and a listing may lag: a pack is missing only where reading it fails, and what looks
- * wrong counts only if the index still has it there. A frame that is marked as damaged and reads well is told, so that
- * somebody with keys takes the mark away (`clearSound`).
+ * wrong counts only if the catalog still has it there. A frame that is marked as damaged and reads well is told, so that
+ * somebody with keys takes the mark away (`clearWrongMarks`).
  */
 
-import { FormatError, sameBytes } from "../bytes.ts";
-import { frameIdOf } from "../frames/frame.ts";
-import type { FrameMark, FrameRow, VaultIndex } from "../index/port.ts";
-import { isKeyObject } from "../keys/vault-keys.ts";
-import { openManifest } from "../manifest.ts";
-import type { VaultNames } from "../names.ts";
-import { lastPart } from "../names.ts";
+import type { Catalog, FrameMark, FrameRow } from "../catalog/catalog.ts";
+import { FormatError, sameBytes } from "../format/bytes.ts";
+import { frameIdOf } from "../format/frame.ts";
+import { openManifest } from "../format/manifest.ts";
+import type { VaultNames } from "../format/object-names.ts";
+import { lastPart } from "../format/object-names.ts";
+import type { PackChecks } from "../format/pack.ts";
+import { readPackTable } from "../format/pack.ts";
+import { isKeyObject } from "../format/vault-keys.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { isObjectStoreError } from "../object-store.ts";
-import type { PackJudge } from "../packs/pack.ts";
-import { readPackTable } from "../packs/pack.ts";
 
 export interface PackFinding {
   readonly pack: string;
   readonly kind: "missing" | "damaged" | "foreign";
   readonly reason: string;
-  /** Frames that the index places in the pack, still after they were read, and whose bytes are wrong or gone. */
+  /** Frames that the catalog places in the pack, still after they were read, and whose bytes are wrong or gone. */
   readonly frames: readonly FrameMark[];
 }
 
-/** A snapshot's manifest that is gone or does not read: while the index is there it can still be told. */
+/** A snapshot's manifest that is gone or does not read: while the catalog is there it can still be told. */
 export interface ManifestFinding {
   readonly name: string;
   readonly kind: "missing" | "damaged";
@@ -51,23 +51,23 @@ export interface ScrubReport {
   /** Empty too where no authority's key was given to judge them by. */
   readonly manifests: readonly ManifestFinding[];
   readonly keys: readonly KeyFinding[];
-  /** Frames that are marked as damaged and whose bytes are what the index says. */
+  /** Frames that are marked as damaged and whose bytes are what the catalog says. */
   readonly readClean: readonly FrameMark[];
 }
 
 export interface ScrubOptions {
   readonly store: ObjectStore;
   readonly names: VaultNames;
-  readonly index: VaultIndex;
-  readonly judge: PackJudge;
+  readonly catalog: Catalog;
+  readonly judge: PackChecks;
   readonly authorityPublicKey?: Uint8Array | undefined;
   readonly onProgress?: ((progress: { readonly packs: number; readonly bytes: number }) => void) | undefined;
 }
 
 /** Reads every pack once. One pack is in memory at a time. */
 export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
-  const expected = await framesByPack(options.index);
-  for (const { pack, state } of await options.index.packs()) {
+  const expected = await framesByPack(options.catalog);
+  for (const { pack, state } of await options.catalog.packs()) {
     if (state === "deleting") expected.delete(pack);
     else if (!expected.has(pack)) expected.set(pack, []);
   }
@@ -77,7 +77,7 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   let bytes = 0;
   const judge = async (pack: string, rows: readonly FrameRow[] | null) => {
     const read = await readWhole(options, pack);
-    const finding = await judgePack(options, pack, read, rows);
+    const finding = await checkPack(options, pack, read, rows);
     if (finding !== null) findings.push(finding);
     readClean.push(...(rows ?? []).filter((row) => row.damaged && read !== null && isAsIndexed(read, row)));
     packs += read === null ? 0 : 1;
@@ -92,12 +92,12 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   }
   // Not listed is not missing.
   for (const [pack, rows] of expected) await judge(pack, rows);
-  const manifests = await judgeManifests(options);
-  return { packs, bytes, findings, manifests, keys: await judgeKeys(options), readClean };
+  const manifests = await checkManifests(options);
+  return { packs, bytes, findings, manifests, keys: await checkKeys(options), readClean };
 }
 
 /** Every key object has a twin with the same bytes: a flipped bit in either shows. */
-async function judgeKeys({ store, names, judge }: ScrubOptions): Promise<KeyFinding[]> {
+async function checkKeys({ store, names, judge }: ScrubOptions): Promise<KeyFinding[]> {
   const findings: KeyFinding[] = [];
   const objects = new Map<string, Uint8Array>();
   for await (const { name } of store.list(names.keys)) {
@@ -120,10 +120,10 @@ async function judgeKeys({ store, names, judge }: ScrubOptions): Promise<KeyFind
   return findings;
 }
 
-async function judgeManifests({ store, names, index, judge, ...more }: ScrubOptions): Promise<ManifestFinding[]> {
+async function checkManifests({ store, names, catalog, judge, ...more }: ScrubOptions): Promise<ManifestFinding[]> {
   const findings: ManifestFinding[] = [];
   if (more.authorityPublicKey === undefined) return findings;
-  for (const { id, status } of await index.snapshots()) {
+  for (const { id, status } of await catalog.snapshots()) {
     const name = names.manifest(id);
     try {
       const expected = { snapshot: id, vaultId: judge.vaultId };
@@ -132,14 +132,14 @@ async function judgeManifests({ store, names, index, judge, ...more }: ScrubOpti
       const gone = isObjectStoreError(error, "not_found");
       if (!gone && !(error instanceof FormatError)) throw error;
       // Deleted since the rows were read?
-      const there = (await index.snapshots()).some((row) => row.id === id && row.status !== "deleting");
+      const there = (await catalog.snapshots()).some((row) => row.id === id && row.status !== "deleting");
       if (there) findings.push({ name, kind: gone ? "missing" : "damaged", reason: error.message });
     }
   }
   return findings;
 }
 
-async function judgePack(
+async function checkPack(
   options: ScrubOptions,
   pack: string,
   bytes: Uint8Array | null,
@@ -148,17 +148,17 @@ async function judgePack(
   const broken = (rows ?? []).filter((row) => bytes === null || !isAsIndexed(bytes, row));
   const found = bytes === null ? null : await envelopeFault(options, pack, bytes);
   if (rows !== null && broken.length === 0 && found?.reason === null) return null;
-  // Rows were read before the pack, and things move: only what the index says now counts.
-  const frames = await stillThere(options.index, broken);
-  const row = (await options.index.packs()).find((each) => each.pack === pack);
+  // Rows were read before the pack, and things move: only what the catalog says now counts.
+  const frames = await stillThere(options.catalog, broken);
+  const row = (await options.catalog.packs()).find((each) => each.pack === pack);
   if (row === undefined || row.state === "deleting") {
     if (rows !== null || bytes === null) return null;
-    const { live } = await options.index.sessions();
+    const { live } = await options.catalog.sessions();
     if (found?.reason === null && live.includes(found.session)) return null;
-    return { pack, kind: "foreign", reason: found?.reason ?? "the index does not know this pack", frames: [] };
+    return { pack, kind: "foreign", reason: found?.reason ?? "the catalog does not know this pack", frames: [] };
   }
   if (bytes === null) return { pack, kind: "missing", reason: "the pack does not read: it is not there", frames };
-  const reason = found?.reason ?? (frames.length > 0 ? "not the pack that the index knows" : null);
+  const reason = found?.reason ?? (frames.length > 0 ? "not the pack that the catalog knows" : null);
   return reason === null ? null : { pack, kind: "damaged", reason, frames };
 }
 
@@ -184,8 +184,8 @@ function isAsIndexed(pack: Uint8Array, { offset, length, frameId }: Pick<FrameRo
 }
 
 /** Of these versions the ones that are still their frames'. */
-async function stillThere(index: VaultIndex, rows: readonly FrameRow[]): Promise<readonly FrameMark[]> {
-  const now = await index.frames(rows.map(({ frame }) => frame));
+async function stillThere(catalog: Catalog, rows: readonly FrameRow[]): Promise<readonly FrameMark[]> {
+  const now = await catalog.frames(rows.map(({ frame }) => frame));
   return rows
     .filter(({ pack, generation }, i) => now[i]?.pack === pack && now[i]?.generation === generation)
     .map(({ frame, pack, generation }) => ({ frame, pack, generation }));
@@ -200,12 +200,12 @@ async function readWhole({ store, names }: ScrubOptions, pack: string): Promise<
   }
 }
 
-async function framesByPack(index: VaultIndex): Promise<Map<string, FrameRow[]>> {
+async function framesByPack(catalog: Catalog): Promise<Map<string, FrameRow[]>> {
   const packs = new Map<string, FrameRow[]>();
-  for await (const row of index.allFrames()) {
+  for await (const row of catalog.allFrames()) {
     const rows = packs.get(row.pack) ?? [];
     if (rows.length === 0) packs.set(row.pack, rows);
-    rows.push({ ...row, directory: new Uint8Array(0) });
+    rows.push({ ...row, blockList: new Uint8Array(0) });
   }
   return packs;
 }

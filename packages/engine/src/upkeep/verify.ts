@@ -1,26 +1,26 @@
 /**
- * Verification with keys: walks snapshots from their roots, proves every node, recipe, directory, frame and block, and
+ * Verification with keys: walks snapshots from their roots, proves every node, recipe, block list, frame and block, and
  * compares what is reached with the manifest's bitmap. What passes becomes known to other owners too, but only what was
- * read: a directory that nobody compared with its blocks is a claim.
+ * read: a block list that nobody compared with its blocks is a claim.
  *
  * Snapshots share most of what they hold. A directory of the tree that was proved for one of them is proved for all: what
  * has its id has everything below it. So of each only what is new is walked.
  */
 
-import { Bitmap } from "../bitmap.ts";
-import { FormatError } from "../bytes.ts";
-import { decodeDirectory } from "../frames/directory.ts";
-import { DamageError, FrameReader } from "../frames/frame-reader.ts";
-import type { FrameMark, FrameRow, SnapshotRow } from "../index/port.ts";
-import { itemFrames } from "../index/rules.ts";
-import { decodeOrdinals, encodeOrdinals } from "../ordinal-list.ts";
+import type { FrameMark, FrameRow, SnapshotRow } from "../catalog/catalog.ts";
+import { itemFrames } from "../catalog/rules.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import { decodeBlockList } from "../format/block-list.ts";
+import { FormatError } from "../format/bytes.ts";
+import { decodeOrdinals, encodeOrdinals } from "../format/ordinal-list.ts";
+import type { FileEntry, Reference, SegmentReference } from "../format/tree-entry.ts";
+import { entriesOf, segmentsOf } from "../format/tree-reader.ts";
+import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
-import { nothingWritten } from "../restore/write-job.ts";
-import type { WritePool } from "../restore/write-pool.ts";
-import type { FileEntry, Reference, SegmentReference } from "../trees/entry.ts";
-import { entriesOf, segmentsOf } from "../trees/reader.ts";
 import type { Vault } from "../vault.ts";
+import { nothingWritten } from "../workers/restore-job.ts";
+import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 
 export interface VerifyFinding {
   readonly snapshot: string;
@@ -35,7 +35,7 @@ export interface VerifyReport {
   readonly files: number;
   readonly frames: number;
   readonly findings: readonly VerifyFinding[];
-  /** Frames that turned out damaged: to be told to the index. */
+  /** Frames that turned out damaged: to be told to the catalog. */
   readonly damagedFrames: readonly FrameMark[];
 }
 
@@ -43,7 +43,7 @@ export interface VerifyOptions {
   readonly vault: Vault;
   readonly snapshots: readonly SnapshotRow[];
   /** Opens frames and proves their blocks. */
-  readonly pool: WritePool;
+  readonly pool: RestoreWorkerPool;
   /** Open every frame and prove every block; without it only what ids can prove. */
   readonly readData: boolean;
   /** For directories that were proved, so that the next snapshot need not walk them. */
@@ -54,7 +54,7 @@ export interface VerifyOptions {
 const slash = Buffer.from("/");
 const noPieces = new Float64Array(0);
 
-/** Items vouched for in one step of the index. */
+/** Items vouched for in one step of the catalog. */
 const itemsPerStep = 1000;
 
 /** Memory for proved directories. Those that find no room are walked for each snapshot that has them. */
@@ -137,13 +137,13 @@ class VerifyRun {
     };
   }
 
-  /** Vouches for what was proved: nodes, and segments whose every frame holds what its directory says. */
+  /** Vouches for what was proved: nodes, and segments whose every frame holds what its block list says. */
   async #setVerified(reach: Bitmap): Promise<void> {
-    const { index } = this.#options.vault;
+    const { catalog } = this.#options.vault;
     const ordinals = [...reach.minus(this.#vouched)];
     for (let i = 0; i < ordinals.length; i += itemsPerStep) {
       const proved: number[] = [];
-      for (const item of await index.itemsByOrdinal(ordinals.slice(i, i + itemsPerStep))) {
+      for (const item of await catalog.itemsByOrdinal(ordinals.slice(i, i + itemsPerStep))) {
         if (item === null) continue;
         let whole = true;
         // A segment may rest on frames that no file of this snapshot needed.
@@ -156,7 +156,7 @@ class VerifyRun {
           }
         if (whole) proved.push(item.ordinal);
       }
-      await index.setVerified(proved);
+      await catalog.setVerified(proved);
     }
     this.#vouched.or(reach);
   }
@@ -244,7 +244,7 @@ class VerifyRun {
     const fail = (i: number, error: DamageError) => failed.set(i, [...(failed.get(i) ?? []), error]);
     if (files.length === 0) return failed;
     const { vault, readData } = this.#options;
-    const plan = await planWindow(vault.index, vault.keys.blockIdKey, files);
+    const plan = await planWindow(vault.catalog, vault.keys.blockIdKey, files);
     for (const [i, reason] of plan.failed) fail(i, new DamageError(0, reason));
     const frames = readData ? plan.frames : [];
     await this.#proveAll(frames.map((each) => each.row));
@@ -282,27 +282,27 @@ class VerifyRun {
     return answer;
   }
 
-  /** Whether the index still has the frame where it was found damaged. */
+  /** Whether the catalog still has the frame where it was found damaged. */
   async #isAsMet({ mark }: DamageError): Promise<boolean> {
     if (mark === null) return false;
-    const [row] = await this.#options.vault.index.frames([mark.frame]);
+    const [row] = await this.#options.vault.catalog.frames([mark.frame]);
     return row?.pack === mark.pack && row.generation === mark.generation;
   }
 
-  /** Has a frame opened, and every block in it compared with the index's directory. */
+  /** Has a frame opened, and every block in it compared with the catalog's block list. */
   async #prove(frame: number): Promise<DamageError | null> {
     const { pool, vault } = this.#options;
     try {
       const { row, bytes } = await this.#reader.sealed(frame);
       if (row.kind !== "data") return new DamageError(row, "no frame of blocks");
-      const { ids, lengths } = decodeDirectory(row.directory);
+      const { ids, lengths } = decodeBlockList(row.blockList);
       const { key, binding } = await this.#reader.keyFor(row, bytes);
       const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
       const { blockIdKey } = vault.keys;
       const { damaged } = await pool.run({ ...nothingWritten, sealed: bytes, blockIdKey, frames: [task] });
       const [found] = damaged;
       if (found !== undefined) return new DamageError(row, found.message);
-      if (row.damaged) await vault.index.setDamaged([row], false);
+      if (row.damaged) await vault.catalog.setDamaged([row], false);
       return null;
     } catch (error) {
       if (error instanceof DamageError) return error;

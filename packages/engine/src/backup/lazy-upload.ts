@@ -1,0 +1,57 @@
+/**
+ * An upload that is made when something must be stored. A backup that finds nothing changed stores nothing: it needs
+ * no packs, no workers, and not the code that fills them.
+ */
+
+import type { NodeSink } from "../format/tree-builder.ts";
+import { nodeKeyOf } from "../format/vault-keys.ts";
+import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
+import type { Upload, UploadOptions, UploadSettings } from "./upload.ts";
+
+export class LazyUpload implements NodeSink {
+  readonly #options: Omit<UploadOptions, "settings"> & { readonly settings?: Partial<UploadSettings> | undefined };
+  readonly nodeKey: Uint8Array;
+  #opening: Promise<Upload> | null = null;
+  #upload: Upload | null = null;
+  #closed = false;
+
+  constructor(options: Omit<UploadOptions, "settings"> & { readonly settings?: Partial<UploadSettings> | undefined }) {
+    this.#options = options;
+    this.nodeKey = nodeKeyOf(options.keys);
+  }
+
+  get storedBytes(): number {
+    return this.#upload?.storedBytes ?? 0;
+  }
+
+  async cut(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
+    return (this.#upload ?? (await this.#open())).cut(plan);
+  }
+
+  async putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
+    // The bytes are valid until we return: there is nothing to wait for but the upload itself.
+    return (this.#upload ?? (await this.#open())).putNode(id, bytes);
+  }
+
+  async finish(): Promise<void> {
+    if (this.#opening !== null) await (await this.#opening).finish();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#upload?.close();
+  }
+
+  #open(): Promise<Upload> {
+    this.#opening ??= this.#make();
+    return this.#opening;
+  }
+
+  async #make(): Promise<Upload> {
+    const { defaultUploadSettings, Upload: Opened } = await import("./upload.ts");
+    const { settings } = this.#options;
+    if (this.#closed) throw new Error("the upload was closed before it was opened");
+    this.#upload = new Opened({ ...this.#options, settings: { ...defaultUploadSettings, ...settings } });
+    return this.#upload;
+  }
+}

@@ -1,0 +1,64 @@
+/** Pins in the SQLite catalog: which upload needs which packs. Every function is part of its caller's transaction. */
+
+import type { StatementSync } from "node:sqlite";
+import type { Bitmap } from "../../format/bitmap.ts";
+import type { Item } from "../catalog.ts";
+import { restingOn } from "../rules.ts";
+import { integer, itemOf, text } from "./rows.ts";
+
+type Sql = (text: string) => StatementSync;
+
+/** Pins the packs of all these frames and of their block list records for the upload, or none of them. */
+export function pinFrames(sql: Sql, upload: string, frames: readonly number[]): boolean {
+  const packs = packsOf(sql, frames);
+  if (packs === null) return false;
+  for (const pack of packs) {
+    const { changes } = sql("insert or ignore into pins values (?, ?)").run(pack, upload);
+    if (changes === 1) sql("update packs set state = 'live' where pack = ? and state = 'condemned'").run(pack);
+  }
+  return true;
+}
+
+/** The packs that frames and their block list records are in; null where one is damaged, unknown or being deleted. */
+function packsOf(sql: Sql, frames: readonly number[]): ReadonlySet<string> | null {
+  const packs = new Set<string>();
+  const place = sql(
+    "select frames.pack, record, damaged, state from frames join packs on packs.pack = frames.pack where frame = ?",
+  );
+  for (const frame of frames) {
+    for (let at = frame; at !== 0; ) {
+      const row = place.get(at);
+      if (row === undefined || integer(row, "damaged") === 1 || text(row, "state") === "deleting") return null;
+      packs.add(text(row, "pack"));
+      at = integer(row, "record");
+    }
+  }
+  return packs;
+}
+
+/** The uploads that have pinned everything that an item rests on. */
+export function holdersOf(sql: Sql, item: Item): readonly string[] {
+  const packs = [...(packsOf(sql, restingOn(item)) ?? [])];
+  const holders = packs.map(
+    (pack) =>
+      new Set(
+        sql("select upload from pins where pack = ?")
+          .all(pack)
+          .map((row) => text(row, "upload")),
+      ),
+  );
+  const [first, ...others] = holders;
+  return [...(first ?? [])].filter((upload) => others.every((each) => each.has(upload)));
+}
+
+/** The first item of the set that does not rest on packs pinned by the upload, or null. */
+export function gapOf(sql: Sql, upload: string, wanted: Bitmap): number | null {
+  const pinned = sql("select 1 from frames join pins on pins.pack = frames.pack and upload = ? where frame = ?");
+  const find = sql("select * from items where ordinal = ?");
+  for (const ordinal of wanted) {
+    const row = find.get(ordinal);
+    const isHeld = (frame: number) => pinned.get(upload, frame) !== undefined;
+    if (row === undefined || !restingOn(itemOf(row)).every(isHeld)) return ordinal;
+  }
+  return null;
+}

@@ -1,0 +1,258 @@
+/** The tables of the SQLite catalog, and the way from a row to the port's nouns. */
+
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type {
+  FrameRow,
+  Item,
+  PackRow,
+  PackState,
+  SessionNumbers,
+  SnapshotRow,
+  SnapshotStatus,
+  UploadUnit,
+} from "../catalog.ts";
+
+export type Row = Record<string, SQLOutputValue>;
+
+/** Bump with any change; a catalog of another version is thrown away and rebuilt from the object store. */
+export const schemaVersion = 5;
+
+export const schema = `
+create table numbers (name text primary key, value integer not null) without rowid;
+create table sessions (session integer primary key, header blob not null);
+create table claims (session integer primary key, nonce integer not null, open integer not null);
+create table packs (
+  pack text primary key, session integer not null, size integer not null, state text not null,
+  marking integer not null default 0) without rowid;
+create table pins (pack text not null, upload text not null, primary key (pack, upload)) without rowid;
+create index pins_by_upload on pins (upload);
+create table frames (
+  frame integer primary key, generation integer not null, kind text not null, pack text not null,
+  offset integer not null, length integer not null, frame_id blob not null, session integer not null,
+  block_list blob not null, record integer not null, damaged integer not null default 0);
+create index frames_by_pack on frames (pack);
+create index frames_damaged on frames (frame) where damaged = 1;
+create table items (
+  ordinal integer primary key, kind text not null, id blob not null, recipe blob not null, record integer not null,
+  next integer not null, owner text not null, verified integer not null);
+create index items_by_id on items (id);
+create table hooks (
+  hook integer not null, owner text not null, ordinal integer not null, primary key (hook, owner)) without rowid;
+create table uploads (upload text primary key, owner text not null, lease integer not null, session integer not null, reach blob not null) without rowid;
+create table snapshots (
+  id text primary key, source text not null, session integer not null, started integer not null,
+  completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
+  files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
+  locked integer, hold integer not null, changes integer not null, reach blob not null) without rowid;
+insert into numbers values ('generation', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
+`;
+
+export const tables = [
+  "sessions",
+  "claims",
+  "packs",
+  "pins",
+  "frames",
+  "items",
+  "hooks",
+  "uploads",
+  "snapshots",
+] as const;
+
+/** Prepares each statement once; `before` is called whenever one is about to run. */
+export function statements(database: DatabaseSync, before?: () => void): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = before === undefined ? database.prepare(sql) : watched(database.prepare(sql), before);
+    prepared.set(sql, statement);
+    return statement;
+  };
+}
+
+function watched(statement: StatementSync, before: () => void): StatementSync {
+  return new Proxy(statement, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        before();
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+}
+
+export function integer(row: Row, name: string): number {
+  const value = row[name];
+  if (typeof value !== "number") throw new TypeError(`column ${name} is not a number`);
+  return value;
+}
+
+export function text(row: Row, name: string): string {
+  const value = row[name];
+  if (typeof value !== "string") throw new TypeError(`column ${name} is not text`);
+  return value;
+}
+
+export function blob(row: Row, name: string): Uint8Array {
+  const value = row[name];
+  if (!(value instanceof Uint8Array)) throw new TypeError(`column ${name} is not a blob`);
+  return value;
+}
+
+export function itemOf(row: Row): Item {
+  return {
+    ordinal: integer(row, "ordinal"),
+    kind: text(row, "kind") === "node" ? "node" : "segment",
+    id: blob(row, "id"),
+    recipe: blob(row, "recipe"),
+    record: integer(row, "record"),
+    next: integer(row, "next"),
+    owner: text(row, "owner"),
+    verified: integer(row, "verified") === 1,
+  };
+}
+
+export function frameOf(row: Row): FrameRow {
+  return {
+    frame: integer(row, "frame"),
+    generation: integer(row, "generation"),
+    kind: text(row, "kind") === "meta" ? "meta" : "data",
+    pack: text(row, "pack"),
+    offset: integer(row, "offset"),
+    length: integer(row, "length"),
+    frameId: blob(row, "frame_id"),
+    session: integer(row, "session"),
+    blockList: blob(row, "block_list"),
+    record: integer(row, "record"),
+    damaged: integer(row, "damaged") === 1,
+  };
+}
+
+export function packOf(row: Row): PackRow {
+  return {
+    pack: text(row, "pack"),
+    session: integer(row, "session"),
+    size: integer(row, "size"),
+    state: stateOf(text(row, "state")),
+  };
+}
+
+export function stateOf(value: string): PackState {
+  if (value === "live" || value === "condemned" || value === "deleting") return value;
+  throw new TypeError(`unknown pack state ${value}`);
+}
+
+function statusOf(value: string): SnapshotStatus {
+  if (value === "completed" || value === "recovered" || value === "deleting") return value;
+  throw new TypeError(`unknown snapshot status ${value}`);
+}
+
+export function snapshotOf(row: Row): SnapshotRow {
+  const expires = row.expires;
+  const locked = row.locked;
+  return {
+    id: text(row, "id"),
+    source: text(row, "source"),
+    session: integer(row, "session"),
+    startedAt: integer(row, "started"),
+    completedAt: integer(row, "completed"),
+    rootOrdinal: integer(row, "root_ordinal"),
+    rootId: blob(row, "root_id"),
+    size: integer(row, "size"),
+    files: integer(row, "files"),
+    warnings: integer(row, "warnings"),
+    storedBytes: integer(row, "stored"),
+    status: statusOf(text(row, "status")),
+    retention: {
+      expiresAt: typeof expires === "number" ? expires : null,
+      lockedUntil: typeof locked === "number" ? locked : null,
+      hold: integer(row, "hold") === 1,
+    },
+    changes: integer(row, "changes"),
+    reach: blob(row, "reach"),
+  };
+}
+
+type Sql = (text: string) => StatementSync;
+
+/** The segment that a hook stands for: the owner's own, or else somebody's that is verified. */
+export const findHook =
+  "select hooks.ordinal from hooks join items on items.ordinal = hooks.ordinal" +
+  " where hook = ? and (hooks.owner = ? or verified = 1) order by hooks.owner = ? desc, hooks.ordinal desc limit 1";
+
+/** Writes everything of a unit. */
+export function putUnit(sql: Sql, unit: UploadUnit): void {
+  for (const { pack, session, size, state } of unit.packs) {
+    sql("insert into packs (pack, session, size, state) values (?, ?, ?, ?)").run(pack, session, size, state);
+    sql("insert or ignore into sessions values (?, ?)").run(session, unit.header);
+  }
+  for (const frame of unit.frames) putFrame(sql, frame);
+  const put = sql("insert or replace into items values (?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const item of unit.items) {
+    const { ordinal, kind, id, recipe, record, next, owner, verified } = item;
+    put.run(ordinal, kind, id, recipe, record, next, owner, verified ? 1 : 0);
+  }
+  const hookPut = sql("insert or replace into hooks select ?, owner, ordinal from items where ordinal = ?");
+  for (const [hook, ordinal] of unit.hooks) hookPut.run(hook, ordinal);
+  const follow = sql(
+    "update items set next = ? where ordinal = ? and (next = 0 or owner = (select owner from items where ordinal = ?))",
+  );
+  for (const [earlier, later] of unit.follows) follow.run(later, earlier, later);
+}
+
+/** Writes a frame, in place of what was there. */
+export function putFrame(sql: Sql, row: FrameRow): void {
+  const { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged } = row;
+  sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    frame,
+    generation,
+    kind,
+    pack,
+    offset,
+    length,
+    frameId,
+    session,
+    blockList,
+    record,
+    damaged ? 1 : 0,
+  );
+}
+
+/** Writes a new snapshot. */
+export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
+  const { expiresAt, lockedUntil, hold } = row.retention;
+  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+    row.id,
+    row.source,
+    row.session,
+    row.startedAt,
+    row.completedAt,
+    row.rootOrdinal,
+    row.rootId,
+    row.size,
+    row.files,
+    row.warnings,
+    row.storedBytes,
+    row.status,
+    expiresAt,
+    lockedUntil,
+    hold ? 1 : 0,
+    row.changes,
+    row.reach,
+  );
+}
+
+/** What the tables say about the numbers of sessions. */
+export function sessionNumbers(sql: Sql, number: (name: string) => number): SessionNumbers {
+  const live = sql("select session from uploads").all();
+  const open = sql("select session, nonce from claims where open = 1").all();
+  return {
+    live: live.map((row) => integer(row, "session")),
+    next: number("session"),
+    open: open.map((row) => ({ session: integer(row, "session"), nonce: integer(row, "nonce") })),
+    stale: number("stale") !== 0,
+  };
+}

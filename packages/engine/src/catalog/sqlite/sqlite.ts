@@ -1,0 +1,498 @@
+/**
+ * The catalog in one SQLite file: for the command-line tools and local repositories. See `port.ts` for the rules; each
+ * method here is one transaction, reading ones too: calls are synchronous inside, so nothing of this process comes between
+ * two statements of one method, but another process's commit does where both are not in one transaction.
+ *
+ * Every step is on disk when it returns: numbers are given out, packs deleted and holds promised on the strength of it,
+ * and none of that comes back after a power cut. Only pins and leases may be lost with the machine: an upload whose pins
+ * are gone is refused at its commit.
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import type { EngineContext } from "../../context.ts";
+import { Bitmap } from "../../format/bitmap.ts";
+import type {
+  Catalog,
+  CondemnAnswer,
+  FrameMark,
+  FrameMove,
+  FrameRow,
+  Item,
+  NewUpload,
+  PackRow,
+  RebuiltCatalog,
+  Retention,
+  SessionNumbers,
+  SessionRow,
+  SnapshotRow,
+  UploadStart,
+  UploadUnit,
+} from "../catalog.ts";
+import { CatalogError } from "../catalog.ts";
+import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "../rules.ts";
+import { gapOf, holdersOf, pinFrames } from "./pins.ts";
+import {
+  blob,
+  findHook,
+  frameOf,
+  insertSnapshot,
+  integer,
+  itemOf,
+  packOf,
+  putFrame,
+  putUnit,
+  schema,
+  schemaVersion,
+  sessionNumbers,
+  snapshotOf,
+  statements,
+  tables,
+  text,
+} from "./rows.ts";
+
+/** How long a statement waits for another process's transaction. */
+const busyTimeoutMs = 10_000;
+
+/** Page cache: small, because a backup's whole memory is bounded and the file is in the system's cache anyway. */
+const cacheKib = 2 * 1024;
+
+/** Rows fetched at a time when everything is scanned; a frame's row has its block list, tens of kilobytes. */
+const itemsPage = 500;
+const framesPage = 32;
+
+/** Opens (and where needed makes) the catalog in a file; ":memory:" keeps it in memory. */
+export function openSqliteCatalog(path: string, ctx: EngineContext): SqliteCatalog {
+  return new SqliteCatalog(path, ctx);
+}
+
+/** Called before each statement that no lock keeps apart from other processes: where a simulation runs one of their steps. */
+export type BeforeStatement = () => void;
+
+export class SqliteCatalog implements Catalog {
+  readonly #database: DatabaseSync;
+  readonly #sql: ReturnType<typeof statements>;
+  readonly #ctx: EngineContext;
+  #isWriting = false;
+
+  constructor(path: string, ctx: EngineContext, before?: BeforeStatement) {
+    this.#ctx = ctx;
+    this.#database = new DatabaseSync(path);
+    this.#database.exec(
+      `pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyTimeoutMs};` +
+        `pragma cache_size = -${cacheKib}; pragma temp_store = memory`,
+    );
+    this.#sql = statements(this.#database, before && (() => this.#isWriting || before()));
+    const version = integer(this.#sql("pragma user_version").get() ?? {}, "user_version");
+    if (version === 0) {
+      this.#write(() => {
+        this.#database.exec(`${schema}; pragma user_version = ${schemaVersion}`);
+        this.#newIncarnation(ctx);
+      });
+    }
+    if (version !== 0 && version !== schemaVersion)
+      throw new CatalogError("conflict", `catalog version ${version}; rebuild it`);
+  }
+
+  async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
+    return this.#write(() => {
+      const reach = base === null ? Buffer.alloc(0) : this.#snapshot(base).reach;
+      if (this.#number("stale") !== 0) throw new CatalogError("stale", "another catalog has used its numbers");
+      const session = this.#take("session", 1);
+      const nonce = drawNumber(this.#ctx);
+      this.#sql("insert into claims values (?, ?, 1)").run(session, nonce);
+      this.#sql("insert into uploads values (?, ?, ?, ?, ?)").run(upload, owner, leaseUntil, session, reach);
+      return { session, nonce, generation: this.#number("incarnation"), damaged: this.#damagedItems() };
+    });
+  }
+
+  async settleClaim(session: number, ours: boolean): Promise<void> {
+    this.#write(() => {
+      this.#sql("update claims set open = 0 where session = ?").run(session);
+      if (!ours) this.#sql("update numbers set value = 1 where name = 'stale'").run();
+    });
+  }
+
+  async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
+    this.#writeLightly(() => {
+      this.#live(upload, now);
+      this.#sql("update uploads set lease = ? where upload = ?").run(leaseUntil, upload);
+    });
+  }
+
+  async endUpload(upload: string): Promise<void> {
+    this.#write(() => this.#end(upload));
+  }
+
+  async expireUploads(now: number): Promise<readonly string[]> {
+    return this.#write(() => {
+      const ended = this.#sql("select upload from uploads where lease <= ?")
+        .all(now)
+        .map((row) => text(row, "upload"));
+      for (const upload of ended) this.#end(upload);
+      return ended;
+    });
+  }
+
+  async reserveOrdinals(count: number): Promise<number> {
+    return this.#write(() => this.#take("ordinal", count));
+  }
+
+  async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
+    // Most of what is new is known to nobody, and then there is nothing to pin.
+    this.#upload(upload);
+    const isKnown = this.#sql("select 1 from items where id = ? limit 1");
+    if (ids.every((id) => isKnown.get(id) === undefined)) return ids.map(() => null);
+    return this.#writeLightly(() => {
+      const owner = text(this.#upload(upload), "owner");
+      return ids.map((id) => {
+        for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
+          const item = itemOf(row);
+          const visible = item.verified || item.owner === owner;
+          if (visible && pinFrames(this.#sql, upload, restingOn(item))) return item;
+        }
+        return null;
+      });
+    });
+  }
+
+  async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
+    return this.#writeLightly(() => frames.map((frame) => pinFrames(this.#sql, upload, [frame])));
+  }
+
+  async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
+    this.#write(() => {
+      this.#live(upload, now);
+      this.#register(unit);
+      for (const { pack } of unit.packs) this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
+    });
+  }
+
+  async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
+    this.#write(() => {
+      const row = this.#live(upload, now);
+      const twin = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
+      if (twin !== undefined) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
+      const gap = gapOf(this.#sql, upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
+      if (gap !== null) throw new CatalogError("not_closed", `item ${gap} is neither in the base nor pinned`);
+      insertSnapshot(this.#sql, snapshot);
+      this.#end(upload);
+      this.#take("generation", 1);
+    });
+  }
+
+  async findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
+    const find = this.#sql(findHook);
+    const one = (hook: bigint) => {
+      const row = find.get(hook, owner, owner);
+      return row === undefined ? null : integer(row, "ordinal");
+    };
+    return this.#read(() => hooks.map(one));
+  }
+
+  async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
+    return this.#read(() => ordinals.map((ordinal) => this.#item(ordinal)));
+  }
+
+  async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
+    const find = this.#sql("select * from items where id = ? order by ordinal desc limit 1");
+    const one = (id: Uint8Array) => {
+      const row = find.get(id);
+      return row === undefined ? null : itemOf(row);
+    };
+    return this.#read(() => ids.map(one));
+  }
+
+  async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
+    return this.#read(() => frames.map((frame) => this.#frame(frame)));
+  }
+
+  async session(session: number): Promise<SessionRow | null> {
+    const row = this.#sql("select header from sessions where session = ?").get(session);
+    return row === undefined ? null : { session, header: blob(row, "header") };
+  }
+
+  async snapshots(): Promise<readonly SnapshotRow[]> {
+    return this.#sql("select * from snapshots order by completed, id").all().map(snapshotOf);
+  }
+
+  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention, number: number): Promise<void> {
+    this.#write(() => {
+      if (!takesChange(this.#snapshot(id), number)) return;
+      const sql = "update snapshots set expires = ?, locked = ?, hold = ?, changes = ? where id = ?";
+      this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, number, id);
+    });
+  }
+
+  async beginDeleteSnapshot(id: string, now: number): Promise<void> {
+    this.#write(() => {
+      assertDeletable(this.#snapshot(id), now);
+      this.#sql("update snapshots set status = 'deleting' where id = ?").run(id);
+    });
+  }
+
+  async deleteSnapshot(id: string, now: number): Promise<void> {
+    this.#write(() => {
+      assertDeletable(this.#snapshot(id), now);
+      this.#sql("delete from snapshots where id = ?").run(id);
+      this.#take("generation", 1);
+    });
+  }
+
+  async roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }> {
+    return this.#read(() => {
+      const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
+      return { generation: this.#number("generation"), reach: rows.map((row) => blob(row, "reach")) };
+    });
+  }
+
+  async *allItems(): AsyncIterable<Item> {
+    for (let after = 0; ; ) {
+      const rows = this.#sql("select * from items where ordinal > ? order by ordinal limit ?").all(after, itemsPage);
+      for (const row of rows) yield itemOf(row);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = integer(last, "ordinal");
+    }
+  }
+
+  async *allFrames(): AsyncIterable<FrameRow> {
+    for (let after = 0; ; ) {
+      const rows = this.#sql("select * from frames where frame > ? order by frame limit ?").all(after, framesPage);
+      for (const row of rows) yield frameOf(row);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = integer(last, "frame");
+    }
+  }
+
+  async packs(): Promise<readonly PackRow[]> {
+    return this.#sql("select * from packs order by pack").all().map(packOf);
+  }
+
+  async sessions(): Promise<SessionNumbers> {
+    return this.#read(() => sessionNumbers(this.#sql, (name) => this.#number(name)));
+  }
+
+  async givenNonce(session: number): Promise<number | null> {
+    const row = this.#sql("select nonce from claims where session = ?").get(session);
+    return row === undefined ? null : integer(row, "nonce");
+  }
+
+  async condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer> {
+    return this.#write(() => {
+      if (this.#number("generation") !== marking) return { condemned: [], stale: true };
+      const change = this.#sql(
+        "update packs set state = 'condemned', marking = ? where pack = ? and state in ('live', 'condemned') and not exists (select 1 from pins where pins.pack = packs.pack)",
+      );
+      return { condemned: packs.filter((pack) => change.run(marking, pack).changes === 1), stale: false };
+    });
+  }
+
+  async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
+    return this.#write(() => {
+      if (!this.#isCondemned(pack, marking)) return false;
+      this.#toDeleting(pack);
+      this.#sql("delete from frames where pack = ?").run(pack);
+      for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
+      return true;
+    });
+  }
+
+  async forgetPack(pack: string): Promise<void> {
+    this.#write(() => this.#sql("delete from packs where pack = ? and state = 'deleting'").run(pack));
+  }
+
+  async moveFrames(
+    upload: string,
+    now: number,
+    unit: UploadUnit,
+    moves: readonly FrameMove[],
+    deadItems: readonly number[],
+  ): Promise<boolean> {
+    return this.#write(() => {
+      this.#live(upload, now);
+      const left = new Set<string>();
+      for (const { from, to } of moves) {
+        const row = this.#frame(to.frame);
+        if (row?.pack !== from.pack || row.generation !== from.generation) return false;
+        if (from.marking === null) continue;
+        if (!this.#isCondemned(from.pack, from.marking)) return false;
+        left.add(from.pack);
+      }
+      this.#register(unit);
+      for (const { to } of moves) putFrame(this.#sql, to);
+      for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
+      this.#take("generation", 1);
+      for (const pack of left) this.#toDeleting(pack);
+      return true;
+    });
+  }
+
+  async setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void> {
+    this.#write(() => {
+      const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
+      for (const { frame, pack, generation } of marks) mark.run(damaged ? 1 : 0, frame, pack, generation);
+      this.#take("generation", 1);
+    });
+  }
+
+  async damagedFrames(): Promise<readonly number[]> {
+    return this.#damagedFrames();
+  }
+
+  async setVerified(ordinals: readonly number[]): Promise<void> {
+    this.#write(() => {
+      for (const ordinal of ordinals) this.#sql("update items set verified = 1 where ordinal = ?").run(ordinal);
+    });
+  }
+
+  async clear(ctx: EngineContext): Promise<void> {
+    this.#write(() => {
+      for (const table of tables) this.#sql(`delete from ${table}`).run();
+      this.#take("generation", 1);
+      this.#sql("update numbers set value = 0 where name = 'stale'").run();
+      this.#newIncarnation(ctx);
+    });
+  }
+
+  async restore({ unit, snapshots, nextOrdinal, nextSession }: RebuiltCatalog): Promise<void> {
+    this.#write(() => {
+      if (unit !== undefined) this.#register(unit);
+      for (const snapshot of snapshots ?? []) insertSnapshot(this.#sql, snapshot);
+      this.#take("generation", 1);
+      const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
+      if (nextOrdinal !== undefined) raise.run(nextOrdinal, "ordinal");
+      if (nextSession !== undefined) raise.run(nextSession, "session");
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+
+  #register(unit: UploadUnit): void {
+    const replaced = unit.items.flatMap((item) => {
+      const old = this.#item(item.ordinal);
+      return old === null ? [] : [{ item, holders: holdersOf(this.#sql, old) }];
+    });
+    // A recipe that replaces another makes every marking in progress wrong.
+    if (replaced.length > 0) this.#take("generation", 1);
+    putUnit(this.#sql, unit);
+    // Whoever was told that it is known goes on to hold what it rests on.
+    for (const { item, holders } of replaced)
+      for (const upload of holders) pinFrames(this.#sql, upload, restingOn(item));
+  }
+
+  #damagedFrames(): number[] {
+    return this.#sql("select frame from frames where damaged = 1")
+      .all()
+      .map((row) => integer(row, "frame"));
+  }
+
+  #damagedItems(): number[] {
+    const damaged = new Set(this.#damagedFrames());
+    if (damaged.size === 0) return [];
+    const found: number[] = [];
+    for (const row of this.#sql("select * from items").iterate()) {
+      const item = itemOf(row);
+      if (itemFrames(item).some((frame) => damaged.has(frame))) found.push(item.ordinal);
+    }
+    return found;
+  }
+
+  #end(upload: string): void {
+    this.#sql("delete from pins where upload = ?").run(upload);
+    this.#sql("delete from uploads where upload = ?").run(upload);
+  }
+
+  #live(upload: string, now: number) {
+    const row = this.#upload(upload);
+    if (integer(row, "lease") <= now) throw new CatalogError("lease_expired", upload);
+    return row;
+  }
+
+  #upload(upload: string) {
+    const row = this.#sql("select * from uploads where upload = ?").get(upload);
+    if (row === undefined) throw new CatalogError("unknown_upload", upload);
+    return row;
+  }
+
+  #snapshot(id: string): SnapshotRow {
+    const row = this.#sql("select * from snapshots where id = ?").get(id);
+    if (row === undefined) throw new CatalogError("unknown_snapshot", id);
+    return snapshotOf(row);
+  }
+
+  #item(ordinal: number): Item | null {
+    const row = this.#sql("select * from items where ordinal = ?").get(ordinal);
+    return row === undefined ? null : itemOf(row);
+  }
+
+  #frame(frame: number): FrameRow | null {
+    const row = this.#sql("select * from frames where frame = ?").get(frame);
+    return row === undefined ? null : frameOf(row);
+  }
+
+  #isCondemned(pack: string, marking: number): boolean {
+    const found = this.#sql("select 1 from packs where pack = ? and state = 'condemned' and marking = ?");
+    return this.#pins(pack) === 0 && found.get(pack, marking) !== undefined;
+  }
+
+  #pins(pack: string): number {
+    return integer(this.#sql("select count(*) as n from pins where pack = ?").get(pack) ?? {}, "n");
+  }
+
+  #toDeleting(pack: string): void {
+    this.#sql("update packs set state = 'deleting' where pack = ?").run(pack);
+  }
+
+  #newIncarnation(ctx: EngineContext): void {
+    this.#sql("insert or replace into numbers values ('incarnation', ?)").run(drawNumber(ctx));
+  }
+
+  #number(name: string): number {
+    return integer(this.#sql("select value from numbers where name = ?").get(name) ?? {}, "value");
+  }
+
+  #take(name: string, count: number): number {
+    const value = this.#number(name);
+    this.#sql("update numbers set value = value + ? where name = ?").run(count, name);
+    return value;
+  }
+
+  /** A step that a power cut may undo: pins and leases, of which a backup takes thousands. */
+  #writeLightly<T>(work: () => T): T {
+    this.#database.exec("pragma synchronous = normal");
+    try {
+      return this.#write(work);
+    } finally {
+      this.#database.exec("pragma synchronous = full");
+    }
+  }
+
+  #write<T>(work: () => T): T {
+    return this.#within("begin immediate", () => {
+      this.#isWriting = true;
+      return work();
+    });
+  }
+
+  /** Statements that see one state of the database, whatever other processes commit meanwhile. */
+  #read<T>(work: () => T): T {
+    return this.#within("begin", work);
+  }
+
+  #within<T>(begin: string, work: () => T): T {
+    this.#database.exec(begin);
+    try {
+      const result = work();
+      this.#database.exec("commit");
+      return result;
+    } catch (error) {
+      this.#database.exec("rollback");
+      throw error;
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+}

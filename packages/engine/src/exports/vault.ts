@@ -1,0 +1,11 @@
+/** The part of the engine's face that opens a vault. Who needs no more loads no more. */
+
+export type { SnapshotRow } from "../catalog/catalog.ts";
+export type { SqliteCatalog } from "../catalog/sqlite/sqlite.ts";
+export { openSqliteCatalog } from "../catalog/sqlite/sqlite.ts";
+export type { EngineContext } from "../context.ts";
+export type { Signer } from "../format/signing.ts";
+export { signerFromSeed } from "../format/signing.ts";
+export type { ObjectStore } from "../object-store.ts";
+export type { Vault } from "../vault.ts";
+export { createVault, openVault, registerWriter } from "../vault.ts";

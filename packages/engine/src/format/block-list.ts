@@ -1,0 +1,78 @@
+/**
+ * A data frame's block list: which block sits in which slot. Slots are numbered from 0 and never renumbered: a rewritten
+ * frame leaves a dropped slot empty (length 0, no id), so that recipes stay true.
+ *
+ * Encoding: varint slot count; u8 shape; lengths (shape 0: one varint for all slots; 1: a u32 each); 16-byte ids. Shape
+ * 0 is what a page file's frame has, and saves a fifth of its block list.
+ */
+
+import { ByteReader, ByteWriter, FormatError } from "./bytes.ts";
+import { blockIdLength } from "./hash.ts";
+
+/** Slot after slot: 16 bytes of id and a length each. */
+export interface BlockList {
+  readonly ids: Uint8Array;
+  readonly lengths: Uint32Array;
+}
+
+/** Of a frame of which nothing is known. */
+export const emptyBlockList: BlockList = { ids: new Uint8Array(0), lengths: new Uint32Array(0) };
+
+/** More than any frame can hold: 4 MiB of one-byte blocks would be a quarter of this. */
+export const maxSlots = 1 << 24;
+
+/** A block is in one frame, so it is never longer than the longest frame's plain bytes. */
+const maxBlockBytes = 16 * 1024 * 1024;
+
+/** Appends the block list to `writer`. */
+export function writeBlockList(writer: ByteWriter, blockList: BlockList): void {
+  const { ids, lengths } = blockList;
+  const first = lengths[0] ?? 0;
+  const uniform = lengths.every((length) => length === first);
+  writer.varint(lengths.length).u8(uniform ? 0 : 1);
+  if (uniform) writer.varint(first);
+  else for (const length of lengths) writer.u32(length);
+  writer.raw(ids);
+}
+
+/** The block list as bytes. */
+export function encodeBlockList(blockList: BlockList): Buffer {
+  const writer = new ByteWriter(16 + blockList.ids.length + blockList.lengths.length * 4);
+  writeBlockList(writer, blockList);
+  const bytes = writer.take();
+  writer.free();
+  return bytes;
+}
+
+/** Reads a block list from the reader's place on. */
+export function readBlockList(reader: ByteReader): BlockList {
+  const count = reader.varint();
+  if (count > maxSlots) throw new FormatError("a block list is too long");
+  const shape = reader.u8();
+  // Every slot takes at least its id: what is not there need not be made room for.
+  if (count * blockIdLength > reader.left) throw new FormatError("a block list is cut short");
+  const lengths = new Uint32Array(count);
+  if (shape === 0) lengths.fill(lengthOf(reader.varint()));
+  else if (shape === 1) for (let i = 0; i < count; i++) lengths[i] = lengthOf(reader.u32());
+  else throw new FormatError("an unknown block list shape");
+  const ids = Buffer.from(reader.raw(count * blockIdLength));
+  return { ids, lengths };
+}
+
+function lengthOf(value: number): number {
+  if (value > maxBlockBytes) throw new FormatError("a slot is too long");
+  return value;
+}
+
+/** Reads a block list that stands alone. */
+export function decodeBlockList(bytes: Uint8Array): BlockList {
+  const reader = new ByteReader(bytes);
+  const blockList = readBlockList(reader);
+  reader.done();
+  return blockList;
+}
+
+/** The 16-byte id in a slot. */
+export function slotId(blockList: BlockList, slot: number): Uint8Array {
+  return blockList.ids.subarray(slot * blockIdLength, (slot + 1) * blockIdLength);
+}

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { constants, zstdCompressSync } from "node:zlib";
+import { Bitmap } from "./bitmap.ts";
+import { decodeBlockList } from "./block-list.ts";
+import { ByteWriter, FormatError } from "./bytes.ts";
+import { readMetadataItems } from "./metadata-items.ts";
+import { decodeRecipe } from "./recipe.ts";
+import type { SessionHeader } from "./session-header.ts";
+import { openContentKey } from "./session-header.ts";
+import { nodeKinds } from "./tree-builder.ts";
+import { entriesOf, findEntry } from "./tree-reader.ts";
+
+/** What a lying writer can send: few bytes that claim to stand for very many. All of it is an error of the format. */
+const huge = 2 ** 40;
+
+test("a recipe of zeros or slots without end is refused", () => {
+  const zeros = (count: number, bytes: number) => new ByteWriter().varint(1).u8(0).varint(count).varint(bytes).take();
+  const stored = (count: number, bytes: number) =>
+    new ByteWriter().varint(1).u8(1).zigzag(5).varint(0).varint(count).varint(bytes).take();
+  assert.equal(decodeRecipe(zeros(4, 1024))[0]?.bytes, 4096);
+  for (const recipe of [zeros(1, huge), zeros(huge, 1), stored(huge, 10), stored(1, huge)])
+    assert.throws(() => decodeRecipe(recipe), FormatError);
+  const many = new ByteWriter().varint(100);
+  for (let i = 0; i < 100; i++) many.u8(0).varint(1024).varint(1024);
+  assert.throws(() => decodeRecipe(many.take()), FormatError);
+});
+
+test("a directory of more slots than it has bytes for is refused before room is made for them", () => {
+  for (const shape of [0, 1]) {
+    const bytes = new ByteWriter()
+      .varint(1 << 24)
+      .u8(shape)
+      .varint(100)
+      .take();
+    assert.throws(() => decodeBlockList(bytes), FormatError);
+  }
+  const long = new ByteWriter().varint(1).u8(0).varint(huge).raw(Buffer.alloc(16)).take();
+  assert.throws(() => decodeBlockList(long), FormatError);
+});
+
+test("a bitmap that unpacks to more than its reader knows of is refused, as is one that does not unpack", () => {
+  const fine = new Bitmap();
+  fine.add(999);
+  assert.equal(Bitmap.decode(fine.encode(), 1000).has(999), true);
+  assert.throws(() => Bitmap.decode(fine.encode(), 900), FormatError);
+  const bomb = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024), {
+    params: { [constants.ZSTD_c_compressionLevel]: 1 },
+  });
+  assert.throws(() => Bitmap.decode(bomb, 1_000_000), FormatError);
+  assert.throws(() => Bitmap.decode(randomBytes(100)), FormatError);
+});
+
+test("a segment with more hooks than bytes is refused", () => {
+  const item = new ByteWriter().u8(1).varint(1).raw(Buffer.alloc(32)).bytes(Buffer.alloc(0)).varint(huge).take();
+  assert.throws(() => readMetadataItems(item), FormatError);
+});
+
+test("an encapsulation with a point of low order is an error of the format, not of the program", () => {
+  // X25519 of the all-zero point gives an all-zero secret, which OpenSSL refuses.
+  const header = { encapsulation: Buffer.alloc(1120), commitment: Buffer.alloc(32) } as unknown as SessionHeader;
+  assert.throws(() => openContentKey(randomBytes(32), header), FormatError);
+});
+
+test("a node that claims more rows than it has bytes, or names one entry twice, is refused", async () => {
+  const inner = new ByteWriter().u8(nodeKinds.inner).varint(huge).take();
+  const reference = { ordinal: 1, id: Buffer.alloc(32) };
+  const of = (bytes: Buffer) => ({ node: async () => bytes });
+  await assert.rejects(async () => findEntry(of(inner), reference, Buffer.from("a")), FormatError);
+  const link = (name: string) =>
+    new ByteWriter().u8(2).text(name).varint(0).varint(0).varint(0).zigzag(0).varint(0).text("x").varint(0).take();
+  const leaf = (...names: string[]) =>
+    new ByteWriter()
+      .u8(nodeKinds.leaf)
+      .varint(names.length)
+      .raw(Buffer.concat(names.map(link)))
+      .take();
+  assert.equal((await Array.fromAsync(entriesOf(of(leaf("a", "b")), reference))).length, 2);
+  for (const names of [
+    ["a", "a"],
+    ["b", "a"],
+  ])
+    await assert.rejects(() => Array.fromAsync(entriesOf(of(leaf(...names)), reference)), FormatError);
+});

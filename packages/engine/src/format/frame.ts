@@ -1,0 +1,280 @@
+/**
+ * Frames: the sealed unit of storage. A frame's plain bytes (a block list and blocks, or metadata items) are compressed
+ * together, then sealed with AES-256-GCM under a subkey of the session.
+ *
+ * - The *frame number* (session × 2^24 + n) is logical: a rewritten frame keeps the number of the frame it replaces and
+ *   has a higher *generation*. Recipes name frame numbers, never places.
+ * - The *sealing session* is the one whose key seals it: its header is in the pack.
+ * - The *frame id* is the SHA-256 of the sealed bytes, header included, so scrubbing needs no key.
+ *
+ * Header, 40 bytes, little-endian, additional data of the seal together with the binding to the sealing session:
+ *   magic "EMF1" · kind u8 · codec u8 · worker u16 · sealing session u32 · counter u32 · logical session u32 · n u32 ·
+ *   generation u32 · plain length u32 · body length u32 · zero u32
+ */
+
+import { createCipheriv, createDecipheriv } from "node:crypto";
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { ByteReader, FormatError, release, sameBytes } from "./bytes.ts";
+import { sha256 } from "./hash.ts";
+
+const magic = Buffer.from("EMF1");
+export const frameHeaderLength = 40;
+const tagLength = 16;
+
+/** Frames per session: 2^24 of at least a megabyte is more than a session can hold. */
+export const framesPerSession = 2 ** 24;
+
+/** A frame never holds more plain bytes than this: a reader must be able to hold a few. */
+export const maxPlainBytes = 16 * 1024 * 1024;
+
+/**
+ * A cipher makes two new buffers for every piece it is given. Of a whole frame these are megabytes that the system has
+ * to map, clear and take back; pieces below malloc's limit for mapped memory (128 KiB) are the same warm bytes each time.
+ */
+const sealStepBytes = 96 * 1024;
+
+/** Above this ratio a frame is stored as it is: a twentieth saved is not worth the time of every restore. */
+const worthwhileRatio = 0.95;
+
+/** zstd's window covers a whole frame of text, so that solid compression sees all of it. */
+const maxWindowLog = 23;
+const minWindowLog = 14;
+
+/**
+ * What a frame may be longer than a power of two and still get that as its window: a full frame of blocks has a
+ * block list behind it, and the next window is twice as much memory to be had for every frame.
+ */
+const windowSlack = 1 / 16;
+
+/**
+ * Frames of up to a megabyte are pages: what a page has in common with others it has in common with its neighbours. Below
+ * a window of 2^19 zstd's fastest search has no branch to mispredict, which is a seventh of its time; a larger table
+ * finds more than the smaller window loses (docs/decisions/0118).
+ */
+const pageFrameBytes = 1024 * 1024;
+const pageWindowLog = 18;
+const pageHashLog = 15;
+
+/**
+ * How much a frame is compressed: not at all, where its bytes are known to be incompressible; quickly; or, for pages that
+ * are kept for years and are few beside what was read to find them, carefully (a 25th smaller, a fifth slower) or
+ * thoroughly (a ninth smaller at a sixth of the speed). docs/decisions/0123 has the figures.
+ */
+export type Effort = "none" | "quick" | "careful" | "thorough";
+
+const { ZSTD_c_compressionLevel, ZSTD_c_windowLog, ZSTD_c_hashLog, ZSTD_c_chainLog } = constants;
+const { ZSTD_c_searchLog, ZSTD_c_minMatch, ZSTD_c_strategy, ZSTD_dfast, ZSTD_lazy } = constants;
+
+const quickPages = { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: pageWindowLog, [ZSTD_c_hashLog]: pageHashLog };
+
+const carefulPages = {
+  [ZSTD_c_windowLog]: pageWindowLog,
+  [ZSTD_c_hashLog]: 16,
+  [ZSTD_c_chainLog]: 15,
+  [ZSTD_c_minMatch]: 5,
+  [ZSTD_c_strategy]: ZSTD_dfast,
+};
+
+const thoroughPages = {
+  [ZSTD_c_windowLog]: pageWindowLog,
+  [ZSTD_c_hashLog]: 16,
+  [ZSTD_c_chainLog]: 16,
+  [ZSTD_c_searchLog]: 3,
+  [ZSTD_c_minMatch]: 5,
+  [ZSTD_c_strategy]: ZSTD_lazy,
+};
+
+const pageParams = { quick: quickPages, careful: carefulPages, thorough: thoroughPages } as const;
+
+export type FrameKind = "data" | "meta";
+
+/** The logical name of a frame and how it is to be sealed. */
+export interface FrameSeal {
+  readonly kind: FrameKind;
+  readonly frame: number;
+  readonly generation: number;
+  readonly session: number;
+  readonly worker: number;
+  readonly counter: number;
+  readonly key: Uint8Array;
+  readonly binding: Uint8Array;
+}
+
+/** A frame's header, read without any key. */
+export interface FrameHeader {
+  readonly kind: FrameKind;
+  readonly codec: number;
+  readonly worker: number;
+  readonly session: number;
+  readonly counter: number;
+  readonly frame: number;
+  readonly generation: number;
+  readonly plainLength: number;
+  readonly bodyLength: number;
+}
+
+/** Joins a session and a count to a frame number. */
+export function frameNumber(session: number, n: number): number {
+  if (n >= framesPerSession) throw new RangeError("too many frames in a session");
+  return session * framesPerSession + n;
+}
+
+/** The session that a frame number belongs to. */
+export function sessionOfFrame(frame: number): number {
+  return Math.floor(frame / framesPerSession);
+}
+
+/** Memory for a sealed frame of a length. */
+export type FrameRoom = (length: number) => Uint8Array;
+
+/**
+ * Compresses (where worthwhile) and seals one frame. `room` says where the sealed frame goes, memory of its own if nothing
+ * is said.
+ */
+export function sealFrame(seal: FrameSeal, plain: Uint8Array, effort: Effort, room: FrameRoom = ownMemory): Uint8Array {
+  if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
+  const packed = effort === "none" ? null : compress(plain, effort);
+  const body = packed ?? plain;
+  const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
+  const cipher = createCipheriv("aes-256-gcm", seal.key, nonceOf(seal.counter));
+  cipher.setAAD(Buffer.concat([header, seal.binding]));
+  const frame = room(frameHeaderLength + body.length + tagLength);
+  frame.set(header);
+  for (let at = 0; at < body.length; at += sealStepBytes) {
+    const sealed = cipher.update(body.subarray(at, at + sealStepBytes));
+    frame.set(sealed, frameHeaderLength + at);
+    release(sealed);
+  }
+  cipher.final();
+  frame.set(cipher.getAuthTag(), frameHeaderLength + body.length);
+  if (packed !== null) release(packed);
+  return frame;
+}
+
+/** Not from Node's shared pool: that cannot be handed to another thread. */
+function ownMemory(length: number): Uint8Array {
+  return Buffer.allocUnsafeSlow(length);
+}
+
+/** Reads the header of a sealed frame. */
+export function readFrameHeader(sealed: Uint8Array): FrameHeader {
+  const reader = new ByteReader(sealed);
+  if (!sameBytes(reader.raw(4), magic)) throw new FormatError("not a frame");
+  const kind = reader.u8();
+  if (kind > 1) throw new FormatError("an unknown kind of frame");
+  const codec = reader.u8();
+  const worker = reader.u16();
+  const session = reader.u32();
+  const counter = reader.u32();
+  const frame = frameNumber(reader.u32(), reader.u32());
+  const generation = reader.u32();
+  const plainLength = reader.u32();
+  const bodyLength = reader.u32();
+  if (reader.u32() !== 0 || codec > 1 || plainLength > maxPlainBytes) throw new FormatError("a frame header is wrong");
+  if (codec === 0 && bodyLength !== plainLength) throw new FormatError("a frame header is wrong");
+  return {
+    kind: kind === 0 ? "data" : "meta",
+    codec,
+    worker,
+    session,
+    counter,
+    frame,
+    generation,
+    plainLength,
+    bodyLength,
+  };
+}
+
+/** How long the sealed frame with this header is. */
+export function sealedLength(header: FrameHeader): number {
+  return frameHeaderLength + header.bodyLength + tagLength;
+}
+
+/** Opens a sealed frame. `key` is the worker's subkey of the sealing session, `binding` that session's binding. */
+export function openFrame(sealed: Uint8Array, key: Uint8Array, binding: Uint8Array): Buffer {
+  const header = readFrameHeader(sealed);
+  if (sealed.length !== sealedLength(header)) throw new FormatError("a frame has the wrong length");
+  const decipher = createDecipheriv("aes-256-gcm", key, nonceOf(header.counter));
+  decipher.setAAD(Buffer.concat([sealed.subarray(0, frameHeaderLength), binding]));
+  decipher.setAuthTag(sealed.subarray(sealed.length - tagLength));
+  try {
+    const body = decipher.update(sealed.subarray(frameHeaderLength, sealed.length - tagLength));
+    decipher.final();
+    if (header.codec === 0) return body;
+    const plain = decompress(body, header.plainLength);
+    release(body);
+    return plain;
+  } catch (cause) {
+    throw new FormatError("a frame does not open", { cause });
+  }
+}
+
+/** The frame id: what scrubbing compares. */
+export function frameIdOf(sealed: Uint8Array): Buffer {
+  return sha256(sealed);
+}
+
+function compress(plain: Uint8Array, effort: Exclude<Effort, "none">): Buffer | null {
+  const packed = zstdCompressSync(plain, {
+    // With room for the worst case zstd reads and writes in place; with less it copies everything through its buffers.
+    chunkSize: compressBound(plain.length),
+    params: compressionOf(plain.length, effort),
+  });
+  if (packed.length < plain.length * worthwhileRatio) return packed;
+  release(packed);
+  return null;
+}
+
+/** The most that zstd makes of so many bytes (ZSTD_compressBound), rounded up. */
+export function compressBound(length: number): number {
+  return length + Math.ceil(length / 256) + 1024;
+}
+
+/** How a frame of so many bytes is compressed. */
+export function compressionOf(length: number, effort: Exclude<Effort, "none"> = "quick"): Record<number, number> {
+  const covering = windowLogOf(length);
+  const isPages = length <= pageFrameBytes * (1 + windowSlack);
+  if (isPages && covering > pageWindowLog) return pageParams[effort];
+  if (isPages && effort !== "quick") return { ...pageParams[effort], [ZSTD_c_windowLog]: covering };
+  return { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog]: covering };
+}
+
+/** The window that covers a frame of so many bytes. */
+export function windowLogOf(length: number): number {
+  const below = 31 - Math.clz32(Math.max(length, 1));
+  const log = length <= 2 ** below * (1 + windowSlack) ? below : below + 1;
+  return Math.min(maxWindowLog, Math.max(minWindowLog, log));
+}
+
+function decompress(body: Uint8Array, plainLength: number): Buffer {
+  const plain = zstdDecompressSync(body, {
+    // More than the bytes need: a buffer that is filled to its end makes Node allocate another one, which nobody uses and
+    // nobody releases, and V8 then collects garbage every few dozen frames.
+    chunkSize: plainLength + 1024,
+    maxOutputLength: Math.max(plainLength, 1),
+  });
+  if (plain.length !== plainLength) throw new FormatError("a frame unpacks to the wrong length");
+  return plain;
+}
+
+function writeHeader(seal: FrameSeal, codec: number, plainLength: number, bodyLength: number): Buffer {
+  const header = Buffer.alloc(frameHeaderLength);
+  magic.copy(header);
+  header.writeUInt8(seal.kind === "data" ? 0 : 1, 4);
+  header.writeUInt8(codec, 5);
+  header.writeUInt16LE(seal.worker, 6);
+  header.writeUInt32LE(seal.session, 8);
+  header.writeUInt32LE(seal.counter, 12);
+  header.writeUInt32LE(sessionOfFrame(seal.frame), 16);
+  header.writeUInt32LE(seal.frame % framesPerSession, 20);
+  header.writeUInt32LE(seal.generation, 24);
+  header.writeUInt32LE(plainLength, 28);
+  header.writeUInt32LE(bodyLength, 32);
+  return header;
+}
+
+function nonceOf(counter: number): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUInt32LE(counter, 0);
+  return nonce;
+}

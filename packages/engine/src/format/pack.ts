@@ -1,0 +1,187 @@
+/**
+ * Packs: the objects that hold frames. A pack is written once under a random name and never changed.
+ *
+ *   header   magic "EMANETP1" · pack id (16) · session header
+ *   frames   sealed frames, back to back
+ *   footer   varint count; per frame: frame id (32) · varint length · u8 kind · varint logical session · varint n ·
+ *            varint generation; then the writer's signature over SHA-256(header) and the footer
+ *   trailer  u32 footer length, signature included · magic "EMANETPE"
+ *
+ * The signature covers the header and every frame id, a frame id covers its sealed bytes, and frames leave no gap: there
+ * is no byte of a pack that can change unnoticed. The pack id inside must equal the object's name, so a pack copied to
+ * another name, or from another vault, is refused.
+ */
+
+import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
+import type { FrameKind } from "./frame.ts";
+import { frameIdOf, frameNumber, framesPerSession, sessionOfFrame } from "./frame.ts";
+import { idLength, sha256 } from "./hash.ts";
+import type { SessionHeader } from "./session-header.ts";
+import { parseSessionHeader, sessionHeaderLength, verifySessionHeader } from "./session-header.ts";
+import type { Signer } from "./signing.ts";
+import { signatureLength, verifySignature } from "./signing.ts";
+import type { WriterRegistry } from "./writer-registration.ts";
+
+export const packIdLength = 16;
+const headMagic = Buffer.from("EMANETP1");
+const tailMagic = Buffer.from("EMANETPE");
+export const packHeaderLength = 8 + packIdLength + sessionHeaderLength;
+export const packTrailerLength = 4 + 8;
+
+/** A footer of this size describes 1.5 million frames; a longer one is not ours. */
+const maxFooterBytes = 64 * 1024 * 1024;
+
+/** One frame's place in its pack. */
+export interface PackFrame {
+  readonly frameId: Uint8Array;
+  readonly offset: number;
+  readonly length: number;
+  readonly kind: FrameKind;
+  readonly frame: number;
+  readonly generation: number;
+}
+
+/** What a pack's header and footer say. */
+export interface PackTable {
+  readonly packId: Uint8Array;
+  readonly header: SessionHeader;
+  readonly frames: readonly PackFrame[];
+  readonly size: number;
+}
+
+/** Everything needed to judge a pack without any secret. */
+export interface PackChecks {
+  readonly vaultId: Uint8Array;
+  readonly writers: WriterRegistry;
+}
+
+/**
+ * A pack being written: its head, then each frame as it was added, then what `finish` returns. It notes where the frames
+ * are and holds none of them.
+ */
+export class PackBuilder {
+  readonly packId: Uint8Array;
+  /** The pack's first bytes. */
+  readonly head: Uint8Array;
+  readonly #headHash: Uint8Array;
+  readonly #frames: PackFrame[] = [];
+  #size = packHeaderLength;
+
+  constructor(packId: Uint8Array, session: SessionHeader) {
+    this.packId = packId;
+    this.head = Buffer.concat([headMagic, packId, session.bytes]);
+    this.#headHash = sha256(this.head);
+  }
+
+  get name(): string {
+    return hex(this.packId);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get frames(): readonly PackFrame[] {
+    return this.#frames;
+  }
+
+  add(
+    kind: FrameKind,
+    frame: number,
+    generation: number,
+    sealed: Uint8Array,
+    frameId: Uint8Array = frameIdOf(sealed),
+  ): void {
+    this.#frames.push({ frameId, offset: this.#size, length: sealed.length, kind, frame, generation });
+    this.#size += sealed.length;
+  }
+
+  /** Signs the footer and returns the pack's last bytes. */
+  finish(writer: Signer): Uint8Array {
+    const footer = encodeFooter(this.#frames);
+    const signature = writer.sign("pack", signedPart(this.#headHash, footer));
+    const tail = new ByteWriter(footer.length + 128).raw(footer).raw(signature);
+    const end = tail
+      .u32(footer.length + signatureLength)
+      .raw(tailMagic)
+      .take();
+    this.#size += end.length;
+    return end;
+  }
+}
+
+/** How a pack's parts are read: the whole object, or ranges of it. */
+export type RangeReader = (offset: number, length: number) => Promise<Uint8Array>;
+
+/** Reads and verifies header and footer of a pack of `size` bytes. Throws `FormatError` for anything not ours. */
+export async function readPackTable(
+  name: string,
+  size: number,
+  read: RangeReader,
+  judge: PackChecks,
+): Promise<PackTable> {
+  if (size < packHeaderLength + packTrailerLength) throw new FormatError("a pack is too short");
+  const trailer = new ByteReader(await read(size - packTrailerLength, packTrailerLength));
+  const footerLength = trailer.u32();
+  if (!sameBytes(trailer.raw(8), tailMagic)) throw new FormatError("a pack's end is missing");
+  const footerAt = size - packTrailerLength - footerLength;
+  if (footerLength > maxFooterBytes || footerLength <= signatureLength || footerAt < packHeaderLength) {
+    throw new FormatError("a pack's footer is out of bounds");
+  }
+  const head = await read(0, packHeaderLength);
+  const tail = await read(footerAt, footerLength);
+  const footer = tail.subarray(0, footerLength - signatureLength);
+  const { packId, header, writerKey } = checkHeader(head, name, judge);
+  const signature = tail.subarray(footerLength - signatureLength);
+  if (!verifySignature(writerKey, "pack", signedPart(sha256(head), footer), signature)) {
+    throw new FormatError("a pack's signature is wrong");
+  }
+  return { packId, header, frames: decodeFooter(footer, footerAt), size };
+}
+
+function checkHeader(head: Uint8Array, name: string, judge: PackChecks) {
+  const reader = new ByteReader(head);
+  if (!sameBytes(reader.raw(8), headMagic)) throw new FormatError("not a pack");
+  const packId = Buffer.from(reader.raw(packIdLength));
+  if (hex(packId) !== name) throw new FormatError("a pack under a name that is not its own");
+  const header = parseSessionHeader(reader.raw(sessionHeaderLength));
+  const writerKey = verifySessionHeader(header, judge.vaultId, judge.writers);
+  return { packId, header, writerKey };
+}
+
+function encodeFooter(frames: readonly PackFrame[]): Buffer {
+  const writer = new ByteWriter(64 + frames.length * 48).varint(frames.length);
+  for (const { frameId, length, kind, frame, generation } of frames) {
+    writer
+      .raw(frameId)
+      .varint(length)
+      .u8(kind === "data" ? 0 : 1);
+    writer
+      .varint(sessionOfFrame(frame))
+      .varint(frame % framesPerSession)
+      .varint(generation);
+  }
+  return writer.take();
+}
+
+function decodeFooter(footer: Uint8Array, framesEnd: number): PackFrame[] {
+  const reader = new ByteReader(footer);
+  const count = reader.varint();
+  const frames: PackFrame[] = [];
+  let offset = packHeaderLength;
+  for (let i = 0; i < count; i++) {
+    const frameId = Buffer.from(reader.raw(idLength));
+    const length = reader.varint();
+    const kind: FrameKind = reader.u8() === 0 ? "data" : "meta";
+    const frame = frameNumber(reader.varint(), reader.varint());
+    frames.push({ frameId, offset, length, kind, frame, generation: reader.varint() });
+    offset += length;
+  }
+  reader.done();
+  if (offset !== framesEnd) throw new FormatError("a pack's frames leave a gap");
+  return frames;
+}
+
+function signedPart(headHash: Uint8Array, footer: Uint8Array): Buffer {
+  return Buffer.concat([headHash, footer]);
+}

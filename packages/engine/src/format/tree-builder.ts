@@ -1,0 +1,188 @@
+/**
+ * Builds split trees. A directory's entries, in byte order of their names, are cut into leaves of about 32 KiB; the cut
+ * falls where a hash of the name says so, so that adding or changing one of a million files rewrites one leaf and the
+ * few nodes above it. Nodes above are built from (last name, reference) the same way. Lists of a large file's segments
+ * are built alike, cut where a segment's id says so.
+ *
+ * Node encoding: u8 kind ("L" leaf, "I" inner, "S" segment list, "T" list of lists); varint count; the rows.
+ * A node's place in the store is asked of a `NodeSink`, which knows what exists already.
+ */
+
+import { ByteWriter, ownCopy, varintAt, varintLength } from "./bytes.ts";
+import { nodeId, spread32 } from "./hash.ts";
+import type { FileContent, Reference, SegmentReference, TreeEntry } from "./tree-entry.ts";
+import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } from "./tree-entry.ts";
+
+export const nodeKinds = { leaf: 0x4c, inner: 0x49, segments: 0x53, lists: 0x54 } as const;
+
+/** Where nodes go. Returns the node's ordinal, a known one where the node exists already; keeps no byte of it. */
+export interface NodeSink {
+  readonly nodeKey: Uint8Array;
+  putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number;
+}
+
+/** Bytes after which a node may end, should end on average, and must end. */
+const minNodeBytes = 8 * 1024;
+const meanNodeBytes = 32 * 1024;
+const maxNodeBytes = 128 * 1024;
+
+/** Nodes of a segment list: at least, on average, at most so many references. */
+const minListRows = 64;
+const meanListRows = 256;
+const maxListRows = 1024;
+
+/** A directory being written, entry by entry in name order. Holds one open node per level. */
+export class DirectoryBuilder {
+  readonly #sink: NodeSink;
+  readonly #levels: Level[] = [];
+  readonly #scratch = new ByteWriter(1024);
+
+  constructor(sink: NodeSink) {
+    this.#sink = sink;
+  }
+
+  /** Adds an entry. There is something to wait for only where a node became full. */
+  add(entry: TreeEntry): Promise<void> | undefined {
+    this.#scratch.reset();
+    writeEntry(this.#scratch, entry);
+    return this.addEncoded(this.#scratch.view(), 0, this.#scratch.length);
+  }
+
+  /** Adds an entry that is encoded already, at these places of a buffer. */
+  addEncoded(bytes: Buffer, start: number, end: number): Promise<void> | undefined {
+    return this.#append(0, bytes, start, end);
+  }
+
+  async finish(): Promise<Reference> {
+    for (let depth = 0; ; depth++) {
+      const level = this.#level(depth);
+      const isTop = depth === this.#levels.length - 1;
+      if (isTop && (depth === 0 || level.closed === 0)) {
+        // A top node with a single child would be a detour: its child is the root.
+        if (depth > 0 && level.rows === 1 && level.only !== null) return level.only;
+        return this.#store(level);
+      }
+      if (level.rows > 0) await this.#close(depth);
+    }
+  }
+
+  #append(
+    depth: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+    only: Reference | null = null,
+  ): Promise<void> | undefined {
+    const level = this.#level(depth);
+    level.lastRow = level.writer.length;
+    level.writer.part(bytes, start, end);
+    level.rows++;
+    level.only = only;
+    const size = level.writer.length;
+    if (size < minNodeBytes) return undefined;
+    // The chance to end here is in proportion to the row's bytes, so nodes are of one mean size whatever the rows are.
+    const chance = ((end - start) / meanNodeBytes) * 0x1_0000_0000;
+    if (size >= maxNodeBytes || spreadOfName(depth, bytes, start) < chance) return this.#close(depth);
+    return undefined;
+  }
+
+  async #close(depth: number): Promise<void> {
+    const level = this.#level(depth);
+    const name = nameOf(depth, level.writer.view(), level.lastRow);
+    const reference = await this.#store(level);
+    level.closed++;
+    level.rows = 0;
+    level.writer.reset();
+    const row = new ByteWriter(64).bytes(name);
+    writeReference(row, reference);
+    await this.#append(depth + 1, row.view(), 0, row.length, reference);
+  }
+
+  async #store(level: Level): Promise<Reference> {
+    const head = level.depth === 0 ? nodeKinds.leaf : nodeKinds.inner;
+    return storeNode(this.#sink, head, level.rows, level.writer.view());
+  }
+
+  #level(depth: number): Level {
+    const known = this.#levels[depth];
+    if (known !== undefined) return known;
+    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastRow: 0, only: null };
+    this.#levels[depth] = level;
+    return level;
+  }
+}
+
+interface Level {
+  readonly depth: number;
+  readonly writer: ByteWriter;
+  rows: number;
+  closed: number;
+  /** Where the newest row begins. */
+  lastRow: number;
+  only: Reference | null;
+}
+
+/** A copy of the name that a row begins with. */
+function nameOf(depth: number, bytes: Buffer, row: number): Buffer {
+  const at = nameAt(depth, row);
+  const length = varintAt(bytes, at);
+  const start = at + varintLength(length);
+  return ownCopy(bytes.subarray(start, start + length));
+}
+
+/** The hash of that name, which decides whether a node ends with its row. */
+function spreadOfName(depth: number, bytes: Buffer, row: number): number {
+  const at = nameAt(depth, row);
+  const length = varintAt(bytes, at);
+  const start = at + varintLength(length);
+  return spread32(bytes, depth + 1, start, start + length);
+}
+
+/** Where a row has its name: a leaf's after the type, at once in a node above. */
+function nameAt(depth: number, row: number): number {
+  return depth === 0 ? row + 1 : row;
+}
+
+/** Turns a file's segments into its content, through a list of lists where there are many. */
+export async function contentOf(sink: NodeSink, segments: readonly SegmentReference[]): Promise<FileContent> {
+  if (segments.length === 0) return { kind: "empty" };
+  if (segments.length <= maxInlineSegments) return { kind: "segments", segments };
+  let rows: readonly SegmentReference[] = segments;
+  for (let depth = 0; ; depth++) {
+    rows = await listLevel(sink, depth === 0 ? nodeKinds.segments : nodeKinds.lists, rows);
+    const [root, ...others] = rows;
+    if (root !== undefined && others.length === 0) return { kind: "list", depth, root };
+  }
+}
+
+async function listLevel(
+  sink: NodeSink,
+  kind: number,
+  rows: readonly SegmentReference[],
+): Promise<readonly SegmentReference[]> {
+  const above: SegmentReference[] = [];
+  const writer = new ByteWriter(16 * 1024);
+  let count = 0;
+  let bytes = 0;
+  for (const [index, row] of rows.entries()) {
+    writeSegmentReference(writer, row);
+    count++;
+    bytes += row.bytes;
+    const cut = count >= minListRows && spread32(row.id) % meanListRows === 0;
+    if (!cut && count < maxListRows && index < rows.length - 1) continue;
+    const reference = await storeNode(sink, kind, count, writer.view());
+    above.push({ ...reference, bytes });
+    writer.reset();
+    count = 0;
+    bytes = 0;
+  }
+  return above;
+}
+
+async function storeNode(sink: NodeSink, kind: number, rows: number, body: Uint8Array): Promise<Reference> {
+  const writer = new ByteWriter(body.length + 16).u8(kind).varint(rows).raw(body);
+  const id = nodeId(sink.nodeKey, writer.view());
+  const ordinal = await sink.putNode(id, writer.view());
+  writer.free();
+  return { ordinal, id };
+}

@@ -1,0 +1,107 @@
+/**
+ * Reads split trees: a directory's entries in name order, one entry by name, a large file's segments. Nodes come from a
+ * `NodeSource`, which proves each one against its id before handing it over.
+ */
+
+import { ByteReader, FormatError } from "./bytes.ts";
+import { idLength } from "./hash.ts";
+import { nodeKinds } from "./tree-builder.ts";
+import type { FileContent, Reference, SegmentReference, TreeEntry } from "./tree-entry.ts";
+import { readEntry, readReference, readSegmentReference } from "./tree-entry.ts";
+
+export interface NodeSource {
+  node(reference: Reference): Promise<Uint8Array>;
+}
+
+/** Called with every node that is visited: reachability and verification listen here. */
+export type Visit = (reference: Reference) => void;
+
+/** Deeper than any directory or list of 2^53 rows can be. */
+const maxDepth = 24;
+
+/** All entries below a directory's root, in name order. */
+export async function* entriesOf(source: NodeSource, root: Reference, visit?: Visit): AsyncGenerator<TreeEntry> {
+  yield* walk(source, root, visit, 0, { last: null });
+}
+
+async function* walk(
+  source: NodeSource,
+  at: Reference,
+  visit: Visit | undefined,
+  depth: number,
+  passed: { last: Uint8Array | null },
+): AsyncGenerator<TreeEntry> {
+  if (depth > maxDepth) throw new FormatError("a tree is too deep");
+  const reader = new ByteReader(await source.node(at));
+  visit?.(at);
+  const kind = reader.u8();
+  const count = reader.varint();
+  if (kind === nodeKinds.leaf) {
+    for (let i = 0; i < count; i++) {
+      const entry = readEntry(reader);
+      // Two entries of one name would be written over each other.
+      if (passed.last !== null && Buffer.compare(passed.last, entry.name) >= 0)
+        throw new FormatError("a directory's names are out of order");
+      passed.last = entry.name;
+      yield entry;
+    }
+  } else if (kind === nodeKinds.inner) {
+    for (const child of innerRows(reader, count)) yield* walk(source, child.reference, visit, depth + 1, passed);
+  } else throw new FormatError("not a directory node");
+  reader.done();
+}
+
+/** The entry of that name, or null. Reads one node per level. */
+export async function findEntry(source: NodeSource, root: Reference, name: Uint8Array): Promise<TreeEntry | null> {
+  let at: Reference | undefined = root;
+  for (let depth = 0; at !== undefined && depth <= maxDepth; depth++) {
+    const reader = new ByteReader(await source.node(at));
+    const kind = reader.u8();
+    const count = reader.varint();
+    if (kind === nodeKinds.leaf) {
+      for (let i = 0; i < count; i++) {
+        const entry = readEntry(reader);
+        if (Buffer.compare(entry.name, name) === 0) return entry;
+      }
+      return null;
+    }
+    if (kind !== nodeKinds.inner) throw new FormatError("not a directory node");
+    at = innerRows(reader, count).find((row) => Buffer.compare(name, row.lastName) <= 0)?.reference;
+  }
+  return null;
+}
+
+/** A file's segments in order. A `part` has none of its own: its caller reads the bundle. */
+export async function* segmentsOf(
+  source: NodeSource,
+  content: FileContent,
+  visit?: Visit,
+): AsyncGenerator<SegmentReference> {
+  if (content.kind === "segments") yield* content.segments;
+  else if (content.kind === "list") yield* listRows(source, content.root, content.depth, visit);
+}
+
+async function* listRows(
+  source: NodeSource,
+  at: Reference,
+  depth: number,
+  visit: Visit | undefined,
+): AsyncGenerator<SegmentReference> {
+  if (depth > maxDepth) throw new FormatError("a list is too deep");
+  const reader = new ByteReader(await source.node(at));
+  visit?.(at);
+  if (reader.u8() !== (depth === 0 ? nodeKinds.segments : nodeKinds.lists)) throw new FormatError("not a list node");
+  const count = reader.varint();
+  for (let i = 0; i < count; i++) {
+    const row = readSegmentReference(reader);
+    if (depth === 0) yield row;
+    else yield* listRows(source, row, depth - 1, visit);
+  }
+  reader.done();
+}
+
+function innerRows(reader: ByteReader, count: number): { lastName: Uint8Array; reference: Reference }[] {
+  // A row takes more than its id: a count beyond that is a lie, and not a reason to allocate.
+  if (count * idLength > reader.left) throw new FormatError("a node is cut short");
+  return Array.from({ length: count }, () => ({ lastName: reader.bytes(), reference: readReference(reader) }));
+}

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Dice } from "../testing/random-tree.ts";
+import { SortedNames } from "./sorted-names.ts";
+
+function sorted(names: readonly Buffer[]): Buffer[] {
+  const list = new SortedNames();
+  for (const name of names) list.add(name);
+  // A name is valid until the next one only.
+  const copies: Buffer[] = [];
+  for (const name of list.inOrder()) copies.push(Buffer.from(name));
+  return copies;
+}
+
+test("names come in byte order whatever their number: none, one, one run, many runs", () => {
+  const dice = new Dice(1);
+  // 60 000 names of up to 60 bytes are two runs by bytes; 70 000 of three bytes are two by number.
+  for (const [count, length] of [
+    [0, 0],
+    [1, 1],
+    [2000, 255],
+    [60_000, 60],
+    [70_000, 3],
+  ] as const) {
+    const names = Array.from({ length: count }, (_, i) =>
+      i % 3 === 0 ? dice.bytes(1 + dice.below(length)) : Buffer.from(`fatura-${i}`.slice(-length)),
+    );
+    const expected = [...names].sort(Buffer.compare);
+    assert.ok(Buffer.concat(sorted(names)).equals(Buffer.concat(expected)), `${count} names`);
+  }
+});
+
+test("a name longer than any system allows is refused, not cut", () => {
+  assert.throws(() => new SortedNames().add(Buffer.alloc(70_000)), RangeError);
+});

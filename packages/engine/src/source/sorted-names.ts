@@ -1,0 +1,222 @@
+/**
+ * The names of one directory in byte order, however many there are. Names are collected in a *run* of a megabyte; a full
+ * run is sorted and put away compressed, in *blocks* of some kilobytes; reading merges the runs, one block of each open.
+ * So a million names take about a third of their bytes, and nothing large is allocated and freed: a large chunk given
+ * back makes the C library keep every later one in its arenas, which costs more than the names themselves.
+ *
+ * A directory whose names fit into one run is sorted where they are.
+ */
+
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { ownCopy, release } from "../format/bytes.ts";
+
+/** Bytes of names in a run. More runs mean more open blocks when they are merged: a million names make some 30. */
+const runBytes = 1024 * 1024;
+
+/** Bytes of names in a block: 30 open ones are half a megabyte. */
+const blockBytes = 16 * 1024;
+
+/** Names of a run at most: one-letter names must not make the arrays of offsets larger than the names. */
+const maxRunNames = 64 * 1024;
+
+/** A name on Linux has at most 255 bytes; other systems stay below what the length prefix (u16) can say. */
+const maxNameBytes = 0xffff;
+
+const packing = {
+  params: {
+    [constants.ZSTD_c_compressionLevel]: 1,
+    // A window of one block: a larger one would only be allocated and cleared.
+    [constants.ZSTD_c_windowLog]: 14,
+  },
+};
+
+export class SortedNames {
+  readonly #runs: PackedBlock[][] = [];
+  #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
+  #used = 0;
+  #offsets = new Uint32Array(128);
+  #count = 0;
+  #room: SortRoom | null = null;
+
+  add(name: Uint8Array): void {
+    if (name.length > maxNameBytes) throw new RangeError("a name is too long");
+    if (this.#used + name.length > runBytes || this.#count + 1 >= maxRunNames) this.#putAway();
+    if (this.#used + name.length > this.#bytes.length) this.#growBytes(name.length);
+    if (this.#count + 1 >= this.#offsets.length) this.#growOffsets();
+    this.#bytes.set(name, this.#used);
+    this.#offsets[this.#count++] = this.#used;
+    this.#used += name.length;
+    this.#offsets[this.#count] = this.#used;
+  }
+
+  /** All names in byte order, once. A name is a view that is valid until the next one is asked for. */
+  *inOrder(): Generator<Buffer> {
+    if (this.#runs.length === 0) {
+      const order = this.#sorted();
+      for (let i = 0; i < this.#count; i++) yield this.#name(order[i] ?? 0);
+      this.#free();
+      return;
+    }
+    this.#putAway();
+    this.#free();
+    yield* merged(this.#runs.map((blocks) => new RunReader(blocks)));
+  }
+
+  /** Sorts the open run and keeps it as compressed blocks. */
+  #putAway(): void {
+    const order = this.#sorted();
+    const blocks: PackedBlock[] = [];
+    const block = Buffer.allocUnsafeSlow(blockBytes + maxNameBytes + 2);
+    let length = 0;
+    for (let i = 0; i < this.#count; i++) {
+      const name = this.#name(order[i] ?? 0);
+      length = block.writeUInt16LE(name.length, length);
+      block.set(name, length);
+      length += name.length;
+      if (length < blockBytes && i < this.#count - 1) continue;
+      blocks.push(packed(block.subarray(0, length)));
+      length = 0;
+    }
+    release(block);
+    this.#runs.push(blocks);
+    this.#used = 0;
+    this.#count = 0;
+  }
+
+  #name(index: number): Buffer {
+    return this.#bytes.subarray(this.#offsets[index] ?? 0, this.#offsets[index + 1] ?? 0);
+  }
+
+  #sorted(): Uint32Array {
+    const bytes = this.#bytes;
+    const at = this.#offsets;
+    this.#room = roomFor(this.#room, this.#count);
+    return sortedOrder(this.#room, this.#count, (a, b) =>
+      bytes.compare(bytes, at[b] ?? 0, at[b + 1] ?? 0, at[a] ?? 0, at[a + 1] ?? 0),
+    );
+  }
+
+  #growBytes(atLeast: number): void {
+    const size = Math.min(runBytes, Math.max(this.#bytes.length * 2, this.#used + atLeast));
+    const longer = Buffer.allocUnsafeSlow(size);
+    longer.set(this.#bytes.subarray(0, this.#used));
+    release(this.#bytes);
+    this.#bytes = longer;
+  }
+
+  #growOffsets(): void {
+    const longer = new Uint32Array(this.#offsets.length * 2);
+    longer.set(this.#offsets);
+    this.#offsets.buffer.transfer(0);
+    this.#offsets = longer;
+  }
+
+  #free(): void {
+    release(this.#bytes);
+    this.#offsets.buffer.transfer(0);
+    this.#room?.from.buffer.transfer(0);
+    this.#room?.to.buffer.transfer(0);
+    this.#room = null;
+  }
+}
+
+interface PackedBlock {
+  readonly packed: Uint8Array;
+  readonly plainLength: number;
+}
+
+/** What sorting works in; used again for every run of a directory. */
+interface SortRoom {
+  from: Uint32Array<ArrayBuffer>;
+  to: Uint32Array<ArrayBuffer>;
+}
+
+function roomFor(room: SortRoom | null, count: number): SortRoom {
+  if (room !== null && room.from.length >= count) return room;
+  return { from: new Uint32Array(count), to: new Uint32Array(count) };
+}
+
+/** 0 … count - 1 in the order of `compare`: a merge sort in two typed arrays, since the built-in one copies to the heap. */
+function sortedOrder(room: SortRoom, count: number, compare: (a: number, b: number) => number): Uint32Array {
+  let { from, to } = room;
+  for (let i = 0; i < count; i++) from[i] = i;
+  for (let width = 1; width < count; width *= 2) {
+    for (let start = 0; start < count; start += 2 * width) {
+      const middle = Math.min(start + width, count);
+      const end = Math.min(start + 2 * width, count);
+      for (let at = start, left = start, right = middle; at < end; at++) {
+        const takeLeft = right >= end || (left < middle && compare(from[left] ?? 0, from[right] ?? 0) <= 0);
+        to[at] = (takeLeft ? from[left++] : from[right++]) ?? 0;
+      }
+    }
+    [from, to] = [to, from];
+  }
+  room.from = from;
+  room.to = to;
+  return from;
+}
+
+/** Reads one run, block by block. */
+class RunReader {
+  readonly #blocks: (PackedBlock | null)[];
+  #next = 0;
+  #plain: Buffer = Buffer.alloc(0);
+  #at = 0;
+  /** The run's smallest name that was not taken yet; null when there is none. */
+  name: Buffer | null = null;
+
+  constructor(blocks: readonly PackedBlock[]) {
+    this.#blocks = [...blocks];
+    this.advance();
+  }
+
+  advance(): void {
+    if (this.#at >= this.#plain.length && !this.#open()) return;
+    const length = this.#plain.readUInt16LE(this.#at);
+    this.name = this.#plain.subarray(this.#at + 2, this.#at + 2 + length);
+    this.#at += 2 + length;
+  }
+
+  #open(): boolean {
+    const block = this.#blocks[this.#next];
+    this.name = null;
+    release(this.#plain);
+    if (block === null || block === undefined) return false;
+    this.#plain = zstdDecompressSync(block.packed, { chunkSize: block.plainLength });
+    release(block.packed);
+    this.#blocks[this.#next++] = null;
+    this.#at = 0;
+    return true;
+  }
+}
+
+/** The names of all runs in one order: a heap of the runs, the one with the smallest name on top. */
+function* merged(runs: readonly RunReader[]): Generator<Buffer> {
+  const heap = [...runs];
+  const less = (a: number, b: number) => {
+    const [left, right] = [heap[a]?.name, heap[b]?.name];
+    return left != null && (right == null || Buffer.compare(left, right) < 0);
+  };
+  const sink = (from: number) => {
+    for (let at = from; ; ) {
+      const child = 2 * at + 1;
+      const least = less(child + 1, child) ? child + 1 : child;
+      if (!less(least, at)) return;
+      [heap[at], heap[least]] = [heap[least] as RunReader, heap[at] as RunReader];
+      at = least;
+    }
+  };
+  for (let at = heap.length >> 1; at >= 0; at--) sink(at);
+  for (;;) {
+    const top = heap[0];
+    if (top === undefined || top.name === null) return;
+    yield top.name;
+    top.advance();
+    sink(0);
+  }
+}
+
+/** Compressed, in memory of its own size: what the compressor returns is a view into a larger buffer. */
+function packed(block: Uint8Array): PackedBlock {
+  return { packed: ownCopy(zstdCompressSync(block, packing)), plainLength: block.length };
+}

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Dice } from "../../testing/random-tree.ts";
+import { type BlockSizes, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter.ts";
+import { maxSegmentBytes } from "./segment-length.ts";
+
+const cutter = new Cutter(Buffer.alloc(32, 7), 1 << 20, 1);
+
+test("pages end at the page size, counted from where the first one began", () => {
+  const ends = (from: number, to: number, beyond: number, final: boolean) => [
+    ...cutter.pages(from, to, 4096, beyond, final),
+  ];
+  assert.deepEqual(ends(0, 12_288, 0, false), [4096, 8192, 12_288]);
+  assert.deepEqual(ends(100, 9000, 96, false), [4100, 8196]);
+  assert.deepEqual(ends(100, 9000, 96, true), [4100, 8196, 9000]);
+  assert.deepEqual(ends(100, 4100, 96, true), [4100]);
+});
+
+test("where no byte is left there is no page, not even an empty one", () => {
+  for (const beyond of [0, 1, 4095]) assert.deepEqual([...cutter.pages(500, 500, 4096, beyond, true)], []);
+});
+
+const random = new Dice(8).bytes(900_000);
+
+/** The lengths of the blocks of some bytes. */
+function lengthsOf(bytes: Uint8Array, sizes: BlockSizes): number[] {
+  cutter.buffer(0).set(bytes);
+  const ends = [...cutter.cut(0, 0, bytes.length, true, sizes)];
+  return ends.map((end, i) => end - (ends[i - 1] ?? 0));
+}
+
+test("fine and coarse blocks keep to their lengths, whichever were cut before", () => {
+  for (const sizes of [coarseBlocks, fineBlocks, coarseBlocks]) {
+    const lengths = lengthsOf(random, sizes);
+    const mean = random.length / lengths.length;
+    assert.ok(lengths.slice(0, -1).every((length) => length > sizes.least && length <= 65_536));
+    assert.ok(mean > sizes.normal * 0.9 && mean < sizes.normal * 1.4, `mean ${mean}`);
+  }
+});
+
+test("after an insertion coarse blocks are the same again within two of them", () => {
+  const changed = Buffer.concat([random.subarray(0, 400_000), Buffer.from("inserted"), random.subarray(400_000)]);
+  const endsBehind = (bytes: Uint8Array) => {
+    let left = bytes.length;
+    return lengthsOf(bytes, coarseBlocks).map((length) => {
+      left -= length;
+      return left;
+    });
+  };
+  const before = new Set(endsBehind(random));
+  const missing = endsBehind(changed).filter((end) => end < 500_000 && !before.has(end));
+  assert.ok(missing.length <= 2, `${missing.length} blocks end elsewhere`);
+});
+
+test("a segment ends at its most, also where no block's id ends it", () => {
+  const count = 200;
+  const lengths = new Uint32Array(count).fill(60_000);
+  const segments = cutSegments(new Uint8Array(count * 16).fill(255), lengths, count, true, fineBlocks);
+  assert.equal(
+    segments.reduce((sum, blocks) => sum + blocks, 0),
+    count,
+  );
+  assert.deepEqual(
+    [...segments.slice(0, -1)],
+    new Array(segments.length - 1).fill(Math.floor(maxSegmentBytes / 60_000)),
+  );
+});
+
+test("a segment is about a megabyte of either kind of blocks", () => {
+  const count = 40_000;
+  const ids = new Dice(9).bytes(count * 16);
+  for (const sizes of [fineBlocks, coarseBlocks]) {
+    const segments = cutSegments(ids, new Uint32Array(count).fill(sizes.normal), count, true, sizes);
+    const mean = (count * sizes.normal) / segments.length;
+    assert.ok(mean > 0.8 * 2 ** 20 && mean < 1.6 * 2 ** 20, `${sizes.normal}: ${mean}`);
+  }
+});

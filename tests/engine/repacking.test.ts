@@ -1,0 +1,403 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { TestContext } from "node:test";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { frameNumber, sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
+import {
+  describeTree,
+  inlineWriters,
+  openTestEnvironment,
+  scratch,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { repack } from "../../packages/engine/src/upkeep/repack.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
+import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { dump, pageBytes } from "./testing/dump.ts";
+
+test("relaying lays scattered segments down again: fewer frames to read, the same bytes restored", async (t) => {
+  const { folder, from, env, newest } = await agedDump(t, 4);
+  const report = await repack(env.vault);
+  assert.ok(report.segments > 0);
+  assert.equal((await repack(env.vault)).segments, 0);
+  const to = path.join(folder, "to");
+  assert.deepEqual((await env.restore(newest, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a restore that is overtaken by relaying and collection restores everything all the same", async (t) => {
+  const { folder, from, env, newest, vault, moved } = await overtakenDump(t);
+  const to = path.join(folder, "to");
+  const { failures, damagedFrames } = await env.restore(newest, to, { vault });
+  assert.deepEqual([failures, damagedFrames], [[], []]);
+  assert.ok(moved() > 0, "segments were laid down again meanwhile");
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a verification that is overtaken by relaying and collection looks again, and finds nothing", async (t) => {
+  const { newest, vault, moved } = await overtakenDump(t);
+  const report = await verifySnapshots({ pool: inlineWriters, vault, snapshots: [newest], readData: true });
+  assert.ok(moved() > 0, "segments were laid down again meanwhile");
+  assert.deepEqual([report.findings, report.damagedFrames], [[], []]);
+});
+
+/** A dump of many nights, and a vault in which its frames move once a plan was made of where they are. */
+async function overtakenDump(t: TestContext) {
+  const { folder, from, env, newest } = await agedDump(t, 5);
+  const { store } = env.vault;
+  const older = (await env.vault.catalog.snapshots()).filter(({ id }) => id !== newest.id);
+  let moved = 0;
+  const overtaken = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]) => {
+        // The plan is made by the time the first data is fetched.
+        const isData = name === "get" && String(args[0]).includes("/packs/") && planned;
+        if (isData && moved === 0) {
+          moved = 1;
+          for (const { id } of older) await deleteSnapshot(env.vault, id);
+          moved = (await repack(env.vault)).segments;
+          await prune(env.vault);
+        }
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  let planned = false;
+  const catalog = new Proxy(env.vault.catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        // Only planning asks for many frames at a time.
+        if (name === "frames" && (args[0] as unknown[]).length > 1) planned = true;
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  return { folder, from, env, newest, vault: { ...env.vault, store: overtaken, catalog }, moved: () => moved };
+}
+
+test("a segment that somebody else laid down since the plan was made is not laid down again", async (t) => {
+  const { env } = await agedDump(t, 4);
+  // Somebody needs all frames, so the old recipe would still do.
+  const frames: number[] = [];
+  for await (const { frame } of env.vault.catalog.allFrames()) frames.push(frame);
+  const holder = { upload: "holder", owner: "holder", leaseUntil: Number.MAX_SAFE_INTEGER, base: null };
+  await env.vault.catalog.beginUpload(holder);
+  await env.vault.catalog.acquireFrames(holder.upload, frames);
+  let other = 0;
+  const catalog = new Proxy(env.vault.catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return async (...args: unknown[]) => {
+        // Pinning comes after the plan.
+        if (name === "acquireFrames" && other === 0) {
+          other = 1;
+          other = (await repack(env.vault)).segments;
+        }
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  const streams = { allItems: () => env.vault.catalog.allItems(), allFrames: () => env.vault.catalog.allFrames() };
+  const overtaken = new Proxy(catalog, {
+    get: (target, name) => Reflect.get(name in streams ? streams : target, name) as unknown,
+  });
+  assert.equal((await repack({ ...env.vault, catalog: overtaken })).segments, 0);
+  assert.ok(other > 0, "the other one laid them down");
+});
+
+test("a frame that somebody else moved while its pack is rewritten stays there, and the pack's others move", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const bytes = dump(new Dice(41), 400);
+  writeFileSync(path.join(from, "a.bak"), bytes);
+  settleTimes(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot: old } = await env.backup(from);
+  for (let page = 0; page < 400; page++)
+    if (page % 2 === 0) new Dice(page).bytes(600).copy(bytes, page * pageBytes + 96);
+  writeFileSync(path.join(from, "a.bak"), bytes);
+  settleTimes(from);
+  env.ctx.advance(1000);
+  const { snapshot } = await env.backup(from);
+  await deleteSnapshot(env.vault, old.id);
+  const { catalog, store, names } = env.vault;
+  const [first] = await catalog.frames([frameNumber(old.session, 1)]);
+  assert.ok(first);
+  const copy = "cd".repeat(16);
+  const healed = new Proxy(catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "beginUpload") return value.bind(target);
+      return async (...args: unknown[]) => {
+        // As if it had been healed: the same frame in another pack.
+        const row = { pack: copy, session: old.session, size: 1, state: "live" } as const;
+        const unit = { packs: [row], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
+        await store.put(names.pack(copy), await store.get(names.pack(first.pack)));
+        if ((await catalog.frames([first.frame]))[0]?.pack === first.pack)
+          await catalog.restore({ unit: { ...unit, frames: [{ ...first, pack: copy }] } });
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+  const { rewritten, refused } = await rewritePacks({ ...env.vault, catalog: healed }, 0.2);
+  assert.deepEqual([rewritten, refused], [[first.pack], []]);
+  assert.equal((await catalog.frames([first.frame]))[0]?.pack, copy);
+  const to = path.join(folder, "to");
+  assert.deepEqual((await env.restore(snapshot, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("after relaying a restore opens no frame of which it needs less than half, and little was stored for it", async (t) => {
+  const pages = 2000;
+  // Most changes are in the newest pages, as in a ledger.
+  const pick = (dice: Dice) => (dice.chance(60) ? pages - 1 - dice.below(100) : dice.below(pages));
+  const { folder, from, env, newest } = await agedDump(t, 6, { pages, nights: 30, changes: 35, pick });
+  const before = await opened(env, newest);
+  assert.ok(Math.min(...before.shares) < 0.3, "some frames are hardly needed any more");
+  const { segments } = await repack(env.vault);
+  const after = await opened(env, newest);
+  assert.ok(segments > 0 && after.shares.length < before.shares.length);
+  assert.ok(Math.min(...after.shares) >= 0.5, `${Math.min(...after.shares)} of a frame is needed`);
+  assert.ok(after.newBytes < pages * pageBytes * 0.4, `${after.newBytes} bytes were laid down again`);
+  const to = path.join(folder, "to");
+  assert.deepEqual((await env.restore(newest, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+  // The store alone says the same, and every older night is still there.
+  assert.deepEqual((await rebuild(env.vault)).refused, []);
+  for (const [i, row] of (await env.vault.catalog.snapshots()).entries())
+    assert.deepEqual((await env.restore(row, path.join(folder, String(i)))).failures, []);
+});
+
+test("what many segments share stays where it is, however many frames they read it from", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const sheets: string[] = [];
+  const invoice = (name: string, issuer: number) =>
+    writeFileSync(path.join(from, name), `<Invoice><ID>${name}</ID><Sheet>${sheets[issuer]}</Sheet></Invoice>`);
+  const env = await openTestEnvironment(new MemoryStore());
+  for (let night = 0; night < 24; night++) {
+    // A new issuer every night; in the end one folder has invoices of all of them.
+    sheets.push(new Dice(200 + night).bytes(20_000).toString("base64"));
+    for (let i = 0; i < 3; i++) invoice(`${night}-${i}.xml`, night);
+    if (night === 23) for (const issuer of sheets.keys()) invoice(`z-${issuer}.xml`, issuer);
+    settleTimes(from);
+    await env.backup(from);
+    env.ctx.advance(1000);
+  }
+  const newest = (await env.vault.catalog.snapshots()).at(-1);
+  assert.ok(newest);
+  assert.ok((await opened(env, newest)).mostFrames > 8, "a segment reads from many frames");
+  await repack(env.vault);
+  const { newBytes } = await opened(env, newest);
+  assert.ok(newBytes < sheets.join("").length / 4, `${newBytes} bytes were laid down again`);
+});
+
+test("sources that share frames are laid out together: a second run finds nothing to do", async (t) => {
+  const folder = scratch(t);
+  const env = await openTestEnvironment(new MemoryStore());
+  const dice = new Dice(7);
+  const bytes = dump(dice, 600);
+  // The second has a part of what the first has: of the frames that both read it needs little.
+  const sources = [
+    { name: "one", from: path.join(folder, "one"), pages: 600 },
+    { name: "two", from: path.join(folder, "two"), pages: 150 },
+  ];
+  for (const { from } of sources) mkdirSync(from);
+  for (let night = 0; night < 16; night++) {
+    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
+    for (const { name, from, pages } of sources) {
+      writeFileSync(path.join(from, "db.bak"), bytes.subarray(0, pages * pageBytes));
+      settleTimes(from);
+      await env.backup(from, { sourceName: name });
+      env.ctx.advance(1000);
+    }
+  }
+  assert.ok((await repack(env.vault)).segments > 0);
+  assert.equal((await repack(env.vault)).segments, 0);
+  for (const { name, from } of sources) {
+    const newest = (await env.vault.catalog.snapshots()).filter(({ source }) => source === name).at(-1);
+    assert.ok(newest);
+    const to = path.join(folder, `to ${name}`);
+    assert.deepEqual((await env.restore(newest, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from));
+  }
+});
+
+test("after a rebuild a segment counts as proved only where upkeep has moved all of it; else it is its writer's claim", async (t) => {
+  const { env, newest } = await agedDump(t, 8);
+  await repack(env.vault);
+  await rebuild(env.vault);
+  const found = { moved: 0, mixed: 0 };
+  for (const item of await env.vault.catalog.itemsByOrdinal([...Bitmap.decode(newest.reach)])) {
+    if (item?.kind !== "segment") continue;
+    const sessions = decodeRecipe(item.recipe).flatMap((run) =>
+      run.kind === "stored" ? [sessionOfFrame(run.frame)] : [],
+    );
+    const isMoved = sessions.every((session) => session > newest.session);
+    const isMixed = !isMoved && sessions.some((session) => session > newest.session);
+    assert.equal(item.verified, isMoved);
+    if (!isMoved) assert.equal(item.owner, hex(env.writer.id));
+    found.moved += isMoved ? 1 : 0;
+    found.mixed += isMixed ? 1 : 0;
+  }
+  assert.ok(found.mixed > 0, JSON.stringify(found));
+});
+
+test("what is deleted and rewritten while relaying is under way is not brought back with slots that are gone", async (t) => {
+  const { folder, from, env } = await agedDump(t, 9);
+  const file = path.join(from, "db.bak");
+  const before = readFileSync(file);
+  const { catalog: real } = env.vault;
+  let overtaken = false;
+  const overtake = async () => {
+    const dice = new Dice(90);
+    const bytes = Buffer.from(before);
+    for (let page = 0; page < 600; page++) if (dice.chance(25)) dice.bytes(300).copy(bytes, page * pageBytes + 200);
+    writeFileSync(file, bytes);
+    settleTimes(from);
+    const { snapshot } = await env.backup(from);
+    env.ctx.advance(1000);
+    for (const { id } of await real.snapshots()) if (id !== snapshot.id) await deleteSnapshot(env.vault, id);
+    const { rewrittenPacks } = await repack(env.vault);
+    const { rewritten } = await rewritePacks(env.vault, 0.01);
+    assert.ok(rewrittenPacks.length + rewritten.length > 0, "slots were dropped meanwhile");
+  };
+  const catalog = new Proxy(real, {
+    get(target, name: keyof typeof real) {
+      if (name !== "acquireFrames")
+        return typeof target[name] === "function" ? target[name].bind(target) : target[name];
+      return async (...args: Parameters<typeof real.acquireFrames>) => {
+        if (!overtaken) {
+          overtaken = true;
+          await overtake();
+        }
+        return target.acquireFrames(...args);
+      };
+    },
+  });
+  await repack({ ...env.vault, catalog });
+  assert.ok(overtaken);
+  for (const bytes of [readFileSync(file), before]) {
+    writeFileSync(file, bytes);
+    settleTimes(from);
+    const { snapshot } = await env.backup(from);
+    env.ctx.advance(1000);
+    const to = path.join(folder, snapshot.id);
+    assert.deepEqual((await env.restore(snapshot, to)).failures, []);
+    assert.deepEqual(describeTree(to), describeTree(from));
+  }
+});
+
+test("a recipe that names slots which its frame does not have is left alone, and holds up nothing", async (t) => {
+  const { env, newest } = await agedDump(t, 10);
+  const { catalog } = env.vault;
+  const own = (await catalog.itemsByOrdinal([...Bitmap.decode(newest.reach)])).find((item) => item?.kind === "segment");
+  const [run] = decodeRecipe(own?.recipe ?? new Uint8Array(0));
+  assert.ok(own && run?.kind === "stored");
+  const recipe = encodeRecipe([
+    { kind: "stored", frame: run.frame, slot: 0, count: 1, bytes: pageBytes },
+    { kind: "stored", frame: run.frame, slot: 5000, count: 3, bytes: 3 * pageBytes },
+  ]);
+  const ordinal = await catalog.reserveOrdinals(1);
+  await catalog.beginUpload({ upload: "liar", owner: "liar", leaseUntil: env.ctx.now() + 1000, base: null });
+  await catalog.acquireFrames("liar", [run.frame, own.record]);
+  const lie = { ...own, ordinal, id: Buffer.alloc(32, 9), recipe, owner: "liar", verified: false };
+  const unit = { packs: [], header: new Uint8Array(0), frames: [], items: [lie], hooks: [], follows: [] };
+  await catalog.addUnit("liar", env.ctx.now(), unit);
+  const reach = new Bitmap();
+  reach.add(ordinal);
+  const row = { ...newest, id: "ab".repeat(16), source: "liar", reach: reach.encode() };
+  await catalog.commit("liar", env.ctx.now(), row);
+  assert.ok((await repack(env.vault)).segments > 0);
+  const [after] = await catalog.itemsByOrdinal([ordinal]);
+  assert.ok(Buffer.from(after?.recipe ?? []).equals(lie.recipe));
+});
+
+interface Ageing {
+  readonly pages: number;
+  readonly nights: number;
+  /** Pages that change in a night, and which. */
+  readonly changes: number;
+  readonly pick: (dice: Dice) => number;
+}
+
+const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (dice) => dice.below(600) };
+
+/** A database that has changed for some nights. */
+async function agedDump(
+  t: TestContext,
+  seed: number,
+  { pages, nights, changes, pick } = hereAndThere,
+): Promise<{
+  readonly folder: string;
+  readonly from: string;
+  readonly env: TestEnvironment;
+  readonly newest: SnapshotRow;
+}> {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const dice = new Dice(seed);
+  const bytes = dump(dice, pages);
+  const env = await openTestEnvironment(new MemoryStore());
+  for (let night = 0; night < nights; night++) {
+    for (let i = 0; i < changes; i++) dice.bytes(300).copy(bytes, pick(dice) * pageBytes + 200);
+    writeFileSync(path.join(from, "db.bak"), bytes);
+    settleTimes(from);
+    await env.backup(from);
+    env.ctx.advance(1000);
+  }
+  const newest = (await env.vault.catalog.snapshots()).at(-1);
+  assert.ok(newest);
+  return { folder, from, env, newest };
+}
+
+/** What a restore of a snapshot opens: which share of each frame it needs, and how many frames a segment takes at most. */
+async function opened(
+  env: TestEnvironment,
+  snapshot: SnapshotRow,
+): Promise<{ readonly shares: readonly number[]; readonly mostFrames: number; readonly newBytes: number }> {
+  const needed = new Map<number, Set<number>>();
+  let mostFrames = 0;
+  for (const item of await env.vault.catalog.itemsByOrdinal([...Bitmap.decode(snapshot.reach)])) {
+    if (item?.kind !== "segment") continue;
+    const frames = new Set<number>();
+    for (const run of decodeRecipe(item.recipe)) {
+      if (run.kind !== "stored") continue;
+      const slots = needed.get(run.frame) ?? new Set();
+      for (let i = 0; i < run.count; i++) slots.add(run.slot + i);
+      needed.set(run.frame, slots);
+      frames.add(run.frame);
+    }
+    mostFrames = Math.max(mostFrames, frames.size);
+  }
+  const shares: number[] = [];
+  let newBytes = 0;
+  for (const row of await env.vault.catalog.frames([...needed.keys()])) {
+    if (row === null) continue;
+    const { lengths } = decodeBlockList(row.blockList);
+    shares.push((needed.get(row.frame)?.size ?? 0) / lengths.length);
+    if (row.session > snapshot.session) newBytes += lengths.reduce((sum, length) => sum + length, 0);
+  }
+  return { shares, mostFrames, newBytes };
+}

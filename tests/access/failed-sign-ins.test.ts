@@ -16,10 +16,10 @@ import {
   siteOf,
 } from "../../packages/server/src/oauth/testing.ts";
 import { firstBadRecord, readChain } from "../../packages/server/src/testing/audit-chain.ts";
-import { settledOutbox } from "../../packages/server/src/testing/outbox.ts";
 import { readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { settledMessages } from "../../packages/server/src/testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: roomyLimits });
 const { demo, staff } = await readFirstRun(service.dataDir);
@@ -40,7 +40,7 @@ interface Failure {
 async function addedTo(chain: string, acts: () => Promise<unknown>): Promise<Failure[]> {
   const before = (await readChain(service.database.app, chain)).length;
   await acts();
-  await settledOutbox(service);
+  await settledMessages(service);
   const all = await readChain(service.database.app, chain);
   assert.equal(firstBadRecord(all), null);
   return all.slice(before).flatMap((row) => {
@@ -156,12 +156,12 @@ describe("an address that nobody has", () => {
     const sms = (email: string, password: string) =>
       madeBy(() => service.send("POST", "/auth/sms-otp/request", { json: { email, password } }));
     assert.equal(await sms(nobody, wrongPassword), 2, "and the one that sends no message");
-    await settledOutbox(service);
+    await settledMessages(service);
     assert.deepEqual((await total())[0], before);
     assert.equal(await madeBy(() => logIn(demo.email, wrongPassword)), 1);
     assert.equal(await madeBy(() => logIn(demo.email, demo.password)), 1);
     for (const password of [wrongPassword, demo.password]) assert.equal(await sms(demo.email, password), 2);
-    await settledOutbox(service);
+    await settledMessages(service);
   });
 });
 
@@ -177,7 +177,7 @@ describe("strangers who fail", () => {
       await holder.query("rollback");
       holder.release();
     }
-    await settledOutbox(service);
+    await settledMessages(service);
   });
 
   test("fill it no further than the lockout lets them, and its beginning is recorded", async (t) => {
@@ -187,7 +187,7 @@ describe("strangers who fail", () => {
     const statuses: number[] = [];
     for (let at = 0; at < 8; at++) statuses.push((await strict.send("POST", "/v1/auth/login", { json })).status);
     assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429, 429, 429]);
-    await settledOutbox(strict);
+    await settledMessages(strict);
     const rows = await readChain(strict.database.app, target.account_id);
     const actions = rows.filter(({ outcome }) => outcome === "failure").map(({ action }) => action);
     assert.deepEqual(actions.sort(), ["sign_in.failed", "sign_in.failed", "sign_in.failed", "sign_in.locked"]);

@@ -11,17 +11,17 @@ import { after, describe, test } from "node:test";
 import { codeAt } from "../../packages/server/src/identity/totp.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { objectIn } from "../../packages/server/src/testing/lists.ts";
-import {
-  codeIn,
-  messageTo,
-  type SentMessage,
-  settledOutbox,
-  tokenIn,
-} from "../../packages/server/src/testing/outbox.ts";
 import { enter, fieldOf } from "../../packages/server/src/testing/pages.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
+import {
+  codeIn,
+  messageTo,
+  type SentMessage,
+  settledMessages,
+  tokenIn,
+} from "../../packages/server/src/testing/sent-messages.ts";
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
 const service = await startTestService({ after }, { settings });
@@ -58,9 +58,9 @@ const post = (target: string, json: Json) => service.send("POST", target, { json
 
 /** Runs the act; every message that it caused. */
 async function sentBy(act: () => Promise<unknown>): Promise<SentMessage[]> {
-  const before = new Set((await settledOutbox(service)).map(({ id }) => id));
+  const before = new Set((await settledMessages(service)).map(({ id }) => id));
   await act();
-  return (await settledOutbox(service)).filter(({ id }) => !before.has(id));
+  return (await settledMessages(service)).filter(({ id }) => !before.has(id));
 }
 
 /** The act causes one mail of this template to each owner, and to the others in these words. */
@@ -115,7 +115,7 @@ async function enrol(token: string, password: string): Promise<string> {
 }
 
 async function newestLink(template: string): Promise<string> {
-  const mails = (await settledOutbox(service)).filter(
+  const mails = (await settledMessages(service)).filter(
     (mail) => mail.to === manager.email && mail.template === template,
   );
   return tokenIn(mails.at(-1) ?? assert.fail(`no ${template}`));
@@ -283,7 +283,7 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     const { id, email } = await invite();
     const remove = () => call("DELETE", `/v1/members/${id}`);
     await tells("member_removed", { [email]: "member_removed tr" }, remove);
-    const mail = (await settledOutbox(service)).filter(({ to }) => to === email).at(-1);
+    const mail = (await settledMessages(service)).filter(({ to }) => to === email).at(-1);
     assert.doesNotMatch(mail?.text ?? "", /Örnek/, "nobody's words reach somebody who never enrolled");
   },
 };

@@ -21,9 +21,9 @@ import {
 } from "../../packages/server/src/oauth/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { listIn } from "../../packages/server/src/testing/lists.ts";
-import { messageTo, tokenIn } from "../../packages/server/src/testing/outbox.ts";
 import { signInAs } from "../../packages/server/src/testing/people.ts";
 import { storedRows } from "../../packages/server/src/testing/rows.ts";
+import { messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";
 
 const { service, site, demo } = await startOauth({ after });
 const accountId = demo.account_id;

@@ -90,13 +90,13 @@ async function start(cleanup: Cleanup, folder: string): Promise<{ main: MainProc
   return { main, client: await clientOf(folder) };
 }
 
-/** The ids that mails in the outbox speak of, with how many each. */
+/** How many mails in the message folder name each id. */
 async function mailed(folder: string): Promise<Map<string, number>> {
-  const outbox = path.join(folder, "outbox");
-  const files = (await readdir(outbox)).filter((name) => name.endsWith(".json"));
+  const messages = path.join(folder, "outbox");
+  const files = (await readdir(messages)).filter((name) => name.endsWith(".json"));
   const counts = new Map<string, number>();
   for (const name of files) {
-    const { text } = JSON.parse(await readFile(path.join(outbox, name), "utf8")) as { text: string };
+    const { text } = JSON.parse(await readFile(path.join(messages, name), "utf8")) as { text: string };
     const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(text)?.[0] ?? "";
     counts.set(id, (counts.get(id) ?? 0) + 1);
   }
@@ -148,7 +148,7 @@ describe("a service that is killed", () => {
     await until(async () => {
       const counts = await mailed(folder);
       return acknowledged.every(({ id }) => (counts.get(id) ?? 0) >= 2);
-    }, "both mails of every application are in the outbox");
+    }, "both mails of every application are in the message folder");
     main.signal("SIGTERM");
     assert.deepEqual(await main.ended(), { code: 0, signal: null }, main.stderr());
     await noProcessIn(path.join(folder, "postgres"));

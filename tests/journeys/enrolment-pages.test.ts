@@ -6,9 +6,9 @@ import decodeQR from "qr/decode.js";
 import { codeAt } from "../../packages/server/src/identity/totp.ts";
 import { openBrowser, openPage } from "../../packages/server/src/testing/browser.ts";
 import { needs } from "../../packages/server/src/testing/needs.ts";
-import { codeIn, messageTo } from "../../packages/server/src/testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { codeIn, messageTo } from "../../packages/server/src/testing/sent-messages.ts";
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "100/60" };
 const service = await startTestService({ after }, { settings });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { codeAt } from "../../packages/server/src/identity/totp.ts";
-import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
+import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";
 
 const service = await startTestService(
   { after },

@@ -1,18 +1,18 @@
 /**
- * Messages to people: mail and SMS. The face of this domain; nothing else of it is imported from outside.
+ * Messages to people: mail and SMS. This file is the public API of the domain; other domains import nothing else of it.
  *
- * It owns no table. A message is rendered when it is queued ({@link mailMessage}, {@link smsMessage}), lives in the job
- * queue until it is delivered (see `jobs.ts` for how long, and what that means for personal data), and leaves through
- * one of two ports: SMTP or files for mail, an HTTP gateway or files for SMS.
+ * The domain owns no table. A message is rendered when it is queued ({@link mailMessage}, {@link smsMessage}) and stays in
+ * the job queue until it is delivered (`jobs.ts` says how long). Mail is sent by SMTP or written to files. SMS is sent to
+ * an HTTP gateway or written to files.
  *
- * Invariants: nothing is sent inside a request; delivery is at least once; errors, logs and metrics never quote a
+ * Invariants: a request never sends a message itself; delivery is at least once; errors, logs and metrics never contain a
  * message, a recipient or a gateway.
  */
 
 import path from "node:path";
 import type { Clock } from "../kernel/clock.ts";
 import type { MessagePorts } from "./jobs.ts";
-import { createOutboxMail, createOutboxSms } from "./outbox.ts";
+import { createFolderMail, createFolderSms } from "./message-folder.ts";
 import type { MailPort, SmsPort } from "./ports.ts";
 import { createGatewaySms } from "./sms-gateway.ts";
 import { createSmtpMail, parseSmtpUrl } from "./smtp.ts";
@@ -50,7 +50,7 @@ export {
   type SmsValues,
 } from "./templates.ts";
 
-/** The settings of this domain, named as in the configuration. */
+/** The settings of this domain, with the names of the configuration. */
 export interface MessageSettings {
   readonly dataDir: string;
   readonly smtpUrl: string | null;
@@ -63,25 +63,25 @@ export interface MessageSettings {
 }
 
 /**
- * Makes both ports. Called once at start, so that unusable settings stop the start and not the first message.
- * @throws TypeError naming the setting that cannot be used, never its value.
+ * Makes both ports. It is called once at start, so that wrong settings fail the start and not the first message.
+ * @throws TypeError that names the wrong setting, never its value.
  */
 export function createMessagePorts(settings: MessageSettings, deps: { readonly clock: Clock }): MessagePorts {
   return { mail: mailPort(settings, deps.clock), sms: smsPort(settings, deps.clock) };
 }
 
-/** Where messages go as files: `<data>/outbox`. */
-export function outboxFolder(dataDir: string): string {
+/** The folder of written messages: `<data>/outbox`. */
+export function messageFolderPath(dataDir: string): string {
   return path.join(dataDir, "outbox");
 }
 
 function mailPort({ smtpUrl, mailFrom, dataDir }: MessageSettings, clock: Clock): MailPort {
-  if (smtpUrl === null) return createOutboxMail({ folder: outboxFolder(dataDir), clock });
+  if (smtpUrl === null) return createFolderMail({ folder: messageFolderPath(dataDir), clock });
   return createSmtpMail({ server: parseSmtpUrl(smtpUrl), from: mailFrom, clock });
 }
 
 function smsPort(settings: MessageSettings, clock: Clock): SmsPort {
-  if (settings.smsUrl === null) return createOutboxSms({ folder: outboxFolder(settings.dataDir), clock });
+  if (settings.smsUrl === null) return createFolderSms({ folder: messageFolderPath(settings.dataDir), clock });
   return createGatewaySms({
     url: settings.smsUrl,
     bodyTemplate: settings.smsBody,

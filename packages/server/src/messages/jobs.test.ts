@@ -12,7 +12,7 @@ import {
   type MessagePorts,
   type MessageSettings,
   mailMessage,
-  outboxFolder,
+  messageFolderPath,
   PermanentDeliveryError,
   parseMessagePayload,
   sendMessage,
@@ -52,7 +52,7 @@ function run(payload: unknown, ports: MessagePorts, now = "2026-03-01T09:30:00Z"
 }
 
 describe("messages in the queue", () => {
-  test("a payload survives JSON and reaches its port as a message", async () => {
+  test("a payload keeps its values through JSON, and its port gets the message", async () => {
     for (const payload of [mail, sms]) {
       const ports = recordingPorts();
       const read = parseMessagePayload(JSON.parse(JSON.stringify(payload)));
@@ -64,7 +64,7 @@ describe("messages in the queue", () => {
     }
   });
 
-  test("what is not a payload ends the job at once", async () => {
+  test("an invalid payload ends the job without a retry", async () => {
     const wrong: unknown[] = [
       null,
       {},
@@ -85,12 +85,12 @@ describe("messages in the queue", () => {
     }
   });
 
-  test("the two errors are what the job runner tells apart", () => {
+  test("only a permanent delivery error is a permanent job error", () => {
     assert.ok(new PermanentDeliveryError("a") instanceof PermanentJobError);
     assert.ok(!(new TransientDeliveryError("a") instanceof PermanentJobError));
   });
 
-  test("a code that has expired is not sent any more; one that has not, is", async () => {
+  test("an expired code is not sent; a valid code is sent", async () => {
     const ports = recordingPorts();
     await assert.rejects(run(sms, ports, "2026-03-01T09:35:00.001Z"), { code: "expired" });
     assert.equal(ports.sent.length, 0);
@@ -98,7 +98,7 @@ describe("messages in the queue", () => {
     assert.equal(ports.sent.length, 1);
   });
 
-  test("an address that no mail can have is refused when it is queued", () => {
+  test("an invalid address is refused when the mail is queued", () => {
     const request = {
       id,
       language: "tr",
@@ -108,21 +108,21 @@ describe("messages in the queue", () => {
     assert.throws(() => mailMessage({ ...request, to: "" }), PermanentDeliveryError);
   });
 
-  test("without gateways both kinds land in the outbox of the data folder", async (t) => {
+  test("without gateways mail and SMS are written to the message folder in the data folder", async (t) => {
     const dataDir = await mkdtemp(path.join(tmpdir(), "messages-"));
     t.after(() => rm(dataDir, { recursive: true, force: true }));
     const ports = createMessagePorts({ ...settings, dataDir }, { clock: systemClock });
     for (const payload of [mail, sms] as MessagePayload[]) await sendMessageTask(ports, payload);
-    const files = (await readdir(outboxFolder(dataDir))).sort();
+    const files = (await readdir(messageFolderPath(dataDir))).sort();
     assert.deepEqual(
       files.map((name) => name.slice(0, 4)),
       ["mail", "sms-"],
     );
-    const read = JSON.parse(await readFile(path.join(outboxFolder(dataDir), files[0] ?? ""), "utf8"));
+    const read = JSON.parse(await readFile(path.join(messageFolderPath(dataDir), files[0] ?? ""), "utf8"));
     assert.deepEqual([read.to, read.template, read.language], ["ada@mukellef.example", "application_received", "tr"]);
   });
 
-  test("gateway settings that cannot work stop the start", () => {
+  test("wrong gateway settings fail the start", () => {
     const wrong: Partial<MessageSettings>[] = [
       { smtpUrl: "smtp://mail.example/?pool=true" },
       { smtpUrl: "smtp://mail.example", mailFrom: "nobody" },

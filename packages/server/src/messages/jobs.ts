@@ -1,18 +1,17 @@
 /**
- * Sending as a job: what is queued, how often it is tried, and what the worker does with it.
+ * The job that sends a message: its payload, its retries and its work.
  *
- * Nouns: a *payload* is a message ready to send, rendered when it was queued.
+ * Nouns: a *payload* is a rendered message in the queue, ready to send.
  *
  * Invariants
- * - Nothing is sent inside a request: the payload is queued in the transaction of the act that caused it, so a message
- *   leaves if and only if the act was committed, and at least once. A gateway that took a message and then failed
- *   to answer gets it again, with the same id.
- * - A payload holds personal data: an address or a phone number, and a text, which may hold a link's secret or a code.
- *   It lives in the row of its job and nowhere else, sealed (kernel/jobs/sealed.ts): from the commit until the delivery,
- *   which deletes the row; of a job given up, until the job runner's clean-up empties it. It is never logged, and
- *   errors of a delivery do not quote it.
- * - An SMS with `expires_at` is not sent after it. One-time codes have one: hours later, when a gateway is back, a
- *   code would only confuse.
+ * - A request never sends a message itself. It queues the payload in the transaction of its change, so the message is sent
+ *   if and only if the change is committed, and at least once. A gateway that accepted a message and then failed to
+ *   answer gets it again, with the same id.
+ * - A payload contains personal data: an address or a phone number, and a text, which can contain a link's secret or a
+ *   code. It is stored only in the row of its job, encrypted (kernel/jobs/sealed.ts). The delivery deletes the row; when a
+ *   job is given up, the clean-up of the job runner empties it. A payload is never logged, and errors do not quote it.
+ * - An SMS with `expires_at` is not sent after that time. One-time codes have it: a code that arrives hours later, after
+ *   an outage of the gateway, is useless.
  */
 
 import { type Static, Type } from "typebox";
@@ -32,7 +31,7 @@ import {
 /** RFC 5321: a path of 256 octets with its angle brackets. */
 export const addressLengthMax = 254;
 
-/** Two lines of a mail reader; ours are below 60. */
+/** Two lines in a mail program; our subjects are shorter than 60. */
 export const subjectLengthMax = 200;
 
 /** Ten times our longest mail. */
@@ -83,8 +82,8 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * The task of the job queue. The first retries bridge a gateway's restart, the next greylisting (5 to 30 minutes), the
- * last a night in which settings are wrong.
+ * The task of the job queue. The first retries cover a restart of the gateway, the next ones greylisting (5 to 30
+ * minutes), the last ones a night with wrong settings.
  */
 export const sendMessage = task<MessagePayload, MessagePorts>("messages.send", {
   parse: parseMessagePayload,
@@ -96,7 +95,7 @@ export const sendMessage = task<MessagePayload, MessagePorts>("messages.send", {
   },
 });
 
-/** Hands one message to its port. */
+/** Sends one message through its port. */
 export async function sendMessageTask(
   deps: MessagePorts,
   payload: MessagePayload,
@@ -116,8 +115,8 @@ function isExpired(payload: MessagePayload, now: Date): boolean {
 }
 
 /**
- * Reads a payload back from the queue.
- * @throws PermanentDeliveryError when it is not one; trying again would not make it one.
+ * Parses a payload from the queue.
+ * @throws PermanentDeliveryError when it is invalid; a retry cannot help.
  */
 export function parseMessagePayload(value: unknown): MessagePayload {
   if (Value.Check(mailPayload, value) || Value.Check(smsPayload, value)) return value;
@@ -137,14 +136,14 @@ export interface SmsRequest<Name extends SmsTemplateName> {
   /** E.164. */
   readonly to: string;
   readonly language: Language;
-  /** Not sent after this moment. */
+  /** The SMS is not sent after this time. */
   readonly expiresAt?: Date;
   readonly template: Name;
   readonly values: SmsValues<Name>;
 }
 
 /**
- * Renders a mail into what is queued.
+ * Renders a mail to a payload.
  * @throws PermanentDeliveryError when the recipient or the text cannot be sent.
  * @example
  * const payload = mailMessage({ id, to, language: "tr", template: "application_received", values: { application_id } });
@@ -155,7 +154,7 @@ export function mailMessage<Name extends MailTemplateName>(request: MailRequest<
 }
 
 /**
- * Renders an SMS into what is queued.
+ * Renders an SMS to a payload.
  * @throws PermanentDeliveryError when the recipient or the text cannot be sent.
  */
 export function smsMessage<Name extends SmsTemplateName>(request: SmsRequest<Name>): MessagePayload {

@@ -1,20 +1,20 @@
 /**
- * The two ports through which messages leave, and the errors of a delivery.
+ * The two ports that send messages, and the errors of a delivery.
  *
- * Nouns: a *mail* or *SMS* is ready to send, its text rendered; a *delivery* is one attempt to hand it over.
+ * Nouns: a *mail* or *SMS* has its text rendered and is ready to send; a *delivery* is one attempt to send it.
  *
  * Invariants
- * - A port either hands the message over and returns, or throws one of the two errors below, nothing else.
- * - Neither error carries anything of the message, the recipient or the gateway's answer: job errors are kept in the
- *   database and logged. `code` is a word of ours, and there is no `cause`.
- * - Delivery is at least once: when an answer is lost, the same message is handed over again, under the same id.
+ * - A port sends the message and returns, or throws one of the two errors below, and no other error.
+ * - Neither error contains any part of the message, the recipient or the gateway's answer, because job errors are stored
+ *   in the database and logged. `code` is one of our own words, and there is no `cause`.
+ * - Delivery is at least once: when an answer is lost, the same message is sent again, with the same id.
  */
 
 import { PermanentJobError, TransientJobError } from "../kernel/jobs/task.ts";
 import type { Language } from "./templates.ts";
 
 export interface OutgoingMail {
-  /** UUID of the message, the same at every attempt; the `Message-ID` is made of it. */
+  /** UUID of the message, the same at every attempt; part of the `Message-ID`. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -44,8 +44,8 @@ export interface SmsPort {
   send(sms: OutgoingSms, signal?: AbortSignal): Promise<void>;
 }
 
-/** The same message would be refused again: the job runner stops, as for every error of that base class. */
+/** The same message would be refused again, so the job runner does not retry. */
 export class PermanentDeliveryError extends PermanentJobError {}
 
-/** A later attempt may succeed: the job runner tries again. */
+/** A later attempt can succeed, so the job runner retries. */
 export class TransientDeliveryError extends TransientJobError {}

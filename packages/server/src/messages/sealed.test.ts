@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../testing/accounts.ts";
-import { codeIn, jobsDone, messageTo, tokenIn } from "../testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../testing/people.ts";
 import { storedRows } from "../testing/rows.ts";
 import { startTestService } from "../testing/running.ts";
+import { codeIn, jobsDone, messageTo, tokenIn } from "../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo } = await readFirstRun(service.dataDir);
 
-/** Keeps what is written into the table of jobs: their rows are gone as soon as they are done. */
+/** Copies every payload that is written to the jobs table, because rows are deleted when their job is done. */
 async function keepPayloads(): Promise<() => Promise<{ task: string; payload: string }[]>> {
   await service.database.owner.query(`
     create table emanet.seen_payloads (task text, payload text);
@@ -20,8 +20,8 @@ async function keepPayloads(): Promise<() => Promise<{ task: string; payload: st
   return async () => (await service.database.owner.query("select * from emanet.seen_payloads")).rows;
 }
 
-describe("messages in the table of jobs", () => {
-  test("hold no link, no code and no address in clear, and leave as they were written", async () => {
+describe("messages in the jobs table", () => {
+  test("contain no link, no code and no address in clear text, and are delivered unchanged", async () => {
     const payloads = await keepPayloads();
     const { auth } = await tokenFor(service);
     const email = "muhurlu@ornek.example";
@@ -45,14 +45,14 @@ describe("messages in the table of jobs", () => {
     }
     for (const { task, payload } of seen) {
       for (const word of [...secrets, "ornek.example", demo.email, "+90", "#enr_"]) {
-        assert.ok(!payload.includes(word), `${task} tells ${word}`);
+        assert.ok(!payload.includes(word), `${task} contains ${word}`);
       }
       if (task === "messages.send") assert.match(payload, /^\{"sealed":"[A-Za-z0-9+/=]+"\}$/);
     }
   });
 
-  test("do not open in the row of another job", async () => {
-    // A job that waits, with the payload of another one: as if somebody had copied it over.
+  test("cannot be decrypted in the row of another job", async () => {
+    // The trigger gives a new job the payload of another one.
     const { auth } = await tokenFor(service);
     const copy = `
       create function emanet.swap_payload() returns trigger language plpgsql security definer as $$

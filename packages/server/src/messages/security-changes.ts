@@ -1,20 +1,21 @@
 /**
- * The mails about changes to who can get into an account: one template per change, the same layout for all of them.
+ * Mails about changes of access to an account: one template per change, all with the same layout.
  *
- * A mail says what changed, for whom, when and by whom, and what to do when that is unexpected. It has names of members
- * and programs where the reader needs them to judge the change, and no other personal data: no address, no phone, no code.
+ * A mail says what changed, for which member or program, when and by whom, and what to do if the change is unexpected. It
+ * contains the names of members and programs, because the reader needs them to judge the change. It contains no other
+ * personal data: no address, no phone, no code.
  */
 
-/** What a mail about a change is filled with; all of it is cleaned like the values of every template. */
+/** The values of these templates. They are cleaned like the values of every template. */
 export interface ChangeValues {
   /** `you`: the reader is the person concerned. */
   readonly reader: "you" | "owner";
   /** Name of the member or the program concerned. */
   readonly name: string;
-  /** Who did it; `named` is told by `by_name`, `unnamed` is not told. */
+  /** Who made the change: `named` shows `by_name`, `unnamed` shows nothing. */
   readonly by: "you" | "named" | "program" | "support" | "unnamed";
   readonly by_name: string;
-  /** A role, or the time at which a change takes effect; empty where there is none. */
+  /** A role, or the time at which a change takes effect; else empty. */
   readonly detail: string;
   readonly at: string;
   readonly [more: string]: string;
@@ -25,7 +26,7 @@ interface Wording {
   readonly text: string;
 }
 
-type Words = (values: ChangeValues) => Wording;
+type RenderChange = (values: ChangeValues) => Wording;
 type Language = "tr" | "en";
 
 const roleNames: Readonly<Record<string, Readonly<Record<Language, string>>>> = {
@@ -41,7 +42,7 @@ function role(detail: string, language: Language): string {
 }
 
 /** Subject and sentence for the person concerned, then for the owners. */
-function personal(your: [string, string], their: [string, (name: string) => string]): Words {
+function personal(your: [string, string], their: [string, (name: string) => string]): RenderChange {
   return ({ reader, name }) =>
     reader === "you" ? { subject: your[0], text: your[1] } : { subject: their[0], text: their[1](name) };
 }
@@ -71,21 +72,21 @@ const changes = {
   },
   recovery_codes_renewed: {
     tr: personal(
-      ["Kurtarma kodlarınız yenilendi", "Kurtarma kodlarınız yenilendi; eskileri artık geçmez."],
+      ["Kurtarma kodlarınız yenilendi", "Kurtarma kodlarınız yenilendi; eski kodlar artık geçersiz."],
       ["Bir üyenin kurtarma kodları yenilendi", (name) => `${name} adlı üyenin kurtarma kodları yenilendi.`],
     ),
     en: personal(
-      ["Your recovery codes were renewed", "You have new recovery codes; the old ones no longer count."],
+      ["Your recovery codes were renewed", "You have new recovery codes; the old ones no longer work."],
       ["A member's recovery codes were renewed", (name) => `The recovery codes of ${name} were renewed.`],
     ),
   },
   phone_changed: {
     tr: personal(
-      ["Telefonunuz değişti", "Hesabınızda kayıtlı telefonunuz değişti."],
+      ["Telefonunuz değişti", "Hesabınızda kayıtlı telefon numaranız değişti."],
       ["Bir üyenin telefonu değişti", (name) => `${name} adlı üyenin kayıtlı telefonu değişti.`],
     ),
     en: personal(
-      ["Your phone has changed", "The phone that we know you by has changed."],
+      ["Your phone has changed", "The phone number of your account has changed."],
       ["A member's phone has changed", (name) => `The phone of ${name} has changed.`],
     ),
   },
@@ -128,7 +129,7 @@ const changes = {
       ["Hesabınızdan bir üye çıkarıldı", (name) => `${name} adlı üye çıkarıldı ve oturumları kapatıldı.`],
     ),
     en: personal(
-      ["You were removed from the account", "Your membership has ended, and so have your sessions."],
+      ["You were removed from the account", "Your membership has ended, and your sessions were ended."],
       ["A member was removed from your account", (name) => `${name} was removed, and their sessions were ended.`],
     ),
   },
@@ -156,8 +157,8 @@ const changes = {
       subject: "A second factor will be reset",
       text:
         reader === "you"
-          ? `A reset of your authenticator was asked for. It takes effect when an owner confirms it, or at ${detail} (UTC).`
-          : `A reset of the authenticator of ${name} was asked for. It takes effect when you confirm it, or at ${detail} (UTC); you can cancel it on the members page.`,
+          ? `A reset of your authenticator was requested. It takes effect when an owner confirms it, or at ${detail} (UTC).`
+          : `A reset of the authenticator of ${name} was requested. It takes effect when you confirm it, or at ${detail} (UTC); you can cancel it on the members page.`,
     }),
   },
   second_factor_reset_done: {
@@ -176,8 +177,8 @@ const changes = {
       ["İkinci adım sıfırlanmayacak", (name) => `${name} için istenen sıfırlama iptal edildi; hiçbir şey değişmedi.`],
     ),
     en: personal(
-      ["A second factor stays", "The reset of your authenticator was canceled; nothing has changed."],
-      ["A second factor stays", (name) => `The reset for ${name} was canceled; nothing has changed.`],
+      ["A second factor will not be reset", "The reset of your authenticator was canceled; nothing has changed."],
+      ["A second factor will not be reset", (name) => `The reset for ${name} was canceled; nothing has changed.`],
     ),
   },
   client_created: {
@@ -205,12 +206,12 @@ const changes = {
       text: `The client "${name}" was given a new secret.`,
     }),
   },
-} as const satisfies Record<string, Record<Language, Words>>;
+} as const satisfies Record<string, Record<Language, RenderChange>>;
 
-/** A change that the person concerned and the owners are told of. */
+/** A change about which the person concerned and the owners get a mail. */
 export type SecurityChange = keyof typeof changes;
 
-const doers: Readonly<Record<Language, Readonly<Record<ChangeValues["by"], string>>>> = {
+const actorNames: Readonly<Record<Language, Readonly<Record<ChangeValues["by"], string>>>> = {
   tr: {
     you: "siz",
     named: "",
@@ -230,22 +231,22 @@ const doers: Readonly<Record<Language, Readonly<Record<ChangeValues["by"], strin
 const advice: Readonly<Record<Language, Readonly<Record<ChangeValues["reader"], string>>>> = {
   tr: {
     you: "Bunu siz yapmadıysanız ya da beklemiyorsanız hemen hesabınızın sahibine ve destek ekibimize bildirin.",
-    owner: "Bunu beklemiyorsanız üyeler ve uygulamalar sayfalarına bakın ve hemen destek ekibimize bildirin.",
+    owner: "Bunu beklemiyorsanız üyeler ve uygulamalar sayfalarına bakın ve durumu hemen destek ekibimize bildirin.",
   },
   en: {
-    you: "If this was not you, or you did not expect it, tell an owner of your account and our support at once.",
-    owner: "If you did not expect this, look at the pages of members and clients, and tell our support at once.",
+    you: "If you did not do this or did not expect it, tell an owner of your account and our support at once.",
+    owner: "If you did not expect this, check the members and clients pages and tell our support at once.",
   },
 };
 
 const labels = { tr: { at: "Zaman", by: "Yapan" }, en: { at: "When", by: "By" } } as const;
 
-function layout(language: Language, words: Words): (values: ChangeValues) => { subject: string; text: string } {
+function layout(language: Language, render: RenderChange): (values: ChangeValues) => { subject: string; text: string } {
   return (values) => {
-    const { subject, text } = words(values);
-    const doer = values.by === "named" ? values.by_name : doers[language][values.by];
+    const { subject, text } = render(values);
+    const actor = values.by === "named" ? values.by_name : actorNames[language][values.by];
     const { at, by } = labels[language];
-    const facts = [`${at}: ${values.at} (UTC)`, ...(doer === "" ? [] : [`${by}: ${doer}`])].join("\n");
+    const facts = [`${at}: ${values.at} (UTC)`, ...(actor === "" ? [] : [`${by}: ${actor}`])].join("\n");
     const hello = language === "tr" ? "Merhaba," : "Hello,";
     return { subject, text: `${[hello, text, facts, advice[language][values.reader], "Emanet"].join("\n\n")}\n` };
   };

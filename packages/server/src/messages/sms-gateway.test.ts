@@ -52,7 +52,7 @@ function gateway(url: string, changes: Partial<SmsGateway> = {}): SmsGateway {
   return { url, bodyTemplate, contentType: "application/json", authorization: null, success: null, ...changes };
 }
 
-/** The settings of docs/OPERATIONS.md, with the address of the double. */
+/** The settings of docs/OPERATIONS.md, with the URL of the test server. */
 const netgsm = {
   bodyTemplate:
     '{"msgheader":"EMANET","encoding":"TR","iysfilter":"0","messages":[{"msg":"{text}","no":"{to_local}"}]}',
@@ -66,8 +66,8 @@ const iletiMerkezi = {
   success: /"status"\s*:\s*\{\s*"code"\s*:\s*"?200"?\s*,/,
 };
 
-describe("gateways that the settings must be enough for", () => {
-  test("Netgsm REST v2 takes the message, and its refusals are seen", async (t) => {
+describe("gateways that the documented settings work with", () => {
+  test("Netgsm REST v2 accepts the message, and its refusals are errors", async (t) => {
     let code = "00";
     const server = await gatewayServer(t, (response, { body }) => {
       const { messages } = JSON.parse(body);
@@ -93,13 +93,13 @@ describe("gateways that the settings must be enough for", () => {
     await assert.rejects(port.send(sms), transient("gateway_406"));
   });
 
-  test("Netgsm's older habit of status 200 with an error code is seen too", async (t) => {
+  test("an older Netgsm answer, status 200 with an error code, is an error too", async (t) => {
     const server = await gatewayServer(t, (response) => response.end('{"code":"40","description":"sender"}'));
     const port = createGatewaySms(gateway(server.url, netgsm));
     await assert.rejects(port.send(sms), transient("gateway_refused"));
   });
 
-  test("İleti Merkezi takes the message, and its refusals are seen", async (t) => {
+  test("İleti Merkezi accepts the message, and its refusals are errors", async (t) => {
     let status = "200";
     const server = await gatewayServer(t, (response) => {
       response.end(JSON.stringify({ response: { status: { code: status, message: "…" }, order: { id: "200" } } }));
@@ -136,7 +136,7 @@ describe("the body of a call", () => {
     assert.equal(form.size, 3);
   });
 
-  test("XML: a text cannot end its element or attribute, and holds no character that XML forbids", async (t) => {
+  test("XML: a text cannot end its element or attribute, and contains no character that XML forbids", async (t) => {
     const server = await gatewayServer(t);
     const bodyTemplate = '<sms to="{to}"><msg>{text}</msg></sms>';
     const port = createGatewaySms(gateway(server.url, { contentType: "text/xml", bodyTemplate }));
@@ -149,7 +149,7 @@ describe("the body of a call", () => {
     );
   });
 
-  test("settings that cannot work are refused at start, without quoting them", () => {
+  test("wrong settings are refused at start, and the error does not quote them", () => {
     const wrong: Partial<SmsGateway>[] = [
       { contentType: "text/plain" },
       { bodyTemplate: '{"to":"{to}"}' },
@@ -178,7 +178,7 @@ describe("the body of a call", () => {
 });
 
 describe("the answer of a gateway", () => {
-  test("a message that was not understood is permanent, everything else transient", async (t) => {
+  test("400, 413 and 422 are permanent errors, other error statuses transient", async (t) => {
     let status = 200;
     const server = await gatewayServer(t, (response) => response.writeHead(status).end(`to ${sms.to}: ${sms.text}`));
     const port = createGatewaySms(gateway(server.url));
@@ -198,7 +198,7 @@ describe("the answer of a gateway", () => {
     assert.equal(other.received.length, 0);
   });
 
-  test("an endless answer is cut", async (t) => {
+  test("an endless answer is aborted", async (t) => {
     const server = await gatewayServer(t, (response) => {
       const chunk = "x".repeat(16 * 1024);
       const pour = (): void => {
@@ -210,7 +210,7 @@ describe("the answer of a gateway", () => {
     await assert.rejects(createGatewaySms(gateway(server.url)).send(sms), transient("gateway_answer_too_large"));
   });
 
-  test("a gateway that hangs is ended by the signal, before and within its answer", async (t) => {
+  test("the signal ends a call that hangs, before and during the answer", async (t) => {
     const silent = await gatewayServer(t, () => undefined);
     const port = createGatewaySms(gateway(silent.url));
     await assert.rejects(port.send(sms, AbortSignal.timeout(50)), transient("gateway_timeout"));
@@ -219,7 +219,7 @@ describe("the answer of a gateway", () => {
     await assert.rejects(other.send(sms, AbortSignal.timeout(50)), transient("gateway_timeout"));
   });
 
-  test("a connection that breaks is transient", async (t) => {
+  test("a broken connection is a transient error", async (t) => {
     const server = await gatewayServer(t, (response) => response.destroy());
     await assert.rejects(createGatewaySms(gateway(server.url)).send(sms), transient("gateway_unreachable"));
   });

@@ -1,18 +1,18 @@
 /**
- * SMS by any HTTP gateway that takes one POST per message. What differs between gateways is data: address, body
- * template, content type, `Authorization`, and how success looks.
+ * SMS by any HTTP gateway that takes one POST per message. The differences between gateways are settings: URL, body
+ * template, content type, `Authorization`, and the pattern of a successful answer.
  *
  * Nouns: the *template* is the body with `{to}` (E.164), `{to_local}` (see {@link localNumber}), `{text}` and `{id}`.
  *
  * Invariants
- * - Values are escaped for the content type, in one pass: a text cannot end its string or element, and braces in it
+ * - Values are escaped for the content type, in one pass. A text cannot end its string or element, and braces in it
  *   are not placeholders.
- * - Redirects are refused: they would carry phone number and text to an address that nobody configured.
- * - An answer is read up to {@link answerBytesMax} and within {@link sendTimeoutMs}. It is matched and forgotten;
+ * - Redirects are refused: they would send phone number and text to a URL that is not configured.
+ * - An answer is read up to {@link answerBytesMax} and within {@link sendTimeoutMs}. It is matched and not stored, because
  *   gateways quote phone numbers in it.
  *
- * Which failures are permanent: 400, 413 and 422 mean that this message was not understood. Everything else is
- * transient, refused sign-ins too: settings get corrected, and messages must not be lost until then.
+ * 400, 413 and 422 are permanent failures: the gateway did not understand this message. Every other failure is transient,
+ * also a refused authentication: the message waits until the settings are corrected.
  */
 
 import ipaddr from "ipaddr.js";
@@ -23,11 +23,11 @@ export interface SmsGateway {
   readonly bodyTemplate: string;
   readonly contentType: string;
   readonly authorization: string | null;
-  /** What the body of a 2xx answer must match; null when the status says it all. */
+  /** The pattern that the body of a 2xx answer must match; null when the status is enough. */
   readonly success: RegExp | null;
 }
 
-/** @throws TypeError when the settings cannot work; the message says why and quotes nothing. */
+/** @throws TypeError when the settings are wrong; the message says why and quotes no value. */
 export function createGatewaySms(gateway: SmsGateway): SmsPort {
   const fill = bodyFiller(gateway);
   const url = checkedUrl(gateway.url);
@@ -51,7 +51,7 @@ export function createGatewaySms(gateway: SmsGateway): SmsPort {
   };
 }
 
-/** Twice what a slow gateway takes; well below a job's attempt (60 s). */
+/** Twice the time of a slow gateway; well below a job's attempt (60 s). */
 const sendTimeoutMs = 20_000;
 
 /** Answers are a few hundred bytes. */
@@ -59,7 +59,7 @@ const answerBytesMax = 64 * 1024;
 
 const permanentStatuses: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** Texts end up in other people's logs on a plain connection, so only this machine may be spoken to without TLS. */
+/** Without TLS the texts could be read on the network, so plain http is allowed only to loopback. */
 function checkedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const host = url?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
@@ -68,12 +68,12 @@ function checkedUrl(text: string): URL {
     throw new TypeError("the SMS gateway must be an https URL");
   }
   if (url.username !== "" || url.password !== "") {
-    throw new TypeError("the SMS gateway's URL must not hold credentials; there is a setting for its authorization");
+    throw new TypeError("the SMS gateway's URL must not contain credentials; use the setting for its authorization");
   }
   return url;
 }
 
-/** Checks the template once, and returns what fills it. */
+/** Checks the template once and returns a function that fills it. */
 function bodyFiller(gateway: SmsGateway): (sms: OutgoingSms) => string {
   const template = gateway.bodyTemplate;
   const mediaType = gateway.contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
@@ -113,7 +113,7 @@ function jsonEscape(value: string): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
-/** XML 1.0 has no way to write most control characters, so they are left out. */
+/** XML 1.0 cannot represent most control characters, so they are removed. */
 function xmlEscape(value: string): string {
   return value
     .toWellFormed()
@@ -131,7 +131,7 @@ function isJson(text: string): boolean {
 }
 
 /**
- * The form that Turkish gateways take: ten digits for a Turkish number (`5320000000`), else `00` and the number with
+ * The form that Turkish gateways expect: ten digits for a Turkish number (`5320000000`), else `00` and the number with
  * its country code.
  */
 export function localNumber(e164: string): string {
@@ -159,7 +159,7 @@ async function readBounded(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > answerBytesMax) throw new TransientDeliveryError("gateway_answer_too_large"); // Leaving cancels the rest.
+    if (size > answerBytesMax) throw new TransientDeliveryError("gateway_answer_too_large"); // Throwing cancels the rest of the body.
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");

@@ -40,7 +40,7 @@ interface Double {
 }
 
 const tls = { key: "", cert: "" };
-/** Signs the certificate of the doubles; trusted only where a test says so. */
+/** The authority that signs the certificates of the test servers. Only tests that say so trust it. */
 let ca = "";
 
 before(async () => {
@@ -109,19 +109,19 @@ function answerTo(word: string, script: Script, secured: boolean): string {
   return "250 fine\r\n";
 }
 
-/** In clear text, unless the test is about TLS. */
+/** A port without TLS, for tests that are not about TLS. */
 function port(double: Double, changes: Partial<SmtpServer> = {}) {
   const server = { ...parseSmtpUrl(`smtp://127.0.0.1:${double.port}?tls=off`), ...changes };
   return createSmtpMail({ server, from, clock });
 }
 
-/** As the URL says, whose authority is `trusted` or unknown. */
+/** A port for the URL; `trusted` says whether it knows the authority. */
 function portOf(url: string, trusted = true) {
   return createSmtpMail({ server: { ...parseSmtpUrl(url), ...(trusted && { ca }) }, from, clock });
 }
 
 describe("mail by SMTP", () => {
-  test("a mail arrives with sender, recipient, subject, text and an id made of the message's", async (t) => {
+  test("a mail arrives with sender, recipient, subject, text and an id that contains the message id", async (t) => {
     const server = await smtpServer(t);
     await port(server).send(mail);
     const [message = ""] = server.messages;
@@ -137,7 +137,7 @@ describe("mail by SMTP", () => {
     assert.match(message, /=C3=A7ok g=C3=BCzel\.|çok güzel\./);
   });
 
-  test("an html part is sent beside the text", async (t) => {
+  test("an html part is sent together with the text", async (t) => {
     const server = await smtpServer(t);
     await port(server).send({ ...mail, html: "<p>Merhaba</p>" });
     assert.match(server.messages[0] ?? "", /multipart\/alternative.*text\/plain.*text\/html/s);
@@ -168,7 +168,7 @@ describe("mail by SMTP", () => {
     assert.deepEqual(server.commands, []);
   });
 
-  test("a path or an address in the text makes the mailer read nothing", async (t) => {
+  test("a path or a URL in the text does not make the mailer read a file or fetch the URL", async (t) => {
     const server = await smtpServer(t);
     await port(server)
       .send({ ...mail, text: { path: "/etc/passwd" } as never })
@@ -176,7 +176,7 @@ describe("mail by SMTP", () => {
     assert.doesNotMatch(server.messages.join(""), /root:/);
   });
 
-  test("a 5xx answer about the recipient or the content is permanent, a 4xx is not, and neither quotes", async (t) => {
+  test("a 5xx answer about the recipient or the content is permanent, a 4xx is not, and neither error quotes the mail", async (t) => {
     const cases = [
       [{ RCPT: "550 ada@mukellef.example unknown\r\n" }, permanent("smtp_550")],
       [{ RCPT: "450 greylisted ada@mukellef.example\r\n" }, transient("smtp_450")],
@@ -193,13 +193,13 @@ describe("mail by SMTP", () => {
     }
   });
 
-  test("refused credentials are transient: the mails wait for somebody to correct them", async (t) => {
+  test("refused credentials are a transient error: mails wait until the settings are corrected", async (t) => {
     const server = await smtpServer(t, { answers: { AUTH: "535 wrong password for emanet\r\n" } });
     const auth = { user: "emanet", pass: "gizli" };
     await assert.rejects(port(server, { auth }).send(mail), transient("smtp_535"));
   });
 
-  test("smtp: without STARTTLS sends neither credentials nor mail, on this machine too", async (t) => {
+  test("smtp: without STARTTLS sends neither credentials nor mail, also to loopback", async (t) => {
     for (const user of ["", "emanet:gizli@"]) {
       const server = await smtpServer(t);
       await assert.rejects(portOf(`smtp://${user}127.0.0.1:${server.port}`).send(mail), transient("smtp_tls"));
@@ -211,7 +211,7 @@ describe("mail by SMTP", () => {
     }
   });
 
-  test("smtp: begins TLS, verifies, and says everything else inside", async (t) => {
+  test("smtp: starts TLS, verifies the certificate, and sends everything else encrypted", async (t) => {
     const server = await smtpServer(t, { startTls: true });
     await portOf(`smtp://emanet:gizli@127.0.0.1:${server.port}`).send(mail);
     assert.equal(server.messages.length, 1);
@@ -221,7 +221,7 @@ describe("mail by SMTP", () => {
     );
   });
 
-  test("a certificate of another authority, or for another name, ends the delivery before anything is said", async (t) => {
+  test("a certificate of another authority, or for another name, ends the delivery before any command", async (t) => {
     for (const scheme of ["smtp", "smtps"]) {
       const server = await smtpServer(t, scheme === "smtp" ? { startTls: true } : { implicitTls: true });
       const unknown = portOf(`${scheme}://emanet:gizli@127.0.0.1:${server.port}`, false);
@@ -235,32 +235,32 @@ describe("mail by SMTP", () => {
     }
   });
 
-  test("smtps: speaks TLS from the first byte, and verifies", async (t) => {
+  test("smtps: uses TLS from the first byte and verifies the certificate", async (t) => {
     const server = await smtpServer(t, { implicitTls: true });
     await portOf(`smtps://emanet:gizli@127.0.0.1:${server.port}`).send(mail);
     assert.equal(server.messages.length, 1);
     assert.deepEqual(server.plain, []);
   });
 
-  test("?tls=off sends in clear text, also where STARTTLS is offered", async (t) => {
+  test("?tls=off sends in clear text, also when the server offers STARTTLS", async (t) => {
     const server = await smtpServer(t, { startTls: true });
     await portOf(`smtp://127.0.0.1:${server.port}?tls=off`).send(mail);
     assert.equal(server.messages.length, 1);
     assert.ok(!server.commands.includes("STARTTLS"));
   });
 
-  test("a signal ends a delivery that hangs, as transient", async (t) => {
+  test("a signal ends a delivery that hangs, with a transient error", async (t) => {
     const server = await smtpServer(t, { silent: true });
     await assert.rejects(port(server).send(mail, AbortSignal.timeout(50)), transient("smtp_timeout"));
     await assert.rejects(port(server).send(mail, AbortSignal.abort()), transient("smtp_timeout"));
   });
 
-  test("a server that hangs up is transient", async (t) => {
+  test("a server that closes the connection causes a transient error", async (t) => {
     const server = await smtpServer(t, { hangUp: true });
     await assert.rejects(port(server).send(mail), transient("smtp_connection"));
   });
 
-  test("a sender that is not one address is refused at start", () => {
+  test("a sender that is not exactly one address is refused at start", () => {
     const server = parseSmtpUrl("smtp://127.0.0.1");
     for (const wrong of ["", "Emanet", "a@b.example, c@d.example", "Emanet <a@b.example>\r\nBcc: x@y.example"]) {
       assert.throws(() => createSmtpMail({ server, from: wrong, clock }), TypeError, wrong);
@@ -272,7 +272,7 @@ describe("mail by SMTP", () => {
 });
 
 describe("parseSmtpUrl", () => {
-  test("TLS is required everywhere, unless the URL says ?tls=off; with credentials that is for this machine only", () => {
+  test("TLS is required everywhere, unless the URL says ?tls=off; with credentials ?tls=off is for loopback only", () => {
     for (const host of ["mail.example", "u:p@mail.example", "127.0.0.1", "u:p@[::1]", "localhost"]) {
       assert.equal(parseSmtpUrl(`smtp://${host}`).tls, "starttls", host);
       assert.equal(parseSmtpUrl(`smtps://${host}`).tls, "implicit", host);

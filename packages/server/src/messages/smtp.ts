@@ -2,15 +2,15 @@
  * Mail by SMTP: one connection per mail.
  *
  * Invariants
- * - Mails carry links that open accounts, so they do not cross a network in clear text: TLS with a verified certificate
- *   is required, unless the URL says `?tls=off`. Even then credentials stay on this machine (loopback).
- * - Recipient and subject cannot add a header or another recipient: they are checked here, whatever the caller did.
- * - Nothing of a mail can make the mailer read a file or fetch a URL.
- * - A delivery ends within {@link sendTimeoutMs}, because its socket is ours and is destroyed then.
+ * - Mails contain links that open accounts, so TLS with a verified certificate is required, unless the URL says
+ *   `?tls=off`. With `?tls=off` credentials are sent only to loopback.
+ * - Recipient and subject cannot add a header or another recipient: this file checks them itself.
+ * - The content of a mail cannot make the mailer read a file or fetch a URL.
+ * - A delivery ends within {@link sendTimeoutMs}: this file opens the socket and destroys it at the deadline.
  *
- * Which failures are permanent: the server refused this recipient or this content with a 5xx answer. A 5xx answer to
- * the sign-in or to the sender means that the settings are wrong: it stops all mail until somebody corrects them, so
- * the mails must wait, not be lost.
+ * A failure is permanent when the server refuses this recipient or this content with a 5xx answer. A 5xx answer to the
+ * authentication or to the sender means wrong settings. It concerns all mails, so they wait until the settings are
+ * corrected.
  */
 
 import { connect as openSocket, type Socket } from "node:net";
@@ -19,13 +19,13 @@ import { createTransport } from "nodemailer";
 import type { Clock } from "../kernel/clock.ts";
 import { type MailPort, type OutgoingMail, PermanentDeliveryError, TransientDeliveryError } from "./ports.ts";
 
-/** A mail server, as its URL names it. */
+/** A mail server, parsed from its URL. */
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** `starttls`: refuses to go on without it. `off`: never begins TLS, because the URL says so. */
+  /** `starttls`: TLS is required. `off`: never use TLS, because the URL says so. */
   readonly tls: "implicit" | "starttls" | "off";
-  /** Authority to trust in place of those that Node trusts (`NODE_EXTRA_CA_CERTS` adds to them). */
+  /** Replaces the authorities that Node trusts (`NODE_EXTRA_CA_CERTS` adds to them). */
   readonly ca?: string;
   readonly auth: { readonly user: string; readonly pass: string } | undefined;
 }
@@ -73,8 +73,8 @@ export function createSmtpMail(options: SmtpOptions): MailPort {
 
 /**
  * Reads `smtp://user:password@host:port` (STARTTLS), `smtps://…` (TLS from the first byte) or `smtp://…?tls=off` (clear
- * text). Anything more in the URL is refused rather than ignored.
- * @throws TypeError with a message that quotes nothing of it.
+ * text). Other parts in the URL are refused.
+ * @throws TypeError; its message quotes no part of the URL.
  */
 export function parseSmtpUrl(text: string): SmtpServer {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -87,11 +87,11 @@ export function parseSmtpUrl(text: string): SmtpServer {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const isImplicit = url.protocol === "smtps:";
   const isOff = url.search !== "";
-  if (isImplicit && isOff) throw new TypeError("the mail server's URL says smtps and ?tls=off: only one can be meant");
+  if (isImplicit && isOff) throw new TypeError("the mail server's URL says smtps and ?tls=off: use only one of them");
   const user = decoded(url.username);
   const auth = user === "" ? undefined : { user, pass: decoded(url.password) };
   if (isOff && auth !== undefined && !isLoopback(host)) {
-    throw new TypeError("the mail server's password must not leave this machine in clear text: remove ?tls=off");
+    throw new TypeError("the mail server's password can be sent in clear text to loopback only: remove ?tls=off");
   }
   const port = url.port === "" ? (isImplicit ? implicitTlsPort : submissionPort) : Number(url.port);
   return { host, port, tls: isImplicit ? "implicit" : isOff ? "off" : "starttls", auth };
@@ -112,10 +112,10 @@ const submissionPort = 587;
 /** Longer than a greylisting server's pauses; shorter than a job's attempt (60 s). */
 const sendTimeoutMs = 45_000;
 
-/** A server that is up answers a connection within this; the next attempt tries again. */
+/** A running server accepts a connection within this time; otherwise the job retries later. */
 const connectTimeoutMs = 15_000;
 
-/** Between two answers of the server. */
+/** The longest time between two answers of the server. */
 const idleTimeoutMs = 30_000;
 
 /** Answers are a few lines. */
@@ -144,7 +144,7 @@ function transportOptions(server: SmtpServer) {
   };
 }
 
-/** Opens the connection ourselves, so that the deadline can end it in every phase. */
+/** Opens the connection here, so that the deadline can end it in every phase. */
 async function connected(server: SmtpServer, deadline: AbortSignal): Promise<Socket> {
   const opened = Promise.withResolvers<Socket>();
   const socket = openSocket({ host: server.host, port: server.port });
@@ -179,7 +179,7 @@ function messageOf(mail: OutgoingMail, { from, to, date }: Envelope) {
     date,
     messageId: `<${mail.id}@${from.address.slice(from.address.lastIndexOf("@") + 1)}>`,
     xMailer: false as const,
-    // RFC 3834: no out-of-office answers to the sender, which nobody reads.
+    // RFC 3834: prevents out-of-office answers to the sender address, which is not read.
     headers: { "Auto-Submitted": "auto-generated" },
   };
 }
@@ -204,7 +204,7 @@ function checkedRecipient(to: string): string {
 /** RFC 5321: 254 octets. */
 const addressBytesMax = 254;
 
-/** One plain address: nothing that is a separator, a quote, a comment or a control character in a header. */
+/** One plain address, without separators, quotes, comments or control characters of mail headers. */
 function isAddress(text: string): boolean {
   const plain = /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{N}.-]*[\p{L}\p{N}])?$/u.test(text);
   return plain && !text.includes("..") && Buffer.byteLength(text) <= addressBytesMax;
@@ -214,10 +214,10 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || (ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback");
 }
 
-/** What nodemailer puts on its errors; the rest of them quotes the recipient and the server. */
+/** The fields of nodemailer's errors that we use; the others quote the recipient and the server. */
 interface SmtpFailure {
   readonly code?: unknown;
-  /** Node's code, where nodemailer set its own. */
+  /** Node's error code, when nodemailer replaced `code`. */
   readonly originalCode?: unknown;
   readonly command?: unknown;
   readonly responseCode?: unknown;
@@ -227,14 +227,14 @@ function deliveryError(error: unknown, deadline: AbortSignal): Error {
   if (error instanceof PermanentDeliveryError) return error;
   if (deadline.aborted) return new TransientDeliveryError("smtp_timeout");
   const { code, originalCode, command, responseCode } = error as SmtpFailure;
-  // OpenSSL's verdicts (`CERT_HAS_EXPIRED`, `ERR_SSL_…`) reach a socket as its error, and do not look like an errno.
-  const verdict = code === "ESOCKET" && typeof originalCode === "string" && !/^E[A-Z0-9]+$/.test(originalCode);
-  if (code === "ETLS" || verdict) return new TransientDeliveryError("smtp_tls");
+  // Certificate errors of OpenSSL (`CERT_HAS_EXPIRED`, `ERR_SSL_…`) are errors of the socket, but not an errno.
+  const isTlsError = code === "ESOCKET" && typeof originalCode === "string" && !/^E[A-Z0-9]+$/.test(originalCode);
+  if (code === "ETLS" || isTlsError) return new TransientDeliveryError("smtp_tls");
   const status =
     typeof responseCode === "number" && responseCode >= 400 && responseCode < 600 ? responseCode : undefined;
   if (status === undefined) return new TransientDeliveryError(connectionFailures.get(code) ?? "smtp_connection");
   const aboutThisMail = command === "RCPT TO" || command === "DATA" || code === "EMESSAGE";
-  // 503 says that the session went wrong, not the mail.
+  // 503 means a wrong sequence of commands, not a wrong mail.
   const refused = status >= 500 && status !== 503;
   return refused && aboutThisMail
     ? new PermanentDeliveryError(`smtp_${status}`)

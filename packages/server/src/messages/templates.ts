@@ -1,14 +1,14 @@
 /**
- * The texts of all mails and SMS, in every language the service speaks.
+ * The texts of all mails and SMS, in Turkish and English.
  *
- * Nouns: a *template* is a name with one text per language; its *values* are what is filled in.
+ * Nouns: a *template* is a name with one text per language; its *values* replace the placeholders of the text.
  *
  * Invariants
  * - A template without one of the languages does not compile.
- * - Values are cleaned before a text sees them: one line, no control characters, bounded. So a value cannot add a
- *   header, a paragraph or a hidden direction mark, wherever it is put.
- * - Texts to people who are not known yet (applicants) contain nothing that the sender of a request wrote: anyone can
- *   type somebody else's address, and the service must not carry their words there.
+ * - Values are cleaned before they are used: one line, no control characters, bounded length. So a value cannot add a
+ *   header, a paragraph or a hidden direction mark.
+ * - Mails to applicants contain no text of the request. Anybody can type another person's address, and the service must
+ *   not send a stranger's words to it.
  */
 
 import { securityTemplates } from "./security-changes.ts";
@@ -32,7 +32,7 @@ const packageNames = {
   corporate: { tr: "Kurumsal", en: "Corporate" },
 } as const satisfies Record<string, Record<Language, string>>;
 
-/** The packages of the service, as an application names them. */
+/** The packages of the service. */
 export type PackageName = keyof typeof packageNames;
 
 const kindNames = {
@@ -40,7 +40,7 @@ const kindNames = {
   company: { tr: "Şirket", en: "Company" },
 } as const satisfies Record<string, Record<Language, string>>;
 
-/** Who applies. */
+/** The kinds of applicants. */
 export type ApplicantKind = keyof typeof kindNames;
 
 const bannedNames = {
@@ -49,7 +49,7 @@ const bannedNames = {
   address: { tr: "Bir ağ adresi", en: "a network address" },
 } as const satisfies Record<string, Record<Language, string>>;
 
-/** What a ban is about. */
+/** The kinds of banned subjects. */
 export type BanKind = keyof typeof bannedNames;
 
 const mailTemplates = {
@@ -60,7 +60,7 @@ const mailTemplates = {
       text: paragraphs(
         "Yeni bir başvuru geldi.",
         `Başvuru: ${v.application_id}\nTür: ${kindNames[v.kind].tr}\nPaket: ${packageNames[v.package].tr}`,
-        "Ayrıntılar ve karar yönetim ekranında. Kişisel bilgiler bu iletiye konmaz.",
+        "Ayrıntıları yönetim ekranında görebilir, kararı orada verebilirsiniz. Bu ileti kişisel bilgi içermez.",
       ),
     }),
     en: (v) => ({
@@ -68,7 +68,7 @@ const mailTemplates = {
       text: paragraphs(
         "A new application has arrived.",
         `Application: ${v.application_id}\nKind: ${kindNames[v.kind].en}\nPackage: ${packageNames[v.package].en}`,
-        "Details and the decision are in the administration pages. Personal data is not put into this mail.",
+        "You can see the details and decide in the administration pages. This mail contains no personal data.",
       ),
     }),
   }),
@@ -157,7 +157,7 @@ const mailTemplates = {
         "Hello,",
         "Use this link to set a new Emanet password:",
         v.link,
-        "The link works once, for one hour. If you did not ask for it, there is nothing to do: your password has not changed.",
+        "The link works once, for one hour. If you did not request it, you do not need to do anything: your password has not changed.",
         "Emanet",
       ),
     }),
@@ -188,9 +188,9 @@ const mailTemplates = {
       text: paragraphs(
         "Merhaba,",
         `${bannedNames[v.kind].tr} için erişim durduruldu.`,
-        v.until === "" ? "Ekibimiz kaldırana kadar sürer." : `Bitiş: ${v.until} (UTC)`,
+        v.until === "" ? "Ekibimiz kaldırana kadar geçerlidir." : `Bitiş: ${v.until} (UTC)`,
         `Kayıt: ${v.ban_id}`,
-        "Nedeni denetim kaydında. Kısa sürede çok sayıda farklı adresin denenmesi bunu kendiliğinden başlatır. Yanlışsa kayıt numarasıyla bize yazın.",
+        "Nedenini denetim kaydında görebilirsiniz. Kısa sürede çok sayıda farklı adres denendiğinde erişim otomatik olarak durdurulur. Bir yanlışlık olduğunu düşünüyorsanız kayıt numarasıyla bize yazın.",
         "Emanet",
       ),
     }),
@@ -201,7 +201,7 @@ const mailTemplates = {
         `Access was stopped for ${bannedNames[v.kind].en}.`,
         v.until === "" ? "It lasts until our staff lift it." : `Until: ${v.until} (UTC)`,
         `Record: ${v.ban_id}`,
-        "Why is in the audit trail. Trying very many different addresses in a short time causes it by itself. If it is wrong, write to us with the record's number.",
+        "The audit trail shows the reason. Access stops automatically when very many different addresses are tried in a short time. If you think that this is a mistake, write to us with the record number.",
         "Emanet",
       ),
     }),
@@ -212,15 +212,15 @@ const mailTemplates = {
       text: paragraphs(
         "Bir hesap başka bir hız sınırı istiyor.",
         `İstek: ${v.request_id}\nHesap: ${v.account_id}\nSınır: ${v.policy}`,
-        "Gerekçe ve karar yönetim ekranında.",
+        "Gerekçeyi yönetim ekranında görebilir, kararı orada verebilirsiniz.",
       ),
     }),
     en: (v) => ({
       subject: "Request for a custom limit",
       text: paragraphs(
-        "An account asks for another limit.",
+        "An account requests another limit.",
         `Request: ${v.request_id}\nAccount: ${v.account_id}\nLimit: ${v.policy}`,
-        "The reason and the decision are in the administration pages.",
+        "You can see the reason and decide in the administration pages.",
       ),
     }),
   }),
@@ -240,8 +240,8 @@ const mailTemplates = {
       text: paragraphs(
         "Hello,",
         v.decision === "approved"
-          ? `Your request for the limit "${v.policy}" was approved; it counts from the next request on.`
-          : `Your request for the limit "${v.policy}" was rejected; the limit stays as it was.`,
+          ? `Your request for the limit "${v.policy}" was approved. It applies from the next request on.`
+          : `Your request for the limit "${v.policy}" was rejected. The limit has not changed.`,
         "Emanet",
       ),
     }),
@@ -257,11 +257,11 @@ const mailTemplates = {
       ),
     }),
     en: (v) => ({
-      subject: "One of your sessions was ended for safety",
+      subject: "One of your sessions was ended for security reasons",
       text: paragraphs(
         "Hello,",
         `An old session cookie was used again at ${v.at} (UTC), so that session was ended. The cookie may have been copied.`,
-        "You can sign in again. If in doubt, change your password.",
+        "You can sign in again. If you are in doubt, change your password.",
         "Emanet",
       ),
     }),
@@ -271,17 +271,17 @@ const mailTemplates = {
       subject: "Programlar incelemenizi bekliyor",
       text: paragraphs(
         "Merhaba,",
-        `${v.member} adlı kişinin yetkisi değişti. Bu kişinin kurduğu ya da izin verdiği ${v.count} program artık yalnızca yedek yazabiliyor; öteki yetkileri durduruldu.`,
-        "Yedekleme sürüyor. Lütfen programlar sayfasında her birini inceleyin: tanıdığınızı onaylayın, tanımadığınızı kaldırın.",
+        `${v.member} adlı kişinin yetkisi değişti. Bu kişinin kurduğu ya da izin verdiği ${v.count} program artık yalnızca yedek yazabiliyor. Bu programların diğer yetkileri durduruldu.`,
+        "Yedekleme devam ediyor. Lütfen programlar sayfasında her programı inceleyin: tanıdıklarınızı onaylayın, tanımadıklarınızı kaldırın.",
         "Emanet",
       ),
     }),
     en: (v) => ({
-      subject: "Programs wait for your review",
+      subject: "Programs are waiting for your review",
       text: paragraphs(
         "Hello,",
-        `The access of ${v.member} changed. ${v.count} program(s) that they made or allowed can now only write backups; their other rights are stopped.`,
-        "Backups go on. Please review each of them on the programs page: confirm those that you know, remove those that you do not.",
+        `The access of ${v.member} changed. ${v.count} program(s) that they added or allowed can now only write backups. All other rights of these programs are suspended.`,
+        "Backups continue. Please review each program on the programs page: confirm the ones you know and remove the others.",
         "Emanet",
       ),
     }),
@@ -320,9 +320,9 @@ const smsTemplates = {
 export type MailTemplateName = keyof typeof mailTemplates;
 export type SmsTemplateName = keyof typeof smsTemplates;
 
-/** What a mail template needs. */
+/** The values of a mail template. */
 export type MailValues<Name extends MailTemplateName> = Parameters<(typeof mailTemplates)[Name]["tr"]>[0];
-/** What an SMS template needs. */
+/** The values of an SMS template. */
 export type SmsValues<Name extends SmsTemplateName> = Parameters<(typeof smsTemplates)[Name]["tr"]>[0];
 
 /** @example renderMail("application_received", "tr", { application_id }) */
@@ -353,7 +353,7 @@ function smsTemplate<V extends Values>(texts: InEveryLanguage<V, string>): InEve
   return texts;
 }
 
-/** Longer than any id or name of ours; a longer value is a mistake, and would make an SMS expensive. */
+/** Longer than all ids and names that we use; a longer value is a mistake and would make an SMS expensive. */
 const valueLengthMax = 200;
 
 function cleaned(values: Values): Values {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { codeAt } from "../identity/totp.ts";
 import { tokenFor } from "./accounts.ts";
-import { messageTo, tokenIn } from "./outbox.ts";
 import type { Sent, TestCall, TestService } from "./running.ts";
+import { messageTo, tokenIn } from "./sent-messages.ts";
 
 /** The part of a service that pages and tokens are tried out on. */
 export interface Site {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { messageTo, tokenIn } from "../../testing/outbox.ts";
 import { invited } from "../../testing/pages.ts";
 import { readFirstRun } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
+import { messageTo, tokenIn } from "../../testing/sent-messages.ts";
 import { auditOf, reason, startStaffBench } from "../testing.ts";
 
 const { service, act, apply, get } = await startStaffBench({ after });

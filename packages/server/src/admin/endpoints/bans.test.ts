@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { tokenFor } from "../../testing/accounts.ts";
 import { openKeptAlive } from "../../testing/kept-alive.ts";
 import { limitedEndpoints } from "../../testing/limited.ts";
-import { messageTo } from "../../testing/outbox.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { type Sent, startTestService, type TestCall } from "../../testing/running.ts";
+import { messageTo } from "../../testing/sent-messages.ts";
 
 /** Corporate's own rate, so that what is refused by it counts as it would; staff ask more often here. */
 const wide = { EMANET_LIMIT_ADMIN: "1000000/60" };

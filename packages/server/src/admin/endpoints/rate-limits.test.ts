@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
 import { limitedEndpoints } from "../../testing/limited.ts";
-import { messageTo } from "../../testing/outbox.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { extra: limitedEndpoints });
 const staff = await tokenFor(service, { as: "staff" });

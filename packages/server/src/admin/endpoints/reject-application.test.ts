@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { messageTo } from "../../testing/outbox.ts";
+import { messageTo } from "../../testing/sent-messages.ts";
 import { auditOf, reason, startStaffBench } from "../testing.ts";
 
 const { service, staff, act, apply } = await startStaffBench({ after });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { codeAt } from "../../identity/totp.ts";
 import { tokenFor } from "../../testing/accounts.ts";
-import { messageTo, outboxOf, tokenIn } from "../../testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, sentMessages, tokenIn } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo, staff } = await readFirstRun(service.dataDir);
@@ -24,7 +24,7 @@ describe("the reset of a second factor", () => {
     assert.equal(Date.parse(String(asked.json?.effective_at)) - service.clock.now().getTime(), 24 * 3600 * 1000);
     assert.equal((await ask(me.json?.id)).status, 409, "one at a time");
     await messageTo(service.dataDir, demo.email, "second_factor_reset_asked");
-    assert.ok((await outboxOf(service.dataDir)).every(({ template }) => template !== "second_factor_reset"));
+    assert.ok((await sentMessages(service.dataDir)).every(({ template }) => template !== "second_factor_reset"));
 
     service.clock.advance(24 * 3600 * 1000);
     const token = tokenIn(await messageTo(service.dataDir, demo.email, "second_factor_reset"));

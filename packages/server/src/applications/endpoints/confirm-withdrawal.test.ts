@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { messageTo, tokenIn } from "../../testing/outbox.ts";
 import { enter, fieldOf, post, siteOf } from "../../testing/pages.ts";
 import { noSignInLimits } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, tokenIn } from "../../testing/sent-messages.ts";
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
 const service = await startTestService({ after }, { settings });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { messageTo, outboxOf } from "../../testing/outbox.ts";
 import { locationOf, post, siteOf } from "../../testing/pages.ts";
 import { readFirstRun } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, sentMessages } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after });
 const site = siteOf(service);
@@ -17,7 +17,7 @@ test("a known and an unknown address are answered alike; only the known one gets
   }
   assert.match((await service.send("GET", "/reset-password/sent")).body.toString(), /Look into your mailbox/);
   await messageTo(service.dataDir, demo.email, "password_reset");
-  assert.ok((await outboxOf(service.dataDir)).every(({ to }) => to !== "nobody@unknown.example"));
+  assert.ok((await sentMessages(service.dataDir)).every(({ to }) => to !== "nobody@unknown.example"));
 });
 
 test("says in place what is no address; 429 when one is asked for too often; 403 from another site", async () => {

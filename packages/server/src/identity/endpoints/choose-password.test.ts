@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { messageTo, tokenIn } from "../../testing/outbox.ts";
 import { enter, fieldOf, locationOf, post, siteOf } from "../../testing/pages.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, tokenIn } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo } = await readFirstRun(service.dataDir);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { messageTo, outboxOf } from "../../testing/outbox.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, sentMessages } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after });
 
@@ -37,7 +37,7 @@ describe("an owner's word on a reset", () => {
     const { decide: another, email: marker } = await waiting();
     await another("confirm");
     await messageTo(service.dataDir, marker, "second_factor_reset");
-    const sent = (await outboxOf(service.dataDir)).filter((one) => one.to === email);
+    const sent = (await sentMessages(service.dataDir)).filter((one) => one.to === email);
     const templates = sent.map(({ template }) => template);
     assert.deepEqual(templates, ["second_factor_reset_asked", "second_factor_reset_canceled"], "no link");
   });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
 import { listIn } from "../../testing/lists.ts";
-import { messageTo, tokenIn } from "../../testing/outbox.ts";
 import { enter } from "../../testing/pages.ts";
 import { noSignInLimits, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, tokenIn } from "../../testing/sent-messages.ts";
 import { codeAt } from "../totp.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { codeIn, messageTo } from "../../testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { codeIn, messageTo } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo } = await readFirstRun(service.dataDir);

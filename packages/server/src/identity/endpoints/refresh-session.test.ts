@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { messageTo } from "../../testing/outbox.ts";
 import { cookieOf, noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo, staff } = await readFirstRun(service.dataDir);

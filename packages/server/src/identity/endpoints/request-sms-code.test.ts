@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { codeIn, jobsDone, messageTo, outboxOf } from "../../testing/outbox.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
+import { codeIn, jobsDone, messageTo, sentMessages } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo, staff } = await readFirstRun(service.dataDir);
@@ -31,7 +31,7 @@ describe("POST /auth/sms-otp/request", () => {
   });
 
   test("202 whatever is true: a wrong password, an unknown address and staff get the same answer and no message", async () => {
-    const before = (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const before = (await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length;
     const answers = [
       await ask(demo.email, "wrong password!"),
       await ask("nobody@unknown.example", demo.password),
@@ -43,24 +43,24 @@ describe("POST /auth/sms-otp/request", () => {
     }
     await ask(demo.email, demo.password);
     await messageTo(service.dataDir, phone, "otp_code", before + 1);
-    assert.equal((await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 1);
+    assert.equal((await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 1);
   });
 
   test("a phone gets at most five an hour; nobody is told", async () => {
     service.clock.advance(2 * 3600 * 1000);
-    const before = (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const before = (await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length;
     for (let at = 0; at < 7; at++) assert.equal((await ask(demo.email, demo.password)).status, 202);
     await messageTo(service.dataDir, phone, "otp_code", before + 5);
     service.clock.advance(3600 * 1000);
     await ask(demo.email, demo.password);
     await messageTo(service.dataDir, phone, "otp_code", before + 6);
-    assert.equal((await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 6);
+    assert.equal((await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 6);
   });
 
   test("with an access token it makes a challenge that steps up, and does not sign in", async () => {
     service.clock.advance(2 * 3600 * 1000);
     const { auth } = await signInAs(service, demo);
-    const count = (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const count = (await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length;
     const asked = await service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth });
     const code = codeIn(await messageTo(service.dataDir, phone, "otp_code", count + 1));
     const challenge = { totp_code: code, otp_challenge_id: asked.json?.challenge_id };
@@ -72,7 +72,7 @@ describe("POST /auth/sms-otp/request", () => {
   test("an owner switches codes by SMS off: the answers stay the same, no message leaves, and codes sent before count no more", async () => {
     service.clock.advance(2 * 3600 * 1000);
     const { auth } = await signInAs(service, demo);
-    const sent = async () => (await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length;
+    const sent = async () => (await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length;
     const before = await sent();
     const set = (sms_sign_in: boolean) =>
       service.send("PATCH", "/v1/account", { json: { sms_sign_in }, headers: auth });
@@ -107,10 +107,10 @@ describe("POST /auth/sms-otp/request", () => {
     const { auth, personId } = await tokenFor(service);
     const unverified = "update emanet.people set phone = '+905327770002' where id = $1";
     await storedRows(service.database, unverified, [personId]);
-    const before = (await outboxOf(service.dataDir)).length;
+    const before = (await sentMessages(service.dataDir)).length;
     assert.equal((await service.send("POST", "/v1/auth/sms-otp/request", { json: {}, headers: auth })).status, 202);
     await jobsDone(service, "identity.send_code", "messages.send");
-    assert.equal((await outboxOf(service.dataDir)).length, before);
+    assert.equal((await sentMessages(service.dataDir)).length, before);
   });
 
   test("429: once a minute per e-mail and address", async (t) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { messageTo, tokenIn } from "../../testing/outbox.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo, tokenIn } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after });
 

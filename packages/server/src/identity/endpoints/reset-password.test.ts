@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { jobsDone, messageTo, outboxOf, tokenIn } from "../../testing/outbox.ts";
 import { enter } from "../../testing/pages.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { jobsDone, messageTo, sentMessages, tokenIn } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo } = await readFirstRun(service.dataDir);
@@ -31,7 +31,7 @@ describe("/v1/auth/password-reset", () => {
 
   const tokens = async (count: number) => {
     if (count > 0) await messageTo(service.dataDir, demo.email, "password_reset", count);
-    const mails = (await outboxOf(service.dataDir)).filter(({ template }) => template === "password_reset");
+    const mails = (await sentMessages(service.dataDir)).filter(({ template }) => template === "password_reset");
     return mails.map(tokenIn);
   };
   const use = async (token: string | undefined) => {
@@ -58,7 +58,7 @@ describe("/v1/auth/password-reset", () => {
     service.clock.advance(3600 * 1000);
     assert.ok(!(await isGood(token)));
     assert.equal(await use(token), 404);
-    assert.ok((await outboxOf(service.dataDir)).every(({ to }) => to !== "nobody@unknown.example"));
+    assert.ok((await sentMessages(service.dataDir)).every(({ to }) => to !== "nobody@unknown.example"));
   });
 
   test("asking again ends no link; three are good at once, also when asked for at once, and the answer does not tell", async () => {

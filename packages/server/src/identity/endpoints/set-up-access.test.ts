@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { codeIn, messageTo, tokenIn } from "../../testing/outbox.ts";
 import { type CookieJar, enter, fieldOf, invited, locationOf, post, siteOf } from "../../testing/pages.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../testing/people.ts";
 import { type Sent, startTestService } from "../../testing/running.ts";
+import { codeIn, messageTo, tokenIn } from "../../testing/sent-messages.ts";
 import { codeAt } from "../totp.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });

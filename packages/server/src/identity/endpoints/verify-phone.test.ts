@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
 import { enter, fieldOf, invited, locationOf, post, siteOf } from "../../testing/pages.ts";
 import { noSignInLimits } from "../../testing/people.ts";
 import { startTestService } from "../../testing/running.ts";
+import { codeIn, messageTo, sentMessages } from "../../testing/sent-messages.ts";
 
 const { EMANET_LIMIT_SMS_MINUTE: _minute, ...otherLimits } = noSignInLimits;
 const service = await startTestService({ after }, { settings: otherLimits });
@@ -25,14 +25,14 @@ describe("the page that verifies a phone", () => {
 
   test("says in place what is wrong with a number, and sends nothing", async () => {
     const { jar, csrf } = await begin("yanlis@ornek.example");
-    const before = (await outboxOf(service.dataDir)).length;
+    const before = (await sentMessages(service.dataDir)).length;
     for (const phone of ["", "0212 000 00 00", "12", "<script>"]) {
       const answer = await jar.post("/enrol/phone", { csrf, phone });
       assert.equal(answer.status, 200, phone);
       assert.match(answer.body.toString(), /aria-invalid="true"[\s\S]*no Turkish mobile number/, phone);
       service.clock.advance(60_000);
     }
-    assert.equal((await outboxOf(service.dataDir)).length, before);
+    assert.equal((await sentMessages(service.dataDir)).length, before);
   });
 
   test("429 in place: one code a minute for a link, however it is asked for", async () => {
@@ -65,6 +65,6 @@ describe("the page that verifies a phone", () => {
     const fields = { csrf: mine.csrf, phone: "0532 111 00 03" };
     const headers = { cookie: mine.jar.header, origin: "https://evil.example" };
     assert.equal((await post(siteOf(service), "/enrol/phone", fields, headers)).status, 403);
-    assert.ok((await outboxOf(service.dataDir)).every(({ to }) => to !== "+905321110003"));
+    assert.ok((await sentMessages(service.dataDir)).every(({ to }) => to !== "+905321110003"));
   });
 });

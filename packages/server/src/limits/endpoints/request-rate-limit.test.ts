@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
-import { messageTo } from "../../testing/outbox.ts";
 import { startTestService } from "../../testing/running.ts";
+import { messageTo } from "../../testing/sent-messages.ts";
 
 const service = await startTestService({ after });
 const wanted = { policy: "snapshots_create", limit: 100, window_s: 60, reason: "three hundred taxpayers every night" };

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { decodeJwt } from "jose";
-import { codeIn, messageTo, outboxOf } from "../../testing/outbox.ts";
 import { noSignInLimits } from "../../testing/people.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { type Sent, startTestService } from "../../testing/running.ts";
+import { codeIn, messageTo, sentMessages } from "../../testing/sent-messages.ts";
 import {
   addClient,
   addMember,
@@ -226,7 +226,7 @@ describe("signing in on the page", () => {
     assert.equal((await jar.post(path, other)).status, 401, "of another challenge");
     assert.equal(locationOf(await jar.post(path, { ...login, otp_challenge_id })), path);
     assert.match((await jar.get(path)).body.toString(), /value="approve"/);
-    assert.equal((await outboxOf(service.dataDir)).filter(({ kind }) => kind === "sms").length, 1);
+    assert.equal((await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length, 1);
   });
 
   test("429: codes by SMS spend the same limit as POST /auth/sms-otp/request", async () => {

@@ -1,4 +1,4 @@
-/** Mails and SMS that a service under test has sent: files in its outbox. Messages leave by jobs, so they take a moment. */
+/** Mails and SMS that a service under test has written to its message folder. Jobs send messages, so tests wait for them. */
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -22,29 +22,29 @@ export interface SentMessage {
 const patienceMs = 60_000;
 const pollMs = 50;
 
-/** Everything that was sent so far, oldest first. */
-export async function outboxOf(dataDir: string): Promise<SentMessage[]> {
+/** All messages so far, oldest first. */
+export async function sentMessages(dataDir: string): Promise<SentMessage[]> {
   const folder = path.join(dataDir, "outbox");
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".json"));
   const texts = await Promise.all(names.sort().map((name) => readFile(path.join(folder, name), "utf8")));
   return texts.map((text) => JSON.parse(text) as SentMessage);
 }
 
-/** Everything that was sent, once no job that is due is left. */
-export async function settledOutbox({ dataDir, database, clock }: TestService): Promise<SentMessage[]> {
+/** All messages, read when no due job is left. */
+export async function settledMessages({ dataDir, database, clock }: TestService): Promise<SentMessage[]> {
   const query = `select 1 from emanet.jobs
     where (state = 'queued' or (state = 'scheduled' and run_at <= $1)) and task ~ '^(messages|identity)[.]' limit 1`;
   for (let waited = 0; waited < patienceMs; waited += pollMs) {
-    if ((await storedRows(database, query, [clock.now()])).length === 0) return outboxOf(dataDir);
+    if ((await storedRows(database, query, [clock.now()])).length === 0) return sentMessages(dataDir);
     await delay(pollMs);
   }
   throw new Error("jobs are still waiting");
 }
 
-/** The newest message of a template to somebody, once `count` of them have been sent. */
+/** The newest message of a template to one recipient. Waits until `count` of them were sent. */
 export async function messageTo(dataDir: string, to: string, template: string, count = 1): Promise<SentMessage> {
   for (let waited = 0; waited < patienceMs; waited += pollMs) {
-    const found = (await outboxOf(dataDir)).filter((one) => one.to === to && one.template === template);
+    const found = (await sentMessages(dataDir)).filter((one) => one.to === to && one.template === template);
     const newest = found.at(-1);
     if (newest !== undefined && found.length >= count) return newest;
     await delay(pollMs);
@@ -52,7 +52,7 @@ export async function messageTo(dataDir: string, to: string, template: string, c
   throw new Error(`no ${template} to ${to}`);
 }
 
-/** Settles when every job of these tasks that was asked for is done or given up. */
+/** Waits until every job of these tasks is done or given up. */
 export async function jobsDone(service: Pick<TestService, "database">, ...tasks: readonly string[]): Promise<void> {
   const query = "select from emanet.jobs where task = any ($1) and failed_at is null";
   for (let waited = 0; waited < patienceMs; waited += pollMs) {

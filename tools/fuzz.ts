@@ -11,8 +11,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
+import { policyNames } from "../packages/server/src/declarations.ts";
 import { codeAt } from "../packages/server/src/identity/totp.ts";
-import { policyNames } from "../packages/server/src/kernel/limits/policies.ts";
 import { type Client, clientOf, sandboxSettings, startMain } from "../packages/server/src/testing/main-process.ts";
 import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/src/testing/people.ts";
 

@@ -1,17 +1,12 @@
 /** `docs/ROLES.md`: what each role may do, made from the table and the endpoints that the service itself reads. */
 
+import { memberRoles, oauthScopes } from "../packages/server/src/declarations.ts";
 import {
   type EndpointSpec,
   needsApiPackage,
   refusedWhileSuspended,
 } from "../packages/server/src/kernel/http/endpoint.ts";
-import {
-  type MemberRole,
-  memberRoles,
-  type OauthScope,
-  oauthScopes,
-  rolesByScope,
-} from "../packages/server/src/kernel/principal.ts";
+import type { MemberRole, OauthScope } from "../packages/server/src/kernel/principal.ts";
 
 const inWords: Readonly<Record<MemberRole, string>> = {
   owner: "everything, owners and the account's own settings included; the last one cannot be removed",
@@ -37,7 +32,9 @@ export function rolesPage(specs: readonly EndpointSpec[]): string {
     "",
     `| scope | for | ${memberRoles.join(" | ")} |`,
     `|---|---|${memberRoles.map(() => "---|").join("")}`,
-    ...scopes.map((scope) => `| \`${scope}\` | ${oauthScopes[scope]} | ${marks(rolesByScope[scope])} |`),
+    ...scopes.map(
+      (scope) => `| \`${scope}\` | ${oauthScopes[scope].description} | ${marks(oauthScopes[scope].roles)} |`,
+    ),
     "",
     "## By operation",
     "",
@@ -55,10 +52,10 @@ export function rolesPage(specs: readonly EndpointSpec[]): string {
 function operationRow(spec: EndpointSpec): readonly string[] {
   const { access } = spec;
   if (access.kind !== "account" && access.kind !== "person") return [];
-  const allowed = access.kind === "person" ? memberRoles : (access.roles ?? rolesByScope[access.scope]);
+  const allowed = access.kind === "person" ? memberRoles : (access.roles ?? oauthScopes[access.scope].roles);
   const also = [
     spec.stepUp === true && "code",
-    needsApiPackage(spec) && "API",
+    needsApiPackage(spec, oauthScopes) && "API",
     refusedWhileSuspended(spec) && "stopped",
     access.kind === "person" && "oneself",
   ].filter((word) => word !== false);

@@ -16,8 +16,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { policies } from "../../packages/server/src/declarations.ts";
 import { createMemoryStore } from "../../packages/server/src/kernel/limits/memory-store.ts";
-import { type PolicyName, policies } from "../../packages/server/src/kernel/limits/policies.ts";
+import type { PolicyName } from "../../packages/server/src/kernel/limits/policies.ts";
 import { needs } from "../../packages/server/src/testing/needs.ts";
 import { readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { startRedis } from "../../packages/server/src/testing/redis.ts";
@@ -187,7 +188,7 @@ function garbageCollector(): () => void {
 
 function measureMemory(): void {
   const collectGarbage = garbageCollector();
-  const store = createMemoryStore({ clock: { now: () => new Date() } });
+  const store = createMemoryStore({ clock: { now: () => new Date() }, policies });
   const names: readonly PolicyName[] = ["anonymous", "login", "login_ip", "applications", "sms_hour"];
   console.log(
     `\nthe process's own store, ${manyKeys.toLocaleString("en")} different keys over ${names.length} policies`,

@@ -13,7 +13,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, describe, test } from "node:test";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
-import { oauthScopes } from "../../packages/server/src/kernel/principal.ts";
+import { oauthScopes } from "../../packages/server/src/declarations.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { type KeptAliveRequest, openKeptAlive } from "../../packages/server/src/testing/kept-alive.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";

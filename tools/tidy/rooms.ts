@@ -11,6 +11,8 @@ export type Room =
   | { readonly kind: "kernel" }
   /** The table of settings, the only reader of the environment. */
   | { readonly kind: "config" }
+  /** Collects the names that domains declare. It imports declaration files alone, so that every domain may import it. */
+  | { readonly kind: "declarations" }
   /** Files directly under packages/server/src: they put the service together. */
   | { readonly kind: "composition" }
   | { readonly kind: "domain"; readonly name: string }
@@ -21,6 +23,9 @@ export type Room =
 export function endpointListOf(endpoint: string): string {
   return path.posix.join(path.posix.dirname(endpoint), "index.ts");
 }
+
+/** The files in which a domain declares names; they import the kernel and each other. */
+export const declarationFiles: readonly string[] = ["problems.ts", "policies.ts", "scopes.ts", "roles.ts", "paths.ts"];
 
 /** Clock and randomness live here and nowhere else. */
 export const clockFile = "packages/server/src/kernel/clock.ts";
@@ -65,7 +70,9 @@ export function roomOf(file: string): Room | undefined {
 
 function serverRoom(inside: string): Room {
   const [folder = "", ...rest] = inside.split("/");
-  if (rest.length === 0) return { kind: folder === "config.ts" ? "config" : "composition" };
+  if (folder === "config.ts") return { kind: "config" };
+  if (folder === "declarations.ts" || folder === "planned-domains.ts") return { kind: "declarations" };
+  if (rest.length === 0) return { kind: "composition" };
   if (folder === "kernel") return { kind: "kernel" };
   if (folder === "testing") return { kind: "composition" };
   return { kind: "domain", name: folder };

@@ -4,9 +4,10 @@
  */
 
 import { accountEndpoints, accountTags } from "./accounts/endpoints/index.ts";
-import { accountSuspended } from "./accounts/index.ts";
+import { accountEvents } from "./accounts/index.ts";
 import { adminEndpoints, adminTags } from "./admin/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
+import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
 import { healthEndpoints, healthTags } from "./health/endpoints/index.ts";
 import { identityEndpoints, identityTags } from "./identity/endpoints/index.ts";
@@ -30,8 +31,8 @@ export const endpoints: readonly Endpoint[] = [
   ...docsEndpoints(apiDocument),
 ];
 
-/** Every event that an account can be told of. */
-export const events: readonly EventType[] = [accountSuspended];
+/** Every event that an account can subscribe to. */
+export const events: readonly EventType[] = [...accountEvents];
 
 export const tags: readonly OpenapiTag[] = [
   ...accountTags,
@@ -48,5 +49,5 @@ export const tags: readonly OpenapiTag[] = [
 
 /** The OpenAPI document of this release. */
 export function apiDocument(): JsonObject {
-  return openapiDocument(endpoints, events, tags, version);
+  return openapiDocument({ endpoints, events, tags, version, declared });
 }

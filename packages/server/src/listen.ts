@@ -1,6 +1,7 @@
 /** The API's listener: certificate, transport, application. */
 
 import type { AddressInfo } from "node:net";
+import { declared } from "./declarations.ts";
 import type { Foundation } from "./foundation.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
@@ -63,6 +64,7 @@ function httpKernel(foundation: Foundation, { limiter, bans, watch }: Limits): H
   const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator, tokens } = foundation;
   return {
     settings: config,
+    declared,
     clock,
     random,
     log,
@@ -97,9 +99,10 @@ async function openCertificates({ config, random, log, folder }: Foundation): Pr
 
 /** Answers of the parser, in the form of the application's own; nothing is known of the client, not even a language. */
 function parserProblem(kernel: HttpKernel, kind: ParserProblemKind): ParserProblem {
+  const { problems } = kernel.declared;
   const code = kind === "expectation_failed" ? "malformed_request" : kind;
   const id = kernel.random.uuid();
-  const setting = { id, requestId: id, language: "en", publicUrl: kernel.publicUrl() } as const;
+  const setting = { id, requestId: id, language: "en", publicUrl: kernel.publicUrl(), problems } as const;
   const { status, headers, body } = problemReply(new Problem(code), setting);
   const shown = kind === "expectation_failed" ? 417 : status;
   const text = JSON.stringify({ ...(body as object), status: shown });

@@ -3,6 +3,7 @@
 
 import path from "node:path";
 import {
+  declarationFiles,
   domains,
   endpointListOf,
   isEndpoint,
@@ -27,8 +28,9 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
   dashboard: ["sdk"],
   config: ["kernel"],
   kernel: ["config", "engine", "storage"],
-  domain: ["kernel", "config", "engine", "storage"],
-  composition: ["kernel", "config", "domain", "engine", "storage"],
+  declarations: ["kernel", "domain"],
+  domain: ["kernel", "config", "declarations", "engine", "storage"],
+  composition: ["kernel", "config", "declarations", "domain", "engine", "storage"],
   tools: [
     "engine",
     "storage",
@@ -38,6 +40,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
     "dashboard",
     "kernel",
     "config",
+    "declarations",
     "domain",
     "composition",
     "bench",
@@ -51,6 +54,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
     "agent",
     "kernel",
     "config",
+    "declarations",
     "domain",
     "composition",
     "tests",
@@ -65,6 +69,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
     "dashboard",
     "kernel",
     "config",
+    "declarations",
     "domain",
     "composition",
     "tools",
@@ -75,7 +80,7 @@ const uses: Readonly<Record<Kind, readonly Kind[]>> = {
 export const roomRule: Rule = {
   name: "rooms",
   about:
-    "Imports go downwards: engine → nothing of ours; storage → engine; the engine's command → engine and storage; kernel → no domain; a domain → kernel, engine, storage and the index.ts of domains before it; agent → engine and SDK; dashboard → SDK; SDKs → nothing of ours.",
+    "Imports go downwards: engine → nothing of ours; storage → engine; the engine's command → engine and storage; kernel → no domain; declarations.ts → kernel and the declaration files of domains; a domain → kernel, declarations.ts, engine, storage and the index.ts of domains before it; agent → engine and SDK; dashboard → SDK; SDKs → nothing of ours.",
   check: (tree) => eachImport(tree, roomFinding),
 };
 
@@ -170,6 +175,9 @@ function roomFinding(source: Source, { target }: { readonly target: string }): s
   if (isTestCode(source.file) && workspaceOf(source.file) === workspaceOf(target)) return undefined;
   if (from.kind === "domain" && to.kind === "domain") return domainFinding(from.name, to.name, target);
   if (from.kind === to.kind || uses[from.kind].includes(to.kind)) {
+    if (from.kind === "declarations" && to.kind === "domain" && !isDeclaration(target)) {
+      return `imports ${target}, which declares no names; it may import ${declarationFiles.join(", ")} of a domain only`;
+    }
     const inside = from.kind === "composition" && to.kind === "domain" && !isFace(target);
     return inside ? `imports ${target}, the inside of a domain; import its index.ts` : undefined;
   }
@@ -182,6 +190,10 @@ function domainFinding(from: string, to: string, target: string): string | undef
     return `the domain ${from} imports ${to}, which comes after it (tools/tidy/rooms.ts); turn the dependency round, or let an event carry it`;
   }
   return isFace(target) ? undefined : `imports ${target}, the inside of another domain; import its index.ts`;
+}
+
+function isDeclaration(file: string): boolean {
+  return declarationFiles.includes(path.posix.basename(file));
 }
 
 function isFace(file: string): boolean {

@@ -1,7 +1,8 @@
 /** What the operations on an account's programs share. */
 
+import { memberRoles, oauthScopes } from "../declarations.ts";
 import { closed, Type, uuid } from "../kernel/http/schema.ts";
-import { type MemberRole, memberRoles, type OauthScope, type Principal, rolesByScope } from "../kernel/principal.ts";
+import type { MemberRole, OauthScope, Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { ClientRow } from "./clients.ts";
 
@@ -22,7 +23,7 @@ export function requireWithin(
   member: Member,
   { role, scopes = [] }: { readonly role?: MemberRole; readonly scopes?: readonly OauthScope[] },
 ): void {
-  const has = scopes.every((scope) => member.scopes.has(scope) && rolesByScope[scope].includes(member.role));
+  const has = scopes.every((scope) => member.scopes.has(scope) && oauthScopes[scope].roles.includes(member.role));
   if (!has || (role !== undefined && isWider(role, member.role))) throw new Problem("insufficient_role");
 }
 
@@ -34,7 +35,7 @@ export function requireRankOver(member: Member, client: ClientRow): void {
 /** The narrowest role that may use all of these scopes; never `owner`, which has to be asked for. */
 export function leastRole(scopes: readonly OauthScope[]): MemberRole {
   const narrowestFirst = memberRoles.filter((role) => role !== "owner").toReversed();
-  return narrowestFirst.find((role) => scopes.every((scope) => rolesByScope[scope].includes(role))) ?? "manager";
+  return narrowestFirst.find((role) => scopes.every((scope) => oauthScopes[scope].roles.includes(role))) ?? "manager";
 }
 
 function isWider(role: MemberRole, than: MemberRole): boolean {

@@ -1,4 +1,4 @@
-/** What happens to an account, for its own systems to hear of. */
+/** The events of an account. */
 
 import { eventType } from "../kernel/events.ts";
 import { closed, oneOf } from "../kernel/http/schema.ts";
@@ -11,3 +11,5 @@ export const accountSuspended = eventType({
   description: "It can be read and restored, not written, until it is resumed.",
   fields: closed({ reason: oneOf(suspensionCauses, "Why.") }, { title: "AccountSuspended" }),
 });
+
+export const accountEvents = [accountSuspended];

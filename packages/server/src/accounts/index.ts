@@ -20,7 +20,7 @@ export {
   verifyClientSecret,
   withholdClients,
 } from "./clients.ts";
-export { accountSuspended, suspensionCauses } from "./events.ts";
+export { accountEvents, accountSuspended, suspensionCauses } from "./events.ts";
 export {
   findPerson,
   findPersonByEmail,

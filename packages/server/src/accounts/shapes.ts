@@ -1,5 +1,6 @@
 /** What accounts, members and clients look like from outside. */
 
+import { memberRoles, oauthScopes } from "../declarations.ts";
 import {
   closed,
   identifier,
@@ -11,7 +12,7 @@ import {
   timestamp,
   uuid,
 } from "../kernel/http/schema.ts";
-import { memberRoles, type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import type { OauthScope } from "../kernel/principal.ts";
 import type { ClientRow } from "./clients.ts";
 import type { PersonRow } from "./people.ts";
 import type { AccountRow } from "./store.ts";

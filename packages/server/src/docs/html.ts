@@ -52,8 +52,8 @@ export function errorHtml(code: string, text: ErrorText, names: AssetNames): str
 }
 
 /** All codes with their titles. */
-export function errorListHtml(catalogue: Readonly<Record<string, ErrorText>>, names: AssetNames): string {
-  const rows = Object.entries(catalogue).map(
+export function errorListHtml(problems: Readonly<Record<string, ErrorText>>, names: AssetNames): string {
+  const rows = Object.entries(problems).map(
     ([code, { status, title }]) =>
       `<li>${status} <a href="/docs/errors/${encodeURIComponent(code)}"><code>${escapeHtml(code)}</code></a>: <span lang="tr">${escapeHtml(title.tr)}</span> · ${escapeHtml(title.en)}</li>`,
   );

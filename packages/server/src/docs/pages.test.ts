@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { parse } from "yaml";
-import { catalogue, problemCodes } from "../kernel/problems.ts";
+import { problemCodes, problems } from "../declarations.ts";
 import { type DocsPage, docsPages } from "./index.ts";
 
 const openapi = {
@@ -71,7 +71,7 @@ describe("the pages", () => {
   test("there is one for each error code, in both languages", () => {
     assert.deepEqual([...pages.errors.keys()], problemCodes);
     const text = pages.errors.get("rate_limited")?.body.toString("utf8") ?? "";
-    const { title, status } = catalogue.rate_limited;
+    const { title, status } = problems.rate_limited;
     for (const part of [title.en, title.tr, String(status), "rate_limited"]) assert.ok(text.includes(part), part);
   });
 

@@ -5,7 +5,8 @@
 
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
-import { catalogue, type ProblemCode, problemCodes } from "../kernel/problems.ts";
+import { problemCodes, problems } from "../declarations.ts";
+import type { ProblemCode } from "../kernel/problems.ts";
 import { type Asset, readAssets } from "./assets.ts";
 import { docsHtml, errorHtml, errorListHtml } from "./html.ts";
 
@@ -68,8 +69,8 @@ export function docsPages({ openapi }: { readonly openapi: object }): DocsPages 
       "application/yaml",
       stringify(openapi, { compat: "yaml-1.1", aliasDuplicateObjects: false, lineWidth: 0 }),
     ),
-    errorList: htmlPage(errorListHtml(catalogue, links)),
-    errors: new Map(problemCodes.map((code) => [code, htmlPage(errorHtml(code, catalogue[code], links))])),
+    errorList: htmlPage(errorListHtml(problems, links)),
+    errors: new Map(problemCodes.map((code) => [code, htmlPage(errorHtml(code, problems[code], links))])),
     assets: new Map(Object.values(assets).map((asset) => [asset.name, assetPage(asset)])),
   };
 }

@@ -6,12 +6,12 @@
  */
 
 import { insertAccount, insertClient, insertPerson, storeSecret } from "../accounts/index.ts";
+import { oauthScopes } from "../declarations.ts";
 import { foldEmail } from "../identifiers/index.ts";
 import { hashPassword, newTotpSecret, sealTotp, setCredentials } from "../identity/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import type { DataFolder } from "../kernel/data-folder.ts";
 import { replaceFile } from "../kernel/durable-file.ts";
-import { oauthScopes } from "../kernel/principal.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { OpenTx, Transactions, TxContext } from "../kernel/tx.ts";
 

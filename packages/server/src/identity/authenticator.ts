@@ -5,21 +5,19 @@
  */
 
 import type { Pool } from "pg";
+import { memberRoles, oauthScopes, policies } from "../declarations.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { policies } from "../kernel/limits/policies.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
-import {
-  type AccessTokens,
-  type AccountFacts,
-  type AccountLimits,
-  type Authenticator,
-  type MemberRole,
-  memberRoles,
-  type OauthScope,
-  oauthScopes,
-  type Principal,
-  type TokenClaims,
-  type TokenKind,
+import type {
+  AccessTokens,
+  AccountFacts,
+  AccountLimits,
+  Authenticator,
+  MemberRole,
+  OauthScope,
+  Principal,
+  TokenClaims,
+  TokenKind,
 } from "../kernel/principal.ts";
 import { packageRate, ratesOf } from "../limits/index.ts";
 

@@ -1,7 +1,8 @@
 /** What a grant looks like from outside, and what its operations share. */
 
+import { oauthScopes } from "../declarations.ts";
 import { closed, nullable, oneOf, type Static, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
-import { type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import type { OauthScope } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { GrantRow } from "./programs.ts";
 

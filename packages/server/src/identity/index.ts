@@ -15,14 +15,11 @@
 export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
 export { areCredentialsCurrent, renewRecoveryCodes, setCredentials } from "./credentials.ts";
 export { sendEnrolment } from "./enrolment.ts";
-export { recordClientFailure, writeSignInFailure } from "./failures.ts";
-export { purgeIdentity } from "./jobs.ts";
+export { recordClientFailure } from "./failures.ts";
 export { findLink, type LinkRow, makeLink, spendLink } from "./links.ts";
-export { mailPasswordReset } from "./password-reset.ts";
 export { hashPassword } from "./passwords.ts";
 export { requestSignInCode } from "./request-code.ts";
-export { applySecondFactorReset, beginSecondFactorReset, completeSecondFactorReset } from "./second-factor-reset.ts";
-export { sendCode } from "./send-code.ts";
+export { beginSecondFactorReset, completeSecondFactorReset } from "./second-factor-reset.ts";
 export {
   accessTokenOf,
   type EndReason,
@@ -36,5 +33,6 @@ export {
 } from "./sessions.ts";
 export { linkToken } from "./shapes.ts";
 export { type SignedIn, type SignInClaim, type SignInCtx, scopeOfPerson, signIn } from "./sign-in.ts";
+export { identityRecurrences, identityTasks } from "./tasks.ts";
 export { accessTokenSeconds, createTokens, issuerOf } from "./tokens.ts";
 export { newTotpSecret, sealTotp } from "./totp.ts";

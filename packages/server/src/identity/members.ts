@@ -1,8 +1,9 @@
 /** What the operations on members share: who may, and who may not be touched. */
 
 import { lockOwners, lockPerson, type PersonRow } from "../accounts/index.ts";
+import { memberRoles } from "../declarations.ts";
 import { closed, uuid } from "../kernel/http/schema.ts";
-import { type MemberRole, memberRoles, type Principal } from "../kernel/principal.ts";
+import type { MemberRole, Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 

@@ -11,11 +11,12 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { type Selectable, sql } from "kysely";
+import { oauthScopes } from "../declarations.ts";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { SessionsRow } from "../kernel/database/rows.generated.ts";
 import type { NewCookie } from "../kernel/http/cookies.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
-import { type OauthScope, oauthScopes, type TokenKind } from "../kernel/principal.ts";
+import type { OauthScope, TokenKind } from "../kernel/principal.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Tx } from "../kernel/tx.ts";
 

@@ -1,6 +1,7 @@
 /** What sign-in looks like from outside: the shapes that its endpoints share. */
 
 import { emailSchema, languageSchema, oneLinePattern, type PersonRow } from "../accounts/index.ts";
+import { memberRoles } from "../declarations.ts";
 import { cookieHeader, type NewCookie } from "../kernel/http/cookies.ts";
 import {
   closed,
@@ -13,7 +14,6 @@ import {
   timestamp,
   uuid,
 } from "../kernel/http/schema.ts";
-import { memberRoles } from "../kernel/principal.ts";
 import { maxPasswordLength } from "./passwords.ts";
 import { factorPattern } from "./second-factor.ts";
 import type { SessionRow } from "./sessions.ts";

@@ -11,7 +11,7 @@ import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { sql } from "kysely";
 import type { Reply } from "./http/endpoint.ts";
-import { noPayload, retryAfter, task } from "./jobs/task.ts";
+import { noPayload, recurring, retryAfter, task } from "./jobs/task.ts";
 import { callerOf, type Principal, type Scope, scopeOf } from "./principal.ts";
 import { Problem } from "./problems.ts";
 import type { Secrets } from "./secrets.ts";
@@ -87,6 +87,10 @@ export const purgeExpiredKeys = task<Readonly<Record<string, never>>, { readonly
   },
 );
 
+const hourMs = 60 * 60 * 1000;
+
+export const idempotencyRecurrences = [recurring(purgeExpiredKeys, { everyMs: hourMs })];
+
 /** A few milliseconds of work per statement. */
 const purgeBatchSize = 1_000;
 
@@ -131,8 +135,10 @@ async function attempt(
   try {
     return await open.within(scope, () => work(open.within));
   } catch (error) {
-    if (error instanceof Problem && isRecorded(error.status)) return asReply(error);
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    const reply = asReply(error);
+    if (!isRecorded(reply.status)) throw error;
+    return reply;
   }
 }
 

@@ -7,49 +7,28 @@
  * member allowed it to act for them: it never counts as that person.
  */
 
+import type { DeclaredNames } from "./declared-names.ts";
 import type { PolicyName, Rate } from "./limits/policies.ts";
 import type { ProblemCode } from "./problems.ts";
 
-/** What an access token may be allowed to do, with the words shown to whoever grants it. */
-export const oauthScopes = {
-  "snapshots:read": "Read snapshots, vaults, sources and files",
-  "snapshots:write": "Create snapshots and upload their files",
-  "restores:read": "Read restores and download their files",
-  "restores:write": "Start and cancel restores",
-  "restores:agent": "Restore files onto a machine that runs the agent",
-  "audit:read": "Read and export the audit log",
-  "webhooks:read": "Read webhooks, their deliveries and events",
-  "webhooks:write": "Create, change and delete webhooks",
-  "account:read": "Read the account, its members, sessions and clients",
-  "account:write": "Change the account, its members, sessions and clients",
-  "taxpayers:read": "Read taxpayers",
-  "taxpayers:write": "Create and change taxpayers",
-} as const;
+/** Every OAuth scope that a domain declares. */
+export type OauthScope = DeclaredNames["oauthScope"];
 
-export type OauthScope = keyof typeof oauthScopes;
+/** The roles of members. */
+export type MemberRole = DeclaredNames["memberRole"];
 
-/** The roles of members, widest first. */
-export const memberRoles = ["owner", "manager", "operator", "viewer", "auditor"] as const;
-export type MemberRole = (typeof memberRoles)[number];
+/** One OAuth scope: what an access token may be allowed to do. */
+export interface OauthScopeDefinition {
+  /** Shown to the person who grants the scope. */
+  readonly description: string;
+  /** The roles that have it. An endpoint that needs the scope is open to them, unless it names fewer. */
+  readonly roles: readonly MemberRole[];
+  /** Its operations do not need a package that includes the API. */
+  readonly anyPackage?: true;
+}
 
-/**
- * What each role may do: the one table that the pipeline, the document and `docs/ROLES.md` read. An endpoint needs a
- * scope; the roles of that scope may call it, unless the endpoint names fewer. Programs have scopes and a role.
- */
-export const rolesByScope: Readonly<Record<OauthScope, readonly MemberRole[]>> = {
-  "snapshots:read": ["owner", "manager", "operator", "viewer"],
-  "snapshots:write": ["owner", "manager", "operator"],
-  "restores:read": ["owner", "manager", "operator", "viewer"],
-  "restores:write": ["owner", "manager", "operator"],
-  "restores:agent": ["owner", "manager", "operator"],
-  "audit:read": ["owner", "manager", "auditor"],
-  "webhooks:read": ["owner", "manager"],
-  "webhooks:write": ["owner", "manager"],
-  "account:read": memberRoles,
-  "account:write": ["owner", "manager"],
-  "taxpayers:read": ["owner", "manager", "operator", "viewer"],
-  "taxpayers:write": ["owner", "manager", "operator"],
-};
+/** All scopes: the one table that access checks, the OpenAPI document and `docs/ROLES.md` read. */
+export type OauthScopes = Readonly<Record<OauthScope, OauthScopeDefinition>>;
 
 /** What a token counts as; `api` is gated by the package, the service's own dashboard and agent are not. */
 export type TokenKind = "api" | "dashboard" | "agent";

@@ -11,7 +11,7 @@
  * Invariants: private keys are at rest only sealed; no key is ever taken from a token.
  */
 
-export { rotateSigningKeys } from "./jobs.ts";
+export { keyRecurrences } from "./jobs.ts";
 export {
   localMasterKey,
   type MasterKey,

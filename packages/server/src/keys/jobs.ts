@@ -1,7 +1,7 @@
 /** The rotation of signing keys, as a task that runs by the clock. */
 
 import type { Random } from "../kernel/clock.ts";
-import { noPayload, retryAfter, task } from "../kernel/jobs/task.ts";
+import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { rotate } from "./signing-keys.ts";
@@ -20,3 +20,7 @@ export const rotateSigningKeys = task<Readonly<Record<string, never>>, Ports>("k
     await ports.transactions.run(context, { kind: "platform" }, ({ tx }) => rotate(tx, ports));
   },
 });
+
+const hourMs = 60 * 60 * 1000;
+
+export const keyRecurrences = [recurring(rotateSigningKeys, { everyMs: hourMs })];

@@ -9,7 +9,7 @@
  */
 
 export { type BanRow, banSubject, findBan, liftBan, listBans, type NewBan } from "./bans.ts";
-export { purgeBans } from "./jobs.ts";
+export { limitRecurrences } from "./jobs.ts";
 export { type Limits, openLimits } from "./open-limits.ts";
 export { packageRate, rateOf, ratesOf } from "./rules.ts";
 export {

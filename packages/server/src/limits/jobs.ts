@@ -1,6 +1,6 @@
 /** Upkeep of bans: addresses are personal, and nothing asks for old ones. */
 
-import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
+import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { deleteOldAddressBans } from "./bans.ts";
 import { addressMemoryMs } from "./rules.ts";
@@ -16,3 +16,7 @@ export const purgeBans = task<Readonly<Record<string, never>>, { readonly transa
     if (gone > 0) log.info("bans_purged", { count: gone });
   },
 });
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+export const limitRecurrences = [recurring(purgeBans, { everyMs: dayMs })];

@@ -2,6 +2,7 @@
 
 import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
+import { policies } from "../declarations.ts";
 import type { Clock, Random } from "../kernel/clock.ts";
 import type { ClientAddresses } from "../kernel/http/client-address.ts";
 import { openLimitJournal } from "../kernel/limits/journal.ts";
@@ -41,11 +42,12 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
   const { config, clock, log, metrics, secrets } = options;
   const { redisUrl: url } = config;
   const redis = url === null ? undefined : await openRedis({ url, log, onState: (up) => metrics.limitStoreUp(up) });
-  const journal = openLimitJournal(options.journalFile, secrets, log);
-  const local = createMemoryStore({ clock, journal });
+  const journal = openLimitJournal({ file: options.journalFile, policies, secrets, log });
+  const local = createMemoryStore({ clock, policies, journal });
   const limiter = createLimiter({
+    policies,
     local,
-    ...(redis && { shared: createRedisStore(redis, clock, secrets) }),
+    ...(redis && { shared: createRedisStore({ connection: redis, clock, policies, secrets }) }),
     plannedMode: config.plannedLimits,
     overrides: overridesOf(config),
     metrics,

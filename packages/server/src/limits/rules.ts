@@ -1,7 +1,8 @@
 /** Decisions about rates and bans; they ask nobody. */
 
+import { policies } from "../declarations.ts";
 import { invalidField } from "../kernel/http/validate.ts";
-import { maxRate, type PolicyName, policies, type Rate } from "../kernel/limits/policies.ts";
+import { maxRate, type PolicyName, type Rate } from "../kernel/limits/policies.ts";
 import { type Language, Problem } from "../kernel/problems.ts";
 
 const hourMs = 60 * 60 * 1000;

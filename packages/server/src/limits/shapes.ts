@@ -1,5 +1,6 @@
 /** What is shown of limits, and how rates are written. */
 
+import { accountPolicyNames, policyNames } from "../declarations.ts";
 import {
   closed,
   identifier,
@@ -11,7 +12,7 @@ import {
   timestamp,
   uuid,
 } from "../kernel/http/schema.ts";
-import { accountPolicyNames, maxRate, policyNames } from "../kernel/limits/policies.ts";
+import { maxRate } from "../kernel/limits/policies.ts";
 import type { BanRow } from "./bans.ts";
 import type { LimitRequestRow } from "./store.ts";
 

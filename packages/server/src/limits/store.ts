@@ -1,10 +1,11 @@
 /** All SQL about rates. Runs in the scope of the account; lists of all accounts in scope `staff`. */
 
 import type { Selectable } from "kysely";
+import { policies } from "../declarations.ts";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { LimitRequestsRow } from "../kernel/database/rows.generated.ts";
 import type { LimitedAccount } from "../kernel/limits/limiter.ts";
-import { type PolicyName, policies, type Rate } from "../kernel/limits/policies.ts";
+import type { PolicyName, Rate } from "../kernel/limits/policies.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { packageRate, ratesOf } from "./rules.ts";
 

@@ -22,6 +22,7 @@ export {
   type MessagePayload,
   type MessagePorts,
   mailMessage,
+  messageTasks,
   parseMessagePayload,
   type SmsRequest,
   sendMessage,

@@ -163,3 +163,5 @@ export function smsMessage<Name extends SmsTemplateName>(request: SmsRequest<Nam
   const expiry = expiresAt === undefined ? {} : { expires_at: expiresAt.toISOString() };
   return parseMessagePayload({ kind: "sms", id, to, language, template, text, ...expiry });
 }
+
+export const messageTasks = [sendMessage];

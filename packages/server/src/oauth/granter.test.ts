@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { decodeJwt } from "jose";
-import { type MemberRole, type OauthScope, oauthScopes, rolesByScope } from "../kernel/principal.ts";
+import { oauthScopes } from "../declarations.ts";
+import type { MemberRole, OauthScope } from "../kernel/principal.ts";
 import { storedRows } from "../testing/rows.ts";
 import {
   addClient,
@@ -26,7 +27,7 @@ import {
 
 const allScopes = Object.keys(oauthScopes) as OauthScope[];
 const { service, site, demo, proof, client } = await startOauth({ after }, { scopes: allScopes });
-const scopesOf = (role: MemberRole) => allScopes.filter((scope) => rolesByScope[scope].includes(role)).join(" ");
+const scopesOf = (role: MemberRole) => allScopes.filter((scope) => oauthScopes[scope].roles.includes(role)).join(" ");
 const introspected = async (token: unknown) =>
   (await post(site, "/oauth2/introspect", { token: String(token) }, proof)).json?.scope;
 const setRole = (personId: string, role: string) =>
@@ -80,7 +81,7 @@ describe("an application that asks for every scope", () => {
     const page = (await jar.get(path)).body.toString();
     const [granted = "", refused = ""] = page.split("Not granted, because your role does not allow it:");
     for (const scope of allScopes) {
-      const isViewers = rolesByScope[scope].includes("viewer");
+      const isViewers = oauthScopes[scope].roles.includes("viewer");
       assert.deepEqual([granted.includes(scope), refused.includes(scope)], [isViewers, !isViewers], scope);
     }
   });

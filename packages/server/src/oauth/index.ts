@@ -28,7 +28,7 @@
  * | pages.ts, html.ts, library-pages.ts | what people see |
  */
 
-export { purgeOauth } from "./jobs.ts";
+export { oauthRecurrences } from "./jobs.ts";
 
 /** The agent's own client, which a migration made. */
 export const agentClientId = "01990000-0000-7000-8000-00000000a6e7";

@@ -11,8 +11,9 @@
  */
 
 import { timingSafeEqual } from "node:crypto";
+import { oauthScopes } from "../declarations.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
-import { type MemberRole, type OauthScope, rolesByScope } from "../kernel/principal.ts";
+import type { MemberRole, OauthScope } from "../kernel/principal.ts";
 import { knownScopes } from "./library-pages.ts";
 import type { Provider } from "./oidc-provider.ts";
 import type { OauthClient, SignedIn } from "./ports.ts";
@@ -93,7 +94,7 @@ function personOf({ result }: LibraryInteraction): Person | null {
  */
 async function grantableBy(visit: Visit, person: Person, scopes: readonly OauthScope[]): Promise<OauthScope[]> {
   const roles = [person.role, await visit.ports.people.roleOf(person)];
-  return scopes.filter((scope) => roles.every((role) => rolesByScope[scope].some((known) => known === role)));
+  return scopes.filter((scope) => roles.every((role) => oauthScopes[scope].roles.some((known) => known === role)));
 }
 
 /** Whether members of this account may allow anything to the client: it is the service's own, or theirs. */

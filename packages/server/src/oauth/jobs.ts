@@ -1,6 +1,6 @@
 /** Housekeeping: what has expired is kept a while, so that a late program is told so, and then deleted. */
 
-import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
+import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { purgeArtifacts, purgeFailures } from "./store.ts";
 import { triesWindowMs } from "./user-codes.ts";
@@ -30,3 +30,7 @@ export const purgeOauth = task<Readonly<Record<string, never>>, { readonly trans
     },
   },
 );
+
+const hourMs = 60 * 60 * 1000;
+
+export const oauthRecurrences = [recurring(purgeOauth, { everyMs: hourMs })];

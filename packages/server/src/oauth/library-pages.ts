@@ -1,6 +1,7 @@
 /** The pages that the library asks for in the middle of its own work: the user code, its confirmation, what failed. */
 
-import { type OauthScope, oauthScopes } from "../kernel/principal.ts";
+import { oauthScopes } from "../declarations.ts";
+import type { OauthScope } from "../kernel/principal.ts";
 import { noticeHtml, type Word } from "../pages/index.ts";
 import { codeEntryHtml, deviceConfirmHtml } from "./html.ts";
 import type { KoaContextWithOIDC } from "./oidc-provider.ts";

@@ -5,7 +5,7 @@
 
 import { generateKeyPairSync } from "node:crypto";
 import type { EventEmitter } from "node:events";
-import { oauthScopes } from "../kernel/principal.ts";
+import { oauthScopes } from "../declarations.ts";
 import { createAdapter } from "./adapter.ts";
 import { mountPath } from "./bridge.ts";
 import {

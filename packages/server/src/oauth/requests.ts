@@ -9,7 +9,7 @@
  * Pure functions on parameters. Repeated parameters stay repeated: the library refuses them.
  */
 
-import { oauthScopes } from "../kernel/principal.ts";
+import { oauthScopes } from "../declarations.ts";
 import { tokenHandle } from "./adapter.ts";
 
 /** A scope that no client has; stands for every scope that does not exist. */

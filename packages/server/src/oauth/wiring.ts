@@ -9,6 +9,7 @@ import {
   touchClient,
   verifyClientSecret,
 } from "../accounts/index.ts";
+import { memberRoles, oauthScopes } from "../declarations.ts";
 import {
   areCredentialsCurrent,
   insertSession,
@@ -22,7 +23,7 @@ import {
 } from "../identity/index.ts";
 import type { NewCookie } from "../kernel/http/cookies.ts";
 import type { Call, Ctx } from "../kernel/http/endpoint.ts";
-import { memberRoles, type OauthScope, oauthScopes, type PublicKey, type TokenClaims } from "../kernel/principal.ts";
+import type { OauthScope, PublicKey, TokenClaims } from "../kernel/principal.ts";
 import type { RunTx, Tx } from "../kernel/tx.ts";
 import type {
   AccessTokens,

@@ -3,9 +3,10 @@
  * request is refused before a page of its own can say it.
  */
 
+import { problems } from "../declarations.ts";
 import type { Reply, ReplySpec } from "../kernel/http/endpoint.ts";
 import { Type } from "../kernel/http/schema.ts";
-import { catalogue, type Language, type Problem, type ProblemCode } from "../kernel/problems.ts";
+import type { Language, Problem, ProblemCode } from "../kernel/problems.ts";
 import { noticeHtml } from "./html.ts";
 import type { Word } from "./words.ts";
 
@@ -136,7 +137,7 @@ export function explaining(
   onward: Partial<Record<ProblemCode, { readonly href: string; readonly word: Word }>> = {},
 ): (problem: Problem, language: Language) => Reply {
   return ({ code, extras }, language) => {
-    const { status } = catalogue[code];
+    const { status } = problems[code];
     const lead = own[code] ?? explanations[code] ?? "pageRefused";
     const html = noticeHtml(language, "failedTitle", lead, code, onward[code]);
     const retry = extras.headers?.["Retry-After"];

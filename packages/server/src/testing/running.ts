@@ -7,10 +7,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { readConfig } from "../config.ts";
+import { declared, policies } from "../declarations.ts";
 import { endpoints, events, tags } from "../endpoints.ts";
 import type { Endpoint } from "../kernel/http/endpoint.ts";
 import { openapiDocument } from "../kernel/http/openapi.ts";
-import { policies } from "../kernel/limits/policies.ts";
 import type { AccessTokens, Authenticator, OauthScope, Principal } from "../kernel/principal.ts";
 import { type Running, start } from "../start.ts";
 import { inReverse } from "./cleanup.ts";
@@ -83,7 +83,7 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
   const url = running.url ?? "";
   const ca = running.caFile === null ? "" : await readFile(running.caFile, "utf8");
   const aliases = Object.fromEntries(all.flatMap(({ spec }) => (spec.aliases ?? []).map((path) => [path, spec.path])));
-  const check = documentCheck(openapiDocument(all, events, tags, "0.0.0"), aliases);
+  const check = documentCheck(openapiDocument({ endpoints: all, events, tags, version: "0.0.0", declared }), aliases);
   return {
     url,
     ca,

@@ -1,10 +1,11 @@
 /** Limits for staff: who is near one, what accounts ask for, and rates for one account. */
 
 import { lockAccount, lockOwners } from "../../accounts/index.ts";
+import { policyNames } from "../../declarations.ts";
 import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, type Static, Type, timestamp, uuid } from "../../kernel/http/schema.ts";
-import { type PolicyName, policyNames } from "../../kernel/limits/policies.ts";
+import type { PolicyName } from "../../kernel/limits/policies.ts";
 import { Problem } from "../../kernel/problems.ts";
 import {
   decideLimitRequest,

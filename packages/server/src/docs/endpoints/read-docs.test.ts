@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { parse } from "yaml";
+import { problemCodes } from "../../declarations.ts";
 import { apiDocument } from "../../endpoints.ts";
-import { problemCodes } from "../../kernel/problems.ts";
 import { openBrowser, openPage } from "../../testing/browser.ts";
 import { needs } from "../../testing/needs.ts";
 import { startTestService } from "../../testing/running.ts";

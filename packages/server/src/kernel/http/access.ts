@@ -3,7 +3,7 @@
  * scope, whether a program may, the role, the package, the account's state, and last how fresh the second factor is.
  */
 
-import { type Principal, rolesByScope } from "../principal.ts";
+import type { OauthScopes, Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import { type EndpointSpec, needsApiPackage, refusedWhileSuspended } from "./endpoint.ts";
 
@@ -11,12 +11,12 @@ import { type EndpointSpec, needsApiPackage, refusedWhileSuspended } from "./end
 export const stepUpFreshMs = 10 * 60 * 1000;
 
 /** Throws the problem that the principal meets first, if any. */
-export function checkAccess(spec: EndpointSpec, principal: Principal, now: Date): void {
+export function checkAccess(spec: EndpointSpec, scopes: OauthScopes, principal: Principal, now: Date): void {
   const { access } = spec;
   if (access.kind === "public") return;
   if (principal.kind === "anonymous") throw new Problem("missing_token");
   if (access.kind === "staff" && principal.kind !== "staff") throw new Problem("admin_required");
-  if (access.kind === "account") checkAccount(spec, access, principal);
+  if (access.kind === "account") checkAccount(spec, scopes, access, principal);
   if (access.kind === "person" && principal.kind !== "staff") {
     // Programs have nothing of their own here, whatever their scopes are and whoever they act for.
     if (principal.kind === "client" || !principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
@@ -26,17 +26,18 @@ export function checkAccess(spec: EndpointSpec, principal: Principal, now: Date)
 
 function checkAccount(
   spec: EndpointSpec,
+  scopes: OauthScopes,
   access: Extract<EndpointSpec["access"], { kind: "account" }>,
   principal: Exclude<Principal, { kind: "anonymous" }>,
 ): void {
   if (principal.kind === "staff") throw new Problem("member_required");
   if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
   if (principal.kind === "client" && !isOpenToClient(spec, principal)) throw new Problem("insufficient_scope");
-  const allowed = access.roles ?? rolesByScope[access.scope];
+  const allowed = access.roles ?? scopes[access.scope].roles;
   const roles = principal.kind === "client" ? principal.roles : [principal.role];
   if (!roles.every((role) => allowed.includes(role))) throw new Problem("insufficient_role");
   const { account, tokenKind } = principal;
-  if (needsApiPackage(spec) && tokenKind === "api" && !account.entitlements.has("api")) {
+  if (needsApiPackage(spec, scopes) && tokenKind === "api" && !account.entitlements.has("api")) {
     throw new Problem("package_required", { members: { required: account.apiPackage, current: account.package } });
   }
   if (refusedWhileSuspended(spec) && account.state !== "active") throw new Problem("account_suspended");

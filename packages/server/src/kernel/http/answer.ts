@@ -3,7 +3,7 @@
  * spec does not declare; a reply or a code that it lacks is our mistake and becomes `internal_error`.
  */
 
-import { catalogue, type Language, type Problem, type ProblemCode } from "../problems.ts";
+import type { Language, Problem, ProblemCatalogue } from "../problems.ts";
 import { etagOf, noneMatch } from "./conditional.ts";
 import type { EndpointSpec, HeaderValues, Reply } from "./endpoint.ts";
 import { oauthErrorOf, oauthErrorSchema } from "./oauth-error.ts";
@@ -23,6 +23,7 @@ export interface ProblemSetting {
   readonly requestId: string;
   readonly language: Language;
   readonly publicUrl: string;
+  readonly problems: ProblemCatalogue;
 }
 
 export const problemMediaType = "application/problem+json; charset=utf-8";
@@ -30,7 +31,7 @@ const jsonMediaType = "application/json; charset=utf-8";
 
 /** A problem as a reply, in the form that is sent and that idempotency records. */
 export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
-  const { status, title, detail } = catalogue[problem.code];
+  const { status, title, detail } = setting.problems[problem.code];
   const { language, id, requestId } = setting;
   return {
     status,
@@ -38,7 +39,7 @@ export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
       "Content-Type": problemMediaType,
       "Content-Language": language,
       "Cache-Control": "no-store",
-      ...challenge(problem.code),
+      ...challenge(problem, status),
       ...problem.extras.headers,
     },
     body: {
@@ -56,8 +57,8 @@ export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
 }
 
 /** A problem of the kernel's stages in the form of RFC 6749, for addresses that speak OAuth. */
-export function oauthErrorReply(problem: Problem, { language }: ProblemSetting): Reply {
-  const { status, detail } = catalogue[problem.code];
+export function oauthErrorReply(problem: Problem, { language, problems }: ProblemSetting): Reply {
+  const { status, detail } = problems[problem.code];
   return {
     status,
     headers: {
@@ -68,13 +69,13 @@ export function oauthErrorReply(problem: Problem, { language }: ProblemSetting):
       ...problem.extras.headers,
     },
     // RFC 6749 allows ASCII only in a description.
-    body: { error: oauthErrorOf(problem.code), error_description: detail.en },
+    body: { error: oauthErrorOf(status), error_description: detail.en },
   };
 }
 
 /** RFC 6750: a 401 says how to sign in, and what was wrong with the token that was sent. */
-function challenge(code: ProblemCode): Record<string, string> {
-  if (catalogue[code].status !== 401 && code !== "insufficient_scope") return {};
+function challenge({ code }: Problem, status: number): Record<string, string> {
+  if (status !== 401 && code !== "insufficient_scope") return {};
   const tokenWasWrong = code === "invalid_token" || code === "token_expired";
   const error = tokenWasWrong ? ', error="invalid_token"' : code === "insufficient_scope" ? `, error="${code}"` : "";
   return { "WWW-Authenticate": `Bearer realm="emanet"${error}` };

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { METHODS } from "node:http";
 import { after, describe, test } from "node:test";
+import { problemCodes, problems } from "../../declarations.ts";
 import { endpoints } from "../../endpoints.ts";
 import { createNotesTable, noteEndpoints } from "../../testing/notes.ts";
 import { exchangeRaw } from "../../testing/raw.ts";
 import { startTestService, type TestCall, testToken } from "../../testing/running.ts";
-import { catalogue, type ProblemCode, problemCodes } from "../problems.ts";
+import type { ProblemCode } from "../problems.ts";
 
 const account = "0199c0de-0000-7000-8000-0000000000aa";
 const authorization = `Bearer ${testToken(account, "client-1", ["account:read", "account:write"])}`;
@@ -50,10 +51,10 @@ for (const http2 of [false, true]) {
       assert.equal(headers["cache-control"], "no-store");
       assert.deepEqual(json, {
         type: `${service.url}/docs/errors/not_found`,
-        title: catalogue.not_found.title.en,
+        title: problems.not_found.title.en,
         status: 404,
         code: "not_found",
-        detail: catalogue.not_found.detail.en,
+        detail: problems.not_found.detail.en,
         instance: `urn:uuid:${headers["x-request-id"]}`,
         request_id: headers["x-request-id"],
       });
@@ -73,7 +74,7 @@ for (const http2 of [false, true]) {
         [";;,,=q", "en"],
       ] as const) {
         const { json, headers } = await send("GET", "/nowhere", { headers: { "accept-language": header } });
-        assert.deepEqual([json?.title, json?.code], [catalogue.not_found.title[language], "not_found"], header);
+        assert.deepEqual([json?.title, json?.code], [problems.not_found.title[language], "not_found"], header);
         assert.equal(headers["content-language"], language);
       }
     });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { declared } from "../../declarations.ts";
 import { endpoints, events, tags } from "../../endpoints.ts";
 import { createNotesTable, noteEndpoints, oldNotes } from "../../testing/notes.ts";
 import { startTestService, testToken } from "../../testing/running.ts";
@@ -44,7 +45,13 @@ describe("a deprecated operation", () => {
   });
 
   test("is marked in the document, and no other is", () => {
-    const document = openapiDocument([...endpoints, ...noteEndpoints], events, tags, "0.0.0");
+    const document = openapiDocument({
+      endpoints: [...endpoints, ...noteEndpoints],
+      events,
+      tags,
+      version: "0.0.0",
+      declared,
+    });
     const paths = document.paths as Record<string, Record<string, { operationId: string; deprecated?: true }>>;
     const marked = Object.values(paths).flatMap((methods) => Object.values(methods).filter((one) => one.deprecated));
     assert.deepEqual(

@@ -13,7 +13,7 @@ import type { Cursors } from "../cursors.ts";
 import type { LaterSubject, Limiter } from "../limits/limiter.ts";
 import type { PolicyName } from "../limits/policies.ts";
 import type { Log } from "../log.ts";
-import type { AccessTokens, MemberRole, OauthScope, Principal } from "../principal.ts";
+import type { AccessTokens, MemberRole, OauthScope, OauthScopes, Principal } from "../principal.ts";
 import type { Language, Problem, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
 import type { RunTx } from "../tx.ts";
@@ -251,13 +251,10 @@ export function takesIdempotencyKey(spec: EndpointSpec): boolean {
   return spec.method === "POST" && spec.idempotency !== "none";
 }
 
-/**
- * Whether tokens of kind `api` need a package with the API. Everything does but the account itself (sign-in, members,
- * subscription, limits), unless the spec says otherwise.
- */
-export function needsApiPackage({ access, package: said }: EndpointSpec): boolean {
+/** Whether tokens of kind `api` need a package that includes the API. The scope decides, unless the spec does. */
+export function needsApiPackage({ access, package: own }: EndpointSpec, scopes: OauthScopes): boolean {
   if (access.kind !== "account") return false;
-  return said === undefined ? !access.scope.startsWith("account:") : said === "api";
+  return own === undefined ? scopes[access.scope].anyPackage !== true : own === "api";
 }
 
 export function refusedWhileSuspended({ access, method, whileSuspended }: EndpointSpec): boolean {
@@ -273,7 +270,7 @@ export function openWhileBanned({ access, notWhileBanned }: EndpointSpec): boole
 }
 
 /** Every code that an endpoint may answer with: its own, and those its spec implies. */
-export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
+export function declaredProblems(spec: EndpointSpec, scopes: OauthScopes): ReadonlySet<ProblemCode> {
   const implied: (false | ProblemCode[])[] = [
     [
       "invalid_header",
@@ -298,7 +295,7 @@ export function declaredProblems(spec: EndpointSpec): ReadonlySet<ProblemCode> {
     spec.access.kind !== "public" && ["missing_token"],
     spec.access.kind === "account" && ["insufficient_scope", "insufficient_role", "member_required"],
     spec.access.kind === "person" && ["insufficient_scope"],
-    needsApiPackage(spec) && ["package_required"],
+    needsApiPackage(spec, scopes) && ["package_required"],
     refusedWhileSuspended(spec) && ["account_suspended"],
     spec.stepUp === true && ["step_up_required", "insufficient_scope"],
     spec.cookies !== undefined && ["origin_not_allowed"],

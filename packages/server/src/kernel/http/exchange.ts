@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { refusalOf } from "../limits/headers.ts";
 import type { LaterSubject, LimitedAccount, Limiter, Verdict } from "../limits/limiter.ts";
-import { type PolicyName, policies } from "../limits/policies.ts";
+import type { PolicyName } from "../limits/policies.ts";
 import type { Want } from "../limits/store.ts";
 import type { AccountFacts, Principal } from "../principal.ts";
 import { type Language, Problem } from "../problems.ts";
@@ -77,7 +77,7 @@ export async function openExchange(
   const limits = await enter(
     kernel.limiter,
     endpoint,
-    wantsOf(kernel.limiter, endpoint, principal, key, head),
+    wantsOf(kernel, endpoint, principal, key, head),
     banned !== null,
   );
   const id = kernel.random.uuid();
@@ -215,7 +215,7 @@ const retrySoon = { headers: { "Retry-After": "5" } };
 
 /** The limits of a request: its endpoint's own, that of staff's reads, and the general one. */
 function wantsOf(
-  limiter: Limiter,
+  { limiter, declared: { policies } }: HttpKernel,
   endpoint: Endpoint | null,
   principal: Principal,
   address: string,

@@ -3,6 +3,7 @@
 import type { Config } from "../../config.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
+import type { Declared } from "../declared.ts";
 import type { ErrorReports } from "../error-reports.ts";
 import type { Idempotency } from "../idempotency.ts";
 import type { AddressBans } from "../limits/bans.ts";
@@ -18,6 +19,7 @@ import type { UnfinishedBodies } from "./unfinished-bodies.ts";
 
 export interface HttpKernel {
   readonly settings: Config;
+  readonly declared: Declared;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -5,7 +5,6 @@
  * bounded bodies, and answers held against their spec. An endpoint says so by `wire: "oauth"`.
  */
 
-import { catalogue, type ProblemCode } from "../problems.ts";
 import { closed, oneOf, Type, text } from "./schema.ts";
 
 /** Below this prefix errors have the form of RFC 6749, also where there is no endpoint. */
@@ -15,9 +14,8 @@ export function speaksOauth(url: string): boolean {
   return url.startsWith(prefix);
 }
 
-/** What RFC 6749 and its relatives call the problems of our own stages. */
-export function oauthErrorOf(code: ProblemCode): OauthErrorCode {
-  const { status } = catalogue[code];
+/** What RFC 6749 and its relatives call a problem of our own stages, by its status. */
+export function oauthErrorOf(status: number): OauthErrorCode {
   if (status === 429 || status === 503) return "temporarily_unavailable";
   if (status >= 500) return "server_error";
   return status === 403 ? "access_denied" : "invalid_request";

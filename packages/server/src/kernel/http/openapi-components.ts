@@ -3,9 +3,10 @@
  * problems, ways to sign in. Each appears when an operation uses it.
  */
 
-import { oauthScopes } from "../principal.ts";
-import { catalogue, type ProblemCode } from "../problems.ts";
+import type { Declared } from "../declared.ts";
+import type { ProblemCode, ProblemDefinition } from "../problems.ts";
 import type { EndpointSpec } from "./endpoint.ts";
+import { problemSchema } from "./problem-schema.ts";
 import { identifier, Type } from "./schema.ts";
 
 export type JsonObject = { [key: string]: unknown };
@@ -14,12 +15,19 @@ export type HeaderName = keyof typeof headers;
 
 /** Gathers what operations refer to. */
 export class Components {
+  readonly declared: Declared;
+  readonly problemSchema: ReturnType<typeof problemSchema>;
   readonly #schemas = new Map<string, unknown>();
   readonly #walked = new WeakMap<object, unknown>();
   readonly #headers = new Map<string, JsonObject>();
   readonly #examples = new Map<string, JsonObject>();
   #usesOauth = false;
   #usesStaff = false;
+
+  constructor(declared: Declared) {
+    this.declared = declared;
+    this.problemSchema = problemSchema(declared.problems);
+  }
 
   /** Who may call: an access token, however it was obtained. */
   security({ access, path }: EndpointSpec): JsonObject[] {
@@ -65,7 +73,8 @@ export class Components {
   }
 
   example(code: ProblemCode): [string, JsonObject] {
-    this.#examples.set(code, { summary: catalogue[code].title.en, value: problemExample(code) });
+    const definition = this.declared.problems[code];
+    this.#examples.set(code, { summary: definition.title.en, value: problemExample(code, definition) });
     return [code, { $ref: `#/components/examples/${code}` }];
   }
 
@@ -81,7 +90,7 @@ export class Components {
           bearerFormat: "JWT",
           description: "Access token (RFC9068), issued and checked by the rules of RFC8725.",
         },
-        ...(this.#usesOauth && { oauth2: oauthScheme }),
+        ...(this.#usesOauth && { oauth2: oauthScheme(this.declared) }),
         ...(this.#usesStaff && { staff: staffScheme }),
       },
     };
@@ -89,16 +98,16 @@ export class Components {
 }
 
 /** How programs get an access token. The device flow (RFC 8628) has no place in OpenAPI 3.1; its operation says it. */
-const oauthFlow = { tokenUrl: "/oauth2/token", refreshUrl: "/oauth2/token", scopes: oauthScopes };
-const oauthScheme = {
-  type: "oauth2",
-  description:
-    "Access token (RFC9068) by OAuth 2.0, issued and checked by the rules of RFC8725. Metadata: `/oauth2/.well-known/oauth-authorization-server`. Agents use the device flow (`POST /oauth2/device_authorization`).",
-  flows: {
-    clientCredentials: oauthFlow,
-    authorizationCode: { authorizationUrl: "/oauth2/authorize", ...oauthFlow },
-  },
-};
+function oauthScheme({ oauthScopes }: Declared): JsonObject {
+  const scopes = Object.fromEntries(Object.entries(oauthScopes).map(([name, { description }]) => [name, description]));
+  const flow = { tokenUrl: "/oauth2/token", refreshUrl: "/oauth2/token", scopes };
+  return {
+    type: "oauth2",
+    description:
+      "Access token (RFC9068) by OAuth 2.0, issued and checked by the rules of RFC8725. Metadata: `/oauth2/.well-known/oauth-authorization-server`. Agents use the device flow (`POST /oauth2/device_authorization`).",
+    flows: { clientCredentials: flow, authorizationCode: { authorizationUrl: "/oauth2/authorize", ...flow } },
+  };
+}
 
 /** A scheme of its own: nothing under /v1/admin is to be mistaken for an operation of customers. */
 const staffScheme = {
@@ -168,8 +177,7 @@ const headers = {
   },
 } satisfies Record<string, { description: string; schema: unknown }>;
 
-function problemExample(code: ProblemCode): JsonObject {
-  const { status, title, detail } = catalogue[code];
+function problemExample(code: ProblemCode, { status, title, detail }: ProblemDefinition): JsonObject {
   const requestId = "0199c0de-0000-7000-8000-000000000000";
   return {
     type: `https://api.emanet.example/docs/errors/${code}`,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { declared, problemCodes, problems } from "../../declarations.ts";
 import { apiDocument, endpoints, events, tags } from "../../endpoints.ts";
 import { noteCreated, noteEndpoints } from "../../testing/notes.ts";
-import { catalogue, problemCodes } from "../problems.ts";
 import { declaredProblems, type Endpoint, endpoint } from "./endpoint.ts";
 import { speaksOauth } from "./oauth-error.ts";
 import { openapiDocument } from "./openapi.ts";
@@ -36,7 +36,13 @@ interface Document {
 const allTags = [...tags, { name: "webhooks", description: "For tests." }];
 const everything = [...endpoints, ...noteEndpoints];
 const make = (list: readonly Endpoint[] = everything) =>
-  openapiDocument(list, [...events, noteCreated], allTags, "1.2.3") as unknown as Document;
+  openapiDocument({
+    endpoints: list,
+    events: [...events, noteCreated],
+    tags: allTags,
+    version: "1.2.3",
+    declared,
+  }) as unknown as Document;
 const document = make();
 const operations = Object.entries(document.paths).flatMap(([url, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ url, method, operation })),
@@ -146,9 +152,10 @@ describe("operations", () => {
   test("every code that an endpoint may answer has its status, its example and the headers that belong to it", () => {
     for (const { spec } of everything) {
       const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
-      const codes = spec.wire !== undefined || speaksOauth(spec.path) ? [] : declaredProblems(spec);
+      const codes =
+        spec.wire !== undefined || speaksOauth(spec.path) ? [] : declaredProblems(spec, declared.oauthScopes);
       for (const code of codes) {
-        const response = responses[String(catalogue[code].status)];
+        const response = responses[String(problems[code].status)];
         const examples = response?.content?.["application/problem+json"]?.examples ?? {};
         assert.ok(code in examples, `${spec.id} ${code}`);
       }
@@ -180,8 +187,8 @@ describe("operations", () => {
     for (const { spec, explain } of pages) {
       assert.ok(explain, spec.id);
       const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
-      for (const code of declaredProblems(spec)) {
-        const { status } = catalogue[code];
+      for (const code of declaredProblems(spec, declared.oauthScopes)) {
+        const { status } = problems[code];
         assert.deepEqual(Object.keys(responses[String(status)]?.content ?? {}), ["text/html"], `${spec.id} ${status}`);
       }
     }
@@ -239,7 +246,7 @@ test("events are described in the webhooks section", () => {
 
 test("every code of the catalogue has a title and a sentence in both languages, and a form that fits in an address", () => {
   for (const code of problemCodes) {
-    const { status, title, detail } = catalogue[code];
+    const { status, title, detail } = problems[code];
     assert.match(code, /^[a-z]+(_[a-z]+)*$/);
     assert.ok(status >= 400 && status < 600);
     for (const language of ["en", "tr"] as const) {

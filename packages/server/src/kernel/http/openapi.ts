@@ -4,10 +4,10 @@
  */
 
 import type { TSchema } from "typebox";
+import type { Declared } from "../declared.ts";
 import type { EventType } from "../events.ts";
 import { idempotencyKeyPattern, isRecorded } from "../idempotency.ts";
-import { rolesByScope } from "../principal.ts";
-import { catalogue, type ProblemCode, problemCodes } from "../problems.ts";
+import type { ProblemCode } from "../problems.ts";
 import { answersVersion } from "./answer.ts";
 import { conditionPattern, maxConditionLength } from "./conditional.ts";
 import {
@@ -22,7 +22,6 @@ import {
 } from "./endpoint.ts";
 import { oauthErrorSchema, speaksOauth } from "./oauth-error.ts";
 import { Components, type HeaderName, type JsonObject } from "./openapi-components.ts";
-import { closed, identifier, oneOf, Type, text } from "./schema.ts";
 
 export type { JsonObject };
 
@@ -31,14 +30,17 @@ export interface OpenapiTag {
   readonly description: string;
 }
 
+export interface OpenapiSources {
+  readonly endpoints: readonly Endpoint[];
+  readonly events: readonly EventType[];
+  readonly tags: readonly OpenapiTag[];
+  readonly version: string;
+  readonly declared: Declared;
+}
+
 /** Makes the document. Nothing in it depends on the machine, so that the committed copy can be compared. */
-export function openapiDocument(
-  endpoints: readonly Endpoint[],
-  events: readonly EventType[],
-  tags: readonly OpenapiTag[],
-  version: string,
-): JsonObject {
-  const components = new Components();
+export function openapiDocument({ endpoints, events, tags, version, declared }: OpenapiSources): JsonObject {
+  const components = new Components(declared);
   const paths: Record<string, JsonObject> = {};
   const seen = new Set<string>();
   for (const { spec } of endpoints) {
@@ -74,15 +76,15 @@ const info = {
 };
 
 /** Who may call it, for people and for the tests that are made from the document. */
-function authorization(spec: EndpointSpec): JsonObject {
+function authorization(spec: EndpointSpec, { oauthScopes }: Declared): JsonObject {
   const { access } = spec;
   if (access.kind === "public") return { "x-access": "public" };
   if (access.kind === "staff") return { "x-access": "staff", ...(spec.stepUp && { "x-step-up": true }) };
   return {
     "x-access": access.kind,
     "x-scope": access.scope,
-    ...(access.kind === "account" && { "x-roles": access.roles ?? rolesByScope[access.scope] }),
-    ...(needsApiPackage(spec) && { "x-entitlement": "api" }),
+    ...(access.kind === "account" && { "x-roles": access.roles ?? oauthScopes[access.scope].roles }),
+    ...(needsApiPackage(spec, oauthScopes) && { "x-entitlement": "api" }),
     ...(refusedWhileSuspended(spec) && { "x-refused-while-suspended": true }),
     ...(spec.stepUp && { "x-step-up": true }),
     ...(spec.withinVaults && { "x-within-vaults": true }),
@@ -98,7 +100,7 @@ function operation(spec: EndpointSpec, components: Components): JsonObject {
     description: spec.description,
     ...(spec.deprecated && { deprecated: true }),
     security: components.security(spec),
-    ...authorization(spec),
+    ...authorization(spec, components.declared),
     ...(parameters.length > 0 && { parameters }),
     ...(spec.form && {
       requestBody: {
@@ -189,7 +191,8 @@ function undatedResponses(spec: EndpointSpec, components: Components): JsonObjec
   }
   if (spec.wire === "oauth" || speaksOauth(spec.path)) return { ...oauthErrors(spec, components), ...all };
   if (spec.wire === "pages") return { ...pageErrors(spec, components), ...all };
-  const byStatus = Map.groupBy(declaredProblems(spec), (code) => catalogue[code].status);
+  const { problems } = components.declared;
+  const byStatus = Map.groupBy(problemsOf(spec, components), (code) => problems[code].status);
   for (const [status, codes] of byStatus) all[String(status)] = problemResponse(spec, status, codes.sort(), components);
   return all;
 }
@@ -223,12 +226,12 @@ function problemResponse(spec: EndpointSpec, status: number, codes: ProblemCode[
   if (takesIdempotencyKey(spec) && isRecorded(status)) extra.push("Idempotency-Replayed");
   const schema = {
     allOf: [
-      components.schema(problemSchema),
+      components.schema(components.problemSchema),
       { type: "object", properties: { code: { type: "string", enum: codes } } },
     ],
   };
   return {
-    description: codes.map((code) => `\`${code}\`: ${catalogue[code].title.en}`).join("; "),
+    description: codes.map((code) => `\`${code}\`: ${components.declared.problems[code].title.en}`).join("; "),
     headers: responseHeaders(components, extra),
     content: {
       "application/problem+json": {
@@ -239,17 +242,25 @@ function problemResponse(spec: EndpointSpec, status: number, codes: ProblemCode[
   };
 }
 
+function problemsOf(spec: EndpointSpec, { declared }: Components): ReadonlySet<ProblemCode> {
+  return declaredProblems(spec, declared.oauthScopes);
+}
+
+function statusesOf(spec: EndpointSpec, components: Components): number[] {
+  return [...problemsOf(spec, components)].map((code) => components.declared.problems[code].status);
+}
+
 /** Errors in the form of RFC 6749: what the kernel's stages may answer, and what the protocol itself may. */
 function oauthErrors(spec: EndpointSpec, components: Components): Record<string, JsonObject> {
   const ofProtocol = [400, 401, 403, 429, 500, 503];
-  const ofStages = [...declaredProblems(spec)].map((code) => catalogue[code].status);
+  const ofStages = statusesOf(spec, components);
   const statuses = [...new Set([...ofProtocol, ...ofStages])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, oauthErrorResponse(status, components)]));
 }
 
 /** Problems as pages: what the kernel's stages may answer to a person. */
 function pageErrors(spec: EndpointSpec, components: Components): Record<string, JsonObject> {
-  const statuses = [...new Set([...declaredProblems(spec)].map((code) => catalogue[code].status))];
+  const statuses = [...new Set(statusesOf(spec, components))];
   return Object.fromEntries(
     statuses.map((status) => [
       status,
@@ -306,49 +317,6 @@ const everyAnswer = [
   "ratelimit-policy",
   "Access-Control-Allow-Origin",
 ] as const;
-
-/** The body of every error. */
-export const problemSchema = closed(
-  {
-    type: Type.String({ format: "uri", maxLength: 255, description: "Page that explains the code." }),
-    title: text(200, { description: "The code in words, in the language of `Accept-Language` (tr, en)." }),
-    status: Type.Integer({ format: "int32", minimum: 400, maximum: 599 }),
-    code: oneOf(problemCodes, "What went wrong; never changes its meaning."),
-    detail: text(1000, { description: "What to do about it. Never repeats what you sent." }),
-    instance: Type.String({
-      maxLength: 45,
-      pattern: "^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
-      description: "Our own id of the request, whatever you called it.",
-    }),
-    request_id: identifier("^[A-Za-z0-9_-]{1,64}$", "Quote this when you ask for help."),
-    errors: Type.Optional(
-      Type.Array(
-        closed(
-          {
-            pointer: Type.String({
-              maxLength: 500,
-              pattern: "^(/.*)?$",
-              description: "JSON Pointer into the body; `/query/…` and `/path/…` for parameters.",
-            }),
-            code: identifier("^[a-z_]+$", "What is wrong there."),
-            detail: text(500),
-          },
-          { title: "FieldError" },
-        ),
-        { maxItems: 20 },
-      ),
-    ),
-    policy: Type.Optional(identifier("^[a-z_]+$", "`rate_limited`: the limit that was exceeded.")),
-    limit: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
-    window: Type.Optional(
-      Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000, description: "Seconds." }),
-    ),
-    retry_after: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
-    required: Type.Optional(identifier("^[a-z_]+$", "`package_required`: the smallest package that includes this.")),
-    current: Type.Optional(identifier("^[a-z_]+$", "`package_required`: the account's package.")),
-  },
-  { title: "Problem" },
-);
 
 function webhook(event: EventType, components: Components): JsonObject {
   return {

@@ -13,7 +13,7 @@ import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
-import { type Answer, answerer, encodeReply, oauthErrorReply, problemReply } from "./answer.ts";
+import { type Answer, answerer, encodeReply, oauthErrorReply, type ProblemSetting, problemReply } from "./answer.ts";
 import { acceptable, type BodyTerms, readJsonBody, readRawCall, refuseBody } from "./body.ts";
 import { checkCondition, requireMatch } from "./conditional.ts";
 import { readCookies, requireOwnOrigin } from "./cookies.ts";
@@ -57,10 +57,11 @@ interface Compiled {
 /** Compiles an endpoint into the function that serves it. */
 export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
   const { spec } = endpoint;
+  const { oauthScopes } = kernel.declared;
   const parse = callParser(spec);
   const answer = answerer(spec);
   const retirement = retirementOf(spec);
-  const codes = declaredProblems(spec);
+  const codes = declaredProblems(spec, oauthScopes);
   const declared = (problem: Problem) =>
     codes.has(problem.code)
       ? problem
@@ -69,12 +70,12 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
     try {
       if (exchange.refusal !== null) throw exchange.refusal;
       retirement.check(kernel.clock.now());
-      checkAccess(spec, exchange.principal, kernel.clock.now());
+      checkAccess(spec, oauthScopes, exchange.principal, kernel.clock.now());
       if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
       const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
       const parsed = await parse(exchange, request, bodyTerms(kernel, spec, exchange, deadline));
       const principal = await currentPrincipal(kernel, exchange, request.raw.headers);
-      if (principal !== exchange.principal) checkAccess(spec, principal, kernel.clock.now());
+      if (principal !== exchange.principal) checkAccess(spec, oauthScopes, principal, kernel.clock.now());
       const call = { ...parsed, principal };
       const fault = wantedFault(kernel, exchange, request.raw.headers);
       failAt("before", fault);
@@ -111,7 +112,11 @@ export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown, e
   }
   if (explain !== undefined) return encodeReply(explain(problem, exchange.language));
   const form = exchange.errorForm === "oauth" ? oauthErrorReply : problemReply;
-  return encodeReply(form(problem, { ...exchange, publicUrl: kernel.publicUrl() }));
+  return encodeReply(form(problem, settingOf(kernel, exchange)));
+}
+
+function settingOf(kernel: HttpKernel, exchange: Exchange): ProblemSetting {
+  return { ...exchange, publicUrl: kernel.publicUrl(), problems: kernel.declared.problems };
 }
 
 interface ParsedCall extends Call {
@@ -208,7 +213,7 @@ async function serve(
   const asReply = (thrown: Problem) => {
     const problem = declared(thrown);
     if (!(problem instanceof Problem)) throw problem;
-    return problemReply(problem, { ...exchange, publicUrl: kernel.publicUrl() });
+    return problemReply(problem, settingOf(kernel, exchange));
   };
   const { reply, replayed } = await before(signal, kernel.idempotency.once(context, keyed, work, asReply));
   if (!replayed) return committed(reply);

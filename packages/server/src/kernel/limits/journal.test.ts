@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
+import { policies } from "../../declarations.ts";
 import { testClock } from "../../testing/clock.ts";
 import { silentLog } from "../../testing/database.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
@@ -9,7 +10,7 @@ import { systemRandom } from "../clock.ts";
 import { createSecrets } from "../secrets.ts";
 import { openLimitJournal } from "./journal.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import { type PolicyName, policies } from "./policies.ts";
+import type { PolicyName } from "./policies.ts";
 import type { Want } from "./store.ts";
 
 const secrets = createSecrets(Buffer.alloc(32, 5), systemRandom);
@@ -21,7 +22,8 @@ function want(policy: PolicyName): Want {
 test("windows of an hour and a day go on after a restart where they were, and end when they would have", async (t) => {
   const file = path.join(await temporaryFolder(t), "limits.sqlite");
   const clock = testClock();
-  const open = () => createMemoryStore({ clock, journal: openLimitJournal(file, secrets, silentLog) });
+  const openJournal = () => openLimitJournal({ file, policies, secrets, log: silentLog });
+  const open = () => createMemoryStore({ clock, policies, journal: openJournal() });
   const long = ["applications", "sms_hour", "snapshots_create_hour", "restore_create", "audit_export"] as const;
   const first = open();
   for (let count = 0; count < 5; count++) for (const policy of long) void first.decide([want(policy)], "spend");
@@ -37,7 +39,7 @@ test("windows of an hour and a day go on after a restart where they were, and en
 test("a damaged file is put aside and does not stop a start", async (t) => {
   const file = path.join(await temporaryFolder(t), "limits.sqlite");
   await writeFile(file, "this is no database, and long enough to be noticed as such".repeat(200));
-  const journal = openLimitJournal(file, secrets, silentLog);
+  const journal = openLimitJournal({ file, policies, secrets, log: silentLog });
   assert.deepEqual(journal.read(0), []);
   journal.close();
 });

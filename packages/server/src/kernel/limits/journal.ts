@@ -11,7 +11,7 @@ import { renameSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { errorFields, type Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
-import { type PolicyName, policies } from "./policies.ts";
+import type { Policies, PolicyName } from "./policies.ts";
 import type { Want } from "./store.ts";
 
 /** Shorter windows are over before a restart is noticed; writing each of their requests would cost more than it saves. */
@@ -32,7 +32,14 @@ export interface LimitJournal {
   close(): void;
 }
 
-export function openLimitJournal(file: string, secrets: Secrets, log: Log): LimitJournal {
+export interface LimitJournalOptions {
+  readonly file: string;
+  readonly policies: Policies;
+  readonly secrets: Secrets;
+  readonly log: Log;
+}
+
+export function openLimitJournal({ file, policies, secrets, log }: LimitJournalOptions): LimitJournal {
   const database = openDatabase(file, log);
   const insert = database.prepare("insert into moments (policy, key, at, until) values (?, ?, ?, ?)");
   const sweep = database.prepare("delete from moments where until <= ?");

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { policies } from "../../declarations.ts";
 import { testClock } from "../../testing/clock.ts";
 import { scaled } from "../../testing/scale.ts";
 import { seededRandom } from "../../testing/seeded-random.ts";
 import { rateHeaders, refusalOf } from "./headers.ts";
 import { createLimiter, type LimitedAccount, type LimiterOptions } from "./limiter.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import { type PolicyName, policies } from "./policies.ts";
+import type { PolicyName } from "./policies.ts";
 import { type LimitStore, StoreDown } from "./store.ts";
 
 const packages = {
@@ -27,7 +28,13 @@ function limiterWith(more: Partial<LimiterOptions> = {}) {
     limitDecided: (policy: string, outcome: string) => void counted.push(`${policy} ${outcome}`),
     limitFellBack: (how: string) => void counted.push(`fell back: ${how}`),
   };
-  const limiter = createLimiter({ local: createMemoryStore({ clock }), plannedMode: "enforce", metrics, ...more });
+  const limiter = createLimiter({
+    policies,
+    local: createMemoryStore({ clock, policies }),
+    plannedMode: "enforce",
+    metrics,
+    ...more,
+  });
   return { clock, limiter, counted };
 }
 

@@ -8,7 +8,7 @@ import type { Rate as RateSetting } from "../../config.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AccountLimits } from "../principal.ts";
 import type { Look } from "./arithmetic.ts";
-import { type LimitMode, type PolicyName, policies, type Rate } from "./policies.ts";
+import type { LimitMode, Policies, Policy, PolicyName, Rate } from "./policies.ts";
 import { type BusySubject, type Decision, type LimitStore, StoreDown, type Want } from "./store.ts";
 
 /** What a policy says after a request was counted or refused. */
@@ -60,6 +60,7 @@ export interface Limiter {
 }
 
 export interface LimiterOptions {
+  readonly policies: Policies;
   /** Counts in this process; the only store, or the one to fall back to. */
   readonly local: LimitStore;
   /** Counts for all processes. */
@@ -71,20 +72,21 @@ export interface LimiterOptions {
 }
 
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { local, shared = local, plannedMode, overrides = {}, metrics } = options;
+  const { policies, local, shared = local, plannedMode, metrics } = options;
+  const modeOf = (policy: PolicyName, account: LimitedAccount) => modeFor(policies[policy], account, plannedMode);
   const decide = async (
     wants: readonly Want[],
     act: "spend" | "peek",
     later: readonly PolicyName[] = [],
   ): Promise<LimitOutcome> => {
     try {
-      return outcome(wants, await shared.decide(wants, act));
+      return outcome(policies, wants, await shared.decide(wants, act));
     } catch (error) {
       if (!(error instanceof StoreDown)) throw error;
-      const all = [...wants, ...later.map((policy) => ({ policy, mode: modeOf(policy, null, plannedMode) }))];
+      const all = [...wants, ...later.map((policy) => ({ policy, mode: modeOf(policy, null) }))];
       const closes = all.some(({ policy, mode }) => mode === "enforce" && policies[policy].storeDown === "refuse");
       metrics.limitFellBack(closes ? "refused" : "process");
-      const { verdicts, refused } = outcome(wants, await local.decide(wants, closes ? "peek" : act));
+      const { verdicts, refused } = outcome(policies, wants, await local.decide(wants, closes ? "peek" : act));
       return { verdicts, refused: closes ? "store_down" : refused };
     }
   };
@@ -92,8 +94,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
     want: (policy, key, account) => ({
       policy,
       key,
-      rate: rateOf(policy, account, overrides),
-      mode: modeOf(policy, account, plannedMode),
+      rate: rateOf(policy, account, options),
+      mode: modeOf(policy, account),
     }),
     async spend(wants) {
       const result = await decide(wants, "spend");
@@ -117,11 +119,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   };
 }
 
-function rateOf(
-  policy: PolicyName,
-  account: LimitedAccount,
-  overrides: NonNullable<LimiterOptions["overrides"]>,
-): Rate {
+function rateOf(policy: PolicyName, account: LimitedAccount, { policies, overrides = {} }: LimiterOptions): Rate {
   const own = account?.limits.custom[policy];
   if (own !== undefined) return own;
   const set = overrides[policy];
@@ -129,14 +127,13 @@ function rateOf(
   return policy === "package" && account !== null ? account.limits.package : policies[policy].rate;
 }
 
-function modeOf(policy: PolicyName, account: LimitedAccount, plannedMode: LimitMode): LimitMode {
-  const { set } = policies[policy];
+function modeFor({ set }: Policy, account: LimitedAccount, plannedMode: LimitMode): LimitMode {
   if (set === "in_force" || set === "anonymous") return "enforce";
   return account?.earlyAccess === true && plannedMode === "enforce" ? "shadow" : plannedMode;
 }
 
-function outcome(wants: readonly Want[], { nowMs, looks }: Decision): LimitOutcome {
-  const verdicts = wants.map((want, index) => verdictOf(want, looks[index] ?? never(), nowMs));
+function outcome(policies: Policies, wants: readonly Want[], { nowMs, looks }: Decision): LimitOutcome {
+  const verdicts = wants.map((want, index) => verdictOf(policies[want.policy], want, looks[index] ?? never(), nowMs));
   const refuses = verdicts.some((verdict) => verdict.mode === "enforce" && verdict.retryAfterSeconds > 0);
   return { verdicts, refused: refuses ? "limited" : null };
 }
@@ -145,8 +142,13 @@ function never(): never {
   throw new Error("a store of limits left a want out");
 }
 
-function verdictOf({ policy, mode, rate }: Want, { retryAfterMs, remaining, resetAtMs }: Look, nowMs: number): Verdict {
-  const isBucket = policies[policy].kind === "bucket";
+function verdictOf(
+  { kind }: Policy,
+  { policy, mode, rate }: Want,
+  { retryAfterMs, remaining, resetAtMs }: Look,
+  nowMs: number,
+): Verdict {
+  const isBucket = kind === "bucket";
   const windowMs = isBucket ? (rate.burst * rate.windowMs) / rate.limit : rate.windowMs;
   const resetAt = Math.ceil(resetAtMs / 1000);
   return {

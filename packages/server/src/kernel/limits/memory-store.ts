@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 import { isUuid } from "../uuid.ts";
 import { emptyState, type LimitState, look, spend } from "./arithmetic.ts";
 import type { LimitJournal } from "./journal.ts";
-import { accountPolicyNames, type PolicyName, policies, policyNames } from "./policies.ts";
+import { accountPoliciesOf, type Policies, type PolicyName } from "./policies.ts";
 import { type BusySubject, isLetThrough, type LimitStore, type Want } from "./store.ts";
 
 /** Per policy: some 15 MB when full. An attacker who has more addresses than this has no use for a forgotten counter. */
@@ -20,13 +20,15 @@ const forgottenAtOnce = 1_000;
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
+  readonly policies: Policies;
   /** Keeps long windows over a restart; without one they begin anew. */
   readonly journal?: LimitJournal;
 }
 
-export function createMemoryStore({ clock, journal }: MemoryStoreOptions): LimitStore {
-  const subjects = new Map(policyNames.map((name) => [name, new Map<string, LimitState>()]));
+export function createMemoryStore({ clock, policies, journal }: MemoryStoreOptions): LimitStore {
+  const subjects = new Map(Object.keys(policies).map((name) => [name, new Map<string, LimitState>()]));
   const statesOf = (policy: PolicyName) => subjects.get(policy) ?? new Map<string, LimitState>();
+  const accountPolicies = accountPoliciesOf(policies);
   for (const { policy, key, moments } of journal?.read(clock.now().getTime()) ?? []) {
     statesOf(policy).set(key, { kind: "window", moments: [...moments], head: 0 });
   }
@@ -51,8 +53,8 @@ export function createMemoryStore({ clock, journal }: MemoryStoreOptions): Limit
       return { nowMs, looks: after };
     },
     busiest(count) {
-      const each = Math.ceil(count / accountPolicyNames.length);
-      return accountPolicyNames.flatMap((policy) =>
+      const each = Math.ceil(count / accountPolicies.length);
+      return accountPolicies.flatMap((policy) =>
         newest(statesOf(policy), each)
           .filter(isUuid)
           .map((key): BusySubject => ({ policy, key })),

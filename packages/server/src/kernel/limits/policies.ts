@@ -1,11 +1,14 @@
 /**
- * The table of limits. A *policy* is a named limit: how many, in which time, counted by whom (its *subject*). Policies
- * come in *sets*; those that are in force always refuse, the planned ones do what their switch says
- * (`EMANET_PLANNED_LIMITS`) and only watch accounts with early access.
+ * What a limit is. A *policy* is a named limit: how many requests, in which time, counted per *subject*. Each domain
+ * declares its policies in its `policies.ts`; the two here hold for every request. Policies belong to *sets*. The set
+ * `in_force` and the set `anonymous` always refuse. The others are planned: they do what `EMANET_PLANNED_LIMITS` says, and
+ * they only observe accounts with early access.
  *
- * Two kinds: a *window* is exact, at most `limit` requests in any stretch of `windowMs`; a *bucket* lets bursts
- * through, holds `burst` requests and gains `limit` in every `windowMs`.
+ * There are two kinds. A *window* is exact: at most `limit` requests in any span of `windowMs`. A *bucket* allows bursts:
+ * it holds `burst` requests and gains `limit` requests in every `windowMs`.
  */
+
+import type { DeclaredNames } from "../declared-names.ts";
 
 export interface Rate {
   readonly limit: number;
@@ -28,45 +31,11 @@ export interface Policy {
   readonly storeDown: "refuse" | "process";
 }
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
 
-export const policies = {
-  login: window("in_force", "content", 5, minute, "refuse"),
-  // Beside it, so that one address cannot try many e-mails.
-  login_ip: window("in_force", "address", 60, minute, "refuse"),
-  sms_minute: window("in_force", "content", 1, minute, "refuse"),
-  sms_hour: window("in_force", "content", 5, hour, "refuse"),
-  applications: window("in_force", "address", 5, hour, "refuse"),
-  snapshots_list: window("in_force", "account", 60, minute, "process"),
-  snapshots_create: window("in_force", "account", 10, minute, "process"),
-  admin: window("in_force", "staff", 60, minute, "process"),
-  snapshots_create_hour: window("endpoint", "account", 30, hour, "process"),
-  restore_create: window("endpoint", "account", 10, hour, "process"),
-  audit_export: window("endpoint", "account", 5, day, "process"),
-  // By account once the client has shown who it is; what fails counts by address.
-  token: window("endpoint", "account", 60, minute, "refuse"),
-  // Its rate is the package's; this one, the widest, holds for staff, who have none.
-  package: bucket("package", "account", { limit: 1500, windowMs: minute, burst: 3000 }),
-  anonymous: bucket("anonymous", "address", { limit: 300, windowMs: minute, burst: 600 }),
-} as const satisfies Record<string, Policy>;
-
-export type PolicyName = keyof typeof policies;
-
-export const policyNames = Object.keys(policies) as readonly PolicyName[];
-
-/** The policies that staff may set for one account. */
-export const accountPolicyNames: readonly PolicyName[] = policyNames.filter(
-  (name) => policies[name].subject === "account",
-);
-
-export type LimitMode = "off" | "shadow" | "enforce";
-
-/** Named by staff or by an operator; beyond these a limit is none, and a window's memory would be. */
-export const maxRate = { limit: 100_000, windowMs: day, burst: 200_000 } as const;
-
-function window(
+/** Exact in any span of its window. */
+export function windowPolicy(
   set: PolicySet,
   subject: PolicySubject,
   limit: number,
@@ -76,6 +45,41 @@ function window(
   return { kind: "window", set, subject, rate: { limit, windowMs, burst: limit }, storeDown };
 }
 
-function bucket(set: PolicySet, subject: PolicySubject, rate: Rate): Policy {
+function bucketPolicy(set: PolicySet, subject: PolicySubject, rate: Rate): Policy {
   return { kind: "bucket", set, subject, rate, storeDown: "process" };
 }
+
+/** Every request counts in one of these, whatever it asks for. */
+export const kernelPolicies = {
+  // Its rate is that of the account's package. The rate here, the widest, holds for staff, who have no package.
+  package: bucketPolicy("package", "account", { limit: 1500, windowMs: minuteMs, burst: 3000 }),
+  anonymous: bucketPolicy("anonymous", "address", { limit: 300, windowMs: minuteMs, burst: 600 }),
+} as const satisfies Record<string, Policy>;
+
+/** Every policy that the kernel or a domain declares. */
+export type PolicyName = DeclaredNames["policy"];
+
+/** All policies, by name. */
+export type Policies = Readonly<Record<PolicyName, Policy>>;
+
+const setOrder: readonly PolicySet[] = ["in_force", "endpoint", "package", "anonymous"];
+
+/** Sorts policies by set: those in force first, the general ones last. */
+export function sortedBySet<Name extends string>(
+  policies: Readonly<Record<Name, Policy>>,
+): Readonly<Record<Name, Policy>> {
+  const entries = Object.entries<Policy>(policies);
+  const sorted = entries.sort(([, a], [, b]) => setOrder.indexOf(a.set) - setOrder.indexOf(b.set));
+  return Object.fromEntries(sorted) as Record<Name, Policy>;
+}
+
+/** The policies that count by account. Staff may set their rates for one account. */
+export function accountPoliciesOf(policies: Policies): readonly PolicyName[] {
+  const names = Object.keys(policies) as PolicyName[];
+  return names.filter((name) => policies[name].subject === "account");
+}
+
+export type LimitMode = "off" | "shadow" | "enforce";
+
+/** The widest rate that staff or an operator may set. A wider one limits nothing, and a window would need more memory. */
+export const maxRate = { limit: 100_000, windowMs: dayMs, burst: 200_000 } as const;

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Secrets } from "../secrets.ts";
 import { isUuid } from "../uuid.ts";
 import type { Look } from "./arithmetic.ts";
-import { type PolicyName, policies } from "./policies.ts";
+import type { Policies, PolicyName } from "./policies.ts";
 import { type RedisConnection, redisScript } from "./redis-connection.ts";
 import { limitScript } from "./redis-script.ts";
 import { type BusySubject, type LimitStore, StoreDown, type Want } from "./store.ts";
@@ -16,7 +16,14 @@ const listScript = redisScript("return redis.call('ZREVRANGE', KEYS[1], 0, tonum
 const prefix = "emanet:limits";
 const busyList = `${prefix}:busy`;
 
-export function createRedisStore(connection: RedisConnection, clock: Clock, secrets: Secrets): LimitStore {
+export interface RedisStoreOptions {
+  readonly connection: RedisConnection;
+  readonly clock: Clock;
+  readonly policies: Policies;
+  readonly secrets: Secrets;
+}
+
+export function createRedisStore({ connection, clock, policies, secrets }: RedisStoreOptions): LimitStore {
   // Addresses and what came in a body are personal: the store sees a keyed hash of them.
   const keyOf = ({ policy, key }: Want) => {
     const isPersonal = policies[policy].subject !== "account";
@@ -36,7 +43,7 @@ export function createRedisStore(connection: RedisConnection, clock: Clock, secr
     },
     async busiest(count) {
       const names = await connection.run(listScript, [busyList], [String(count)]);
-      return Array.isArray(names) ? names.flatMap(subjectOf) : [];
+      return Array.isArray(names) ? names.flatMap((name) => subjectOf(name, policies)) : [];
     },
     close: () => connection.close(),
   };
@@ -55,7 +62,7 @@ function parsed(answer: unknown, count: number) {
   return { nowMs: at(0), looks };
 }
 
-function subjectOf(name: unknown): readonly BusySubject[] {
+function subjectOf(name: unknown, policies: Policies): readonly BusySubject[] {
   const [policy = "", key = ""] = String(name).split(" ");
   return Object.hasOwn(policies, policy) ? [{ policy: policy as PolicyName, key }] : [];
 }

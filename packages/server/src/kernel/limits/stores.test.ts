@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import fc from "fast-check";
+import { policies } from "../../declarations.ts";
 import { testClock } from "../../testing/clock.ts";
 import { needs } from "../../testing/needs.ts";
 import { connected, startRedis } from "../../testing/redis.ts";
@@ -8,7 +9,7 @@ import { scaled } from "../../testing/scale.ts";
 import { systemRandom } from "../clock.ts";
 import { createSecrets } from "../secrets.ts";
 import { createMemoryStore, maxSubjectsPerPolicy } from "./memory-store.ts";
-import { type PolicyName, policies, type Rate } from "./policies.ts";
+import type { PolicyName, Rate } from "./policies.ts";
 import { type RedisConnection, redisScript } from "./redis-connection.ts";
 import { createRedisStore } from "./redis-store.ts";
 import type { Decision, LimitStore, Want } from "./store.ts";
@@ -44,7 +45,7 @@ describe("a sliding window", () => {
     fc.assert(
       fc.property(rate, pauses, (set, waits) => {
         const clock = testClock();
-        const store = createMemoryStore({ clock });
+        const store = createMemoryStore({ clock, policies });
         const admitted: number[] = [];
         for (const wait of waits) {
           clock.advance(wait);
@@ -70,7 +71,7 @@ describe("a sliding window", () => {
       fc.assert(
         fc.property(gaps, (waits) => {
           const clock = testClock();
-          const store = createMemoryStore({ clock });
+          const store = createMemoryStore({ clock, policies });
           const admitted: number[] = [];
           for (const wait of waits) {
             clock.advance(wait);
@@ -116,7 +117,7 @@ describe("a token bucket", () => {
     fc.assert(
       fc.property(rate, pauses, (set, waits) => {
         const clock = testClock();
-        const store = createMemoryStore({ clock });
+        const store = createMemoryStore({ clock, policies });
         const exact = new ExactBucket(set, clock.now().getTime());
         for (const wait of waits) {
           clock.advance(wait);
@@ -132,7 +133,7 @@ describe("a token bucket", () => {
   test("stays exact over a long time without a pause, also when a token takes a fraction of a millisecond", () => {
     const set = { limit: 100_000, windowMs: 60_000, burst: 100_000 };
     const clock = testClock();
-    const store = createMemoryStore({ clock });
+    const store = createMemoryStore({ clock, policies });
     const exact = new ExactBucket(set, clock.now().getTime());
     for (let request = 0; request < 60_000; request++) {
       if (request % 3 === 0) clock.advance(1);
@@ -146,7 +147,7 @@ describe("a token bucket", () => {
 
 test("a bucket whose rate was raised is at most empty, whatever the old rate still owed", () => {
   const clock = testClock();
-  const store = createMemoryStore({ clock });
+  const store = createMemoryStore({ clock, policies });
   const slow = want("package", { rate: { limit: 10, windowMs: 86_400_000, burst: 20 } });
   for (let count = 0; count < 20; count++) assert.ok(isAllowed(store, slow));
   const usual = want("package");
@@ -157,7 +158,7 @@ test("a bucket whose rate was raised is at most empty, whatever the old rate sti
 
 describe("the process's own store", () => {
   test("a refusal by one spends nothing from the others, and looking spends nothing at all", () => {
-    const store = createMemoryStore({ clock: testClock() });
+    const store = createMemoryStore({ clock: testClock(), policies });
     const narrow = want("applications", { rate: { limit: 1, windowMs: 60_000, burst: 1 } });
     const both = [narrow, want("anonymous")];
     const remaining = () => now(store.decide(both, "peek")).looks.map((look) => look.remaining);
@@ -169,7 +170,7 @@ describe("the process's own store", () => {
   });
 
   test("a limit that only watches refuses nobody and does not count what it would refuse; one that is off counts nothing", () => {
-    const store = createMemoryStore({ clock: testClock() });
+    const store = createMemoryStore({ clock: testClock(), policies });
     const narrow = { rate: { limit: 1, windowMs: 60_000, burst: 1 } };
     const wants = [
       want("token", { ...narrow, mode: "shadow" }),
@@ -187,7 +188,7 @@ describe("the process's own store", () => {
 
   test("forgets the least recently used subjects, policy by policy: a flood of addresses forgets no customer", () => {
     const clock = testClock();
-    const store = createMemoryStore({ clock });
+    const store = createMemoryStore({ clock, policies });
     void store.decide([want("snapshots_create", { key: "customer" })], "spend");
     for (let n = 0; n < maxSubjectsPerPolicy * 2; n++)
       void store.decide([want("anonymous", { key: `address ${n}` })], "spend");
@@ -234,8 +235,8 @@ describe("the shared store", () => {
         round++;
         // Around the server's own time: it forgets what has passed by its clock.
         const clock = testClock(new Date().toISOString());
-        const shared = createRedisStore(atClock(connection, clock), clock, secrets);
-        const local = createMemoryStore({ clock });
+        const shared = createRedisStore({ connection: atClock(connection, clock), clock, policies, secrets });
+        const local = createMemoryStore({ clock, policies });
         for (const { wait, act, modes, other } of list) {
           clock.advance(wait);
           const key = `00000000-0000-7000-8000-${String(round).padStart(12, "0")}`;
@@ -249,7 +250,7 @@ describe("the shared store", () => {
       }),
       { seed: 4, numRuns: scaled(60, 5_000) },
     );
-    const busiest = await createRedisStore(connection, testClock(), secrets).busiest(10);
+    const busiest = await createRedisStore({ connection, clock: testClock(), policies, secrets }).busiest(10);
     assert.ok(busiest.length > 0 && busiest.every(({ policy }) => policies[policy].subject === "account"));
   });
 });

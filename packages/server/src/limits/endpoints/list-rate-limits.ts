@@ -1,8 +1,8 @@
 /** `GET /v1/rate-limits`: what is left, without spending any of it. */
 
+import { accountPolicyNames, policies } from "../../declarations.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
-import { accountPolicyNames, policies } from "../../kernel/limits/policies.ts";
 import { limitSchema } from "../shapes.ts";
 
 export const listRateLimits = endpoint(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
 import { decodeJwt, decodeProtectedHeader, SignJWT } from "jose";
-import { oauthScopes } from "../../kernel/principal.ts";
+import { oauthScopes } from "../../declarations.ts";
 import { addClient, askWho, asSystem, basic, callback, type Fields, post, refresh, startOauth } from "../testing.ts";
 
 const { service, site, demo, proof, client, grant, credentials } = await startOauth({ after });

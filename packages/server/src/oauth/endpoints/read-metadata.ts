@@ -1,7 +1,7 @@
 /** What clients need to know beforehand: the metadata of RFC 8414, in each place where they look, and the public keys. */
 
+import { oauthScopes } from "../../declarations.ts";
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { oauthScopes } from "../../kernel/principal.ts";
 import { mountPath } from "../bridge.ts";
 import { assertionAlgorithms, clientAuthMethods, routes } from "../provider.ts";
 import { grantTypes, jwks, metadata } from "../shapes.ts";

@@ -1,0 +1,53 @@
+/**
+ * The names that domains declare, collected: error codes, policies, OAuth scopes and member roles. The kernel gets these
+ * tables when the service is put together. A domain imports this file where it needs all names, for example for an enum.
+ * The files collected here import the kernel alone, so there is no cycle (decision 0022).
+ */
+
+import { memberRoles } from "./accounts/roles.ts";
+import { accountScopes } from "./accounts/scopes.ts";
+import { adminPolicies } from "./admin/policies.ts";
+import { applicationPolicies } from "./applications/policies.ts";
+import { identityPolicies } from "./identity/policies.ts";
+import { identityProblems } from "./identity/problems.ts";
+import type { Declared } from "./kernel/declared.ts";
+import { accountPoliciesOf, kernelPolicies, type PolicyName, sortedBySet } from "./kernel/limits/policies.ts";
+import type { OauthScopes } from "./kernel/principal.ts";
+import { groupedByStatus, kernelProblems, type ProblemCode } from "./kernel/problems.ts";
+import { oauthPolicies } from "./oauth/policies.ts";
+import { plannedPolicies, plannedProblems, plannedScopes, plannedTaxpayerScopes } from "./planned-domains.ts";
+
+export { memberRoles };
+
+const allProblems = { ...kernelProblems, ...identityProblems, ...plannedProblems };
+
+const allPolicies = {
+  ...identityPolicies,
+  ...applicationPolicies,
+  ...plannedPolicies,
+  ...adminPolicies,
+  ...oauthPolicies,
+  ...kernelPolicies,
+};
+
+const allScopes = { ...plannedScopes, ...accountScopes, ...plannedTaxpayerScopes };
+
+declare module "./kernel/declared-names.ts" {
+  interface DeclaredNames {
+    problemCode: keyof typeof allProblems;
+    policy: keyof typeof allPolicies;
+    oauthScope: keyof typeof allScopes;
+    memberRole: (typeof memberRoles)[number];
+  }
+}
+
+export const problems = groupedByStatus(allProblems);
+export const policies = sortedBySet(allPolicies);
+export const oauthScopes: OauthScopes = allScopes;
+
+export const declared: Declared = { problems, policies, oauthScopes };
+
+export const problemCodes = Object.keys(problems) as readonly ProblemCode[];
+export const policyNames = Object.keys(policies) as readonly PolicyName[];
+/** The policies whose rate staff may set for one account. */
+export const accountPolicyNames = accountPoliciesOf(policies);

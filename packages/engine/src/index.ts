@@ -21,7 +21,7 @@ export { FormatError } from "./format/bytes.ts";
 export type { Manifest, SnapshotDraft } from "./format/manifest.ts";
 export { countersign, openDetails, openManifest } from "./format/manifest.ts";
 export { vaultNames } from "./format/object-names.ts";
-export type { PackChecks, PackFrame, PackTable } from "./format/pack.ts";
+export type { PackFrame, PackTable, TrustedWriters } from "./format/pack.ts";
 export { readPackTable } from "./format/pack.ts";
 export type { SessionHeader } from "./format/session-header.ts";
 export { parseSessionHeader, verifySessionHeader } from "./format/session-header.ts";

@@ -152,7 +152,7 @@ export interface UploadUnit {
 }
 
 /** One version of a frame. What is said about it says nothing about another: frames move while they are read. */
-export interface FrameMark {
+export interface FrameVersion {
   readonly frame: number;
   readonly pack: string;
   readonly generation: number;
@@ -169,7 +169,7 @@ export interface FrameMove {
   readonly to: FrameRow;
 }
 
-export interface CondemnAnswer {
+export interface CondemnedPacks {
   readonly condemned: readonly string[];
   /** True when something was committed since the marking: mark again. */
   readonly stale: boolean;
@@ -246,7 +246,7 @@ export interface Catalog {
    * to this marking: whoever died or is still at work with an older one may not act on it any more. A pack that came
    * back to life and was condemned again may hold what the older marking took for dead.
    */
-  condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer>;
+  condemn(packs: readonly string[], marking: number): Promise<CondemnedPacks>;
   /** Refused (false) unless the pack is unpinned and condemned by this very marking. */
   beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean>;
   forgetPack(pack: string): Promise<void>;
@@ -264,7 +264,7 @@ export interface Catalog {
   ): Promise<boolean>;
 
   /** Marks frames, or takes their marks away. A version that is no longer the frame's is passed over. */
-  setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void>;
+  setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void>;
   damagedFrames(): Promise<readonly number[]>;
   setVerified(ordinals: readonly number[]): Promise<void>;
   /** Removes everything; used by rebuild, which then registers what it found. */

@@ -8,10 +8,10 @@ import { Bitmap } from "../format/bitmap.ts";
 import { hex } from "../format/bytes.ts";
 import type {
   Catalog,
-  CondemnAnswer,
-  FrameMark,
+  CondemnedPacks,
   FrameMove,
   FrameRow,
+  FrameVersion,
   Item,
   NewUpload,
   PackRow,
@@ -222,7 +222,7 @@ export class MemoryCatalog implements Catalog {
     return this.#claims.get(session)?.nonce ?? null;
   }
 
-  async condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer> {
+  async condemn(packs: readonly string[], marking: number): Promise<CondemnedPacks> {
     if (marking !== this.#generation && this.#planted !== "stale-condemn") return { condemned: [], stale: true };
     const states = new Set<string | undefined>(["live", "condemned"]);
     const condemned = packs.filter((pack) => states.has(this.#packs.get(pack)?.state) && !this.#pins.has(pack));
@@ -271,7 +271,7 @@ export class MemoryCatalog implements Catalog {
     return true;
   }
 
-  async setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void> {
+  async setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void> {
     for (const { frame, pack, generation } of marks) {
       const row = this.#frames.get(frame);
       if (row?.pack === pack && row.generation === generation) this.#frames.set(frame, { ...row, damaged });

@@ -125,13 +125,18 @@ export function sessionOfFrame(frame: number): number {
 }
 
 /** Memory for a sealed frame of a length. */
-export type FrameRoom = (length: number) => Uint8Array;
+export type AllocateFrame = (length: number) => Uint8Array;
 
 /**
  * Compresses (where worthwhile) and seals one frame. `room` says where the sealed frame goes, memory of its own if nothing
  * is said.
  */
-export function sealFrame(seal: FrameSeal, plain: Uint8Array, effort: Effort, room: FrameRoom = ownMemory): Uint8Array {
+export function sealFrame(
+  seal: FrameSeal,
+  plain: Uint8Array,
+  effort: Effort,
+  room: AllocateFrame = ownMemory,
+): Uint8Array {
   if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
   const packed = effort === "none" ? null : compress(plain, effort);
   const body = packed ?? plain;

@@ -50,7 +50,7 @@ export interface PackTable {
 }
 
 /** Everything needed to judge a pack without any secret. */
-export interface PackChecks {
+export interface TrustedWriters {
   readonly vaultId: Uint8Array;
   readonly writers: WriterRegistry;
 }
@@ -118,7 +118,7 @@ export async function readPackTable(
   name: string,
   size: number,
   read: RangeReader,
-  judge: PackChecks,
+  judge: TrustedWriters,
 ): Promise<PackTable> {
   if (size < packHeaderLength + packTrailerLength) throw new FormatError("a pack is too short");
   const trailer = new ByteReader(await read(size - packTrailerLength, packTrailerLength));
@@ -139,7 +139,7 @@ export async function readPackTable(
   return { packId, header, frames: decodeFooter(footer, footerAt), size };
 }
 
-function checkHeader(head: Uint8Array, name: string, judge: PackChecks) {
+function checkHeader(head: Uint8Array, name: string, judge: TrustedWriters) {
   const reader = new ByteReader(head);
   if (!sameBytes(reader.raw(8), headMagic)) throw new FormatError("not a pack");
   const packId = Buffer.from(reader.raw(packIdLength));

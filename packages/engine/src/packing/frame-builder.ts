@@ -7,7 +7,7 @@
 import type { BlockList } from "../format/block-list.ts";
 import { writeBlockList } from "../format/block-list.ts";
 import { ByteWriter } from "../format/bytes.ts";
-import type { Effort, FrameRoom } from "../format/frame.ts";
+import type { AllocateFrame, Effort } from "../format/frame.ts";
 import { frameNumber, sealFrame } from "../format/frame.ts";
 import { blockIdLength } from "../format/hash.ts";
 import type { FrameClass, TakeOp, WorkerSession } from "../workers/cut-messages.ts";
@@ -40,7 +40,7 @@ interface OpenFrame {
 
 export class FrameBuilder {
   readonly #session: WorkerSession;
-  readonly #room: FrameRoom;
+  readonly #room: AllocateFrame;
   readonly #sealed: (n: number, bytes: Uint8Array) => void;
   readonly #open = new Map<FrameClass, OpenFrame>();
   readonly #spare: ByteWriter[] = [];
@@ -51,7 +51,7 @@ export class FrameBuilder {
   /** `room` gives memory for sealed frames, `sealed` hears of each. */
   constructor(
     session: WorkerSession,
-    room: FrameRoom,
+    room: AllocateFrame,
     sealed: (n: number, bytes: Uint8Array) => void,
     thoroughly = thoroughBytes,
   ) {

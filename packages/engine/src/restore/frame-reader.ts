@@ -6,7 +6,7 @@
  * still said to be in it.
  */
 
-import type { Catalog, FrameMark, FrameRow } from "../catalog/catalog.ts";
+import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import type { DataFrame } from "../format/data-frame.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
@@ -28,10 +28,10 @@ export class DamageError extends Error {
   readonly pack: string | null;
   readonly frame: number;
   /** The version of the frame that was met; null where the catalog has none, or where no frame is to blame. */
-  readonly mark: FrameMark | null;
+  readonly mark: FrameVersion | null;
 
   /** `at` is the frame's version, or only its number, or 0 where no frame is to blame. */
-  constructor(at: FrameMark | number, reason: string, options?: { cause?: unknown }) {
+  constructor(at: FrameVersion | number, reason: string, options?: { cause?: unknown }) {
     const mark = typeof at === "number" ? null : { frame: at.frame, pack: at.pack, generation: at.generation };
     const frame = typeof at === "number" ? at : at.frame;
     const place = `${mark === null ? "no pack" : `pack ${mark.pack}`}, frame ${frame}: `;

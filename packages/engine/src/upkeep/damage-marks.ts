@@ -4,7 +4,7 @@
  * takes the mark away.
  */
 
-import type { FrameMark, FrameRow } from "../catalog/catalog.ts";
+import type { FrameRow, FrameVersion } from "../catalog/catalog.ts";
 import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { isBlock, nodeId } from "../format/hash.ts";
@@ -13,7 +13,7 @@ import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { Vault } from "../vault.ts";
 
 /** Reads marked frames (all, or the given ones) and takes the marks of those away that are whole. Says which. */
-export async function clearWrongMarks(vault: Vault, only?: readonly FrameMark[]): Promise<readonly FrameRow[]> {
+export async function clearWrongMarks(vault: Vault, only?: readonly FrameVersion[]): Promise<readonly FrameRow[]> {
   const frames = only?.map(({ frame }) => frame) ?? (await vault.catalog.damagedFrames());
   const cleared: FrameRow[] = [];
   // A reader each: what an earlier read gave proves nothing about this one.

@@ -11,13 +11,13 @@
  * somebody with keys takes the mark away (`clearWrongMarks`).
  */
 
-import type { Catalog, FrameMark, FrameRow } from "../catalog/catalog.ts";
+import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
 import { FormatError, sameBytes } from "../format/bytes.ts";
 import { frameIdOf } from "../format/frame.ts";
 import { openManifest } from "../format/manifest.ts";
 import type { VaultNames } from "../format/object-names.ts";
 import { lastPart } from "../format/object-names.ts";
-import type { PackChecks } from "../format/pack.ts";
+import type { TrustedWriters } from "../format/pack.ts";
 import { readPackTable } from "../format/pack.ts";
 import { isKeyObject } from "../format/vault-keys.ts";
 import type { ObjectStore } from "../object-store.ts";
@@ -28,7 +28,7 @@ export interface PackFinding {
   readonly kind: "missing" | "damaged" | "foreign";
   readonly reason: string;
   /** Frames that the catalog places in the pack, still after they were read, and whose bytes are wrong or gone. */
-  readonly frames: readonly FrameMark[];
+  readonly frames: readonly FrameVersion[];
 }
 
 /** A snapshot's manifest that is gone or does not read: while the catalog is there it can still be told. */
@@ -52,14 +52,14 @@ export interface ScrubReport {
   readonly manifests: readonly ManifestFinding[];
   readonly keys: readonly KeyFinding[];
   /** Frames that are marked as damaged and whose bytes are what the catalog says. */
-  readonly readClean: readonly FrameMark[];
+  readonly readClean: readonly FrameVersion[];
 }
 
 export interface ScrubOptions {
   readonly store: ObjectStore;
   readonly names: VaultNames;
   readonly catalog: Catalog;
-  readonly judge: PackChecks;
+  readonly judge: TrustedWriters;
   readonly authorityPublicKey?: Uint8Array | undefined;
   readonly onProgress?: ((progress: { readonly packs: number; readonly bytes: number }) => void) | undefined;
 }
@@ -72,7 +72,7 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
     else if (!expected.has(pack)) expected.set(pack, []);
   }
   const findings: PackFinding[] = [];
-  const readClean: FrameMark[] = [];
+  const readClean: FrameVersion[] = [];
   let packs = 0;
   let bytes = 0;
   const judge = async (pack: string, rows: readonly FrameRow[] | null) => {
@@ -184,7 +184,7 @@ function isAsIndexed(pack: Uint8Array, { offset, length, frameId }: Pick<FrameRo
 }
 
 /** Of these versions the ones that are still their frames'. */
-async function stillThere(catalog: Catalog, rows: readonly FrameRow[]): Promise<readonly FrameMark[]> {
+async function stillThere(catalog: Catalog, rows: readonly FrameRow[]): Promise<readonly FrameVersion[]> {
   const now = await catalog.frames(rows.map(({ frame }) => frame));
   return rows
     .filter(({ pack, generation }, i) => now[i]?.pack === pack && now[i]?.generation === generation)

@@ -7,7 +7,7 @@
  * has its id has everything below it. So of each only what is new is walked.
  */
 
-import type { FrameMark, FrameRow, SnapshotRow } from "../catalog/catalog.ts";
+import type { FrameRow, FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
 import { itemFrames } from "../catalog/rules.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList } from "../format/block-list.ts";
@@ -36,7 +36,7 @@ export interface VerifyReport {
   readonly frames: number;
   readonly findings: readonly VerifyFinding[];
   /** Frames that turned out damaged: to be told to the catalog. */
-  readonly damagedFrames: readonly FrameMark[];
+  readonly damagedFrames: readonly FrameVersion[];
 }
 
 export interface VerifyOptions {
@@ -82,7 +82,7 @@ class VerifyRun {
   readonly #reader: FrameReader;
   readonly #findings: VerifyFinding[] = [];
   readonly #checked = new Map<number, DamageError | null>();
-  readonly #damaged = new Map<number, FrameMark>();
+  readonly #damaged = new Map<number, FrameVersion>();
   /** Directories without a finding, by `keyOf` their roots. */
   readonly #proved = new Map<string, WalkedDirectory>();
   /** Those of the snapshot at hand: its files are proved in windows, so nothing is known before its end. */

@@ -13,10 +13,10 @@ import type { EngineContext } from "../../context.ts";
 import { Bitmap } from "../../format/bitmap.ts";
 import type {
   Catalog,
-  CondemnAnswer,
-  FrameMark,
+  CondemnedPacks,
   FrameMove,
   FrameRow,
+  FrameVersion,
   Item,
   NewUpload,
   PackRow,
@@ -278,7 +278,7 @@ export class SqliteCatalog implements Catalog {
     return row === undefined ? null : integer(row, "nonce");
   }
 
-  async condemn(packs: readonly string[], marking: number): Promise<CondemnAnswer> {
+  async condemn(packs: readonly string[], marking: number): Promise<CondemnedPacks> {
     return this.#write(() => {
       if (this.#number("generation") !== marking) return { condemned: [], stale: true };
       const change = this.#sql(
@@ -328,7 +328,7 @@ export class SqliteCatalog implements Catalog {
     });
   }
 
-  async setDamaged(marks: readonly FrameMark[], damaged: boolean): Promise<void> {
+  async setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void> {
     this.#write(() => {
       const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
       for (const { frame, pack, generation } of marks) mark.run(damaged ? 1 : 0, frame, pack, generation);

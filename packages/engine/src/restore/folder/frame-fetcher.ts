@@ -3,7 +3,7 @@
  * request, and gives each stretch to a worker. Says what became of the window's files.
  */
 
-import type { FrameMark, SnapshotRow } from "../../catalog/catalog.ts";
+import type { FrameVersion, SnapshotRow } from "../../catalog/catalog.ts";
 import type { Vault } from "../../vault.ts";
 import type { Finish, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
 import { packFiles, packPieces } from "../../workers/restore-job.ts";
@@ -36,7 +36,7 @@ export interface FileFailure {
 export interface WrittenWindow {
   readonly failed: Map<number, FileFailure>;
   /** Frames that turned out damaged. */
-  readonly damaged: ReadonlyMap<number, FrameMark>;
+  readonly damaged: ReadonlyMap<number, FrameVersion>;
   /** Files that no frame is needed for: the caller makes them. */
   readonly frameless: ReadonlySet<number>;
 }
@@ -57,7 +57,7 @@ interface Window {
   readonly holes: ReadonlySet<number>;
   readonly left: Int32Array<SharedArrayBuffer>;
   readonly failed: Map<number, FileFailure>;
-  readonly damaged: Map<number, FrameMark>;
+  readonly damaged: Map<number, FrameVersion>;
   /** Every block is hashed, whoever sealed it. */
   readonly proved: boolean;
 }
@@ -160,7 +160,7 @@ export class FrameFetcher {
 }
 
 /** `mark` is the version that was met; null where the catalog has none any more. */
-function blame({ failed, damaged }: Window, { pieces }: FramePlan, reason: string, mark: FrameMark | null): void {
+function blame({ failed, damaged }: Window, { pieces }: FramePlan, reason: string, mark: FrameVersion | null): void {
   const pack = mark?.pack ?? null;
   for (const { file } of pieces) if (!failed.has(file)) failed.set(file, { reason, kind: "damage", pack });
   if (mark !== null) damaged.set(mark.frame, { frame: mark.frame, pack: mark.pack, generation: mark.generation });

@@ -18,7 +18,7 @@ import {
   rmSync,
   symlinkSync,
 } from "node:fs";
-import type { FrameMark, SnapshotRow } from "../../catalog/catalog.ts";
+import type { FrameVersion, SnapshotRow } from "../../catalog/catalog.ts";
 import { asBuffer, FormatError } from "../../format/bytes.ts";
 import type { EntryFacts, FileEntry, Reference, SegmentReference, TreeEntry } from "../../format/tree-entry.ts";
 import { entriesOf, findEntry, segmentsOf } from "../../format/tree-reader.ts";
@@ -66,7 +66,7 @@ export interface RestoreResult {
   readonly skippedBytes: number;
   readonly failures: readonly RestoreFailure[];
   /** Frames that turned out damaged: to be told to the catalog. */
-  readonly damagedFrames: readonly FrameMark[];
+  readonly damagedFrames: readonly FrameVersion[];
 }
 
 /** Blocks are about this large; only to bound a window. */
@@ -106,9 +106,9 @@ class RestoreRun {
   readonly #folder: TargetFolder;
   readonly #late: LateWork[] = [];
   readonly #failures: RestoreFailure[] = [];
-  readonly #damaged = new Map<number, FrameMark>();
+  readonly #damaged = new Map<number, FrameVersion>();
   /** Frames that were read although the catalog has them as damaged. */
-  readonly #marked = new Map<number, FrameMark>();
+  readonly #marked = new Map<number, FrameVersion>();
   #window: PlannedFile[] = [];
   #windowBlocks = 0;
   #mostBlocks = firstWindowBlocks;

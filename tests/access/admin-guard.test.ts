@@ -29,7 +29,7 @@ const unknown = [
   "/v1\\admin\\overview",
 ];
 
-/** Sent as it is written: clients of higher level would tidy the address up. */
+/** Sends the path unchanged; HTTP clients would normalise it. */
 async function ask(target: string, token?: string, method = "GET"): Promise<string> {
   const authorization = token === undefined ? "" : `${`authorization: ${token}`}\r\n`;
   const answer = await exchangeRaw(
@@ -41,7 +41,7 @@ async function ask(target: string, token?: string, method = "GET"): Promise<stri
 }
 
 describe("the guard of /v1/admin", () => {
-  test("401 without a token, 403 for members and machines: every address, also one that does not exist", async () => {
+  test("401 without a token, 403 for members and clients, for every path, also an unknown one", async () => {
     for (const target of ["/v1/admin/overview", ...unknown]) {
       assert.equal(await ask(target), "401 missing_token", target);
       assert.equal(await ask(target, member.auth.authorization), "403 admin_required", target);
@@ -49,26 +49,26 @@ describe("the guard of /v1/admin", () => {
     }
   });
 
-  test("every method is guarded alike", async () => {
+  test("every method is guarded in the same way", async () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]) {
       assert.match(await ask("/v1/admin/anything", undefined, method), /^401/, method);
       assert.match(await ask("/v1/admin/anything", member.auth.authorization, method), /^403/, method);
     }
   });
 
-  test("staff get 404 where nothing is, and what is there where it is", async () => {
+  test("staff get 404 for an unknown path and 200 for a known one", async () => {
     assert.equal(await ask("/v1/admin/anything", staff.auth.authorization), "404 not_found");
     const overview = await service.send("GET", "/v1/admin/overview", { headers: staff.auth });
     assert.equal(overview.status, 200, overview.body.toString());
   });
 
-  test("what only looks similar is not guarded: it does not exist", async () => {
+  test("a path that only looks similar is not guarded and gets 404", async () => {
     for (const target of ["/v1/administrators", "/v1/xadmin/overview", "/v1/x/admin/overview"]) {
       assert.equal(await ask(target), "404 not_found", target);
     }
   });
 
-  test("429: 60 reads a minute, one bucket over all addresses, per staff member", async () => {
+  test("429: 60 reads a minute over all paths, per staff member", async () => {
     const other = await tokenFor(service, { as: "staff" });
     const codes: string[] = [];
     for (let at = 0; at < 61; at++)

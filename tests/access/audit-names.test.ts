@@ -1,4 +1,4 @@
-/** Audit records name the session, the member and the client that an act was done with, and the network it came from. */
+/** Audit records name the session, the member, the client and the network of the request. */
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -34,7 +34,7 @@ function claimsOf(token: unknown): Claims {
   return JSON.parse(Buffer.from(String(token).split(".")[1] ?? "", "base64url").toString()) as Claims;
 }
 
-/** The last record of a chain after an act, the whole chain verified. */
+/** The last record of a chain after a request. Verifies the whole chain. */
 async function recordOf(chain: string, act: () => Promise<Sent>): Promise<ChainRow> {
   const answer = await act();
   assert.ok(answer.status < 300, answer.body.toString());
@@ -45,7 +45,7 @@ async function recordOf(chain: string, act: () => Promise<Sent>): Promise<ChainR
 
 let names = 0;
 
-/** An act that people and programs may do; what its record names. */
+/** A change that people and programs may make. Returns the actor and the context of its audit record. */
 async function actWith(token: unknown, headers: Record<string, string> = from) {
   const json = { name: `Büro ${++names}` };
   const row = await recordOf(demo.account_id, () =>
@@ -58,8 +58,8 @@ async function actWith(token: unknown, headers: Record<string, string> = from) {
 
 const operation = "account.update";
 
-describe("the record of an act names", () => {
-  test("of a person: session and member", async () => {
+describe("the audit record of a change names", () => {
+  test("for a person: session and member", async () => {
     const { token } = await signInAs(service, demo);
     const { sid: session_id, sub: member_id } = claimsOf(token);
     assert.deepEqual(await actWith(token), {
@@ -68,7 +68,7 @@ describe("the record of an act names", () => {
     });
   });
 
-  test("of a machine: session and client", async () => {
+  test("for client credentials: session and client", async () => {
     const proof = basic(demo.client_id, demo.client_secret);
     const answer = await post(site, "/oauth2/token", { grant_type: "client_credentials" }, proof);
     const token = answer.json?.access_token;
@@ -78,7 +78,7 @@ describe("the record of an act names", () => {
     });
   });
 
-  test("of an app that acts for a member: session, client and the member", async () => {
+  test("for an application that acts for a member: session, client and member", async () => {
     const usual = { accountId: demo.account_id, grants: ["authorization_code"], redirectUris: [callback] };
     const client_id = await addClient(service, { ...usual, scopes: ["account:write"] });
     const { code, verifier } = await obtainCode(site, demo, client_id);
@@ -90,7 +90,7 @@ describe("the record of an act names", () => {
     });
   });
 
-  test("of an agent: its session, which tells it from the others, the client that they share, and the member", async () => {
+  test("for an agent: its own session, the client that all agents share, and the member", async () => {
     const bearer = { accountId: demo.account_id, as: "grant", kind: "agent" } as const;
     const { auth, sessionId: session_id, personId: member_id, clientId: client_id } = await tokenFor(service, bearer);
     assert.deepEqual(await actWith(auth.authorization.slice("Bearer ".length)), {
@@ -99,7 +99,7 @@ describe("the record of an act names", () => {
     });
   });
 
-  test("of staff in the customer's own chain: the session; whose it is says the actor", async () => {
+  test("for staff, in the customer's own chain: the session; the actor is the staff member", async () => {
     const { token, auth } = await signInAs(service, staff);
     const { sid: session_id, sub: id } = claimsOf(token);
     const target = `/v1/admin/accounts/${demo.account_id}/early-access`;
@@ -117,21 +117,21 @@ describe("the record of an act names", () => {
     );
   });
 
-  test("of somebody without a token: the network alone", async () => {
+  test("for a caller without a token: only the network", async () => {
     const json = { email: demo.email, password: demo.password, totp_code: site.nextCode(demo.totp_secret) };
     const row = await recordOf(demo.account_id, () => service.send("POST", "/v1/auth/login", { json, headers: from }));
     const { request_id: _any, ...context } = row.context as Record<string, string>;
     assert.deepEqual([row.actor, context], [{ kind: "anonymous" }, { operation: "auth.login", address: network }]);
   });
 
-  test("no more of an address than its network, of IPv6 the /48, as log lines do", async () => {
+  test("only the network of an address, for IPv6 the /48, as in log lines", async () => {
     const { token } = await signInAs(service, demo);
     const { context } = await actWith(token, { "x-forwarded-for": "2001:db8:1:2:3:4:5:6" });
     assert.equal(context.address, "2001:db8:1::/48");
   });
 });
 
-test("staff see it with the records, whoever acted", async () => {
+test("staff see the context of every record", async () => {
   const { auth } = await signInAs(service, staff);
   const target = `/v1/admin/audit?account_id=${demo.account_id}&action=account.changed&limit=100`;
   const answer = await service.send("GET", target, { headers: auth });

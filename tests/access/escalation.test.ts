@@ -1,11 +1,11 @@
 /**
- * A program walks every operation of the document, with bodies that fit and ids of what really exists, and has
- * afterwards what it had before. *Power* is everything that decides who may do what in an account: people, roles,
- * factors, clients, their scopes, roles, vaults and secrets, grants, and what the account allows. It is read from the
- * database, so that no answer of the service is believed.
+ * A program calls every operation of the document, with valid bodies and ids of real objects. Afterwards it must have the
+ * same power as before. *Power* is all data that decides who may do what in an account: people, roles, factors, clients
+ * with their scopes, roles, vaults and secrets, grants, and settings of the account. The test reads it from the database
+ * and does not rely on answers of the service.
  *
- * The programs are an app that acts for an owner who showed the second factor a moment ago, a machine of role owner,
- * and an agent, each with many sets of scopes. The operations come from the document: a new one is walked by itself.
+ * The programs are an application that acts for an owner with a fresh second factor, a client of role owner, and an agent,
+ * each with many sets of scopes. The operations come from the document, so a new operation is included.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
 }
 
-/** As much of JSON Schema as a body needs. */
+/** The part of JSON Schema that bodies use. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -54,7 +54,7 @@ const document = JSON.parse(await readFile(path.join(root, "openapi.json"), "utf
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 };
-/** All but logging out, which only takes from the caller: the walk would end there. */
+/** All operations except the logout: it only ends the session of the caller, and with it the test. */
 const operations: readonly Row[] = Object.entries(document.paths)
   .flatMap(([place, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: place })),
@@ -64,7 +64,7 @@ const service = await startTestService({ after }, { settings: { ...noSignInLimit
 const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
 const allScopes = Object.keys(oauthScopes);
 
-/** Bodies that ask for the most; without one here a body is made from its schema. */
+/** Bodies that request the widest rights. Other bodies are made from their schema. */
 const greedy: Readonly<Record<string, object>> = {
   "account.update": { sms_sign_in: false },
   "members.invite": { email: "yandas@ornek.example", full_name: "Yandaş", role: "owner" },
@@ -74,7 +74,7 @@ const greedy: Readonly<Record<string, object>> = {
   "oauth_clients.update": { scopes: allScopes, role: "owner", vault_ids: null },
 };
 
-/** A value that the schema allows, the first or least one. */
+/** The first or smallest value that the schema allows. */
 function sample(schema: Schema): unknown {
   if (schema.$ref !== undefined) return sample(document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   if (schema.anyOf !== undefined) return sample(schema.anyOf[0] ?? {});
@@ -107,7 +107,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account worth taking over: an owner, people in every state, clients, a grant in review, a reset that waits. */
+/** An account with an owner, people in every state, clients, a grant in review and a waiting reset. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -134,7 +134,7 @@ async function makeVictim() {
 
 type Victim = Awaited<ReturnType<typeof makeVictim>>;
 
-/** Every row of the account that decides who may do what; what only says when something was used is left out. */
+/** Every row of the account that decides who may do what, without names and times of use. */
 async function power({ accountId }: Victim): Promise<unknown> {
   const tables: Readonly<Record<string, string>> = {
     accounts: "id = $1",
@@ -164,7 +164,7 @@ async function power({ accountId }: Victim): Promise<unknown> {
   return all;
 }
 
-/** The addresses of an operation: one for each object that it could be about. */
+/** The paths of an operation, one for each object that it could change. */
 function targets(row: Row, victim: Victim, own: readonly string[]): readonly string[] {
   if (!row.path.includes("{")) return [row.path];
   const noun = row.operationId.split(".")[0] ?? "";
@@ -172,10 +172,10 @@ function targets(row: Row, victim: Victim, own: readonly string[]): readonly str
   return ids.map((id) => row.path.replaceAll(/\{\w+\}/g, id));
 }
 
-/** Few connections that stay open: a handshake for every request would be most of the work. */
+/** A few kept-alive connections: a TLS handshake per request would take most of the time. */
 const connections = openKeptAlive({ after }, service, 8);
 
-/** Calls the operations; those that were answered with success. */
+/** Calls the operations, checks that the power is unchanged, and returns the operations that succeeded. */
 async function walk(victim: Victim, bearer: Bearer, rows: readonly Row[]): Promise<string[]> {
   const { auth, clientId, sessionId } = await tokenFor(service, { ...bearer, accountId: victim.accountId });
   const before = await power(victim);
@@ -196,8 +196,8 @@ function requestOf(row: Row, target: string, auth: Readonly<Record<string, strin
   return { ...request, headers: { ...auth, "content-type": "application/json" }, body: JSON.stringify(json) };
 }
 
-describe("a program that walks every operation of the document", () => {
-  test("has a real object for every operation on one, and bodies that a person gets through with", async () => {
+describe("a program that calls every operation of the document", () => {
+  test("has a real object for every operation on an object, and bodies that succeed for a person", async () => {
     const victim = await makeVictim();
     for (const row of operations.filter((each) => ["account", "person"].includes(each["x-access"]))) {
       if (row.path.includes("{")) assert.ok(victim.ids[row.operationId.split(".")[0] ?? ""], row.operationId);
@@ -214,21 +214,18 @@ describe("a program that walks every operation of the document", () => {
   const some = () => allScopes.filter(() => random.integer(2) === 0);
   const one = scaled(0, 1) === 1 ? allScopes.map((scope) => [scope]) : [["account:write"]];
   const sets = [...one, ["account:read", "account:write"], ...Array.from({ length: scaled(2, 20) }, some)];
-  // With fewer scopes only what needs some can answer differently.
+  // With fewer scopes only operations that need a scope can answer differently.
   const scoped = operations.filter((row) => row["x-access"] === "account" || row["x-access"] === "person");
   const programs: Readonly<Record<string, Bearer>> = {
-    "an app that acts for an owner": { as: "grant", role: "owner", clientRole: "owner" },
-    "a machine of role owner": { as: "client", clientRole: "owner" },
+    "an application that acts for an owner": { as: "grant", role: "owner", clientRole: "owner" },
+    "a client of role owner": { as: "client", clientRole: "owner" },
     "an agent of an owner": { as: "grant", role: "owner", kind: "agent" },
   };
   for (const [name, bearer] of Object.entries(programs)) {
-    test(`${name}, with any set of scopes, has no scope, role, vault, member, factor or client more`, async () => {
+    test(`${name}, with any set of scopes, gains no scope, role, vault, member, factor or client`, async () => {
       const victim = await makeVictim();
       const passed = await walk(victim, { ...bearer, scopes: allScopes }, operations);
-      assert.ok(
-        passed.includes("account.get") && passed.includes("oauth_clients.list"),
-        "where it may it gets through",
-      );
+      assert.ok(passed.includes("account.get") && passed.includes("oauth_clients.list"), "allowed operations succeed");
       for (const scopes of sets) await walk(victim, { ...bearer, scopes }, scoped);
     });
   }

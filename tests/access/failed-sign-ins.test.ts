@@ -1,4 +1,4 @@
-/** Failed sign-ins stand in the audit trail of the account that they were aimed at, and nowhere do they cost others. */
+/** Failed sign-ins are recorded in the audit trail of the account that they were aimed at, without cost for others. */
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
@@ -36,7 +36,7 @@ interface Failure {
   readonly wrong: unknown;
 }
 
-/** What these acts add to a chain; the whole of it still verifies. */
+/** The records that these requests add to a chain. Verifies the whole chain. */
 async function addedTo(chain: string, acts: () => Promise<unknown>): Promise<Failure[]> {
   const before = (await readChain(service.database.app, chain)).length;
   await acts();
@@ -48,14 +48,14 @@ async function addedTo(chain: string, acts: () => Promise<unknown>): Promise<Fai
     const context = row.context as Record<string, string>;
     assert.equal(context.address, "127.0.0.0/24");
     assert.match(context.request_id ?? "", /^[0-9a-f-]{36}$/);
-    assert.doesNotMatch(JSON.stringify(row), /@|127\.0\.0\.1/, "ids and the network, no personal data");
+    assert.doesNotMatch(JSON.stringify(row), /@|127\.0\.0\.1/, "only ids and the network, no personal data");
     const { wrong } = row.metadata as { wrong?: unknown };
     return [{ action: row.action, operation: String(context.operation), wrong }];
   });
 }
 
 describe("a failed sign-in is recorded in the account's own chain", () => {
-  test("by password, by code, by recovery code and by SMS, with what was wrong", async () => {
+  test("for a wrong password, code, recovery code or SMS code, and says which was wrong", async () => {
     const added = await addedTo(demo.account_id, async () => {
       assert.equal((await logIn(demo.email, wrongPassword)).status, 401);
       assert.equal((await logIn(demo.email, demo.password)).status, 401);
@@ -76,7 +76,7 @@ describe("a failed sign-in is recorded in the account's own chain", () => {
     ]);
   });
 
-  test("of the OAuth pages and of the first sign-in", async () => {
+  test("for the OAuth pages and for the first sign-in", async () => {
     const site = siteOf(service);
     const grants = ["authorization_code"];
     const client = await addClient(service, { accountId: demo.account_id, grants, redirectUris: [callback] });
@@ -91,7 +91,7 @@ describe("a failed sign-in is recorded in the account's own chain", () => {
     assert.deepEqual(shown, ["sign_in.failed enrolment.sign_in", "sign_in.failed oauth.act_on_interaction"]);
   });
 
-  test("of a step-up and of a password change", async () => {
+  test("for a step-up and for a password change", async () => {
     const { auth } = await signInAs(service, demo);
     const call = (target: string, json: object) => service.send("POST", target, { json, headers: auth });
     const added = await addedTo(demo.account_id, async () => {
@@ -105,7 +105,7 @@ describe("a failed sign-in is recorded in the account's own chain", () => {
     );
   });
 
-  test("of a program with a wrong secret, at each of its addresses; a hundred a day, and it is not locked out", async () => {
+  test("for a client with a wrong secret, at each OAuth endpoint; a hundred a day, and the client is not locked out", async () => {
     const site = siteOf(service);
     const client = basic(demo.client_id, "ems_wrong");
     const token = (headers: Record<string, string>) =>
@@ -129,14 +129,14 @@ describe("a failed sign-in is recorded in the account's own chain", () => {
     assert.equal((await addedTo(demo.account_id, () => token(client))).length, 1, "another day");
   });
 
-  test("of staff in the platform's", async () => {
+  test("for staff, in the platform's chain", async () => {
     const added = await addedTo("platform", () => logIn(staff.email, wrongPassword));
     assert.deepEqual(added, [{ action: "sign_in.failed", operation: "auth.login", wrong: "password" }]);
   });
 });
 
-describe("an address that nobody has", () => {
-  test("leaves no record, and the request does the same: one job either way", async () => {
+describe("an unknown address", () => {
+  test("leaves no record, and the request does the same work: one job in both cases", async () => {
     const { owner } = service.database;
     await owner.query("create sequence public.jobs_made");
     await owner.query("grant usage on sequence public.jobs_made to public");
@@ -155,7 +155,7 @@ describe("an address that nobody has", () => {
     assert.equal(await madeBy(() => logIn(nobody, wrongPassword)), 1);
     const sms = (email: string, password: string) =>
       madeBy(() => service.send("POST", "/auth/sms-otp/request", { json: { email, password } }));
-    assert.equal(await sms(nobody, wrongPassword), 2, "and the one that sends no message");
+    assert.equal(await sms(nobody, wrongPassword), 2, "one of them is the job that sends no message");
     await settledMessages(service);
     assert.deepEqual((await total())[0], before);
     assert.equal(await madeBy(() => logIn(demo.email, wrongPassword)), 1);
@@ -165,14 +165,18 @@ describe("an address that nobody has", () => {
   });
 });
 
-describe("strangers who fail", () => {
-  test("neither wait for the account's chain nor hold it", async () => {
+describe("failed sign-ins of strangers", () => {
+  test("neither wait for the account's chain nor lock it", async () => {
     const holder = await service.database.owner.connect();
     try {
       await holder.query("begin");
       await holder.query("select set_config('emanet.scope', 'system', true)");
       await holder.query("select from emanet.audit_heads where chain = $1 for update", [demo.account_id]);
-      assert.equal((await logIn(demo.email, wrongPassword)).status, 401, "answered while another act holds the chain");
+      assert.equal(
+        (await logIn(demo.email, wrongPassword)).status,
+        401,
+        "answered while another transaction locks the chain",
+      );
     } finally {
       await holder.query("rollback");
       holder.release();
@@ -180,7 +184,7 @@ describe("strangers who fail", () => {
     await settledMessages(service);
   });
 
-  test("fill it no further than the lockout lets them, and its beginning is recorded", async (t) => {
+  test("add no more records than the lockout allows, and the start of the lockout is recorded", async (t) => {
     const strict = await startTestService(t, { settings: { ...roomyLimits, EMANET_LIMIT_LOCKOUT: "3/60" } });
     const { demo: target } = await readFirstRun(strict.dataDir);
     const json = { email: target.email, password: wrongPassword, totp_code: wrongCode };

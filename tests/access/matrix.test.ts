@@ -1,7 +1,7 @@
 /**
- * Every operation of the OpenAPI document × every kind of caller who must not get through. The table of operations is
- * the document itself, so a new endpoint is in it by itself, and one that does not say who may call it fails. Objects of
- * other accounts are in `other-accounts.test.ts`.
+ * Every operation of the OpenAPI document × every kind of caller that must be refused. The operations come from the
+ * document, so a new endpoint is included, and one that does not declare who may call it fails. `other-accounts.test.ts`
+ * tests objects of other accounts.
  */
 
 import assert from "node:assert/strict";
@@ -39,7 +39,7 @@ const operations: readonly Row[] = Object.entries(document.paths).flatMap(([plac
 const roles = ["owner", "manager", "operator", "viewer", "auditor"];
 const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
 
-/** What a caller of this kind gets: status and code. The body is never read before access is decided. */
+/** The status and code for a caller of this kind. The service never reads the body before it has decided access. */
 async function call(row: Row, bearer: Bearer | null): Promise<string> {
   const auth = bearer === null ? {} : (await tokenFor(service, bearer)).auth;
   const target = row.path.replaceAll(/\{\w+\}/g, nobodysId);
@@ -52,10 +52,10 @@ function of(...kinds: readonly (string | undefined)[]): readonly Row[] {
 }
 
 describe("every operation of the document", () => {
-  test("says who may call it, and with which scope", () => {
+  test("declares who may call it, and with which scope", () => {
     assert.ok(operations.length > 40, String(operations.length));
     for (const row of operations) {
-      assert.ok(row["x-access"], `${row.operationId} does not say who may call it`);
+      assert.ok(row["x-access"], `${row.operationId} does not declare who may call it`);
       const scoped = row["x-access"] === "account" || row["x-access"] === "person";
       assert.equal(row["x-scope"] !== undefined, scoped, `${row.operationId}: scope`);
       assert.equal(row["x-roles"] !== undefined, row["x-access"] === "account", `${row.operationId}: roles`);
@@ -63,13 +63,13 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("is public only where the contract's list of public addresses has it", () => {
+  test("is public only if it is in the contract's list of public paths", () => {
     const open =
       /^\/(v1\/auth\/(login|refresh|logout|password-reset)|auth\/sms-otp|applications|v1\/applications\/withdraw|v1\/enrolment|enrol|reset-password|withdraw|docs|oauth2|\.well-known|health)(\/|$)/;
     for (const row of of("public")) assert.match(row.path, open, row.operationId);
   });
 
-  test("401: without a token nothing but the public ones is answered", async () => {
+  test("401: without a token every operation that is not public is refused", async () => {
     for (const row of of("account", "person", "staff"))
       assert.equal(await call(row, null), "401 missing_token", row.operationId);
   });
@@ -81,7 +81,7 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: each role that the operation does not name, and none that it names", async () => {
+  test("403: each role that the operation does not name; roles that it names pass", async () => {
     for (const row of of("account")) {
       for (const role of roles) {
         const answer = await call(row, { role });
@@ -91,7 +91,7 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: a program is held to its own role, and to that of the member whom it acts for", async () => {
+  test("403: a program needs the right in its own role and in the role of the member for whom it acts", async () => {
     for (const row of of("account").filter((each) => each["x-step-up"] !== true)) {
       for (const role of roles) {
         const allowed = row["x-roles"]?.includes(role) === true;
@@ -109,7 +109,7 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: a program that is held to vaults gets through only where the operation keeps to them", async () => {
+  test("403: a program that is limited to vaults passes only where the operation checks vaults", async () => {
     for (const row of of("account", "person")) {
       for (const as of ["client", "grant"] as const) {
         const answer = await call(row, { as, vaultIds: [nobodysId] });
@@ -119,7 +119,7 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: a package without the API, for tokens of kind api; the dashboard and the agent are not gated", async () => {
+  test("403: a package without the API, for tokens of kind api; tokens of the dashboard and the agent pass", async () => {
     for (const row of of("account")) {
       const gated = row["x-entitlement"] === "api";
       for (const kind of ["api", "dashboard", "agent"] as const) {
@@ -133,7 +133,7 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: a suspended or closed account reads, and writes only what is said to be possible", async () => {
+  test("403: a suspended or closed account can read, and can write only where the operation declares it", async () => {
     for (const row of of("account")) {
       for (const state of ["suspended", "closed"] as const) {
         const answer = await call(row, { state });
@@ -144,7 +144,7 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: staff are no members, members are no staff, machines are nobody's person", async () => {
+  test("403: staff cannot act as members, members cannot act as staff, and clients cannot act as people", async () => {
     for (const row of of("account"))
       assert.equal(await call(row, { as: "staff" }), "403 member_required", row.operationId);
     for (const row of of("staff")) {
@@ -157,19 +157,19 @@ describe("every operation of the document", () => {
     }
   });
 
-  test("403: what asks for a fresh second factor gets neither an old one nor a program", async () => {
+  test("403: an operation that needs a fresh second factor refuses an old one and refuses programs", async () => {
     const asking = operations.filter((row) => row["x-step-up"]);
     assert.ok(asking.length >= 10);
     const names = asking.map((row) => row.operationId);
     const forPeople =
       /^(members\.(invite|resend_invitation|update|remove|decide_second_factor_reset)|oauth_clients\.(create|update|delete|rotate_secret|review)|oauth_grants\.(review|end))$/;
     for (const row of operations.filter((each) => forPeople.test(each.operationId)))
-      assert.ok(names.includes(row.operationId), `${row.operationId} is for people with a fresh second factor`);
+      assert.ok(names.includes(row.operationId), `${row.operationId} must need a person with a fresh second factor`);
     for (const row of asking) {
       const as = row["x-access"] === "staff" ? "staff" : "member";
       assert.equal(await call(row, { as, factorAgeMs: 601_000 }), "403 step_up_required", row.operationId);
       if (as === "staff") continue;
-      // A program that acts for an owner who showed the second factor a moment ago is still no person.
+      // A program is not a person, also when it acts for an owner with a fresh second factor.
       for (const program of ["client", "grant"] as const)
         assert.equal(await call(row, { as: program }), "403 insufficient_scope", `${row.operationId} ${program}`);
     }

@@ -1,7 +1,7 @@
 /**
- * Every operation of the OpenAPI document that names an object in its address × callers from elsewhere. The operations
- * are the document's: one that is new and has no specimen here fails. A specimen is a real object and a call that its own
- * account can make, which is tried last, so that a 404 means "not yours" and not "never worked".
+ * Every operation of the OpenAPI document with an object id in its path × callers of other accounts. The operations come
+ * from the document; a new one without an example here fails. An example is a real object and a call that its own account
+ * can make. That call runs last, so a 404 before it means "not yours" and not "never worked".
  */
 
 import assert from "node:assert/strict";
@@ -26,10 +26,10 @@ interface Row extends Operation {
 type Bearer = Awaited<ReturnType<typeof tokenFor>>;
 
 /** An object of an account, and a body with which the operation works on it. */
-interface Specimen {
+interface Example {
   readonly id: string;
   readonly body?: object;
-  /** Who may call the operation on it; its account's owner unless said otherwise. */
+  /** Who may call the operation on it; by default the owner of its account. */
   readonly by?: Bearer;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -78,13 +78,13 @@ const client = (owner: Bearer) =>
 const grant = async (owner: Bearer) =>
   (await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" })).sessionId;
 
-async function session(owner: Bearer): Promise<Specimen> {
+async function session(owner: Bearer): Promise<Example> {
   const by = await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
   return { id: by.sessionId, by };
 }
 
-/** By operation. */
-const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> = {
+/** Examples by operation. */
+const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
   "members.update": async (owner) => ({ id: await member(owner), body: { role: "operator" } }),
   "members.remove": async (owner) => ({ id: await member(owner) }),
@@ -105,12 +105,12 @@ const specimens: Readonly<Record<string, (owner: Bearer) => Promise<Specimen>>> 
   "sessions.end": session,
 };
 
-function call(row: Row, { id, body, headers }: Specimen, { auth }: Bearer): Promise<Sent> {
+function call(row: Row, { id, body, headers }: Example, { auth }: Bearer): Promise<Sent> {
   const target = row.path.replaceAll(/\{\w+\}/g, id);
   return service.send(row.method, target, { ...(body && { json: body }), headers: { ...auth, ...headers } });
 }
 
-/** An answer but for what names or counts requests. */
+/** An answer without headers and fields that identify or count requests. */
 function comparable({ status, headers, json }: Sent): unknown {
   const own = /^(date|x-request-id|x-ratelimit-(remaining|reset)|ratelimit)$/;
   const rest = Object.entries(headers).filter(([name]) => !own.test(name));
@@ -118,31 +118,31 @@ function comparable({ status, headers, json }: Sent): unknown {
 }
 
 describe("an operation on one object", () => {
-  test("has a specimen here when the object is an account's, and none that the document lacks", () => {
+  test("has an example here if the object belongs to an account, and no example is without an operation", () => {
     const ofAccounts = rows.filter((row) => row["x-access"] === "account" || row["x-access"] === "person");
-    assert.deepEqual(ofAccounts.map(({ operationId }) => operationId).sort(), Object.keys(specimens).sort());
-    // What is public names no object of an account: pages of OAuth go by a secret, documentation is everybody's.
+    assert.deepEqual(ofAccounts.map(({ operationId }) => operationId).sort(), Object.keys(examples).sort());
+    // Public paths name no object of an account: OAuth pages are found by a secret, and documentation is public.
     for (const row of rows.filter((one) => one["x-access"] === "public")) assert.match(row.path, /^\/(oauth2|docs)\//);
     for (const row of rows.filter((one) => one["x-access"] === "staff")) assert.match(row.path, /^\/v1\/admin\//);
   });
 
-  for (const row of rows.filter(({ operationId }) => operationId in specimens)) {
+  for (const row of rows.filter(({ operationId }) => operationId in examples)) {
     test(`404: ${row.operationId} on an object of another account is indistinguishable from a missing one`, async () => {
       const owner = await tokenFor(service);
-      const specimen = (await specimens[row.operationId]?.(owner)) ?? assert.fail("no specimen");
+      const example = (await examples[row.operationId]?.(owner)) ?? assert.fail("no example");
       const strangers = [
         await tokenFor(service),
         ...(row["x-access"] === "account" && !row["x-step-up"] ? [await tokenFor(service, { as: "client" })] : []),
-        // What is a person's own is not even a colleague's, nor staff's.
+        // A person's own object is hidden from colleagues and from staff too.
         ...(row["x-access"] === "person" ? [owner, await tokenFor(service, { as: "staff" })] : []),
       ];
       for (const stranger of strangers) {
-        const theirs = await call(row, specimen, stranger);
-        const nobodys = await call(row, { ...specimen, id: nobodysId }, stranger);
+        const theirs = await call(row, example, stranger);
+        const nobodys = await call(row, { ...example, id: nobodysId }, stranger);
         assert.deepEqual([theirs.status, theirs.json?.code], [404, "not_found"], theirs.body.toString());
         assert.deepEqual(comparable(theirs), comparable(nobodys));
       }
-      const own = await call(row, specimen, specimen.by ?? owner);
+      const own = await call(row, example, example.by ?? owner);
       assert.ok(own.status >= 200 && own.status < 300, `its own account: ${own.status} ${own.body}`);
     });
   }

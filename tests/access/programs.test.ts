@@ -1,6 +1,6 @@
 /**
- * What a review did with real tokens, and what came of it: an app that a member allowed through the OAuth pages, a
- * machine with client credentials, and the agents and clients of people who leave, are demoted or forget a password.
+ * Attacks of a security review, with real tokens: an application that a member allowed through the OAuth pages, a client
+ * with client credentials, and the agents and clients of people who leave, are demoted or reset their password.
  */
 
 import assert from "node:assert/strict";
@@ -28,8 +28,8 @@ import { messageTo, tokenIn } from "../../packages/server/src/testing/sent-messa
 const { service, site, demo } = await startOauth({ after });
 const accountId = demo.account_id;
 
-/** The scopes that a token of a program is worth now. */
-async function worth(token: unknown): Promise<string> {
+/** The scopes that a token of a program gives now. */
+async function scopesOf(token: unknown): Promise<string> {
   const answer = await post(
     site,
     "/oauth2/introspect",
@@ -43,8 +43,8 @@ function bearer(token: unknown) {
   return { authorization: `Bearer ${token}` };
 }
 
-describe("an app that an owner allowed with account:read and account:write", () => {
-  test("403: makes no client, widens nothing, takes no recovery codes and no authenticator", async () => {
+describe("an application with account:read and account:write of an owner", () => {
+  test("403: cannot create or widen a client, and cannot get recovery codes or an authenticator", async () => {
     const scopes = ["account:read", "account:write"] as const;
     const app = await addClient(service, {
       accountId,
@@ -55,7 +55,7 @@ describe("an app that an owner allowed with account:read and account:write", () 
     const { code, verifier } = await obtainCode(site, demo, app);
     const token = (await redeem(site, app, code, verifier)).json?.access_token;
     const headers = bearer(token);
-    assert.equal((await service.send("GET", "/v1/account", { headers })).status, 200, "the token itself is good");
+    assert.equal((await service.send("GET", "/v1/account", { headers })).status, 200, "the token itself is valid");
     const tried = [
       service.send("POST", "/v1/oauth-clients", { json: { name: "Hepsi", scopes: ["audit:read"] }, headers }),
       service.send("PATCH", `/v1/oauth-clients/${app}`, { json: { scopes: ["restores:read"] }, headers }),
@@ -73,8 +73,8 @@ describe("an app that an owner allowed with account:read and account:write", () 
   });
 });
 
-describe("the programs of a person who no longer answers for them", () => {
-  /** A manager with an agent, an app without snapshots:write, and a client of their own. */
+describe("the programs of a person who is no longer responsible for them", () => {
+  /** A manager with an agent, an application without snapshots:write, and a client. */
   async function managerWithPrograms() {
     const owner = await signInAs(service, demo);
     const manager = await tokenFor(service, { accountId, role: "manager" });
@@ -97,23 +97,23 @@ describe("the programs of a person who no longer answers for them", () => {
   }
 
   for (const how of ["removed", "demoted"] as const) {
-    test(`a client whose maker was ${how} writes snapshots, loses the rest, and gets it back by an owner's review`, async () => {
+    test(`a client whose maker was ${how} can only write snapshots until an owner reviews it`, async () => {
       const { owner, manager, target, token, credentials, client } = await managerWithPrograms();
-      assert.equal(await worth(token), "snapshots:write snapshots:read account:write");
+      assert.equal(await scopesOf(token), "snapshots:write snapshots:read account:write");
       const member = `/v1/members/${manager.personId}`;
       const answer =
         how === "removed"
           ? await service.send("DELETE", member, { headers: owner.auth })
           : await service.send("PATCH", member, { json: { role: "viewer" }, headers: owner.auth });
       assert.ok(answer.status < 300, answer.body.toString());
-      assert.equal(await worth(token), "snapshots:write", "the token that was out already");
-      assert.equal(await worth(await credentials()), "snapshots:write", "a new one");
+      assert.equal(await scopesOf(token), "snapshots:write", "a token that was issued before");
+      assert.equal(await scopesOf(await credentials()), "snapshots:write", "a new token");
       assert.equal((await service.send("GET", "/v1/account", { headers: bearer(token) })).status, 403);
       const mail = await messageTo(service.dataDir, demo.email, "programs_in_review", how === "removed" ? 1 : 2);
       assert.doesNotMatch(mail.text, new RegExp(client));
       const shown = await service.send("GET", target, { headers: owner.auth });
       assert.ok(typeof shown.json?.review_since === "string");
-      // A manager answers for nobody's client but their own.
+      // A manager can review only their own clients.
       const other = await tokenFor(service, { accountId, role: "manager" });
       assert.equal(
         (await service.send("POST", `${target}/review`, { headers: other.auth })).json?.code,
@@ -121,37 +121,37 @@ describe("the programs of a person who no longer answers for them", () => {
       );
       const reviewed = await service.send("POST", `${target}/review`, { headers: owner.auth });
       assert.deepEqual([reviewed.status, reviewed.json?.review_since], [200, null]);
-      assert.equal(await worth(token), "snapshots:write snapshots:read account:write");
+      assert.equal(await scopesOf(token), "snapshots:write snapshots:read account:write");
     });
   }
 
-  test("a scope that a client loses is gone from the tokens that are out already", async () => {
+  test("a scope that a client loses is also lost by tokens that were issued before", async () => {
     const { owner, target, token } = await managerWithPrograms();
     const call = { json: { scopes: ["snapshots:read"] }, headers: owner.auth };
     assert.equal((await service.send("PATCH", target, call)).status, 200);
-    assert.equal(await worth(token), "snapshots:read");
+    assert.equal(await scopesOf(token), "snapshots:read");
   });
 
-  test("a widened role withholds nothing", async () => {
+  test("a wider role takes no scope away", async () => {
     const { owner, manager, token } = await managerWithPrograms();
     const call = { json: { role: "owner" }, headers: owner.auth };
     assert.equal((await service.send("PATCH", `/v1/members/${manager.personId}`, call)).status, 200);
-    assert.equal(await worth(token), "snapshots:write snapshots:read account:write");
+    assert.equal(await scopesOf(token), "snapshots:write snapshots:read account:write");
     assert.equal(
       (await service.send("PATCH", `/v1/members/${manager.personId}`, { ...call, json: { role: "manager" } })).status,
       200,
     );
-    assert.equal(await worth(token), "snapshots:write");
+    assert.equal(await scopesOf(token), "snapshots:write");
   });
 
-  test("an agent outlives a password reset and the removal of the person who approved it", async () => {
+  test("an agent keeps working after a password reset and the removal of the person who approved it", async () => {
     const codes = await startDevice(site);
     await decideDevice(site, demo, codes.json?.user_code);
     const first = (await pollDevice(site, codes.json?.device_code)).json;
     const app = await addClient(service, { accountId, grants: ["authorization_code"], redirectUris: [callback] });
     const { code, verifier } = await obtainCode(site, demo, app);
     const reader = (await redeem(site, app, code, verifier)).json;
-    const before = await worth(first?.access_token);
+    const before = await scopesOf(first?.access_token);
     assert.match(before, /snapshots:write.*|.*snapshots:write/);
     assert.notEqual(before, "snapshots:write");
 
@@ -159,21 +159,25 @@ describe("the programs of a person who no longer answers for them", () => {
     const link = tokenIn(await messageTo(service.dataDir, demo.email, "password_reset"));
     const json = { token: link, new_password: "yepyeni uzun bir parola 42" };
     assert.equal((await service.send("POST", "/v1/auth/password-reset", { json })).status, 204);
-    assert.equal(await worth(first?.access_token), "snapshots:write");
-    assert.equal(await worth(reader?.access_token), "", "an app that only reads has nothing left");
+    assert.equal(await scopesOf(first?.access_token), "snapshots:write");
+    assert.equal(await scopesOf(reader?.access_token), "", "an application that only reads has no right left");
     const renewed = await refresh(site, agentClientId, first?.refresh_token);
     assert.deepEqual([renewed.status, renewed.json?.scope], [200, "snapshots:write"]);
 
     const owner = await signInAs(service, { ...demo, password: json.new_password });
     const made = await service.send("GET", `/v1/oauth-clients/${demo.client_id}`, { headers: owner.auth });
-    assert.ok(typeof made.json?.review_since === "string", "the clients that they made are reviewed, too");
+    assert.ok(typeof made.json?.review_since === "string", "their clients are in review too");
     const list = await service.send("GET", "/v1/oauth-grants", { headers: owner.auth });
     const held = listIn<{ id: string; review_since: string | null }>(list, "data").filter((one) => one.review_since);
     assert.equal(held.length, 1);
     const target = `/v1/oauth-grants/${held[0]?.id}`;
     const reviewed = await service.send("POST", `${target}/review`, { headers: owner.auth });
     assert.deepEqual([reviewed.status, reviewed.json?.review_since], [200, null]);
-    assert.equal(await worth(renewed.json?.access_token), "snapshots:write", "a token says what it was issued for");
+    assert.equal(
+      await scopesOf(renewed.json?.access_token),
+      "snapshots:write",
+      "a token that was issued during the review keeps its scope",
+    );
     const again = await refresh(site, agentClientId, renewed.json?.refresh_token);
     assert.equal(again.json?.scope, before);
 
@@ -182,9 +186,13 @@ describe("the programs of a person who no longer answers for them", () => {
       await storedRows(service.database, "select person_id as id from emanet.sessions where id = $1", [held[0]?.id])
     )[0] as { id: string };
     assert.equal((await service.send("DELETE", `/v1/members/${id}`, { headers: second.auth })).status, 204);
-    assert.equal(await worth(again.json?.access_token), "snapshots:write", "its person is gone, the backup goes on");
+    assert.equal(
+      await scopesOf(again.json?.access_token),
+      "snapshots:write",
+      "the person is removed and the backup continues",
+    );
     assert.equal((await refresh(site, agentClientId, again.json?.refresh_token)).status, 200);
     assert.equal((await service.send("DELETE", target, { headers: second.auth })).status, 204);
-    assert.equal(await worth(again.json?.access_token), "");
+    assert.equal(await scopesOf(again.json?.access_token), "");
   });
 });

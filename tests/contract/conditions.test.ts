@@ -1,6 +1,6 @@
 /**
  * Conditional requests over every operation of the OpenAPI document: `If-Match` on each PATCH and DELETE,
- * `If-None-Match` on each GET. An operation that is new and has no specimen here fails.
+ * `If-None-Match` on each GET. A new operation without an example here fails.
  */
 
 import assert from "node:assert/strict";
@@ -13,8 +13,8 @@ import { type Operation, readOperations, takes } from "./operations.ts";
 
 type Caller = Awaited<ReturnType<typeof tokenFor>>;
 
-/** A resource that can be read and changed: who may, where it is, and a change that fits. */
-interface Specimen {
+/** A resource that can be read and changed: the caller, its path, and a valid change. */
+interface Example {
   readonly by: Caller;
   readonly id?: string;
   readonly json?: object;
@@ -41,12 +41,12 @@ async function client(by: Caller): Promise<string> {
   return objectIn<{ id: string }>(made, "client").id;
 }
 
-async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Specimen> {
+async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Example> {
   const by = await caller();
   return { by, id: await make(by), ...(json && { json }) };
 }
 
-const specimens: Readonly<Record<string, () => Promise<Specimen>>> = {
+const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "account.update": async () => ({ by: await caller(), json: { name: "Başka Ofis" } }),
   "me.update": async () => ({ by: await caller(), json: { full_name: "Başka Ad" } }),
   "members.update": () => on(member, { role: "operator" }),
@@ -65,14 +65,14 @@ function targetOf({ path }: Operation, id = ""): string {
 }
 
 describe("If-Match", () => {
-  test("is taken by every PATCH and DELETE of the document, each of which has a specimen here", () => {
+  test("is accepted by every PATCH and DELETE of the document, and each has an example here", () => {
     for (const operation of changes) assert.ok(takes(operation, "If-Match"), operation.operationId);
-    assert.deepEqual(changes.map(({ operationId }) => operationId).sort(), Object.keys(specimens).sort());
+    assert.deepEqual(changes.map(({ operationId }) => operationId).sort(), Object.keys(examples).sort());
   });
 
   for (const operation of changes) {
-    test(`${operation.operationId}: 400 when malformed, 412 for another version, and the ETag that was read lets through`, async () => {
-      const { by, id, json } = await (specimens[operation.operationId] ?? assert.fail("no specimen"))();
+    test(`${operation.operationId}: 400 when malformed, 412 for another version, success for the current ETag`, async () => {
+      const { by, id, json } = await (examples[operation.operationId] ?? assert.fail("no example"))();
       const target = targetOf(operation, id);
       const read = () => service.send("GET", target, { headers: by.auth });
       const change = (condition: string) =>
@@ -90,13 +90,13 @@ describe("If-Match", () => {
         const refused = await change(condition);
         assert.deepEqual([refused.status, refused.json?.code], [412, "precondition_failed"], condition);
       }
-      assert.equal((await read()).headers.etag, etag, "what was refused changed nothing");
+      assert.equal((await read()).headers.etag, etag, "a refused request changed nothing");
       const changed = await change(`"other", ${etag}`);
       assert.ok(changed.status < 300, changed.body.toString());
       if (operation.method === "DELETE") return;
       const now = await read();
       assert.notEqual(now.headers.etag, etag);
-      assert.equal(changed.headers.etag, now.headers.etag, "the answer names the version that was made");
+      assert.equal(changed.headers.etag, now.headers.etag, "the answer has the ETag of the new version");
       assert.equal((await change("*")).status, 200);
     });
   }
@@ -105,7 +105,7 @@ describe("If-Match", () => {
 describe("If-None-Match", () => {
   const reads = operations.filter(({ method }) => method === "GET");
 
-  test("is taken by every GET, and 400 when malformed", async () => {
+  test("is accepted by every GET, and 400 when malformed", async () => {
     const [owner, staff] = [await caller(), await caller({ as: "staff" })];
     const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
     for (const operation of reads) {
@@ -119,7 +119,7 @@ describe("If-None-Match", () => {
     }
   });
 
-  test("304 for the ETag that was read, weakened, in a list, and for *; 200 for another", async () => {
+  test("304 for the current ETag, also weak or in a list, and for *; 200 for another", async () => {
     const { auth } = await caller();
     for (const target of ["/v1/account", "/v1/me", "/v1/members", "/v1/sessions", "/v1/rate-limits/requests"]) {
       const { etag = "" } = (await service.send("GET", target, { headers: auth })).headers;

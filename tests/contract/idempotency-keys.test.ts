@@ -1,6 +1,6 @@
 /**
- * Every operation of the OpenAPI document that takes an `Idempotency-Key`, called with one: it answers as it does
- * without, and a repetition gets the first answer. An operation that is new and has no specimen here fails.
+ * Calls every operation of the OpenAPI document that accepts an `Idempotency-Key` with one. It answers as without a key, and
+ * a repetition gets the first answer. A new operation without an example here fails.
  */
 
 import assert from "node:assert/strict";
@@ -12,8 +12,8 @@ import { readOperations, takes } from "./operations.ts";
 
 type Bearer = Awaited<ReturnType<typeof tokenFor>>;
 
-/** A call that succeeds: whom it is made by, the id in its address, and its body. */
-interface Specimen {
+/** A call that succeeds: the caller, the id in the path, and the body. */
+interface Example {
   readonly by?: Bearer;
   readonly id?: string;
   readonly json?: object;
@@ -22,7 +22,7 @@ interface Specimen {
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
 const service = await startTestService({ after }, { settings });
-/** Anew for each call: the clock is moved on the way. */
+/** New for each call, because the test moves the clock. */
 const staff = () => tokenFor(service, { as: "staff" });
 const reason = "test gerekçesi";
 
@@ -68,8 +68,8 @@ async function account(): Promise<string> {
 const onAccount = (json: object) => async () => ({ by: await staff(), id: await account(), json: { reason, ...json } });
 const onApplication = (json: object) => async () => ({ by: await staff(), id: await submitted(), json });
 
-/** By operation; each call makes objects of its own. */
-const specimens: Readonly<Record<string, () => Promise<Specimen>>> = {
+/** Examples by operation. Each call makes its own objects. */
+const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "members.invite": async () => ({ by: await tokenFor(service), json: invitation() }),
   "members.resend_invitation": async () => {
     const by = await tokenFor(service);
@@ -134,21 +134,21 @@ const specimens: Readonly<Record<string, () => Promise<Specimen>>> = {
 const keyed = (await readOperations()).filter((operation) => takes(operation, "Idempotency-Key"));
 
 describe("an operation with an Idempotency-Key", () => {
-  test("has a specimen here, and none is here that the document lacks", () => {
-    assert.deepEqual(keyed.map(({ operationId }) => operationId).sort(), Object.keys(specimens).sort());
+  test("has an example here, and no example is without an operation", () => {
+    assert.deepEqual(keyed.map(({ operationId }) => operationId).sort(), Object.keys(examples).sort());
   });
 
   for (const operation of keyed) {
     test(`${operation.operationId}: answers as without a key, and a repetition gets the first answer`, async () => {
-      const specimen = specimens[operation.operationId] ?? assert.fail("no specimen");
-      const call = async ({ by, id = "", json, headers }: Specimen, key: string | null) =>
+      const example = examples[operation.operationId] ?? assert.fail("no example");
+      const call = async ({ by, id = "", json, headers }: Example, key: string | null) =>
         service.send(operation.method, operation.path.replaceAll(/\{\w+\}/g, id), {
           ...(json && { json }),
           headers: { ...by?.auth, ...headers, ...(key !== null && { "idempotency-key": key }) },
         });
-      const without = await call(await specimen(), null);
+      const without = await call(await example(), null);
       assert.ok(without.status < 300, `${without.status} ${without.body}`);
-      const one = await specimen();
+      const one = await example();
       const first = await call(one, operation.operationId);
       assert.equal(first.status, without.status, first.body.toString());
       assert.equal(first.headers["idempotency-replayed"], undefined);
@@ -163,7 +163,7 @@ describe("an operation with an Idempotency-Key", () => {
 describe("POST /v1/admin/bans with an Idempotency-Key", () => {
   const anonymous = async () => (await service.send("GET", "/v1/none")).status;
 
-  test("an address is banned from the next request on, and free from the next after the ban is lifted", async () => {
+  test("a ban of an address counts from the next request on, and so does its end", async () => {
     const headers = { ...(await staff()).auth, "idempotency-key": "address" };
     const json = { kind: "address", subject: "127.0.0.1", hours: 1, reason };
     const { id } = await made("/v1/admin/bans", json, headers);

@@ -1,5 +1,5 @@
 /**
- * Every list of the OpenAPI document: its form, its pages, and its orders. A list that is new and has no specimen here
+ * Every list of the OpenAPI document: its form, its pages and its sort orders. A new list that is not in the table here
  * fails.
  */
 
@@ -25,7 +25,7 @@ async function made(target: string, json: object, by: Caller | null): Promise<vo
   assert.ok(answer.status < 300, `${target}: ${answer.body}`);
 }
 
-/** Rows of every list, all of the same moment: the clock stands still. */
+/** Rows for every list. The clock does not move, so all have the same time. */
 const policies = ["snapshots_create", "snapshots_list", "package"];
 for (const [at, policy] of policies.entries()) {
   await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
@@ -51,7 +51,7 @@ const lists = (await readOperations()).filter(
   ({ method, parameters }) => method === "GET" && parameters.some((one) => one.in === "query" && one.name === "cursor"),
 );
 
-/** Orders by operation: what each list allows, its own first. */
+/** Allowed sort orders by operation, the default first. */
 const orders: Readonly<Record<string, readonly string[]>> = {
   "members.list": ["created_at", "-created_at"],
   "oauth_clients.list": ["-created_at", "created_at"],
@@ -64,7 +64,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "admin.list_bans": ["-created_at", "created_at"],
   "admin.list_limit_requests": ["-created_at", "created_at"],
   "admin.list_audit": ["-occurred_at", "occurred_at"],
-  // Its rows come from a function of the database that knows this order alone.
+  // Its rows come from a database function that has only this order.
   "admin.list_jobs": ["-created_at"],
 };
 
@@ -90,7 +90,7 @@ async function readAll(target: string, query: string): Promise<string[]> {
 }
 
 describe("a list", () => {
-  test("says here which orders it has, and none is here that the document lacks", () => {
+  test("has its sort orders here, and no entry is without an operation", () => {
     assert.deepEqual(lists.map(({ operationId }) => operationId).sort(), Object.keys(orders).sort());
     for (const { operationId, parameters } of lists) {
       const { schema } = (parameters.find(({ name }) => name === "sort") ?? assert.fail(operationId)) as unknown as {
@@ -103,17 +103,17 @@ describe("a list", () => {
   for (const { operationId, path } of lists) {
     const [own = "", other] = orders[operationId] ?? [];
 
-    test(`${operationId}: pages of two hold each row once, in each order, and the orders mirror each other`, async () => {
+    test(`${operationId}: pages of two contain each row once, in each order, and descending is the reverse of ascending`, async () => {
       const whole = await readAll(path, "limit=100");
-      // Jobs come and go while they are read.
+      // Jobs are added and deleted while the list is read.
       if (operationId === "admin.list_jobs") return;
       assert.ok(whole.length >= 3, `${whole.length} rows`);
       assert.deepEqual(await readAll(path, "limit=2"), whole);
-      assert.deepEqual(await readAll(path, `limit=2&sort=${own}`), whole, "its own order, by name");
+      assert.deepEqual(await readAll(path, `limit=2&sort=${own}`), whole, "the default order, by name");
       if (other !== undefined) assert.deepEqual(await readAll(path, `limit=2&sort=${other}`), whole.toReversed());
     });
 
-    test(`${operationId}: 422 for an order that it does not have, 400 for a cursor of another order`, async () => {
+    test(`${operationId}: 422 for an unknown sort order, 400 for a cursor of another order`, async () => {
       for (const sort of ["nonsense", "id", ""]) {
         assert.equal((await read(path, `sort=${sort}`)).json?.code, "validation_failed", sort);
       }

@@ -1,4 +1,4 @@
-/** The operations of the OpenAPI document as rows: what tests that are made from it go by. */
+/** Reads the operations of the OpenAPI document for the tests that run over all of them. */
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,6 +1,6 @@
 /**
- * The real service on its embedded database, killed without warning while clients write. What it acknowledged must be
- * there, whole: the application, its audit record, its two mails, the answer to its Idempotency-Key.
+ * Kills the real service with its embedded database while clients write. Everything that it acknowledged must be complete
+ * afterwards: the application, its audit record, its two mails, the answer to its Idempotency-Key.
  */
 
 import assert from "node:assert/strict";
@@ -57,12 +57,12 @@ async function submit(client: Client, key: string, http2: boolean): Promise<{ id
   return { id, replayed: answered["idempotency-replayed"] === "true" };
 }
 
-/** Clients submit one application after the other until the service is gone; what was answered is noted. */
+/** Clients submit applications until the service is gone. Records every answer. */
 async function submitUntilGone(client: Client, round: number, acknowledged: Acknowledged[]): Promise<void> {
   const work = Array.from({ length: clients }, async (_, number) => {
     for (let count = 0; ; count++) {
       const key = `round-${round}-${number}-${count}`;
-      // A connection that breaks is how a client notices; an answer that is not 202 fails the test.
+      // A broken connection means that the service was killed. An answer other than 202 fails the test.
       const answer = await submit(client, key, number % 2 === 0).catch((error: NodeJS.ErrnoException) => {
         if (error instanceof assert.AssertionError) throw error;
         return null;
@@ -103,7 +103,7 @@ async function mailed(folder: string): Promise<Map<string, number>> {
   return counts;
 }
 
-/** Looks into the stopped service's database: what is missing of the acknowledged, and what is wrong with its chain. */
+/** Reads the database of the stopped service: which acknowledged applications are missing, and whether the audit chain is valid. */
 async function inspect(folder: string, acknowledged: readonly Acknowledged[]) {
   const postgres = await startEmbeddedPostgres({ folder, log: silentLog });
   const pools = await openPools({ target: postgres.connection, log: silentLog });
@@ -127,7 +127,7 @@ async function inspect(folder: string, acknowledged: readonly Acknowledged[]) {
 }
 
 describe("a service that is killed", () => {
-  test(`${kills} times while clients write starts again each time, and nothing acknowledged is missing`, async (t) => {
+  test(`${kills} times while clients write starts again each time, and has everything that it acknowledged`, async (t) => {
     const cleanup = inReverse(t);
     const folder = await temporaryFolder(cleanup);
     const acknowledged: Acknowledged[] = [];
@@ -135,7 +135,7 @@ describe("a service that is killed", () => {
       const { main, client } = await start(cleanup, folder);
       const known = acknowledged.length;
       const writing = submitUntilGone(client, round, acknowledged);
-      // Not after the same number each time, so that it dies at ever other points of its work.
+      // The number differs each time, so that the kill comes at different points of the work.
       await until(() => acknowledged.length >= known + 10 + ((round * 7) % 23), "some applications are acknowledged");
       main.signal("SIGKILL");
       assert.equal((await main.ended()).signal, "SIGKILL");
@@ -158,7 +158,7 @@ describe("a service that is killed", () => {
 });
 
 describe("a data folder", () => {
-  test("has one service: a second one is refused with the reason and harms nothing; a lost database ends the first", async (t) => {
+  test("has one service: a second one is refused with a reason and changes nothing; the first ends when its database dies", async (t) => {
     const cleanup = inReverse(t);
     const folder = await temporaryFolder(cleanup);
     const first = await start(cleanup, folder);
@@ -170,7 +170,7 @@ describe("a data folder", () => {
     const { id } = await submit(first.client, "kept", false);
     const [pid] = (await readFile(path.join(folder, "postgres", "postmaster.pid"), "utf8")).split("\n");
     process.kill(Number(pid), "SIGKILL");
-    assert.equal((await first.main.ended()).code, 1, "it does not go on without its database");
+    assert.equal((await first.main.ended()).code, 1, "it ends without its database");
     assert.match(first.main.stderr(), /emanet: .*PostgreSQL/i);
     await noProcessIn(path.join(folder, "postgres"));
     const again = await start(cleanup, folder);

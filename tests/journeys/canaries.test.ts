@@ -1,6 +1,6 @@
 /**
- * A walk through the real service with values of people in every place where a client can put one. None of them comes
- * out of it in a log line, an error report, a problem body or a metric. Mails to those people are no leak.
+ * Sends personal data in every place of a request to the real service. None of it may appear in a log line, an error report,
+ * a problem body or a metric. Mails to those people are not a leak.
  */
 
 import assert from "node:assert/strict";
@@ -37,7 +37,7 @@ const canaries = {
   fileName: "Kanarya-Beyannamesi-2026.pdf",
 };
 
-/** Any of these in an output is a leak; parts of the values, so that a cut one is found too. */
+/** Each of these in an output is a leak. They are parts of the values, so that truncated values are found too. */
 const traces = /kanarya|fatma|mukellef|5321112233|532 111|4540536920|10000000146|482139|eyJhbGci|beyanname|muhasebe/i;
 
 function assertNoTrace(where: string, output: string): void {
@@ -57,7 +57,7 @@ const application = {
   consents: { terms: true, privacy: true },
 };
 
-/** A collector of error reports that keeps everything it is sent. */
+/** A collector of error reports that stores everything it receives. */
 async function startCollector(cleanup: Cleanup) {
   const received: string[] = [];
   const server = createServer(async (request, response) => {
@@ -85,7 +85,7 @@ const main = startMain(cleanup, {
 await main.ready();
 const client = await clientOf(folder);
 
-/** Everything that was answered, but for the documentation. */
+/** All answers except the documentation. */
 const answers: { readonly sent: string; readonly answer: TestAnswer }[] = [];
 
 async function send(method: string, target: string, call: ClientCall = {}): Promise<TestAnswer> {
@@ -103,11 +103,11 @@ async function until(condition: () => Promise<boolean> | boolean, what: string):
   assert.fail(`not in time: ${what}`);
 }
 
-/** Each value alone, where its form may decide what happens to it, and all of them in a row. */
+/** Each value alone, because its form can change how it is handled, and all values together. */
 const values = [...Object.values(canaries), Object.values(canaries).join(" ")];
 const all = values.at(-1) ?? "";
 
-describe("the walk", () => {
+describe("personal data is sent", () => {
   const type = { "content-type": "application/json" };
 
   test("in bodies: accepted, refused for each field, malformed, too large, of the wrong type", async () => {
@@ -125,7 +125,7 @@ describe("the walk", () => {
     assert.equal((await send("POST", "/applications", { body: large, headers: type })).status, 413);
   });
 
-  test("in addresses, queries and methods", async () => {
+  test("in paths, queries and methods", async () => {
     for (const value of values) {
       const text = encodeURIComponent(value);
       await send("GET", `/${text}`);
@@ -157,7 +157,7 @@ describe("the walk", () => {
       "if-none-match",
       "content-encoding",
     ];
-    // A request id of the allowed form is the client's to choose and to see again; this one is not.
+    // A client may choose a valid request id and sees it again; this one is not valid.
     for (const name of [...names, "user-agent", "referer", "origin", "x-forwarded-for", "forwarded", "x-request-id"]) {
       await send("GET", "/health/live", { headers: { [name]: all } });
     }
@@ -170,7 +170,7 @@ describe("the walk", () => {
     await send("POST", "/applications", { json: application, headers: { "idempotency-key": `${all}é` } });
   });
 
-  test("in what is no HTTP at all", async () => {
+  test("in bytes that are not HTTP", async () => {
     for (const text of [
       `${all}\r\n\r\n`,
       `GET /${all} HTTP/1.1\r\nHost: ${all}\r\n${all}\r\n\r\n`,
@@ -185,7 +185,7 @@ describe("the walk", () => {
     }
   });
 
-  test("in faults of ours: a database that refuses with the value in its message", async () => {
+  test("in internal errors: a database error with the value in its message", async () => {
     await database.owner.query(`
       create function emanet.complain() returns trigger language plpgsql as $$
         begin raise exception 'refused % % %', new.email, new.full_name, new.tax_id using detail = new.phone; end $$;
@@ -204,23 +204,23 @@ describe("the walk", () => {
 });
 
 describe("afterwards", () => {
-  test("no answer repeats what was sent", () => {
+  test("no answer contains any of it", () => {
     assert.ok(answers.length > 250);
     for (const { sent, answer } of answers) assertNoTrace(sent, `${inspect(answer.headers)} ${answer.body}`);
   });
 
-  test("no metric shows any of it", async () => {
+  test("no metric contains any of it", async () => {
     const url = /^metrics (\S+)$/m.exec(main.stdout())?.[1] ?? "";
     const text = await (await fetch(url)).text();
     assert.match(text, /applications\.submit/);
     assertNoTrace("metrics", text);
   });
 
-  test("no line of the log and no error report shows any of it", async () => {
+  test("no log line and no error report contains any of it", async () => {
     main.signal("SIGTERM");
     assert.equal((await main.ended()).code, 0);
     const log = main.stderr();
-    assert.ok(log.split("\n").length > 250, "the walk was logged");
+    assert.ok(log.split("\n").length > 250, "the requests were logged");
     assert.match(log, /"request_failed"/);
     assertNoTrace("log", withoutIds(log));
     assertNoTrace("standard output", main.stdout());
@@ -229,7 +229,7 @@ describe("afterwards", () => {
   });
 });
 
-/** Ids, times and process numbers are digits in which those of a canary may occur by chance. */
+/** Removes ids, times and process numbers: their digits could match a value by chance. */
 function withoutIds(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b/g, "")

@@ -15,7 +15,7 @@ const service = await startTestService({ after }, { settings });
 const { staff } = await readFirstRun(service.dataDir);
 const password = "sarı bisiklet seksen köprü";
 
-/** What the browser of each language reads. */
+/** The texts of the pages in each language. */
 const languages = [
   {
     locale: "tr-TR",
@@ -73,12 +73,12 @@ async function approved(email: string, phone: string): Promise<string> {
   return linkIn((await messageTo(service.dataDir, email, "enrolment")).text);
 }
 
-/** The address as the mail has it, to be clicked. */
+/** The link in the mail. */
 function linkIn(text: string): string {
   return /https:\/\/\S+#\S+/.exec(text)?.[0] ?? assert.fail(`no link in ${text}`);
 }
 
-/** Draws the picture and reads its pixels; a text, because the checker of this checkout knows no browser. */
+/** Draws the picture and reads its pixels. It is a string, because the type checker has no browser types. */
 const readPixels = `(() => {
   const image = document.querySelector("img.qr");
   const canvas = document.createElement("canvas");
@@ -90,14 +90,14 @@ const readPixels = `(() => {
   return { width, height, data: [...drawing.getImageData(0, 0, width, height).data] };
 })()`;
 
-/** What a phone's camera makes of the picture on the page. */
+/** Decodes the QR code on the page and returns the secret. */
 async function scanned(page: Page): Promise<string> {
   const picture = await page.evaluate<{ width: number; height: number; data: number[] }>(readPixels);
   const uri = decodeQR({ ...picture, data: Uint8Array.from(picture.data) });
   return new URL(uri).searchParams.get("secret") ?? assert.fail(`no secret in ${uri}`);
 }
 
-/** Everything that leaves the browser but for bodies and cookies, which is where secrets belong. */
+/** Records URLs and headers of all requests, without bodies and cookies, which may contain the secret. */
 function watch(page: Page): string[] {
   const seen: string[] = [];
   page.on("request", (request) => {
@@ -112,7 +112,7 @@ async function browserFor(t: TestContext) {
   return executable === undefined ? undefined : openBrowser(t, executable);
 }
 
-/** From the page for the phone to the recovery codes: the codes, and the authenticator's secret. */
+/** Goes from the phone page to the recovery codes. Returns the codes and the authenticator's secret. */
 async function setUp(page: Page, words: Words, phone: string, secretOf: (page: Page) => Promise<string>) {
   await page.getByRole("button", { name: words.send }).click();
   const sms = codeIn(await messageTo(service.dataDir, phone, "otp_code"));
@@ -140,9 +140,9 @@ async function signInOn(page: Page, words: Words, email: string, secret: string)
   await page.getByRole("heading", { name: words.done }).waitFor();
 }
 
-describe("a newcomer with a browser", () => {
+describe("a new member with a browser", () => {
   for (const [at, { locale, words }] of languages.entries()) {
-    test(`clicks from the mail to the first sign-in (${locale}); the secret of the link leaks nowhere`, async (t) => {
+    test(`gets from the mail to the first sign-in (${locale}), and the secret of the link does not leak`, async (t) => {
       const browser = await browserFor(t);
       if (browser === undefined) return;
       const email = `yeni-${at}@buro.example`;
@@ -168,20 +168,20 @@ describe("a newcomer with a browser", () => {
       assert.deepEqual(cookies, ["__Host-device", "__Host-refresh"]);
 
       assert.deepEqual(misdeeds, { complaints: [], foreign: [], failed: [] });
-      assert.ok(!sent.join("\n").includes(token), "in an address or a header");
-      assert.ok(!service.logLines.join("\n").includes(token), "in the log");
+      assert.ok(!sent.join("\n").includes(token), "secret in a URL or a header");
+      assert.ok(!service.logLines.join("\n").includes(token), "secret in the log");
       for (let back = 0; back < 8; back++) {
         await page.goBack().catch(() => null);
-        assert.ok(!page.url().includes(token), "in the history");
+        assert.ok(!page.url().includes(token), "secret in the history");
       }
     });
   }
 
-  test("the secret is out of the address before anything is sent", async (t) => {
+  test("the secret is removed from the URL before anything is sent", async (t) => {
     const browser = await browserFor(t);
     if (browser === undefined) return;
     const { page } = await openPage(browser, service.url);
-    // Holds the page at the moment of sending.
+    // Stops the page at the moment of sending.
     await page.addInitScript("HTMLFormElement.prototype.submit = () => {}");
     const secret = `enr_${"A".repeat(43)}`;
     await page.goto(`${service.url}/enrol#${secret}`);
@@ -189,7 +189,7 @@ describe("a newcomer with a browser", () => {
     assert.equal(await page.evaluate("location.href"), `${service.url}/enrol`);
   });
 
-  test("without JavaScript the link is pasted, and the key typed by hand", async (t) => {
+  test("without JavaScript the person pastes the link and types the key", async (t) => {
     const browser = await browserFor(t);
     if (browser === undefined) return;
     const [{ words, locale }] = languages;
@@ -206,7 +206,7 @@ describe("a newcomer with a browser", () => {
     assert.deepEqual(misdeeds, { complaints: [], foreign: [], failed: [] });
   });
 
-  test("replaces a forgotten password, and withdraws an application, by the links of their mails", async (t) => {
+  test("replaces a forgotten password and withdraws an application with the links in the mails", async (t) => {
     const browser = await browserFor(t);
     if (browser === undefined) return;
     const [, { words, locale }] = languages;

@@ -50,22 +50,18 @@ describe("onboarding", () => {
     const code = codeIn(await message("+905321112233", "otp_code"));
     const now = () => codeAt(totp.totp_secret, service.clock.now());
     const complete = (more: object) => post("/v1/enrolment/complete", { token, password, totp_code: now(), ...more });
-    assert.equal((await complete({})).status, 422, "an owner's phone has to be verified");
+    assert.equal((await complete({})).status, 422, "an owner must verify a phone");
     assert.equal(
       (await complete({ phone_challenge_id: challenge.json?.challenge_id, phone_code: "000000" })).status,
       422,
     );
     const phone = { phone_challenge_id: challenge.json?.challenge_id, phone_code: code };
-    assert.equal(
-      (await complete({ ...phone, password: "Parola123456" })).status,
-      422,
-      "a password that is guessed first",
-    );
+    assert.equal((await complete({ ...phone, password: "Parola123456" })).status, 422, "a common password");
     const done = await complete(phone);
     assert.equal(done.status, 200, done.body.toString());
     const codes = done.json?.recovery_codes as string[];
     assert.equal(new Set(codes).size, 10);
-    assert.equal((await complete(phone)).status, 404, "the link is spent");
+    assert.equal((await complete(phone)).status, 404, "the link is used up");
 
     const login = { email, password, totp_secret: totp.totp_secret };
     const first = await signInAs(service, login);
@@ -81,7 +77,7 @@ describe("onboarding", () => {
     await message(email, "new_device");
   });
 
-  test("a rejected applicant is told why; nothing else can happen to the application", async () => {
+  test("a rejected applicant gets the reason by mail, and the application cannot change again", async () => {
     const email = "red@buro.example";
     const id = await apply(email);
     const { auth } = await signInAs(service, staff);
@@ -91,7 +87,7 @@ describe("onboarding", () => {
     assert.equal((await post(`/v1/admin/applications/${id}/approve`, { reason: "yine de" }, auth)).status, 409);
   });
 
-  test("an applicant withdraws with the link of the first mail, once", async () => {
+  test("an applicant can withdraw once, with the link in the first mail", async () => {
     const email = "vazgec@buro.example";
     const id = await apply(email);
     const token = tokenIn(await message(email, "application_received"));
@@ -102,7 +98,7 @@ describe("onboarding", () => {
     assert.equal((await post(`/v1/admin/applications/${id}/approve`, { reason: "olmaz" }, auth)).status, 409);
   });
 
-  test("an enrolment link ends after a week; an owner's invitation can be sent again", async () => {
+  test("an enrolment link expires after a week, and an owner can resend the invitation", async () => {
     const email = "gec@buro.example";
     const id = await apply(email);
     const { auth } = await signInAs(service, staff);

@@ -43,8 +43,8 @@ async function mails(dataDir: string): Promise<string[]> {
   return files.filter((name) => name.endsWith(".json"));
 }
 
-describe("words and settings", () => {
-  test("--help says what there is, and starts nothing", async (t) => {
+describe("arguments and settings", () => {
+  test("--help lists roles and commands and starts nothing", async (t) => {
     const folder = path.join(await temporaryFolder(t), "data");
     const main = startMain(t, { words: ["--help"], settings: { EMANET_DATA_DIR: folder } });
     assert.deepEqual(await main.ended(), { code: 0, signal: null });
@@ -52,7 +52,7 @@ describe("words and settings", () => {
     assert.equal(await isThere(folder), false);
   });
 
-  test("a role that there is not, or one too many, is a usage error that lists the roles", async (t) => {
+  test("an unknown role or a second role is a usage error that lists the roles", async (t) => {
     const mains = [["serve"], ["api", "worker"]].map((words) => startMain(t, { words }));
     for (const main of mains) {
       assert.deepEqual(await main.ended(), { code: 2, signal: null });
@@ -61,7 +61,7 @@ describe("words and settings", () => {
     }
   });
 
-  test("settings that cannot be used are told all at once, without a stack, and nothing is made", async (t) => {
+  test("all wrong settings are listed at once, without a stack, and no file is made", async (t) => {
     const folder = path.join(await temporaryFolder(t), "data");
     const main = startMain(t, {
       settings: {
@@ -78,7 +78,7 @@ describe("words and settings", () => {
     assert.equal(await isThere(folder), false);
   });
 
-  test("production without anything set lists what to set", async (t) => {
+  test("production without settings lists the settings that it needs", async (t) => {
     const folder = path.join(await temporaryFolder(t), "data");
     const main = startMain(t, { settings: { EMANET_PROFILE: "production", EMANET_DATA_DIR: folder } });
     assert.equal((await main.ended()).code, 1);
@@ -97,7 +97,7 @@ describe("words and settings", () => {
     assert.equal(await isThere(folder), false);
   });
 
-  test("what only shows at the start is told without a stack too: mail, address, database", async (t) => {
+  test("errors that appear later at the start have no stack either: mail, address, database", async (t) => {
     const cleanup = inReverse(t);
     const database = await testDatabase(cleanup);
     const busy = createServer().listen(0, "127.0.0.1");
@@ -125,7 +125,7 @@ describe("words and settings", () => {
 });
 
 describe("a start on an empty folder", () => {
-  test("brings its own database and authority, says where it is, serves both versions of HTTP, and leaves no process", async (t) => {
+  test("makes its own database and certificate authority, prints its URL, serves HTTP/1.1 and HTTP/2, and leaves no process", async (t) => {
     const cleanup = inReverse(t);
     const folder = path.join(await temporaryFolder(cleanup), "new", "data");
     const settings = { EMANET_DATA_DIR: folder, EMANET_LISTEN: "127.0.0.1:0", EMANET_LISTN: "typo" };
@@ -155,14 +155,14 @@ describe("a start on an empty folder", () => {
   });
 });
 
-/** Two roles on one database of the operator's own, each with a folder of its own. */
+/** Settings for one role on the operator's database, with its own data folder. */
 async function settingsFor(cleanup: Cleanup, url: string) {
   const folder = await temporaryFolder(cleanup);
   return { folder, settings: { ...sandboxSettings(folder), EMANET_DATABASE_URL: url } };
 }
 
 describe("roles on an operator's own database", () => {
-  test("migrate brings it up to date and ends; in production nobody else does", async (t) => {
+  test("migrate applies the migrations and ends; in production no other role applies them", async (t) => {
     const cleanup = inReverse(t);
     const database = await testDatabase(cleanup, { empty: true });
     const production = {
@@ -195,7 +195,7 @@ describe("roles on an operator's own database", () => {
     assert.equal((await api.ended()).code, 0);
   });
 
-  test("what api queued is delivered by worker, another process; each ends by itself", async (t) => {
+  test("a worker process delivers what an api process queued, and each can be stopped alone", async (t) => {
     const cleanup = inReverse(t);
     const url = databaseUrl(await testDatabase(cleanup));
     const [front, back] = [await settingsFor(cleanup, url), await settingsFor(cleanup, url)];
@@ -223,7 +223,7 @@ describe("SIGTERM", () => {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ].join("\r\n");
 
-  test("a request in flight is finished, new connections are refused, then it ends; one that keeps being asked ends at once", async (t) => {
+  test("finishes a running request, refuses new connections, then ends; a later second signal ends it at once", async (t) => {
     const cleanup = inReverse(t);
     const { folder, settings } = await settingsFor(cleanup, databaseUrl(await testDatabase(cleanup)));
     const patient = await signalled(cleanup, folder, settings);
@@ -231,8 +231,8 @@ describe("SIGTERM", () => {
     assert.match(await patient.slow.closed, /^HTTP\/1\.1 202 .*connection: close/is);
     assert.deepEqual(await patient.main.ended(), { code: 0, signal: null });
     const hurried = await signalled(cleanup, folder, settings);
-    assert.notEqual(hurried.url, patient.url, "first-run.json names the address of this start");
-    // What comes within two seconds of the first is the same wish, passed on.
+    assert.notEqual(hurried.url, patient.url, "first-run.json has the URL of this start");
+    // A signal within two seconds of the first one is the same signal, passed on by npm or a terminal.
     const ended = hurried.main.ended();
     let isOver = false;
     void ended.then(() => {
@@ -241,12 +241,12 @@ describe("SIGTERM", () => {
     await until(async () => {
       hurried.main.signal("SIGTERM");
       return isOver;
-    }, "the second wish is heard");
+    }, "the second signal ends it");
     assert.equal((await ended).code, 1);
     assert.equal(await hurried.slow.closed, "");
   });
 
-  /** A service that was told to stop while it has half of a request. */
+  /** A service that gets SIGTERM while half of a request has arrived. */
   async function signalled(cleanup: Cleanup, folder: string, settings: Record<string, string>) {
     const main = startMain(cleanup, { settings });
     const url = await main.ready();
@@ -254,7 +254,7 @@ describe("SIGTERM", () => {
     assert.equal(client.url, url);
     const slow = await openRaw(client);
     slow.socket.write(`${head}\r\n\r\n${body.slice(0, 20)}`);
-    // Once something that was sent later is answered, the half request has been taken in.
+    // When a later request is answered, the half request has been read.
     assert.equal((await client.send("GET", "/health/live")).status, 200);
     main.signal("SIGTERM");
     await until(

@@ -12,7 +12,7 @@ import { temporaryFolder } from "../../packages/server/src/testing/temporary-fol
 
 const root = path.join(import.meta.dirname, "../..");
 
-/** What `npm start` runs, in a process group of its own, as a terminal starts it. */
+/** Runs `npm start` in its own process group, as a terminal does. */
 async function startAsTerminal(cleanup: Cleanup, settings: Readonly<Record<string, string>>) {
   const { PATH = "", TMPDIR, HOME } = process.env;
   const child = spawn(process.execPath, ["tools/run.mjs", "packages/server/src/main.ts"], {
@@ -40,22 +40,22 @@ async function startAsTerminal(cleanup: Cleanup, settings: Readonly<Record<strin
   return { printed, ended, signalGroup: (signal: NodeJS.Signals) => process.kill(group, signal) };
 }
 
-/** Sooner than the database has stopped, later than a process needs to be told. */
+/** Longer than a signal needs to arrive, shorter than the stop of the database. */
 const passedOnMs = 10;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  test(`${signal} to all that a terminal started: the service ends well, and no line is a warning or an error`, async (t) => {
+  test(`${signal} to the whole process group: the service ends with code 0 and logs no warning and no error`, async (t) => {
     const cleanup = inReverse(t);
     const folder = path.join(await temporaryFolder(cleanup), "data");
     const service = await startAsTerminal(cleanup, sandboxSettings(folder));
     const client = await clientOf(folder);
-    // Enough at once that every connection to the database is opened.
+    // Enough parallel requests to open every database connection.
     const ask = (at: number) =>
       client.send("POST", "/v1/auth/password-reset/request", { json: { email: `nobody${at}@ornek.example` } });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(at)));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
     service.signalGroup(signal);
-    // npm passes it on as well; twice, because a signal that is still waiting swallows the next one.
+    // npm passes the signal on too. It is sent twice, because a pending signal absorbs the next one.
     for (let more = 0; more < 2; more++) {
       await delay(passedOnMs);
       service.signalGroup(signal);

@@ -13,7 +13,7 @@ import { readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { startRedis, type TestRedis } from "../../packages/server/src/testing/redis.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 
-/** Services, each a process of its own, on one database and one store. */
+/** Starts services as separate processes on one database and one store. */
 async function startServices(redis: TestRedis, count: number, more: Record<string, string>) {
   const cleanup = inReverse({ after });
   const { target } = await testDatabase(cleanup);
@@ -65,7 +65,7 @@ async function signInStaff({ url, ca, dataDir }: { url: string; ca: string; data
   return `Bearer ${(JSON.parse(answer.body.toString()) as { access_token: string }).access_token}`;
 }
 
-/** One request of every connection; each policy has a client address of its own, which the proxy vouches for. */
+/** One request per connection. Each policy has its own client address, which a trusted proxy forwards. */
 interface Burst {
   readonly path: string;
   readonly method?: string;
@@ -75,8 +75,8 @@ interface Burst {
   readonly form?: Readonly<Record<string, string>>;
 }
 
-/** Presses all connections at once; says how many requests were not refused, and what they were answered. */
-async function pressAll(clients: readonly KeptAlive[], burst: Burst) {
+/** Sends on all connections at once. Returns how many requests were not refused, and their statuses. */
+async function sendAll(clients: readonly KeptAlive[], burst: Burst) {
   const body = (n: number) =>
     burst.form ? new URLSearchParams(burst.form).toString() : burst.json && JSON.stringify(burst.json(n));
   const requests = Array.from({ length: 256 }, (_, n) => ({
@@ -98,18 +98,18 @@ async function pressAll(clients: readonly KeptAlive[], burst: Burst) {
 }
 
 describe("one shared store", () => {
-  test("4 processes × 64 connections, each stated limit: exactly it passes, not one more and not one fewer", async (t) => {
+  test("4 processes × 64 connections: exactly as many requests pass as each limit allows", async (t) => {
     const command = needs(t, "redis");
     if (command === undefined) return;
     const redis = await startRedis({ after }, command);
-    // Buckets that hardly fill up again, so that what passes can be counted without asking when.
+    // Buckets that refill very slowly, so that the count does not depend on time.
     const buckets = { EMANET_LIMIT_PACKAGE: "200/99999999", EMANET_LIMIT_ANONYMOUS: "150/99999999" };
     const services = await startServices(redis, 4, { ...buckets, EMANET_TRUSTED_PROXIES: "127.0.0.0/8" });
     const [first = assert.fail()] = services;
     const [authorization, staff] = [await tokenOf(first), await signInStaff(first)];
     const { demo } = await readFirstRun(first.dataDir);
     const clients = services.map((service) => openKeptAlive({ after }, service, 64));
-    const press = (burst: Burst) => pressAll(clients, burst);
+    const press = (burst: Burst) => sendAll(clients, burst);
     const wrong = { password: "nobody's password", totp_code: "000000", client: "dashboard" };
     const login = { path: "/v1/auth/login", json: () => ({ email: "one@test.example", ...wrong }) };
     const logins = { path: "/v1/auth/login", json: (n: number) => ({ email: `p${n}@test.example`, ...wrong }) };
@@ -127,7 +127,7 @@ describe("one shared store", () => {
       assert.deepEqual(await press(burst), { count: limit, statuses: [status] }, policy);
     }
     const form = { grant_type: "client_credentials", client_id: demo.client_id, client_secret: demo.client_secret };
-    // One was spent to get the token of this test.
+    // The token of this test has spent one.
     const tokens = await press({ path: "/oauth2/token", form, address: "198.51.100.5" });
     assert.deepEqual(tokens, { count: 59, statuses: [200] }, "token");
     const code = {
@@ -155,12 +155,12 @@ describe("one shared store", () => {
       minutes.map(([, made]) => made),
       [10, 10, 10, 0, 0, 0],
     );
-    // What was refused above spent nothing of the package: 60 + 10 + 5 + 30 passed.
+    // Refused requests spent nothing of the package: 60 + 10 + 5 + 30 passed.
     const reads = await press({ path: "/v1/account", authorization });
     assert.deepEqual(reads, { count: 200 - 105, statuses: [200] }, "package");
   });
 
-  test("killed under load: no 500, sign-in answers 503 with Retry-After, the rest goes on; back without a restart", async (t) => {
+  test("killed under load: no 500; sign-in answers 503 with Retry-After, other operations work; it is used again without a restart", async (t) => {
     const command = needs(t, "redis");
     if (command === undefined) return;
     const redis = await startRedis({ after }, command);

@@ -2,7 +2,7 @@
  * Who is told when access to an account changes: the people concerned and every owner, each once, each in their own
  * language, by a mail that is queued in the transaction of the change. Called by everything that changes an
  * authenticator, recovery codes, a phone, a password, a member, a role, a client or its secret, whoever asked for it and
- * by whichever way; `tests/access/owners-are-told.test.ts` holds the operations of the document to that.
+ * by whichever way; `tests/access/mails-about-access-changes.test.ts` holds the operations of the document to that.
  */
 
 import type { Ctx } from "../kernel/http/endpoint.ts";

@@ -1,6 +1,6 @@
 /**
- * Rights that are lost while something is under way: a body that arrives slowly, a token that is older than a step-up, a
- * sign-in that was proved with a password that was replaced a moment later, a secret that somebody who left has seen.
+ * Rights that are lost during a request or a sign-in: a body that arrives slowly, a token that is older than a step-up, a
+ * sign-in with a password that is replaced before it ends, a secret that a removed member has seen.
  */
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ import { messageTo, tokenIn } from "../../packages/server/src/testing/sent-messa
 
 const { service, site, demo, client } = await startOauth({ after });
 
-/** Sends the head and a part of the body; `finish` sends the rest and gives the status. */
+/** Sends the head and the first part of the body; `finish` sends the rest. */
 function begin(method: string, target: string, json: object, auth: Readonly<Record<string, string>>) {
   const { hostname, port } = new URL(service.url);
   const text = JSON.stringify(json);
@@ -43,20 +43,20 @@ function begin(method: string, target: string, json: object, auth: Readonly<Reco
   return { answered, finish: () => sending.end(text.slice(1)) };
 }
 
-/** Until the service has read the head: the session is looked up then, which shows in nothing but the limits. */
-async function underWay(auth: Readonly<Record<string, string>>): Promise<void> {
+/** Waits until the service has read the head. Nothing shows that moment, so it sends a few other requests. */
+async function headWasRead(auth: Readonly<Record<string, string>>): Promise<void> {
   for (let round = 0; round < 3; round++) await service.send("GET", "/v1/account", { headers: auth });
 }
 
 describe("a request whose body arrives slowly", () => {
   for (const [what, target, json] of [
-    ["makes no client", "/v1/oauth-clients", { name: "Arka kapi", scopes: ["account:write"] }],
+    ["creates no client", "/v1/oauth-clients", { name: "Arka kapi", scopes: ["account:write"] }],
     ["invites nobody", "/v1/members", { email: "yandas@ornek.example", full_name: "Yandas", role: "viewer" }],
   ] as const) {
-    test(`401: ${what} for a member who was removed meanwhile`, async () => {
+    test(`401: ${what} for a member who was removed in the meantime`, async () => {
       const manager = await tokenFor(service, { accountId: demo.account_id, role: "manager" });
       const { answered, finish } = begin("POST", target, json, manager.auth);
-      await underWay(manager.auth);
+      await headWasRead(manager.auth);
       const owner = await tokenFor(service, { accountId: demo.account_id });
       const removed = await service.send("DELETE", `/v1/members/${manager.personId}`, { headers: owner.auth });
       assert.equal(removed.status, 204);
@@ -66,15 +66,15 @@ describe("a request whose body arrives slowly", () => {
     });
   }
 
-  test("403: changes nothing for an owner who was demoted meanwhile, and gets through for one who was not", async () => {
+  test("403: changes nothing for an owner who was demoted in the meantime; it succeeds for one who was not", async () => {
     const owner = await tokenFor(service, { accountId: demo.account_id });
     const before = begin("PATCH", "/v1/account", { name: "Yeni Ad" }, owner.auth);
-    await underWay(owner.auth);
+    await headWasRead(owner.auth);
     service.clock.advance(1_000);
     before.finish();
     assert.equal(await before.answered, 200);
     const { answered, finish } = begin("PATCH", "/v1/account", { name: "Ele Gecti" }, owner.auth);
-    await underWay(owner.auth);
+    await headWasRead(owner.auth);
     await storedRows(service.database, "update emanet.people set role = 'viewer' where id = $1", [owner.personId]);
     service.clock.advance(1_000);
     finish();
@@ -82,7 +82,7 @@ describe("a request whose body arrives slowly", () => {
   });
 });
 
-test("403: a token that was out before a step-up stays as old as it was; the new one is fresh", async () => {
+test("403: a token that was issued before a step-up stays old; the new token is fresh", async () => {
   const { token, auth } = await signInAs(service, demo);
   service.clock.advance(601_000);
   const renew = async (headers: Readonly<Record<string, string>>) =>
@@ -97,7 +97,7 @@ test("403: a token that was out before a step-up stays as old as it was; the new
   assert.equal(await renew({ authorization: `Bearer ${stepped.json?.access_token}` }), "passed");
 });
 
-test("a client is reviewed when a member leaves who was shown its secret, whoever made it", async () => {
+test("a client is put in review when a member leaves who has seen its secret, also if another member made it", async () => {
   const owner = await tokenFor(service, { accountId: demo.account_id });
   const manager = await tokenFor(service, { accountId: demo.account_id, role: "manager" });
   const json = { name: "Ortak", scopes: ["snapshots:write", "account:write"] };
@@ -119,8 +119,8 @@ test("a client is reviewed when a member leaves who was shown its secret, whoeve
   assert.equal(await read(), 403);
 });
 
-describe("a sign-in with a password that is replaced a moment later", () => {
-  /** Replaces the password by a link, as its owner would. */
+describe("a sign-in with a password that is replaced before it ends", () => {
+  /** Replaces the password with a reset link. */
   async function reset(count: number): Promise<string> {
     await service.send("POST", "/v1/auth/password-reset/request", { json: { email: demo.email } });
     const token = tokenIn(await messageTo(service.dataDir, demo.email, "password_reset", count));
@@ -130,7 +130,7 @@ describe("a sign-in with a password that is replaced a moment later", () => {
     return new_password;
   }
 
-  test("allows nothing to a program, though it waited at the page that asks", async () => {
+  test("grants nothing to a program, although the consent page was already open", async () => {
     const jar = new CookieJar(site);
     const interaction = locationOf(await jar.get(authorizePath(client, pkce().challenge, { redirect_uri: callback })));
     const page = await jar.get(interaction);
@@ -146,7 +146,7 @@ describe("a sign-in with a password that is replaced a moment later", () => {
     assert.equal(after.length, before.length, decided.body.toString());
   });
 
-  test("opens no session, though the password was right when it was read", async () => {
+  test("opens no session, although the password was right when it was read", async () => {
     const password = await reset(2);
     service.clock.advance(30_000);
     const holder = await service.database.owner.connect();
@@ -158,7 +158,7 @@ describe("a sign-in with a password that is replaced a moment later", () => {
       await holder.query(change, [demo.email]);
       const json = { email: demo.email, password, totp_code: codeAt(demo.totp_secret, service.clock.now()) };
       const login = service.send("POST", "/v1/auth/login", { json });
-      // It has read the password and waits for the row.
+      // The sign-in has read the password and waits for the lock of the row.
       const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
       while ((await service.database.owner.query(waiting)).rowCount === 0) await new Promise(setImmediate);
       await holder.query("commit");

@@ -1,7 +1,7 @@
 /**
- * Every operation of the OpenAPI document that changes who can get into an account: each is run over HTTP, and the outbox
- * then holds exactly one mail for the person concerned and for every owner. The table is held against the document: an
- * operation that could be one of these and is in neither list fails.
+ * Every operation of the OpenAPI document that changes access to an account runs over HTTP. Afterwards the person concerned
+ * and every owner must have exactly one mail. The table is compared with the document: an operation that could change
+ * access and is in neither list fails.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
 const service = await startTestService({ after }, { settings });
 const { demo, staff } = await readFirstRun(service.dataDir);
 
-/** The account: two owners who read different languages, a manager, and two who are owners no more or not yet. */
+/** The account: two owners with different languages, a manager, a former owner and an invited owner. */
 const second = await tokenFor(service, { accountId: demo.account_id });
 const secondEmail = `${second.personId}@test.example`;
 const formerOwner = await tokenFor(service, { accountId: demo.account_id });
@@ -46,7 +46,7 @@ type Json = Readonly<Record<string, unknown>>;
 async function as(login: typeof demo | typeof staff | typeof manager) {
   const { auth } = await signInAs(service, login);
   return async (method: string, target: string, json?: Json): Promise<Sent> => {
-    // Any version: who is told is the question here.
+    // Any version: this test is only about mails.
     const headers = { ...auth, "if-match": "*" };
     const answer = await service.send(method, target, { headers, ...(json && { json }) });
     assert.ok(answer.status < 300, `${method} ${target}: ${answer.body}`);
@@ -56,15 +56,15 @@ async function as(login: typeof demo | typeof staff | typeof manager) {
 
 const post = (target: string, json: Json) => service.send("POST", target, { json });
 
-/** Runs the act; every message that it caused. */
+/** Runs the change and returns every message that it caused. */
 async function sentBy(act: () => Promise<unknown>): Promise<SentMessage[]> {
   const before = new Set((await settledMessages(service)).map(({ id }) => id));
   await act();
   return (await settledMessages(service)).filter(({ id }) => !before.has(id));
 }
 
-/** The act causes one mail of this template to each owner, and to the others in these words. */
-async function tells(template: string, others: Readonly<Record<string, string>>, act: () => Promise<unknown>) {
+/** The change causes one mail of this template to each owner, and to the others a mail of the template given for them. */
+async function expectMails(template: string, others: Readonly<Record<string, string>>, act: () => Promise<unknown>) {
   const mails = await sentBy(act);
   const wanted = { [demo.email]: `${template} tr`, [secondEmail]: `${template} en`, ...others };
   const seen = mails.map(({ to, template: what, language }) => `${to}: ${what} ${language}`).sort();
@@ -76,19 +76,20 @@ async function tells(template: string, others: Readonly<Record<string, string>>,
   );
   for (const mail of mails) {
     if (mail.template !== template) continue;
-    assert.ok(mail.text.includes(service.clock.now().toISOString().slice(0, 13)), "says when");
+    assert.ok(mail.text.includes(service.clock.now().toISOString().slice(0, 13)), "names the time");
     assert.doesNotMatch(
       mail.text,
       /#[a-z]{3}_|ems_|\+90|@|[a-z0-9]{5}-[a-z0-9]{5}\b(?!-)/,
       "no secret, address or phone",
     );
     if (template.startsWith("client_")) assert.match(mail.text, /Gece yedeği/);
-    else if ([demo.email, secondEmail].includes(mail.to)) assert.match(mail.text, /Örnek/, "owners are told who");
+    else if ([demo.email, secondEmail].includes(mail.to))
+      assert.match(mail.text, /Örnek/, "names the person to owners");
   }
 }
 
-const tellsManager = (template: string, act: () => Promise<unknown>) =>
-  tells(template, { [manager.email]: `${template} tr` }, act);
+const expectManagerMail = (template: string, act: () => Promise<unknown>) =>
+  expectMails(template, { [manager.email]: `${template} tr` }, act);
 
 let invitations = 0;
 
@@ -104,7 +105,7 @@ async function invite(role = "operator") {
   return { email, token, id: row?.id ?? "" };
 }
 
-/** Completes an enrolment over the API; the new authenticator's secret. */
+/** Completes an enrolment over the API and returns the secret of the new authenticator. */
 async function enrol(token: string, password: string): Promise<string> {
   const begun = await post("/v1/enrolment", { token });
   const { totp_secret } = objectIn<{ totp_secret: string }>(begun, "totp");
@@ -131,14 +132,14 @@ let client = "";
 async function askForReset(): Promise<void> {
   const call = await as(staff);
   const target = `/v1/admin/members/${manager.id}/reset-second-factor`;
-  await tellsManager("second_factor_reset_asked", () => call("POST", target, { reason: "telefon kayboldu" }));
+  await expectManagerMail("second_factor_reset_asked", () => call("POST", target, { reason: "telefon kayboldu" }));
 }
 
 const resetDone = (act: () => Promise<unknown>) =>
-  tells("second_factor_reset_done", { [manager.email]: "second_factor_reset tr" }, act);
+  expectMails("second_factor_reset_done", { [manager.email]: "second_factor_reset tr" }, act);
 
-/** What tells, by operation, in the order in which it is run. */
-const told: Readonly<Record<string, () => Promise<void>>> = {
+/** Operations that cause mails, in the order in which they run. */
+const operationsWithMails: Readonly<Record<string, () => Promise<void>>> = {
   "enrolment.complete": async () => {
     const { email, token, id } = await invite("manager");
     await storedRows(
@@ -148,7 +149,7 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     );
     assert.notEqual(email, manager.email);
     manager.id = id;
-    await tellsManager("member_enrolled", async () => {
+    await expectManagerMail("member_enrolled", async () => {
       manager.totp_secret = await enrol(token, manager.password);
     });
   },
@@ -159,7 +160,7 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     const secret = /<code class="secret">([^<]+)</.exec(page.body.toString())?.[1]?.replaceAll(" ", "") ?? "";
     const totp_code = codeAt(secret, service.clock.now());
     const fields = { csrf: fieldOf(page, "csrf"), password: "on iki sarı bisiklet", totp_code };
-    await tells("member_enrolled", { [email]: "member_enrolled tr" }, async () => {
+    await expectMails("member_enrolled", { [email]: "member_enrolled tr" }, async () => {
       assert.equal((await jar.post("/enrol/setup", fields)).status, 200);
     });
   },
@@ -167,43 +168,43 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     const call = await as(manager);
     const new_password = "dokuz yeşil tekne uyur";
     const json = { current_password: manager.password, new_password };
-    await tellsManager("password_changed", () => call("POST", "/v1/me/password", json));
+    await expectManagerMail("password_changed", () => call("POST", "/v1/me/password", json));
     manager.password = new_password;
   },
   "auth.reset_password": async () => {
     const token = await resetLink();
     manager.password = "on kırmızı tekne uyur";
     const json = { token, new_password: manager.password };
-    await tellsManager("password_changed", () => post("/v1/auth/password-reset", json));
+    await expectManagerMail("password_changed", () => post("/v1/auth/password-reset", json));
   },
   "password_reset.choose": async () => {
     const { jar, next } = await enter(service, "/reset-password", await resetLink());
     manager.password = "on bir gri tekne uyur";
     const fields = { csrf: fieldOf(await jar.get(next), "csrf"), new_password: manager.password };
-    await tellsManager("password_changed", () => jar.post(next, fields));
+    await expectManagerMail("password_changed", () => jar.post(next, fields));
   },
   "me.confirm_totp": async () => {
     const call = await as(manager);
     const { totp_secret } = (await call("POST", "/v1/me/totp")).json as { totp_secret: string };
     const totp_code = codeAt(totp_secret, service.clock.now());
-    await tellsManager("authenticator_changed", () => call("POST", "/v1/me/totp/confirm", { totp_code }));
+    await expectManagerMail("authenticator_changed", () => call("POST", "/v1/me/totp/confirm", { totp_code }));
     manager.totp_secret = totp_secret;
   },
   "me.renew_recovery_codes": async () => {
     const call = await as(manager);
-    await tellsManager("recovery_codes_renewed", () => call("POST", "/v1/me/recovery-codes"));
+    await expectManagerMail("recovery_codes_renewed", () => call("POST", "/v1/me/recovery-codes"));
   },
   "me.confirm_phone": async () => {
     const call = await as(manager);
     const { challenge_id } = (await call("POST", "/v1/me/phone", { phone: "0533 444 55 77" })).json ?? {};
     const code = codeIn(await messageTo(service.dataDir, "+905334445577", "otp_code"));
-    await tellsManager("phone_changed", () => call("POST", "/v1/me/phone/confirm", { challenge_id, code }));
+    await expectManagerMail("phone_changed", () => call("POST", "/v1/me/phone/confirm", { challenge_id, code }));
   },
   "members.invite": async () => {
     const call = await as(demo);
     const email = "misafir@ornek.example";
     const json = { email, full_name: "Misafir Örnek", role: "viewer" };
-    await tells("member_invited", { [email]: "enrolment en" }, () => call("POST", "/v1/members", json));
+    await expectMails("member_invited", { [email]: "enrolment en" }, () => call("POST", "/v1/members", json));
   },
   "members.resend_invitation": async () => {
     const { id, email } = await invite();
@@ -213,18 +214,18 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     assert.deepEqual(
       mails.map(({ to, template }) => [to, template]),
       [[email, "enrolment"]],
-      "owners know already",
+      "owners got a mail before",
     );
   },
   "members.update": async () => {
     const call = await as(demo);
     const change = (role: string) => call("PATCH", `/v1/members/${manager.id}`, { role });
-    await tellsManager("role_changed", () => change("operator"));
-    await tellsManager("role_changed", () => change("manager"));
+    await expectManagerMail("role_changed", () => change("operator"));
+    await expectManagerMail("role_changed", () => change("manager"));
   },
   "oauth_clients.create": async () => {
     const call = await as(manager);
-    await tellsManager("client_created", async () => {
+    await expectManagerMail("client_created", async () => {
       const made = await call("POST", "/v1/oauth-clients", { name: "Gece yedeği", scopes: ["snapshots:read"] });
       client = objectIn<{ id: string }>(made, "client").id;
     });
@@ -232,12 +233,12 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
   "oauth_clients.update": async () => {
     const call = await as(demo);
     const json = { scopes: ["snapshots:read", "snapshots:write"] };
-    await tellsManager("client_changed", () => call("PATCH", `/v1/oauth-clients/${client}`, json));
+    await expectManagerMail("client_changed", () => call("PATCH", `/v1/oauth-clients/${client}`, json));
   },
   "oauth_clients.review": async () => {
     await storedRows(service.database, "update emanet.oauth_clients set review_since = now() where id = $1", [client]);
     const call = await as(demo);
-    await tells("client_changed", {}, () => call("POST", `/v1/oauth-clients/${client}/review`));
+    await expectMails("client_changed", {}, () => call("POST", `/v1/oauth-clients/${client}/review`));
     const give = "update emanet.oauth_clients set responsible_id = $2 where id = $1";
     await storedRows(service.database, give, [client, manager.id]);
   },
@@ -251,21 +252,23 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     await storedRows(service.database, name, [clientId]);
     await storedRows(service.database, "update emanet.sessions set review_since = now() where id = $1", [sessionId]);
     const call = await as(demo);
-    await tells("client_changed", {}, () => call("POST", `/v1/oauth-grants/${sessionId}/review`));
+    await expectMails("client_changed", {}, () => call("POST", `/v1/oauth-grants/${sessionId}/review`));
   },
   "oauth_clients.rotate_secret": async () => {
     const call = await as(demo);
-    await tellsManager("client_secret_rotated", () => call("POST", `/v1/oauth-clients/${client}/rotate-secret`, {}));
+    await expectManagerMail("client_secret_rotated", () =>
+      call("POST", `/v1/oauth-clients/${client}/rotate-secret`, {}),
+    );
   },
   "oauth_clients.delete": async () => {
     const call = await as(demo);
-    await tellsManager("client_removed", () => call("DELETE", `/v1/oauth-clients/${client}`));
+    await expectManagerMail("client_removed", () => call("DELETE", `/v1/oauth-clients/${client}`));
   },
   "admin.reset_second_factor": async () => {
     await askForReset();
     await resetDone(async () => service.clock.advance(24 * 3600 * 1000));
     const token = await newestLink("second_factor_reset");
-    await tellsManager("authenticator_changed", async () => {
+    await expectManagerMail("authenticator_changed", async () => {
       manager.totp_secret = await enrol(token, manager.password);
     });
   },
@@ -273,38 +276,38 @@ const told: Readonly<Record<string, () => Promise<void>>> = {
     const call = await as(demo);
     const decide = (decision: string) => call("POST", `/v1/members/${manager.id}/second-factor-reset`, { decision });
     await askForReset();
-    await tellsManager("second_factor_reset_canceled", () => decide("cancel"));
+    await expectManagerMail("second_factor_reset_canceled", () => decide("cancel"));
     await askForReset();
     await resetDone(() => decide("confirm"));
   },
   "members.remove": async () => {
     const call = await as(demo);
-    await tellsManager("member_removed", () => call("DELETE", `/v1/members/${manager.id}`));
+    await expectManagerMail("member_removed", () => call("DELETE", `/v1/members/${manager.id}`));
     const { id, email } = await invite();
     const remove = () => call("DELETE", `/v1/members/${id}`);
-    await tells("member_removed", { [email]: "member_removed tr" }, remove);
+    await expectMails("member_removed", { [email]: "member_removed tr" }, remove);
     const mail = (await settledMessages(service)).filter(({ to }) => to === email).at(-1);
-    assert.doesNotMatch(mail?.text ?? "", /Örnek/, "nobody's words reach somebody who never enrolled");
+    assert.doesNotMatch(mail?.text ?? "", /Örnek/, "a person who has not enrolled gets no text of a customer");
   },
 };
 
-/** What could tell and does not, and why. */
-const nothingToTell: Readonly<Record<string, string>> = {
-  "account.update": "facts and settings of the account; nobody gets in by them",
+/** Operations that could change access but cause no mail, with the reason. */
+const operationsWithoutMails: Readonly<Record<string, string>> = {
+  "account.update": "data and settings of the account; they give no access",
   "sessions.end": "ends access and gives none",
   "oauth_grants.end": "ends access and gives none",
   "me.update": "name and language",
-  "me.begin_totp": "nothing counts before me.confirm_totp",
-  "me.request_phone_code": "nothing counts before me.confirm_phone",
-  "rate_limits.request": "a wish; it is answered by staff",
-  "enrolment.begin": "shows, changes nothing",
-  "enrolment.request_code": "nothing counts before enrolment.complete",
-  "enrolment.open_door": "shows, changes nothing",
-  "enrolment.send_phone_code": "nothing counts before enrolment.set_up",
-  "enrolment.sign_in": "a sign-in; new devices are told of by it",
-  "auth.request_password_reset": "mails a link; nothing counts before it is used",
-  "password_reset.ask": "mails a link; nothing counts before it is used",
-  "password_reset.open_door": "shows, changes nothing",
+  "me.begin_totp": "takes effect only with me.confirm_totp",
+  "me.request_phone_code": "takes effect only with me.confirm_phone",
+  "rate_limits.request": "only a request; staff decide",
+  "enrolment.begin": "changes nothing",
+  "enrolment.request_code": "takes effect only with enrolment.complete",
+  "enrolment.open_door": "changes nothing",
+  "enrolment.send_phone_code": "takes effect only with enrolment.set_up",
+  "enrolment.sign_in": "a sign-in; a new device has its own mail",
+  "auth.request_password_reset": "mails a link; takes effect only when the link is used",
+  "password_reset.ask": "mails a link; takes effect only when the link is used",
+  "password_reset.open_door": "changes nothing",
 };
 
 interface Operation {
@@ -312,7 +315,7 @@ interface Operation {
   readonly "x-scope"?: string;
 }
 
-/** Operations that may change who gets in: by their scope, or by what their address names. */
+/** Operations that could change access, found by their scope or by words in their path. */
 async function candidates(): Promise<string[]> {
   const file = path.resolve(import.meta.dirname, "../../openapi.json");
   const { paths } = JSON.parse(await readFile(file, "utf8")) as { paths: Record<string, Record<string, Operation>> };
@@ -326,10 +329,10 @@ async function candidates(): Promise<string[]> {
 }
 
 describe("the person concerned and every owner get one mail, in their language, when access changes by", () => {
-  test("exactly the operations of this table: each that the document has is told, or has a reason not to be", async () => {
-    const listed = [...Object.keys(told), ...Object.keys(nothingToTell)];
+  test("exactly the operations of this table: each operation of the document causes a mail or has a reason not to", async () => {
+    const listed = [...Object.keys(operationsWithMails), ...Object.keys(operationsWithoutMails)];
     assert.deepEqual((await candidates()).sort(), listed.sort());
   });
 
-  for (const [operation, run] of Object.entries(told)) test(operation, run);
+  for (const [operation, run] of Object.entries(operationsWithMails)) test(operation, run);
 });

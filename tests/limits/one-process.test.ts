@@ -10,7 +10,7 @@ import { type Sent, startTestService, type TestCall, testToken } from "../../pac
 const service = await startTestService({ after }, { extra: limitedEndpoints });
 const behindProxy = await startTestService({ after }, { settings: { EMANET_TRUSTED_PROXIES: "127.0.0.0/8" } });
 
-/** A sign-in that is wrong but well formed: it counts. */
+/** A well-formed sign-in with a wrong password. It counts. */
 function attempt(email: string, call: TestCall & { readonly path?: string } = {}): Promise<Sent> {
   const json = { email, password: "nobody's password", totp_code: "000000", client: "dashboard" };
   return service.send("POST", call.path ?? "/v1/auth/login", { json, ...call });
@@ -21,8 +21,8 @@ function from(address: string): TestCall {
   return { json, headers: { "x-forwarded-for": address } };
 }
 
-describe("one bucket for sign-in, whatever a request looks like", () => {
-  test("spellings of the path, versions of HTTP, capitals of the e-mail and forwarded headers are no way around", async () => {
+describe("the sign-in limit", () => {
+  test("counts all spellings of the path, HTTP versions, capital letters in the e-mail and forwarded headers together", async () => {
     const spellings: readonly (() => Promise<Sent>)[] = [
       () => attempt("mehmet@test.example"),
       () => attempt("Mehmet@Test.Example", { path: "/auth/login" }),
@@ -50,7 +50,7 @@ describe("one bucket for sign-in, whatever a request looks like", () => {
     }
   });
 
-  test("behind a configured proxy the forwarded address counts, IPv6 by its /64; what is before it is not believed", async () => {
+  test("behind a configured proxy counts the forwarded address, IPv6 by its /64; earlier addresses in the header are ignored", async () => {
     const send = (address: string) => behindProxy.send("POST", "/v1/auth/login", from(address));
     for (let host = 1; host <= 5; host++) assert.equal((await send(`2001:db8:1:2::${host}`)).status, 401);
     assert.equal((await send("2001:db8:1:2:ffff::9")).status, 429);
@@ -59,7 +59,7 @@ describe("one bucket for sign-in, whatever a request looks like", () => {
     assert.equal((await send("198.51.100.1")).status, 401);
   });
 
-  test("a refused sign-in spends nothing anywhere: neither the address's own limit nor the anonymous one", async () => {
+  test("a refused sign-in spends neither the limit of the address nor the anonymous limit", async () => {
     service.clock.advance(120_000);
     const left = (answer: Sent, policy: string) =>
       Number(new RegExp(`"${policy}";r=(\\d+)`).exec(answer.headers.ratelimit ?? "")?.[1]);
@@ -71,12 +71,12 @@ describe("one bucket for sign-in, whatever a request looks like", () => {
     assert.equal(left(before, "anonymous") - left(next, "anonymous"), 1);
     const malformed = await service.send("POST", "/v1/auth/login", { json: { email: 1 } });
     assert.equal(malformed.status, 422);
-    assert.equal(left(next, "login_ip") - left(malformed, "login_ip"), 1, "a request that is malformed counts");
+    assert.equal(left(next, "login_ip") - left(malformed, "login_ip"), 1, "a malformed request counts");
   });
 });
 
 describe("limits of an account", () => {
-  test("each stated limit lets N through and refuses the next, for all credentials of the account together", async () => {
+  test("each limit allows N requests and refuses the next, for all credentials of the account together", async () => {
     const cases = [
       ["GET", "/v1/test-snapshots", 60, "snapshots_list"],
       ["POST", "/v1/test-snapshots", 10, "snapshots_create"],
@@ -100,7 +100,7 @@ describe("limits of an account", () => {
     }
   });
 
-  test("both limits of making snapshots hold: 10 a minute, and 30 an hour", async () => {
+  test("creating snapshots has two limits: 10 a minute and 30 an hour", async () => {
     const headers = { authorization: `Bearer ${testToken(randomUUID(), randomUUID(), ["account:read"])}` };
     const make = () => service.send("POST", "/v1/test-snapshots", { headers });
     for (let minute = 0; minute < 3; minute++) {
@@ -114,7 +114,7 @@ describe("limits of an account", () => {
     assert.equal((await make()).status, 200);
   });
 
-  test("the package's bucket: 100 at once for a starter, and the price list's rate after that", async () => {
+  test("the package bucket of a starter account allows 100 at once, and then the rate of the price list", async () => {
     const { auth, accountId } = await tokenFor(service, { package: "starter" });
     const read = () => service.send("GET", `/v1/test-things/${randomUUID()}`, { headers: auth });
     const statuses: number[] = [];
@@ -130,7 +130,7 @@ describe("limits of an account", () => {
 });
 
 describe("every answer", () => {
-  test("carries both forms of rate headers: 200, 304, 401, 403, 404, 405, 422, 429, docs", async () => {
+  test("has both forms of rate headers: 200, 304, 401, 403, 404, 405, 422, 429, docs", async () => {
     const { auth } = await tokenFor(service);
     const asked: readonly [string, string, TestCall][] = [
       ["GET", "/v1/account", { headers: auth }],
@@ -163,7 +163,7 @@ describe("every answer", () => {
   });
 });
 
-test("long windows survive a restart; addresses are not on disk in clear", async () => {
+test("long windows survive a restart, and addresses are not on disk in clear text", async () => {
   const application = { json: {} };
   const dataDir = service.dataDir;
   const before = await service.send("POST", "/v1/applications", application);

@@ -31,7 +31,6 @@ export async function rotateSecret(service: TestService, target: string, json: o
 export async function isGoodSecret(service: TestService, clientId: string, secret: string): Promise<boolean> {
   const transactions = createTransactions(service.database.app, service.clock, systemRandom, silentLog);
   const context = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal } as const;
-  const tx: Parameters<typeof verifyClientSecret>[0]["tx"] = (scope, work) =>
-    transactions.run(context, scope, (open) => work(open.tx));
+  const tx: Parameters<typeof verifyClientSecret>[0]["tx"] = (scope, work) => transactions.run(context, scope, work);
   return verifyClientSecret({ tx, secrets: service.running.secrets }, clientId, secret);
 }

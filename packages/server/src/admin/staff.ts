@@ -18,7 +18,7 @@ interface Sources {
 /** Makes a staff member and gives back the link with which they set password and authenticator. */
 export async function addStaff(sources: Sources, email: string, fullName: string): Promise<string> {
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
-  return sources.transactions.run(context, { kind: "platform" }, async ({ tx }) => {
+  return sources.transactions.run(context, { kind: "platform" }, async (tx) => {
     const id = sources.random.uuid();
     const emailKey = foldEmail(email);
     const holder = await tx.within({ kind: "system" }, (all) => findPersonByEmail(all, emailKey));

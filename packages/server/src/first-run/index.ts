@@ -13,7 +13,7 @@ import type { Random } from "../kernel/clock.ts";
 import type { DataFolder } from "../kernel/data-folder.ts";
 import { replaceFile } from "../kernel/durable-file.ts";
 import type { Secrets } from "../kernel/secrets.ts";
-import type { OpenTx, Transactions, TxContext } from "../kernel/tx.ts";
+import type { Transactions, Tx, TxContext } from "../kernel/tx.ts";
 
 interface Login {
   readonly email: string;
@@ -43,7 +43,7 @@ const sealContext = Buffer.from("first-run");
 /** The people of the first start; made by the first process that asks. */
 export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
-  const known = await sources.transactions.run(context, { kind: "platform" }, ({ tx }) => read(sources, tx));
+  const known = await sources.transactions.run(context, { kind: "platform" }, (tx) => read(sources, tx));
   if (known !== undefined) return known;
   const made = invent(sources.random);
   // Hashing takes a while: not inside the transaction.
@@ -51,17 +51,17 @@ export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
     hashPassword(made.staff.password, sources.random),
     hashPassword(made.demo.password, sources.random),
   ]);
-  return sources.transactions.run(context, { kind: "platform" }, async (open) => {
+  return sources.transactions.run(context, { kind: "platform" }, async (tx) => {
     const sealed = sources.secrets.seal("first-run", Buffer.from(JSON.stringify(made)), sealContext);
-    const claimed = await open.tx.db
+    const claimed = await tx.db
       .insertInto("first_run")
-      .values({ id: 1, sealed, created_at: open.tx.now })
+      .values({ id: 1, sealed, created_at: tx.now })
       .onConflict((conflict) => conflict.column("id").doNothing())
       .executeTakeFirst();
     // Another process was faster; the insert has waited for its commit.
-    if (claimed.numInsertedOrUpdatedRows !== 1n) return (await read(sources, open.tx)) ?? made;
-    await makeStaff(sources, open, made.staff, staffHash);
-    await makeDemo(sources, open, made.demo, demoHash);
+    if (claimed.numInsertedOrUpdatedRows !== 1n) return (await read(sources, tx)) ?? made;
+    await makeStaff(sources, tx, made.staff, staffHash);
+    await makeDemo(sources, tx, made.demo, demoHash);
     return made;
   });
 }
@@ -80,7 +80,7 @@ export function firstRunFile(folder: DataFolder): string {
   return folder.path("first-run.json");
 }
 
-async function read({ secrets }: Sources, tx: OpenTx["tx"]): Promise<FirstRun | undefined> {
+async function read({ secrets }: Sources, tx: Tx): Promise<FirstRun | undefined> {
   const row = await tx.db.selectFrom("first_run").select("sealed").where("id", "=", 1).executeTakeFirst();
   return row && (JSON.parse(secrets.unseal("first-run", row.sealed, sealContext).toString()) as FirstRun);
 }
@@ -101,7 +101,7 @@ function invent(random: Random): FirstRun {
   };
 }
 
-async function makeStaff({ random, secrets }: Sources, { tx }: OpenTx, staff: Login, hash: string): Promise<void> {
+async function makeStaff({ random, secrets }: Sources, tx: Tx, staff: Login, hash: string): Promise<void> {
   const id = random.uuid();
   await insertPerson(tx, {
     id,
@@ -120,10 +120,10 @@ async function makeStaff({ random, secrets }: Sources, { tx }: OpenTx, staff: Lo
   tx.audit({ action: "staff.added", targets: [{ type: "person", id }] });
 }
 
-async function makeDemo(sources: Sources, open: OpenTx, demo: FirstRun["demo"], hash: string): Promise<void> {
+async function makeDemo(sources: Sources, tx: Tx, demo: FirstRun["demo"], hash: string): Promise<void> {
   const { random, secrets } = sources;
   const accountId = demo.account_id;
-  await open.within({ kind: "account", accountId }, async (tx) => {
+  await tx.within({ kind: "account", accountId }, async (tx) => {
     await insertAccount(tx, {
       id: accountId,
       kind: "accounting_office",

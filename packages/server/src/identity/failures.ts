@@ -10,7 +10,7 @@
  * theirs a hundred a day are recorded by a counter of their own.
  */
 
-import type { Trail } from "../kernel/audit.ts";
+import type { AuditOrigin } from "../kernel/audit.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Secrets } from "../kernel/secrets.ts";
@@ -31,12 +31,12 @@ export interface SignInFailure {
 /** To be called for every refusal, whoever it was about. */
 export async function recordSignInFailure(
   tx: Tx,
-  { random, trail }: Pick<Ctx, "random" | "trail">,
+  { random }: Pick<Ctx, "random">,
   { person, wrong, lockedNow }: SignInFailure,
 ): Promise<void> {
   const whose = { account_id: person?.account_id ?? null, person_id: person?.id ?? null };
   const what = { record_id: random.uuid(), wrong, locked_now: lockedNow, at: tx.now.toISOString() };
-  await tx.job({ task: writeSignInFailure, payload: { ...whose, ...what, context: trail.context } });
+  await tx.job({ task: writeSignInFailure, payload: { ...whose, ...what, context: tx.auditOrigin } });
 }
 
 interface FailurePayload {
@@ -47,7 +47,7 @@ interface FailurePayload {
   readonly locked_now: boolean;
   readonly at: string;
   /** Of the request, as its own records would carry it. */
-  readonly context: Trail;
+  readonly context: AuditOrigin;
 }
 
 export const writeSignInFailure = task<FailurePayload, { readonly transactions: Transactions }>(
@@ -65,7 +65,7 @@ export const writeSignInFailure = task<FailurePayload, { readonly transactions: 
       if (id === null) return;
       const scope = accountId === null ? ({ kind: "platform" } as const) : ({ kind: "account", accountId } as const);
       const who = { actor: { kind: "anonymous" }, context: failure.context, signal } as const;
-      await ports.transactions.run(who, scope, async ({ tx }) => {
+      await ports.transactions.run(who, scope, async (tx) => {
         // A job may run twice; its record is written once.
         const written = await tx.db
           .selectFrom("audit_records")

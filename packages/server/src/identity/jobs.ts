@@ -30,8 +30,7 @@ export const purgeIdentity = task<Readonly<Record<string, never>>, { readonly tr
       ];
       for (const step of steps) {
         let gone = batchSize;
-        while (gone === batchSize)
-          gone = await ports.transactions.run(context, { kind: "system" }, ({ tx }) => step(tx));
+        while (gone === batchSize) gone = await ports.transactions.run(context, { kind: "system" }, (tx) => step(tx));
       }
     },
   },

@@ -28,7 +28,7 @@ export const mailPasswordReset = task<{ readonly email_key: string }, ResetPorts
   retry: retryAfter(1_000, 10_000, 60_000),
   run: async ({ email_key: emailKey }, { ports, signal }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
-    await ports.transactions.run(context, { kind: "system" }, async ({ tx }) => {
+    await ports.transactions.run(context, { kind: "system" }, async (tx) => {
       const person = await findPersonByEmail(tx, emailKey);
       if (person === undefined || person.state !== "active") return;
       const { id: personId, account_id: accountId, email: to, language } = person;

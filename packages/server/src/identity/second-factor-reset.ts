@@ -136,7 +136,7 @@ export const applySecondFactorReset = task<ResetPayload, ResetPorts>("identity.a
   run: async ({ account_id: accountId, reset_id: id }, { ports, signal }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
     const ctx = { random: ports.random, secrets: ports.secrets, publicUrl: ports.publicUrl() };
-    await ports.transactions.run(context, { kind: "account", accountId }, ({ tx }) =>
+    await ports.transactions.run(context, { kind: "account", accountId }, (tx) =>
       completeSecondFactorReset(tx, ctx, { id, outcome: "done", decidedBy: null }),
     );
   },

@@ -35,7 +35,7 @@ export const sendCode = task<CodePayload, CodePorts>("identity.send_code", {
   retry: retries,
   run: async ({ challenge_id: id, code }, { ports, signal }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
-    await ports.transactions.run(context, { kind: "system" }, ({ tx }) => deliver(tx, ports, id, code));
+    await ports.transactions.run(context, { kind: "system" }, (tx) => deliver(tx, ports, id, code));
   },
 });
 

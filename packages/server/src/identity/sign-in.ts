@@ -54,7 +54,7 @@ export interface SignedIn {
   readonly deviceCookie: NewCookie;
 }
 
-export type SignInCtx = Pick<Ctx, "tx" | "secrets" | "random" | "log" | "settings" | "spend" | "trail">;
+export type SignInCtx = Pick<Ctx, "tx" | "secrets" | "random" | "log" | "settings" | "spend">;
 
 /** A year: a device that was not used for longer is a new one. */
 const deviceCookieSeconds = 365 * 24 * 60 * 60;

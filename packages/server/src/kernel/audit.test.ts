@@ -34,7 +34,7 @@ const entry = (metadata: NonNullable<AuditEntry["metadata"]> = {}): AuditEntry =
 });
 
 const record = (scope: Scope, ...entries: AuditEntry[]) =>
-  transactions.run(context, scope, async ({ tx }) => {
+  transactions.run(context, scope, async (tx) => {
     for (const one of entries) tx.audit(one);
   });
 
@@ -66,14 +66,14 @@ describe("chains", () => {
   test("transactions that write to several chains in opposite orders all commit", async () => {
     const [one, other] = [scopeOf("b1"), scopeOf("b2")];
     const both = (first: Scope, second: Scope) =>
-      transactions.run(context, first, async ({ tx, within }) => {
+      transactions.run(context, first, async (tx) => {
         tx.audit(entry());
         tx.emit(noteCreated, { note_id: systemRandom.uuid() });
-        await within(second, async (inner) => {
+        await tx.within(second, async (inner) => {
           inner.audit(entry());
           inner.emit(noteCreated, { note_id: systemRandom.uuid() });
         });
-        await within(platform, async (inner) => inner.audit(entry()));
+        await tx.within(platform, async (inner) => inner.audit(entry()));
       });
     await Promise.all(Array.from({ length: 30 }, (_, index) => (index % 2 ? both(one, other) : both(other, one))));
     for (const chain of [account("b1"), account("b2"), "platform"]) {
@@ -85,7 +85,7 @@ describe("chains", () => {
 
   test("a transaction that is undone leaves no gap", async () => {
     const scope = scopeOf("c1");
-    const undone = transactions.run(context, scope, async ({ tx }) => {
+    const undone = transactions.run(context, scope, async (tx) => {
       tx.audit(entry());
       throw new Error("undo this");
     });
@@ -207,7 +207,7 @@ describe("records cannot be changed", () => {
 
 describe("events", () => {
   const emit = (scope: Scope, text: string, gate?: Promise<void>) =>
-    transactions.run(context, scope, async ({ tx }) => {
+    transactions.run(context, scope, async (tx) => {
       tx.emit(noteCreated, { note_id: systemRandom.uuid(), text });
       await gate;
     });
@@ -254,9 +254,7 @@ describe("events", () => {
 
   test("an event's own fields cannot pass for those that every event has", async () => {
     const forged = { note_id: systemRandom.uuid(), sequence: 99, account_id: account("a1"), event_id: "x", event: "y" };
-    await transactions
-      .run(context, scopeOf("a6"), async ({ tx }) => tx.emit(noteCreated, forged))
-      .catch(() => undefined);
+    await transactions.run(context, scopeOf("a6"), async (tx) => tx.emit(noteCreated, forged)).catch(() => undefined);
     for (const event of await stream(account("a6"))) {
       const payload = JSON.parse(event.payload) as Record<string, unknown>;
       assert.deepEqual([payload.sequence, payload.account_id], [event.sequence, account("a6")]);

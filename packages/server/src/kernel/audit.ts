@@ -29,11 +29,11 @@ export interface AuditEntry {
 /** Who did it and in which request; the same for all entries of one transaction. */
 export interface AuditContext {
   readonly actor: Actor;
-  readonly context: Trail;
+  readonly context: AuditOrigin;
 }
 
-/** What the records of a request say of it beside the actor; the network that it came from, never the whole address. */
-export interface Trail {
+/** The request behind an audit record. Of the client's address it has the network only. */
+export interface AuditOrigin {
   readonly request_id?: string;
   readonly operation?: string;
   /** The session that was used, and the member and the OAuth client that it belongs to. */
@@ -43,10 +43,10 @@ export interface Trail {
   readonly address?: string;
 }
 
-export function trailOf(
+export function auditOriginOf(
   principal: Principal,
   request: { readonly requestId: string; readonly operation: string; readonly address: string },
-): Trail {
+): AuditOrigin {
   const network = truncatedAddress(request.address);
   return {
     request_id: request.requestId,

@@ -15,7 +15,7 @@ import { noPayload, recurring, retryAfter, task } from "./jobs/task.ts";
 import { callerOf, type Principal, type Scope, scopeOf } from "./principal.ts";
 import { Problem } from "./problems.ts";
 import type { Secrets } from "./secrets.ts";
-import type { OpenTx, RunTx, Transactions, Tx, TxContext } from "./tx.ts";
+import type { RunTx, Transactions, Tx, TxContext } from "./tx.ts";
 
 /** How long an answer is kept: longer than any client's retries, a day as the contract says. */
 export const idempotencyKeptMs = 24 * 60 * 60 * 1000;
@@ -52,16 +52,16 @@ export function createIdempotency(transactions: Transactions, secrets: Secrets):
       const fingerprint = createHash("sha256")
         .update(canonicalize(request.content) ?? "")
         .digest();
-      return transactions.run(context, scope, async (open) => {
-        await lock(open.tx, id);
-        const recorded = await find(open.tx, id);
+      return transactions.run(context, scope, async (tx) => {
+        await lock(tx, id);
+        const recorded = await find(tx, id);
         if (recorded !== undefined) {
           if (!recorded.fingerprint.equals(fingerprint)) throw new Problem("idempotency_key_reused");
           return { reply: openReply(secrets, id, recorded.sealed_reply), replayed: true };
         }
-        const reply = await attempt(open, scope, work, asReply);
+        const reply = await attempt(tx, scope, work, asReply);
         const sealed = sealReply(secrets, id, reply);
-        await record(open.tx, { id, scope, operation: request.operation, fingerprint, sealed });
+        await record(tx, { id, scope, operation: request.operation, fingerprint, sealed });
         return { reply, replayed: false };
       });
     },
@@ -79,7 +79,7 @@ export const purgeExpiredKeys = task<Readonly<Record<string, never>>, { readonly
       let gone = 0;
       let batch = 0;
       do {
-        batch = await ports.transactions.run(context, { kind: "system" }, ({ tx }) => purgeBatch(tx));
+        batch = await ports.transactions.run(context, { kind: "system" }, (tx) => purgeBatch(tx));
         gone += batch;
       } while (batch === purgeBatchSize);
       if (gone > 0) log.info("idempotency_keys_purged", { count: gone });
@@ -127,13 +127,13 @@ async function find(tx: Tx, id: Buffer) {
 
 /** A refusal by the handler undoes its own work and is an answer like any other. */
 async function attempt(
-  open: OpenTx,
+  tx: Tx,
   scope: Scope,
   work: (runTx: RunTx) => Promise<Reply>,
   asReply: (problem: Problem) => Reply,
 ): Promise<Reply> {
   try {
-    return await open.within(scope, () => work(open.within));
+    return await tx.within(scope, () => work(tx.within));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const reply = asReply(error);

@@ -79,13 +79,13 @@ const unavailable = (error: unknown) => error instanceof Problem && error.code =
 
 describe("one commit", () => {
   test("change, audit record, event and job are there together", async () => {
-    await transactions.run(context, alice, ({ tx }) => everything(tx, "whole"));
+    await transactions.run(context, alice, (tx) => everything(tx, "whole"));
     assert.deepEqual(await traces("whole"), [1, 1, 1, 1]);
   });
 
   test("none of them is there when the work throws, and its own error is what the caller gets", async () => {
     const fault = new Error("after everything");
-    const run = transactions.run(context, alice, async ({ tx }) => {
+    const run = transactions.run(context, alice, async (tx) => {
       await everything(tx, "thrown");
       throw fault;
     });
@@ -94,13 +94,13 @@ describe("one commit", () => {
   });
 
   test("none of them is there when the commit itself is refused", async () => {
-    await assert.rejects(transactions.run(context, alice, ({ tx }) => everything(tx, "fails at commit")));
+    await assert.rejects(transactions.run(context, alice, (tx) => everything(tx, "fails at commit")));
     assert.deepEqual(await traces("fails at commit"), [0, 0, 0, 0]);
   });
 
   test("none of them is there when the connection is lost, and the caller may try again", async () => {
     for (let again = 0; again < 11; again++) {
-      const run = transactions.run(context, alice, async ({ tx }) => {
+      const run = transactions.run(context, alice, async (tx) => {
         await everything(tx, "lost");
         await endConnection(tx);
       });
@@ -108,13 +108,13 @@ describe("one commit", () => {
     }
     assert.deepEqual(await traces("lost"), [0, 0, 0, 0]);
     // More often than there are connections: none of them was lost to the pool.
-    await transactions.run(context, alice, ({ tx }) => everything(tx, "found"));
+    await transactions.run(context, alice, (tx) => everything(tx, "found"));
     assert.deepEqual(await traces("found"), [1, 1, 1, 1]);
   });
 
   test("none of them is there when the caller has given up before the commit", async () => {
     const caller = new AbortController();
-    const run = transactions.run({ ...context, signal: caller.signal }, alice, async ({ tx }) => {
+    const run = transactions.run({ ...context, signal: caller.signal }, alice, async (tx) => {
       await everything(tx, "given up");
       caller.abort(new Error("too late"));
     });
@@ -127,7 +127,7 @@ describe("one commit", () => {
   });
 
   test("a failed statement that the work swallowed does not become a commit", async () => {
-    const run = transactions.run(context, alice, async ({ tx }) => {
+    const run = transactions.run(context, alice, async (tx) => {
       await everything(tx, "swallowed");
       await sql`select 1 / 0`.execute(tx.db).catch(() => "swallowed");
       return "fine";
@@ -137,7 +137,7 @@ describe("one commit", () => {
   });
 
   test("the moment of a transaction is one and the same, and comes from the application's clock", async () => {
-    const id = await transactions.run(context, alice, async ({ tx }) => {
+    const id = await transactions.run(context, alice, async (tx) => {
       clock.advance(5_000);
       return everything(tx, "moment");
     });
@@ -158,16 +158,43 @@ async function endConnection(tx: Tx): Promise<void> {
   await database.owner.query("select pg_terminate_backend($1, 5000)", [rows[0]?.pid]);
 }
 
+test("what a transaction says that it changed is read again after its commit, once, and not when it was undone", async () => {
+  const seen: number[] = [];
+  transactions.onChange("note counts", async () => {
+    seen.push((await traces("counted again"))[0] ?? 0);
+  });
+  await transactions.run(context, alice, async (tx) => {
+    await everything(tx, "counted again");
+    tx.changed("note counts");
+    tx.changed("note counts");
+    tx.changed("something that nobody keeps");
+  });
+  assert.deepEqual(seen, [1], "the listener sees what was committed");
+  const undone = transactions.run(context, alice, async (tx) => {
+    tx.changed("note counts");
+    throw new Error("undo this");
+  });
+  await assert.rejects(undone, /undo this/);
+  await transactions.run(context, alice, async (tx) => {
+    const inner = tx.within(alice, async (within) => {
+      within.changed("note counts");
+      throw new Error("undo this");
+    });
+    await assert.rejects(inner, /undo this/);
+  });
+  assert.deepEqual(seen, [1]);
+});
+
 describe("work inside an open transaction", () => {
   test("what throws is undone, with its audit records, events and jobs; the rest is kept", async () => {
-    await transactions.run(context, alice, async ({ tx, within }) => {
+    await transactions.run(context, alice, async (tx) => {
       await everything(tx, "outer before");
-      const undone = within(alice, async (inner) => {
+      const undone = tx.within(alice, async (inner) => {
         await everything(inner, "inner undone");
         throw new Error("undo this");
       });
       await assert.rejects(undone, /undo this/);
-      await within(alice, (inner) => everything(inner, "inner kept"));
+      await tx.within(alice, (inner) => everything(inner, "inner kept"));
       await everything(tx, "outer after");
     });
     for (const kept of ["outer before", "inner kept", "outer after"])
@@ -176,19 +203,19 @@ describe("work inside an open transaction", () => {
   });
 
   test("a failed statement inside does not spoil what is outside", async () => {
-    await transactions.run(context, alice, async ({ tx, within }) => {
-      await assert.rejects(within(alice, (inner) => sql`select 1 / 0`.execute(inner.db)));
+    await transactions.run(context, alice, async (tx) => {
+      await assert.rejects(tx.within(alice, (inner) => sql`select 1 / 0`.execute(inner.db)));
       await everything(tx, "unspoilt");
     });
     assert.deepEqual(await traces("unspoilt"), [1, 1, 1, 1]);
   });
 
   test("each has the scope that it asked for, and the outer one has its own again afterwards, undone or not", async () => {
-    const scopes = await transactions.run(context, alice, async ({ tx, within }) => {
-      const inside = await within(bob, scopeNow);
+    const scopes = await transactions.run(context, alice, async (tx) => {
+      const inside = await tx.within(bob, scopeNow);
       const afterwards = await scopeNow(tx);
       await assert.rejects(
-        within(platform, async () => {
+        tx.within(platform, async () => {
           throw new Error("undo this");
         }),
       );
@@ -198,8 +225,8 @@ describe("work inside an open transaction", () => {
   });
 
   test("a connection that is lost inside is a fault that passes, like outside", async () => {
-    const run = transactions.run(context, alice, async ({ within }) => {
-      await within(alice, async (inner) => {
+    const run = transactions.run(context, alice, async (tx) => {
+      await tx.within(alice, async (inner) => {
         await endConnection(inner);
         await everything(inner, "lost inside");
       });
@@ -218,8 +245,8 @@ async function scopeNow(tx: Tx): Promise<string> {
 
 describe("the second wall", () => {
   test("a store function that forgot its account finds nothing of another one", async () => {
-    const id = await transactions.run(context, alice, ({ tx }) => everything(tx, "alice's"));
-    const find = (scope: Scope) => transactions.run(context, scope, ({ tx }) => findNoteForgettingTheAccount(tx, id));
+    const id = await transactions.run(context, alice, (tx) => everything(tx, "alice's"));
+    const find = (scope: Scope) => transactions.run(context, scope, (tx) => findNoteForgettingTheAccount(tx, id));
     assert.equal((await find(alice))?.id, id);
     assert.equal(await find(bob), undefined);
     assert.equal(await find(platform), undefined);
@@ -227,8 +254,8 @@ describe("the second wall", () => {
   });
 
   test("nor can it change, take over or delete what is another's, or write in another's name", async () => {
-    const id = await transactions.run(context, alice, ({ tx }) => everything(tx, "alice's own"));
-    const asBob = <T>(work: (tx: Tx) => Promise<T>) => transactions.run(context, bob, ({ tx }) => work(tx));
+    const id = await transactions.run(context, alice, (tx) => everything(tx, "alice's own"));
+    const asBob = <T>(work: (tx: Tx) => Promise<T>) => transactions.run(context, bob, work);
     const changed = await asBob((tx) => notes(tx).updateTable("test_notes").set({ text: "bob's" }).execute());
     assert.equal(changed[0]?.numUpdatedRows, 0n);
     const deleted = await asBob((tx) => notes(tx).deleteFrom("test_notes").execute());
@@ -242,17 +269,17 @@ describe("the second wall", () => {
       notes(tx).updateTable("test_notes").set({ account_id: alice.accountId }).where("id", "=", mine).execute();
     await assert.rejects(asBob(give), { code: "42501" });
     assert.equal(
-      (await transactions.run(context, alice, ({ tx }) => findNoteForgettingTheAccount(tx, id)))?.text,
+      (await transactions.run(context, alice, (tx) => findNoteForgettingTheAccount(tx, id)))?.text,
       "alice's own",
     );
   });
 
   test("the scope of staff inside a change reads every account and writes nothing; the change goes on after it", async () => {
-    const id = await transactions.run(context, alice, ({ tx }) => everything(tx, "alice's, read by staff"));
+    const id = await transactions.run(context, alice, (tx) => everything(tx, "alice's, read by staff"));
     const inside = (work: (tx: Tx) => Promise<unknown>) =>
-      transactions.run(context, platform, async ({ within }) => {
-        const result = await within({ kind: "staff" }, work);
-        await within(bob, (tx) => everything(tx, "after staff looked", bob.accountId));
+      transactions.run(context, platform, async (tx) => {
+        const result = await tx.within({ kind: "staff" }, work);
+        await tx.within(bob, (inner) => everything(inner, "after staff looked", bob.accountId));
         return result;
       });
     const seen = (await inside((tx) => findNoteForgettingTheAccount(tx, id))) as { id: string } | undefined;
@@ -324,9 +351,7 @@ describe("the second wall", () => {
 
 test("an event outside an account's scope is a mistake of ours, and nothing is written", async () => {
   for (const scope of [platform, system]) {
-    const run = transactions.run(context, scope, async ({ tx }) =>
-      tx.emit(noteCreated, { note_id: systemRandom.uuid() }),
-    );
+    const run = transactions.run(context, scope, async (tx) => tx.emit(noteCreated, { note_id: systemRandom.uuid() }));
     await assert.rejects(run, /outside an account's scope/);
   }
 });
@@ -335,14 +360,14 @@ test("waiting too long for a lock, a canceled statement and a deadlock are fault
   for (const state of ["55P03", "57014", "40P01", "53300", "08006"]) {
     const raise = `do $$ begin raise exception 'x' using errcode = '${state}'; end $$`;
     await assert.rejects(
-      transactions.run(context, alice, ({ tx }) => sql.raw(raise).execute(tx.db)),
+      transactions.run(context, alice, (tx) => sql.raw(raise).execute(tx.db)),
       unavailable,
       state,
     );
   }
   const full = "do $$ begin raise exception 'x' using errcode = '53100'; end $$";
   await assert.rejects(
-    transactions.run(context, alice, ({ tx }) => sql.raw(full).execute(tx.db)),
+    transactions.run(context, alice, (tx) => sql.raw(full).execute(tx.db)),
     (error) => error instanceof Problem && error.code === "storage_full",
   );
 });

@@ -8,7 +8,7 @@
 
 import { CompiledQuery, type ControlledTransaction, Kysely, PostgresDialect, sql } from "kysely";
 import type { Pool } from "pg";
-import { type AuditContext, type AuditEntry, appendAudit, type PendingAudit } from "./audit.ts";
+import { type AuditContext, type AuditEntry, type AuditOrigin, appendAudit, type PendingAudit } from "./audit.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { Database } from "./database/rows.generated.ts";
 import { appendEvents, type EventFields, type EventType, type PendingEvent } from "./events.ts";
@@ -27,6 +27,10 @@ export interface Tx {
   /** Only in the scope of an account: events belong to one. */
   emit<T extends EventType>(type: T, fields: EventFields<T>): void;
   job<Payload>(request: JobRequest<Payload>): Promise<void>;
+  /** Says that something changed of which this process keeps a copy in memory; see {@link Transactions.onChange}. */
+  changed(what: string): void;
+  /** What the audit records of this transaction say about the request, for records that a job writes later. */
+  readonly auditOrigin: AuditOrigin;
   /** Runs work in another scope, inside the same commit; when it throws, what it did is undone and nothing else. */
   readonly within: RunTx;
 }
@@ -38,15 +42,10 @@ export interface TxContext extends AuditContext {
   readonly signal: AbortSignal;
 }
 
-/** A transaction that is already open; work inside it shares its commit. */
-export interface OpenTx {
-  readonly tx: Tx;
-  /** Runs work inside, in its own scope; when the work throws, everything that it did is undone and nothing else. */
-  readonly within: RunTx;
-}
-
 export interface Transactions {
-  run<T>(context: TxContext, scope: Scope, work: (open: OpenTx) => Promise<T>): Promise<T>;
+  run<T>(context: TxContext, scope: Scope, work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Calls the listener after each commit in this process that changed `what`; `run` waits for it. It must not throw. */
+  onChange(what: string, listener: () => Promise<void>): void;
 }
 
 /** `secrets` seals the payloads of jobs that ask for it. */
@@ -58,7 +57,11 @@ export function createTransactions(
   secrets?: Secrets,
 ): Transactions {
   const kysely = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  const listeners = new Map<string, () => Promise<void>>();
   return {
+    onChange(what, listener) {
+      listeners.set(what, listener);
+    },
     async run(context, scope, work) {
       if (context.signal.aborted) throw asProblem(context.signal.reason, context.signal);
       // Staff see every account and change none: what they do to one runs in that account's scope.
@@ -70,15 +73,15 @@ export function createTransactions(
         .catch((error: unknown) => {
           throw asProblem(error, context.signal);
         });
+      const records = new Records(trx, clock.now(), context, { clock, random, secrets });
+      let result: Awaited<ReturnType<typeof work>>;
       try {
-        const records = new Records(trx, clock.now(), { clock, random, secrets });
         await enterScope(trx, scope);
-        const result = await work({ tx: records.txFor(scope), within: (inner, f) => records.within(scope, inner, f) });
-        await records.write(context);
-        // Asked for last: a caller that gave up must not find the change made after all.
+        result = await work(records.txFor(scope));
+        await records.write();
+        // Checked last: a caller that gave up must not find the change made after all.
         context.signal.throwIfAborted();
         await trx.commit().execute();
-        return result;
       } catch (error) {
         // A connection that is gone has rolled back by itself; the first error is the one to show.
         await trx
@@ -87,6 +90,8 @@ export function createTransactions(
           .catch((second: unknown) => log.warn("rollback_failed", errorFields(second)));
         throw asProblem(error, context.signal);
       }
+      await Promise.all(records.changes().map((what) => listeners.get(what)?.()));
+      return result;
     },
   };
 }
@@ -95,14 +100,17 @@ export function createTransactions(
 class Records {
   readonly #trx: ControlledTransaction<Database>;
   readonly #now: Date;
+  readonly #context: AuditContext;
   readonly #sources: JobSources;
   #audits: { scope: Scope; entry: PendingAudit }[] = [];
   #events: { accountId: string; event: PendingEvent }[] = [];
+  #changes: string[] = [];
   #savepoints = 0;
 
-  constructor(trx: ControlledTransaction<Database>, now: Date, sources: JobSources) {
+  constructor(trx: ControlledTransaction<Database>, now: Date, context: AuditContext, sources: JobSources) {
     this.#trx = trx;
     this.#now = now;
+    this.#context = context;
     this.#sources = sources;
   }
 
@@ -119,7 +127,11 @@ class Records {
         const event = { id: random.uuid(), type: type.name, fields };
         this.#events.push({ accountId: scope.accountId, event });
       },
-      within: (inner, work) => this.within(scope, inner, work),
+      changed: (what) => {
+        this.#changes.push(what);
+      },
+      auditOrigin: this.#context.context,
+      within: (inner, work) => this.#within(scope, inner, work),
       job: async (request) => {
         const query = (text: string, values: unknown[]) => this.#trx.executeQuery(CompiledQuery.raw(text, values));
         await enqueueJob({ query }, this.#sources, request);
@@ -127,9 +139,13 @@ class Records {
     };
   }
 
-  async within<T>(outer: Scope, inner: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
+  changes(): readonly string[] {
+    return [...new Set(this.#changes)];
+  }
+
+  async #within<T>(outer: Scope, inner: Scope, work: (tx: Tx) => Promise<T>): Promise<T> {
     const name = `nested_${this.#savepoints++}`;
-    const gathered = { audits: this.#audits.length, events: this.#events.length };
+    const gathered = { audits: this.#audits.length, events: this.#events.length, changes: this.#changes.length };
     const savepoint = await this.#trx.savepoint(name).execute();
     await enterScope(this.#trx, inner);
     // As in a transaction of its own: staff see every account and change none. It ends with the savepoint.
@@ -144,11 +160,12 @@ class Records {
       await savepoint.rollbackToSavepoint(name).execute();
       this.#audits.length = gathered.audits;
       this.#events.length = gathered.events;
+      this.#changes.length = gathered.changes;
       throw error;
     }
   }
 
-  async write(who: AuditContext): Promise<void> {
+  async write(): Promise<void> {
     for (const [accountId, events] of grouped(this.#events, (item) => item.accountId)) {
       await enterScope(this.#trx, { kind: "account", accountId });
       await appendEvents(
@@ -167,7 +184,7 @@ class Records {
         this.#trx,
         scope,
         this.#now,
-        who,
+        this.#context,
         audits.map((item) => item.entry),
       );
     }

@@ -17,7 +17,7 @@ export const rotateSigningKeys = task<Readonly<Record<string, never>>, Ports>("k
   retry: retryAfter(60_000, 600_000),
   run: async (_payload, { ports, signal }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
-    await ports.transactions.run(context, { kind: "platform" }, ({ tx }) => rotate(tx, ports));
+    await ports.transactions.run(context, { kind: "platform" }, (tx) => rotate(tx, ports));
   },
 });
 

@@ -59,7 +59,7 @@ describe("signing keys", () => {
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
   const make = () => createSigningKeys({ transactions, secrets, clock, random: systemRandom });
   const turn = () =>
-    transactions.run(context, { kind: "platform" }, ({ tx }) => rotate(tx, { secrets, random: systemRandom }));
+    transactions.run(context, { kind: "platform" }, (tx) => rotate(tx, { secrets, random: systemRandom }));
 
   test("many processes that start at once make one key", async () => {
     const signers = await Promise.all(Array.from({ length: 6 }, () => make().signer()));

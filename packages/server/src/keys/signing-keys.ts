@@ -107,7 +107,7 @@ export async function rotate(
 
 async function readKeys(sources: SigningKeySources): Promise<readonly OpenKey[]> {
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
-  const rows = await sources.transactions.run(context, { kind: "platform" }, async ({ tx }) => {
+  const rows = await sources.transactions.run(context, { kind: "platform" }, async (tx) => {
     const found = await liveKeys(tx);
     if (planRotation(found, tx.now).kind === "keep") return found;
     await rotate(tx, sources);

@@ -1,13 +1,13 @@
 /**
- * The banned addresses, known to this process so that a request without a credential needs no question to the
- * database. What other processes changed is read once a second.
+ * The banned addresses, kept in the memory of this process so that a request without a credential needs no query. They
+ * are read again after each change that this process commits, and once a second for the changes of other processes.
  */
 
 import type { Clock } from "../kernel/clock.ts";
 import type { AddressBans } from "../kernel/limits/bans.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
-import type { RunTx } from "../kernel/tx.ts";
-import { type BanRow, holds, listAddressBans } from "./bans.ts";
+import type { RunTx, Transactions } from "../kernel/tx.ts";
+import { addressBansChanged, type BanRow, holds, listAddressBans } from "./bans.ts";
 
 /** Between two readings. */
 const readEveryMs = 1_000;
@@ -22,17 +22,16 @@ const longestMs = 24 * 60 * 60 * 1000;
 const maxAddresses = 100_000;
 
 export interface AddressBanList extends AddressBans {
-  /** What this process changed itself counts at once. */
-  note(row: BanRow): void;
   close(): void;
 }
 
 export async function openAddressBans(options: {
   readonly run: RunTx;
+  readonly transactions: Pick<Transactions, "onChange">;
   readonly clock: Clock;
   readonly log: Log;
 }): Promise<AddressBanList> {
-  const { run, clock, log } = options;
+  const { run, transactions, clock, log } = options;
   const known = new Map<string, BanRow>();
   let since = new Date(0);
   const note = (row: BanRow) => {
@@ -49,20 +48,18 @@ export async function openAddressBans(options: {
     since = new Date(now);
   };
   await read();
+  const readOrLog = () => read().catch((error: unknown) => log.warn("bans_unread", errorFields(error)));
+  transactions.onChange(addressBansChanged, readOrLog);
   let isReading = false;
   const timer = setInterval(() => {
     if (isReading) return;
     isReading = true;
-    void read()
-      .catch((error: unknown) => log.warn("bans_unread", errorFields(error)))
-      .finally(() => {
-        isReading = false;
-      });
+    void readOrLog().finally(() => {
+      isReading = false;
+    });
   }, readEveryMs);
   timer.unref();
   return {
-    note,
-    read,
     close: () => clearInterval(timer),
     isBanned(addressKey) {
       const row = known.get(addressKey);

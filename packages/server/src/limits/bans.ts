@@ -30,6 +30,9 @@ export function scopeOfBan(ban: { readonly accountId: string | null }): Scope {
   return ban.accountId === null ? { kind: "platform" } : { kind: "account", accountId: ban.accountId };
 }
 
+/** What a transaction says that it changed when it set or lifted the ban of an address. */
+export const addressBansChanged = "address_bans";
+
 /** Sets a ban, with its audit record and its mails; undefined when the subject is banned already. */
 export async function banSubject(
   run: RunTx,
@@ -48,6 +51,7 @@ export async function banSubject(
       until: row.expires_at?.toISOString() ?? null,
       reason: row.reason,
     };
+    if (row.kind === "address") tx.changed(addressBansChanged);
     tx.audit({ action: "ban.set", targets: [targetOf(row)], metadata });
     for (const { to, language } of await recipients(tx, ban, staffEmail)) {
       const values = { ban_id: row.id, kind: row.kind, until: row.expires_at?.toISOString() ?? "" };
@@ -72,8 +76,9 @@ export async function liftBan(
     .where((is) => is.or([is("expires_at", "is", null), is("expires_at", ">", tx.now)]))
     .returningAll()
     .executeTakeFirst();
-  if (row !== undefined)
-    tx.audit({ action: "ban.lifted", targets: [targetOf(row)], metadata: { kind: row.kind, reason } });
+  if (row === undefined) return undefined;
+  if (row.kind === "address") tx.changed(addressBansChanged);
+  tx.audit({ action: "ban.lifted", targets: [targetOf(row)], metadata: { kind: row.kind, reason } });
   return row;
 }
 

@@ -10,7 +10,7 @@ export const purgeBans = task<Readonly<Record<string, never>>, { readonly transa
   retry: retryAfter(),
   run: async (_payload, { ports, signal, log }) => {
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
-    const gone = await ports.transactions.run(context, { kind: "platform" }, ({ tx }) =>
+    const gone = await ports.transactions.run(context, { kind: "platform" }, (tx) =>
       deleteOldAddressBans(tx, new Date(tx.now.getTime() - addressMemoryMs)),
     );
     if (gone > 0) log.info("bans_purged", { count: gone });

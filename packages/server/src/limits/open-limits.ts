@@ -57,13 +57,13 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     options.transactions.run(
       { actor: { kind: "system" }, context: { operation: "limits.watch" }, signal: stopping.signal },
       scope,
-      ({ tx }) => work(tx),
+      work,
     );
-  const bans = await openAddressBans({ run, clock, log });
+  const bans = await openAddressBans({ run, transactions: options.transactions, clock, log });
   const busy = new Set<Promise<void>>();
   const onError = (error: unknown) => log.error("ban_failed", errorFields(error));
   const onSuspicious = (subject: WatchedSubject) => {
-    const work = ban(options, run, bans, subject)
+    const work = ban(options, run, subject)
       .catch(onError)
       .finally(() => busy.delete(work));
     busy.add(work);
@@ -91,7 +91,6 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
 async function ban(
   { config, random, metrics, log, addresses }: LimitsOptions,
   run: RunTx,
-  bans: AddressBanList,
   subject: WatchedSubject,
 ): Promise<void> {
   // Behind it is everybody.
@@ -103,7 +102,6 @@ async function ban(
   const wanted = { kind: subject.kind, subject: subject.id, accountId, by: { cause: "pattern" } } as const;
   const row = await banSubject(run, wanted, { random, staffEmail: config.staffEmail });
   if (row === undefined) return;
-  if (row.kind === "address") bans.note(row);
   metrics.banned(row.kind);
   log.warn("banned", { target_id: row.id, reason: row.kind });
 }

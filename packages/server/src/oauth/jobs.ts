@@ -23,9 +23,9 @@ export const purgeOauth = task<Readonly<Record<string, never>>, { readonly trans
       const before = new Date(now - expiredKeptMs);
       let total = 0;
       for (let purged = purgeBatch; purged === purgeBatch; total += purged) {
-        purged = await ports.transactions.run(context, platform, ({ tx }) => purgeArtifacts(tx, before, purgeBatch));
+        purged = await ports.transactions.run(context, platform, (tx) => purgeArtifacts(tx, before, purgeBatch));
       }
-      await ports.transactions.run(context, platform, ({ tx }) => purgeFailures(tx, new Date(now - triesWindowMs)));
+      await ports.transactions.run(context, platform, (tx) => purgeFailures(tx, new Date(now - triesWindowMs)));
       if (total > 0) log.info("oauth_purged", { count: total });
     },
   },

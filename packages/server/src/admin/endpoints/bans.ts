@@ -2,7 +2,7 @@
 
 import ipaddr from "ipaddr.js";
 import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
-import { addressKey } from "../../kernel/http/client-address.ts";
+import { addressKey, clientAddresses } from "../../kernel/http/client-address.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, identifier, nullable, oneOf, Type } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
@@ -76,13 +76,13 @@ export const setBan = endpoint(
     const isAddress = kind === "address";
     if (isAddress && (hours === null || hours > maxAddressHours)) throw invalid("/hours", language);
     const subject = isAddress ? bannableAddress(body.subject, language) : body.subject;
-    if (isAddress && ctx.coversProxy(subject)) throw new Problem("state_conflict");
+    if (isAddress && clientAddresses(ctx.settings.trustedProxies).coversProxy(subject))
+      throw new Problem("state_conflict");
     const accountId = isAddress ? null : await ctx.tx({ kind: "staff" }, (tx) => holderOf(tx, kind, subject));
     const by = { cause: "staff", staffId: principal.staffId, reason, hours } as const;
     const sources = { random: ctx.random, staffEmail: ctx.settings.staffEmail };
     const row = await banSubject(ctx.tx, { kind, subject, accountId, by }, sources);
     if (row === undefined) throw new Problem("state_conflict");
-    if (isAddress) ctx.bansChanged();
     return { status: 201, body: banShape(row) };
   },
 );
@@ -110,7 +110,6 @@ export const liftAdminBan = endpoint(
     const act = { staffId: principal.staffId, reason: body.reason };
     const row = await ctx.tx(scope, (tx) => liftBan(tx, params.id, act));
     if (row === undefined) throw new Problem("state_conflict");
-    if (row.kind === "address") ctx.bansChanged();
     return { status: 200, body: banShape(row) };
   },
 );

@@ -7,7 +7,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TObject, TSchema } from "typebox";
 import type { Config } from "../../config.ts";
-import type { AuditContext } from "../audit.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
 import type { LaterSubject, Limiter } from "../limits/limiter.ts";
@@ -115,9 +114,6 @@ export interface Ctx {
   readonly tokens: AccessTokens;
   /** Origin of absolute URLs, without a slash at its end. */
   readonly publicUrl: string;
-  readonly requestId: string;
-  /** What audit records of this request say of it, for those that a job writes later. */
-  readonly trail: AuditContext;
   /** Ends when the deadline passes or the client goes away. */
   readonly signal: AbortSignal;
   /**
@@ -127,10 +123,6 @@ export interface Ctx {
   readonly spend: (policies: readonly PolicyName[], subject: LaterSubject) => Promise<void>;
   /** For showing what limits say; nothing is spent through it. */
   readonly limiter: Pick<Limiter, "want" | "peek" | "busiest">;
-  /** Whether what limits count an address by has a configured proxy in it. */
-  readonly coversProxy: (addressKey: string) => boolean;
-  /** To be called when bans were changed: after the commit this process knows at once, others within about a second. */
-  readonly bansChanged: () => void;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
 }

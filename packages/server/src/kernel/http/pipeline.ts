@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { trailOf } from "../audit.ts";
+import { auditOriginOf } from "../audit.ts";
 import { idempotencyKeyPattern } from "../idempotency.ts";
 import { errorFields } from "../log.ts";
 import { actorOf } from "../principal.ts";
@@ -176,32 +176,20 @@ async function serve(
   const { spec } = endpoint;
   const context: TxContext = {
     actor: actorOf(exchange.principal),
-    context: trailOf(exchange.principal, { ...exchange, operation: spec.id }),
+    context: auditOriginOf(exchange.principal, { ...exchange, operation: spec.id }),
     signal,
   };
   const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
   const log = kernel.log.child({ request_id: exchange.requestId, operation: spec.id });
-  let changed = false;
-  // Not before the commit, which with a key comes after `handle`.
-  const committed = async (reply: Reply) => {
-    if (changed) await kernel.bans.read().catch((error: unknown) => log.warn("bans_unread", errorFields(error)));
-    return reply;
-  };
   const work = (tx: RunTx) => {
-    const { requestId } = exchange;
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, exchange, policies, subject);
-    const { coversProxy } = kernel.addresses;
-    const bansChanged = () => {
-      changed = true;
-    };
-    const given = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, coversProxy, bansChanged };
-    const ctx: Ctx = { ...given, log, requestId, trail: context, signal, spend, tx };
+    const ctx: Ctx = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, log, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
-    const run: RunTx = (scope, inside) => kernel.transactions.run(context, scope, ({ tx }) => inside(tx));
-    return committed(await before(signal, work(run)));
+    const run: RunTx = (scope, inside) => kernel.transactions.run(context, scope, inside);
+    return before(signal, work(run));
   }
   const keyed = {
     key: call.idempotencyKey,
@@ -216,7 +204,7 @@ async function serve(
     return problemReply(problem, settingOf(kernel, exchange));
   };
   const { reply, replayed } = await before(signal, kernel.idempotency.once(context, keyed, work, asReply));
-  if (!replayed) return committed(reply);
+  if (!replayed) return reply;
   return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }
 

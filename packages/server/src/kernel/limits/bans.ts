@@ -2,6 +2,4 @@
 export interface AddressBans {
   /** Whether requests without a credential from this address are refused. Answers at once, from what is known here. */
   isBanned(addressKey: string): boolean;
-  /** Learns what was changed elsewhere. */
-  read(): Promise<void>;
 }

@@ -10,10 +10,10 @@ import type { Item } from "../../packages/engine/src/catalog/catalog.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
-import { rootEntry } from "../../packages/engine/src/restore/folder/restore.ts";
 import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import { readFile } from "../../packages/engine/src/restore/read-file.ts";
-import { proveSegments } from "../../packages/engine/src/restore/window.ts";
+import { resolveSegments } from "../../packages/engine/src/restore/resolve-segments.ts";
+import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import {
   inlineWriters,
   openTestEnvironment,
@@ -45,7 +45,7 @@ test("a download hands no block on that is not what its id says", async (t) => {
   assert.ok(entry?.type === "file");
   await assert.rejects(async () => {
     for await (const part of readFile(env.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
-  }, /slot 0 is not what its id says/);
+  }, /slot 0 does not match its id/);
 });
 
 test("a recipe that gives other blocks than its segment's is found, by restore and by download", async (t) => {
@@ -143,7 +143,7 @@ test("what was proved of an ordinal is proved of its own id alone, in any order 
       [own, other],
       [other, own],
     ]) {
-      const answers = await proveSegments(vault.catalog, vault.keys.blockIdKey, asked);
+      const answers = await resolveSegments(vault.catalog, vault.keys.blockIdKey, asked);
       for (const [i, answer] of answers.entries())
         if (asked[i] === own) assert.notEqual(typeof answer, "string");
         else assert.equal(answer, "a segment is not stored");

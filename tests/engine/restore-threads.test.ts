@@ -38,9 +38,9 @@ async function prepare(t: { after(fn: () => void): void }) {
 
 test("two threads write what one would: every byte, hole, mode and time, hashed or not", async (t) => {
   const { folder, from, env, snapshot, pool } = await prepare(t);
-  for (const proveAll of [false, true]) {
-    const to = path.join(folder, `to ${proveAll}`);
-    assert.deepEqual((await env.restore(snapshot, to, { pool, proveAll })).failures, []);
+  for (const hashAll of [false, true]) {
+    const to = path.join(folder, `to ${hashAll}`);
+    assert.deepEqual((await env.restore(snapshot, to, { pool, hashAll })).failures, []);
     assert.deepEqual(describeTree(to), describeTree(from));
   }
   assert.ok(pool.width > 1, "threads were started");

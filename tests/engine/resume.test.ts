@@ -157,7 +157,7 @@ test("a folder with anything else in it is refused, as is another restore's; a l
   rmSync(to, { recursive: true });
   await stopped(folder, 4);
   await assert.rejects(again(folder, snapshot, { paths: [Buffer.from("inside")] }), /other paths or options/);
-  await assert.rejects(again(folder, snapshot, { proveAll: true }), /other paths or options/);
+  await assert.rejects(again(folder, snapshot, { hashAll: true }), /other paths or options/);
   await assert.rejects(again(folder, { ...snapshot, id: "ab".repeat(16) }), /missing or an empty folder/);
   rmSync(path.join(to, "inside"), { recursive: true });
   const elsewhere = path.join(folder, "elsewhere");

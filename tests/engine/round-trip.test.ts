@@ -4,9 +4,9 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
-import { rootEntry } from "../../packages/engine/src/restore/folder/restore.ts";
 import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import { readFile } from "../../packages/engine/src/restore/read-file.ts";
+import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import {
   assertSameTree,
   openTestEnvironment,

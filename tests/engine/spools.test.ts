@@ -11,8 +11,8 @@ import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts"
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
-import { rootEntry } from "../../packages/engine/src/restore/folder/restore.ts";
 import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
+import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import type { BackupSource, SourceEvent } from "../../packages/engine/src/source/source.ts";
 import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";

@@ -13,6 +13,7 @@ import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { IncompleteCatalogError } from "../../packages/engine/src/catalog/session-claims.ts";
 import { DamageError } from "../../packages/engine/src/restore/frame-reader.ts";
+import { recheckDamagedFrames } from "../../packages/engine/src/restore/recheck-damaged.ts";
 import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -22,7 +23,6 @@ import {
   openTestEnvironment,
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
-import { clearWrongMarks } from "../../packages/engine/src/upkeep/damage-marks.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
@@ -153,7 +153,7 @@ class Life {
       findings.flatMap(({ frames }) => frames),
       true,
     );
-    await clearWrongMarks(env.vault, readClean);
+    await recheckDamagedFrames(env.vault, readClean);
   }
 
   async #verify(env: TestEnvironment): Promise<void> {

@@ -23,7 +23,7 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
     path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
   );
   const upload = Buffer.from(ctx.random(16)).toString("hex");
-  const recheck = async () => (await import("@emanet/engine")).clearWrongMarks(vault);
+  const recheck = async () => (await import("@emanet/engine")).recheckDamagedFrames(vault);
   const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority, recheck });
   try {
     const { snapshot, warnings, unchanged } = await runBackup({

@@ -24,7 +24,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
       snapshot,
       target: path.resolve(line.target),
       pool,
-      proveAll: line.full,
+      hashAll: line.full,
       paths: paths.length === 0 ? undefined : paths.map((each) => Buffer.from(each)),
       onProgress: ({ files, bytes }) => progress.report(() => `${files} files, ${bytesText(bytes)}`),
     });

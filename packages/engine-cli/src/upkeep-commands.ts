@@ -1,13 +1,13 @@
 /** The commands that prove, repair and tidy. */
 
 import {
-  clearWrongMarks,
   deleteSnapshot,
   heal,
   prune,
   RestoreWorkerPool,
   readWriters,
   rebuild,
+  recheckDamagedFrames,
   repack,
   repairKeys,
   rewriteManifests,
@@ -66,7 +66,7 @@ export async function scrubCommand(
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
   if (damaged.length > 0) await catalog.setDamaged(damaged, true);
-  await clearWrongMarks(vault, report.readClean);
+  await recheckDamagedFrames(vault, report.readClean);
   const repaired = [
     ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
     ...(report.manifests.length === 0 ? [] : await rewriteManifests(vault, report.manifests)),

@@ -1,9 +1,13 @@
 /**
- * Reads frames of a vault: finds them in the catalog, fetches them, proves them against their id, opens them. A failure
- * names the pack and the frame. Opened metadata frames and a bounded number of data frames are kept.
+ * Reads frames of a vault, for restore, download, verification and upkeep.
  *
- * A frame may move to another pack while it is read (relaying): a missing pack counts as missing only where the frame is
- * still said to be in it.
+ * In: the number of a frame. The reader looks up the frame's row in the catalog, fetches its sealed bytes, compares them with
+ * the frame id, and opens them with the key of the session that sealed them. Out: the items of a metadata frame or the
+ * blocks of a data frame. A bounded number of opened frames is cached. What is wrong or missing throws `DamageError` with
+ * pack and frame.
+ *
+ * Repacking may move a frame to another pack while it is read. So when a pack is missing, the catalog is asked again. The
+ * pack counts as missing only if the catalog still has the frame in it.
  */
 
 import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
@@ -22,15 +26,15 @@ import { nodeKeyOf } from "../format/vault-keys.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
 
-/** Stored content that is missing or wrong, and where. */
+/** Stored content is missing or wrong. Names the pack and the frame. */
 export class DamageError extends Error {
   override readonly name = "DamageError";
   readonly pack: string | null;
   readonly frame: number;
-  /** The version of the frame that was met; null where the catalog has none, or where no frame is to blame. */
+  /** The version of the frame that was read; null where the catalog has none, or where no frame is the cause. */
   readonly mark: FrameVersion | null;
 
-  /** `at` is the frame's version, or only its number, or 0 where no frame is to blame. */
+  /** `at` is the version of the frame, or only its number, or 0 where no frame is the cause. */
   constructor(at: FrameVersion | number, reason: string, options?: { cause?: unknown }) {
     const mark = typeof at === "number" ? null : { frame: at.frame, pack: at.pack, generation: at.generation };
     const frame = typeof at === "number" ? at : at.frame;
@@ -42,14 +46,14 @@ export class DamageError extends Error {
   }
 }
 
-/** Opened frames kept at a time. At 1–4 MiB each this is the reader's memory. */
+/** Opened frames in the cache. At 1–4 MiB each they are most of the reader's memory. */
 const maxDataFrames = 8;
 const maxMetaFrames = 32;
 
-/** Session keys kept, and workers' keys derived from them: 32 bytes each. */
+/** Session keys in the cache, and the workers' keys derived from them: 32 bytes each. */
 const maxSessionKeys = 4096;
 
-/** How a frame is opened: the sealing worker's key and its session's binding. */
+/** What opens a frame: the key of the worker that sealed it, and the binding of its session. */
 export interface FrameKey {
   readonly key: Uint8Array;
   readonly binding: Uint8Array;
@@ -60,9 +64,9 @@ export class FrameReader implements NodeSource {
   readonly #catalog: Catalog;
   readonly #nodeKey: Uint8Array;
   readonly #sessions = new Map<number, { contentKey: Uint8Array; binding: Uint8Array }>();
-  readonly #workers = new Map<string, FrameKey>();
-  readonly #data = new Map<number, DataFrame>();
-  readonly #meta = new Map<number, readonly MetadataItem[]>();
+  readonly #workerKeys = new Map<string, FrameKey>();
+  readonly #dataFrames = new Map<number, DataFrame>();
+  readonly #metaFrames = new Map<number, readonly MetadataItem[]>();
 
   constructor(vault: Vault) {
     this.#vault = vault;
@@ -75,36 +79,36 @@ export class FrameReader implements NodeSource {
     if (item === null || item === undefined || !sameBytes(item.id, id))
       throw new DamageError(0, `node ${hex(id)} is not stored`);
     const [run] = decodeRecipe(item.recipe);
-    if (run?.kind !== "stored") throw new DamageError(0, `node ${hex(id)} has no place`);
+    if (run?.kind !== "stored") throw new DamageError(0, `node ${hex(id)} has no frame`);
     const found = (await this.metaItems(run.frame))[run.slot];
     if (found?.kind !== "node" || !sameBytes(nodeId(this.#nodeKey, found.bytes), id)) {
-      throw new DamageError(await this.#row(run.frame), `node ${hex(id)} is not what its id says`);
+      throw new DamageError(await this.#row(run.frame), `node ${hex(id)} does not match its id`);
     }
     return found.bytes;
   }
 
-  /** The items of a metadata frame. */
+  /** Reads the items of a metadata frame. */
   async metaItems(frame: number): Promise<readonly MetadataItem[]> {
-    const known = this.#meta.get(frame);
+    const known = this.#metaFrames.get(frame);
     if (known !== undefined) return known;
     const { plain, row } = await this.#open(frame);
-    const items = inPack(row, () => readMetadataItems(plain));
-    keep(this.#meta, frame, items, maxMetaFrames);
+    const items = readWithLocation(row, () => readMetadataItems(plain));
+    cache(this.#metaFrames, frame, items, maxMetaFrames);
     return items;
   }
 
-  /** An opened data frame. */
+  /** Reads and opens a data frame. */
   async dataFrame(frame: number): Promise<DataFrame> {
-    const known = this.#data.get(frame);
+    const known = this.#dataFrames.get(frame);
     if (known !== undefined) return known;
     const { plain, row } = await this.#open(frame);
-    const parsed = inPack(row, () => parseDataFrame(plain));
-    keep(this.#data, frame, parsed, maxDataFrames);
+    const parsed = readWithLocation(row, () => parseDataFrame(plain));
+    cache(this.#dataFrames, frame, parsed, maxDataFrames);
     return parsed;
   }
 
-  /** A frame's sealed bytes, proved against its id, and its place. */
-  async sealed(frame: number): Promise<{ row: FrameRow; bytes: Uint8Array }> {
+  /** Reads the sealed bytes of a frame, compared with the frame id, and returns them with the frame's row. */
+  async sealedFrame(frame: number): Promise<{ row: FrameRow; bytes: Uint8Array }> {
     for (let row = await this.#row(frame); ; ) {
       const bytes = await this.#fetch(row);
       if (bytes !== null) return { row, bytes };
@@ -115,11 +119,11 @@ export class FrameReader implements NodeSource {
   }
 
   /**
-   * The bytes of one pack from the first of these frames to the end of the last, in one request. They are not proved
-   * here: whoever opens a frame proves it by its seal. Null where the pack is gone or too short; then each frame has to be
-   * asked for by itself, which says what is wrong.
+   * Reads one pack from the start of the first frame to the end of the last, in one request. The bytes are not checked
+   * here: opening a frame checks its seal. Null where the pack is missing or too short. Then the caller reads each frame
+   * alone, which finds the frame that is wrong.
    */
-  async span(first: FrameRow, last: FrameRow): Promise<Uint8Array | null> {
+  async sealedRange(first: FrameRow, last: FrameRow): Promise<Uint8Array | null> {
     const { store, names } = this.#vault;
     const range = { offset: first.offset, length: last.offset + last.length - first.offset };
     try {
@@ -130,30 +134,30 @@ export class FrameReader implements NodeSource {
     }
   }
 
-  /** The key that opens a sealed frame. */
-  async keyFor(row: FrameRow, sealed: Uint8Array): Promise<FrameKey> {
-    const header = inPack(row, () => readFrameHeader(sealed));
+  /** Returns the key that opens a sealed frame. */
+  async frameKey(row: FrameRow, sealed: Uint8Array): Promise<FrameKey> {
+    const header = readWithLocation(row, () => readFrameHeader(sealed));
     if (header.frame !== row.frame || header.generation !== row.generation || header.session !== row.session) {
-      throw new DamageError(row, "another frame than the catalog says");
+      throw new DamageError(row, "the pack has another frame there than the catalog");
     }
     const name = `${row.session} ${header.worker}`;
-    const known = this.#workers.get(name);
+    const known = this.#workerKeys.get(name);
     if (known !== undefined) return known;
     const session = await this.#session(row);
     const found = { key: workerKey(session.contentKey, header.worker), binding: session.binding };
-    keep(this.#workers, name, found, maxSessionKeys);
+    cache(this.#workerKeys, name, found, maxSessionKeys);
     return found;
   }
 
   async #open(frame: number): Promise<{ plain: Buffer; row: FrameRow }> {
-    const { row, bytes } = await this.sealed(frame);
-    const { key, binding } = await this.keyFor(row, bytes);
-    return { plain: inPack(row, () => openFrame(bytes, key, binding)), row };
+    const { row, bytes } = await this.sealedFrame(frame);
+    const { key, binding } = await this.frameKey(row, bytes);
+    return { plain: readWithLocation(row, () => openFrame(bytes, key, binding)), row };
   }
 
   async #row(frame: number): Promise<FrameRow> {
     const [row] = await this.#catalog.frames([frame]);
-    if (row === null || row === undefined) throw new DamageError(frame, "the catalog does not know it");
+    if (row === null || row === undefined) throw new DamageError(frame, "the catalog has no such frame");
     return row;
   }
 
@@ -174,28 +178,29 @@ export class FrameReader implements NodeSource {
     const known = this.#sessions.get(row.session);
     if (known !== undefined) return known;
     const stored = await this.#catalog.session(row.session);
-    if (stored === null) throw new DamageError(row, "its session is unknown");
-    const opened = inPack(row, () => {
+    if (stored === null) throw new DamageError(row, "the catalog does not have its session");
+    const opened = readWithLocation(row, () => {
       const header = parseSessionHeader(stored.header);
       return { contentKey: openContentKey(this.#vault.keys.privateSeed, header), binding: sessionBinding(header) };
     });
-    keep(this.#sessions, row.session, opened, maxSessionKeys);
+    cache(this.#sessions, row.session, opened, maxSessionKeys);
     return opened;
   }
 }
 
-/** Runs a reading step; what is wrong with the bytes is told with the pack that holds them. */
-function inPack<T>(row: FrameRow, step: () => T): T {
+/** Runs `read`. Turns its `FormatError` into a `DamageError` that names the frame and its pack. */
+function readWithLocation<T>(row: FrameRow, read: () => T): T {
   try {
-    return step();
+    return read();
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
     throw new DamageError(row, error.message, { cause: error });
   }
 }
 
-function keep<K, V>(map: Map<K, V>, key: K, value: V, most: number): void {
-  if (map.size >= most) {
+/** Adds a value to a cache of limited size; the oldest value is dropped. */
+function cache<K, V>(map: Map<K, V>, key: K, value: V, limit: number): void {
+  if (map.size >= limit) {
     const [oldest] = map.keys();
     if (oldest !== undefined) map.delete(oldest);
   }

@@ -1,7 +1,9 @@
 /**
- * Reads a file, or a range of it, as a stream: what a download needs. Only the segments that the range touches are looked
- * up, only their frames are fetched, and each block is proved before it is handed on. The reader keeps a few opened frames,
- * so reading on costs nothing twice.
+ * Reads a file of a snapshot, or a range of it, as a stream: for a download.
+ *
+ * In: the file's tree entry and a range. Out: its bytes in order. Only the segments of the range are looked up, and only
+ * their frames are fetched. Every block is compared with its id before its bytes are returned. The frame reader keeps a few
+ * opened frames, so a reader that goes on does not fetch them twice.
  */
 
 import { sameBytes } from "../format/bytes.ts";
@@ -11,15 +13,15 @@ import { segmentsOf } from "../format/tree-reader.ts";
 import type { Vault } from "../vault.ts";
 import type { FrameReader } from "./frame-reader.ts";
 import { DamageError } from "./frame-reader.ts";
-import type { ProvedSegment } from "./window.ts";
-import { proveSegments } from "./window.ts";
+import type { SegmentBlocks } from "./resolve-segments.ts";
+import { resolveSegments } from "./resolve-segments.ts";
 
 export interface FileRange {
   readonly offset: number;
   readonly length: number;
 }
 
-/** The bytes of a file from `offset` on, at most `length`. Throws `DamageError` before a wrong byte leaves. */
+/** Returns at most `length` bytes of a file from `offset` on. Throws `DamageError` before it returns a wrong byte. */
 export async function* readFile(
   vault: Vault,
   reader: FrameReader,
@@ -29,54 +31,56 @@ export async function* readFile(
   const from = Math.min(range?.offset ?? 0, entry.size);
   const to = Math.min(entry.size, from + (range?.length ?? entry.size));
   if (entry.content.kind === "part") {
-    const { segment, first, count } = entry.content;
-    const proved = await prove(vault, segment);
-    const ids = proved.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
-    const own = segmentId(ids, proved.lengths.slice(first, first + count));
-    if (!sameBytes(fileHash(entry.size, [own]), entry.hash))
+    const { segment: reference, first, count } = entry.content;
+    const segment = await resolve(vault, reference);
+    const ids = segment.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
+    const ownId = segmentId(ids, segment.lengths.slice(first, first + count));
+    if (!sameBytes(fileHash(entry.size, [ownId]), entry.hash))
       throw new DamageError(0, "a file's blocks do not match its hash");
-    yield* readBlocks(vault, reader, [...blocksIn(proved)].slice(first, first + count), ids, 0, from, to);
+    yield* readBlocks(vault, reader, [...blockSlots(segment)].slice(first, first + count), ids, 0, from, to);
     return;
   }
   let at = 0;
   const ids: Uint8Array[] = [];
-  const wanted: { readonly at: number; readonly reference: Reference }[] = [];
+  const wanted: { readonly start: number; readonly reference: Reference }[] = [];
   for await (const segment of segmentsOf(reader, entry.content)) {
-    if (at < to && at + segment.bytes > from) wanted.push({ at, reference: segment });
+    if (at < to && at + segment.bytes > from) wanted.push({ start: at, reference: segment });
     ids.push(segment.id);
     at += segment.bytes;
   }
   if (!sameBytes(fileHash(entry.size, ids), entry.hash))
     throw new DamageError(0, "a file's segments do not match its hash");
-  for (const { at: start, reference } of wanted) {
-    const proved = await prove(vault, reference);
-    yield* readBlocks(vault, reader, [...blocksIn(proved)], proved.ids, start, from, to);
+  for (const { start, reference } of wanted) {
+    const segment = await resolve(vault, reference);
+    yield* readBlocks(vault, reader, [...blockSlots(segment)], segment.ids, start, from, to);
   }
 }
 
-/** Where one block is: frame 0 means zeros, stored nowhere. */
-interface Block {
+/** The slot of one block. Frame 0 stands for zeros, which are not stored. */
+interface BlockSlot {
   readonly frame: number;
   readonly slot: number;
   readonly bytes: number;
 }
 
-function* blocksIn({ runs, lengths }: Exclude<ProvedSegment, string>): Generator<Block> {
+function* blockSlots({ runs, lengths }: SegmentBlocks): Generator<BlockSlot> {
   let at = 0;
   for (const { frame, slot, count } of runs)
     for (let i = 0; i < count; i++) yield { frame, slot: slot + i, bytes: lengths[at++] ?? 0 };
 }
 
-async function prove(vault: Vault, reference: Reference) {
-  const [proved] = await proveSegments(vault.catalog, vault.keys.blockIdKey, [reference]);
-  if (proved === undefined || typeof proved === "string") throw new DamageError(0, proved ?? "a segment is not stored");
-  return proved;
+async function resolve(vault: Vault, reference: Reference): Promise<SegmentBlocks> {
+  const [segment] = await resolveSegments(vault.catalog, vault.keys.blockIdKey, [reference]);
+  if (segment === undefined || typeof segment === "string")
+    throw new DamageError(0, segment ?? "a segment is not stored");
+  return segment;
 }
 
+/** Returns the bytes of blocks that are between `from` and `to`; the first block starts at `start`. */
 async function* readBlocks(
   vault: Vault,
   reader: FrameReader,
-  blocks: readonly Block[],
+  blocks: readonly BlockSlot[],
   ids: Uint8Array,
   start: number,
   from: number,
@@ -96,7 +100,7 @@ async function* readBlocks(
     const block = plain.subarray(starts[slot], starts[slot + 1]);
     const id = ids.subarray(i * blockIdLength, (i + 1) * blockIdLength);
     if (block.length !== bytes || !sameBytes(blockId(vault.keys.blockIdKey, block), id)) {
-      throw new DamageError(frame, `slot ${slot} is not what its id says`);
+      throw new DamageError(frame, `slot ${slot} does not match its id`);
     }
     yield Buffer.from(block.subarray(first, last));
   }

@@ -21,8 +21,8 @@ import { writerKeys } from "../format/vault-keys.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { RestoreOptions, RestoreResult } from "../restore/folder/restore.ts";
 import { restoreSnapshot } from "../restore/folder/restore.ts";
+import { recheckDamagedFrames } from "../restore/recheck-damaged.ts";
 import { folderSource } from "../source/folder-source.ts";
-import { clearWrongMarks } from "../upkeep/damage-marks.ts";
 import type { Vault } from "../vault.ts";
 import { createVault, registerWriter } from "../vault.ts";
 import { CutWorkerPool } from "../workers/cut-worker-pool.ts";
@@ -89,7 +89,7 @@ export function testEnvironmentOf(ctx: TestContext, vault: Vault, writer: Signer
     backup: (folder, more = {}) => {
       const upload = Buffer.from(ctx.random(16)).toString("hex");
       const owner = more.owner ?? hex(writer.id);
-      const recheck = () => clearWrongMarks(vault);
+      const recheck = () => recheckDamagedFrames(vault);
       const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority, recheck });
       return runBackup({
         ctx,

@@ -12,7 +12,7 @@ import { isBlock } from "../format/hash.ts";
 import { appendBlockList } from "../packing/frame-builder.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
-import type { ProvedSegment } from "../restore/window.ts";
+import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
 import { frameBytes } from "../workers/cut-messages.ts";
 import { isDenseAllOver } from "../workers/cutter/density.ts";
@@ -103,7 +103,7 @@ export function putBlockList(session: UpkeepSession, frame: number, generation: 
 }
 
 /** A segment's hooks: those it always had, since its blocks are the same. */
-export function hooksIn({ ids, runs, lengths }: Exclude<ProvedSegment, string>): bigint[] {
+export function hooksIn({ ids, runs, lengths }: SegmentBlocks): bigint[] {
   const zeros = new Uint8Array(lengths.length);
   let at = 0;
   for (const { frame, count } of runs) {

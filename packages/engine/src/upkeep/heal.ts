@@ -17,9 +17,9 @@ import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { ByteWriter, hex } from "../format/bytes.ts";
 import { isBlock } from "../format/hash.ts";
 import { DamageError, FrameReader } from "../restore/frame-reader.ts";
+import { recheckDamagedFrames } from "../restore/recheck-damaged.ts";
 import type { Vault } from "../vault.ts";
 import { putBlockList, sealData } from "./copy-blocks.ts";
-import { clearWrongMarks } from "./damage-marks.ts";
 import type { BlockPlace, FoundPlaces } from "./replace-recipes.ts";
 import { replaceRecipes } from "./replace-recipes.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
@@ -35,7 +35,7 @@ export interface HealReport {
 
 /** Heals what can be healed. */
 export async function heal(vault: Vault): Promise<HealReport> {
-  const sound = (await clearWrongMarks(vault)).map(({ frame }) => frame);
+  const sound = (await recheckDamagedFrames(vault)).map(({ frame }) => frame);
   const damaged: FrameRow[] = [];
   for (const row of await vault.catalog.frames(await vault.catalog.damagedFrames()))
     if (row?.kind === "data") damaged.push(row);

@@ -13,8 +13,8 @@ import { sameBytes } from "../format/bytes.ts";
 import type { Recipe } from "../format/recipe.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
 import { FrameReader } from "../restore/frame-reader.ts";
-import type { ProvedSegment } from "../restore/window.ts";
-import { proveItems } from "../restore/window.ts";
+import type { SegmentBlocks } from "../restore/resolve-segments.ts";
+import { resolveItems } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
 import type { ProvedBlock } from "./copy-blocks.ts";
 import { DataFrameWriter, hooksIn, provedFrame } from "./copy-blocks.ts";
@@ -100,7 +100,7 @@ function movedBytes({ recipe, moves }: MovingSegment): number {
 
 /** A segment whose recipe was shown to give its id while all its frames were pinned. */
 interface PinnedSegment extends MovingSegment {
-  readonly proved: Exclude<ProvedSegment, string>;
+  readonly proved: SegmentBlocks;
 }
 
 async function moveStep(
@@ -152,7 +152,7 @@ async function pin(
       sameBytes(now[i]?.recipe ?? new Uint8Array(0), item.recipe) &&
       framesOf(recipe).every((frame) => usable.has(frame)),
   );
-  const proofs = await proveItems(
+  const proofs = await resolveItems(
     vault.catalog,
     vault.keys.blockIdKey,
     sound.map(({ item }) => item),

@@ -8,8 +8,8 @@ import { itemFrames } from "../catalog/rules.ts";
 import { sameBytes } from "../format/bytes.ts";
 import type { Recipe } from "../format/recipe.ts";
 import { decodeRecipe, encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
-import type { ProvedSegment } from "../restore/window.ts";
-import { proveItems } from "../restore/window.ts";
+import type { SegmentBlocks } from "../restore/resolve-segments.ts";
+import { resolveItems } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
 import { hooksIn } from "./copy-blocks.ts";
 import { storedBlocks } from "./repack-plan.ts";
@@ -49,7 +49,7 @@ export async function replaceRecipes(vault: Vault, places: FoundPlaces): Promise
   return [...needed];
 }
 
-type Proved = Exclude<ProvedSegment, string>;
+type Proved = SegmentBlocks;
 
 async function replaceItemRecipes(
   vault: Vault,
@@ -86,7 +86,7 @@ async function replaceItemRecipes(
 
 /** Those whose recipe gives their id by the block lists. */
 async function provedItems(vault: Vault, items: readonly Item[]): Promise<{ item: Item; proved: Proved }[]> {
-  const proofs = await proveItems(vault.catalog, vault.keys.blockIdKey, items);
+  const proofs = await resolveItems(vault.catalog, vault.keys.blockIdKey, items);
   return items.flatMap((item, i) => {
     const proved = proofs[i];
     return proved === undefined || typeof proved === "string" ? [] : [{ item, proved }];

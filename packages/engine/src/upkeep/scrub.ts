@@ -8,7 +8,7 @@
  *
  * Backups and upkeep go on meanwhile, and a listing may lag: a pack is missing only where reading it fails, and what looks
  * wrong counts only if the catalog still has it there. A frame that is marked as damaged and reads well is told, so that
- * somebody with keys takes the mark away (`clearWrongMarks`).
+ * somebody with keys takes the mark away (`recheckDamagedFrames`).
  */
 
 import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";

@@ -293,10 +293,10 @@ class VerifyRun {
   async #prove(frame: number): Promise<DamageError | null> {
     const { pool, vault } = this.#options;
     try {
-      const { row, bytes } = await this.#reader.sealed(frame);
+      const { row, bytes } = await this.#reader.sealedFrame(frame);
       if (row.kind !== "data") return new DamageError(row, "no frame of blocks");
       const { ids, lengths } = decodeBlockList(row.blockList);
-      const { key, binding } = await this.#reader.keyFor(row, bytes);
+      const { key, binding } = await this.#reader.frameKey(row, bytes);
       const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
       const { blockIdKey } = vault.keys;
       const { damaged } = await pool.run({ ...nothingWritten, sealed: bytes, blockIdKey, frames: [task] });

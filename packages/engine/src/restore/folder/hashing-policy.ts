@@ -1,12 +1,12 @@
 /**
- * Says whose word is enough in a restore (docs/decisions/0119).
+ * Decides which blocks a restore hashes again (docs/decisions/0119).
  *
- * A frame's seal proves that its bytes are what the session's writer sealed as this very frame. Only that writer could have
- * put other bytes under a block's id. So a block need not be hashed again where
- * - verification has compared the frame with its ids (the plan says so),
- * - upkeep sealed the frame, which compares before it seals,
- * - the writer of the snapshot sealed it: whoever lies there could as well have backed up other files.
- * Everything else is a claim of another client, and is hashed.
+ * The seal of a frame shows that its bytes are those that the session's writer sealed as this frame. So only that writer
+ * could have stored other bytes under the id of a block. A block is not hashed again where
+ * - verification has compared the frame with its block ids (the window's plan has this), or
+ * - upkeep sealed the frame: it compares every block before it seals, or
+ * - the writer of the snapshot sealed the frame: a writer that stores wrong bytes damages only its own snapshot.
+ * Every other block is hashed and compared with its id.
  */
 
 import type { SnapshotRow } from "../../catalog/catalog.ts";
@@ -20,7 +20,7 @@ import { readWriters } from "../../vault.ts";
 export class HashingPolicy {
   readonly #vault: Vault;
   readonly #snapshot: SnapshotRow;
-  readonly #sessions = new Map<number, boolean>();
+  readonly #trusted = new Map<number, boolean>();
   #writer: Promise<string | null> | null = null;
 
   constructor(vault: Vault, snapshot: SnapshotRow) {
@@ -28,23 +28,27 @@ export class HashingPolicy {
     this.#snapshot = snapshot;
   }
 
-  /** Whether the blocks of frames that this session sealed are what their ids say, for this snapshot. */
-  async trusts(session: number): Promise<boolean> {
-    const known = this.#sessions.get(session);
+  /** Whether blocks of frames that this session sealed need no hashing, in a restore of this snapshot. */
+  async trustsSession(session: number): Promise<boolean> {
+    const known = this.#trusted.get(session);
     if (known !== undefined) return known;
     const sealer = await this.#signerOf(session);
     this.#writer ??= this.#writerOfSnapshot();
     const trusted = sealer !== null && (sealer === hex(this.#vault.authority.id) || sealer === (await this.#writer));
-    this.#sessions.set(session, trusted);
+    this.#trusted.set(session, trusted);
     return trusted;
   }
 
+  /** The writer of a session; null where the catalog has no header of it. */
   async #signerOf(session: number): Promise<string | null> {
     const stored = await this.#vault.catalog.session(session);
     return stored === null || stored.header.length === 0 ? null : hex(parseSessionHeader(stored.header).writerId);
   }
 
-  /** A session in which nothing was new has no header in the catalog; its manifest has. Null trusts nobody. */
+  /**
+   * The writer of the snapshot. A session that stored nothing new has no header in the catalog: then the manifest has it.
+   * With null only frames of upkeep are trusted.
+   */
   async #writerOfSnapshot(): Promise<string | null> {
     const { store, names, keys } = this.#vault;
     const known = await this.#signerOf(this.#snapshot.session);
@@ -55,7 +59,7 @@ export class HashingPolicy {
       const { header } = openManifest(bytes, expected, await readWriters(this.#vault), keys.authorityPublicKey);
       return hex(header.writerId);
     } catch (error) {
-      // A lost or damaged manifest is scrubbing's to name; here it only means that every block is hashed.
+      // Scrub reports a missing or damaged manifest. Here more blocks are hashed, nothing else.
       if (error instanceof FormatError || isObjectStoreError(error, "not_found")) return null;
       throw error;
     }

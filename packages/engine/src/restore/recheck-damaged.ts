@@ -1,7 +1,7 @@
 /**
- * Marks of damage. A mark is what one read said about one version of a frame, and it may be wrong: a disk was away, a
- * request failed, a pack was not seen. So a marked frame is tried again before anything is done about it, and a clean read
- * takes the mark away.
+ * Reads frames again that are marked as damaged. A mark is the result of one read of one version of a frame, and it may
+ * be wrong: a disk was away, or a request failed. So a marked frame is read again before anything is done about it. If it is
+ * intact now, its mark is removed.
  */
 
 import type { FrameRow, FrameVersion } from "../catalog/catalog.ts";
@@ -9,35 +9,35 @@ import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { isBlock, nodeId } from "../format/hash.ts";
 import { nodeKeyOf } from "../format/vault-keys.ts";
-import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { Vault } from "../vault.ts";
+import { DamageError, FrameReader } from "./frame-reader.ts";
 
-/** Reads marked frames (all, or the given ones) and takes the marks of those away that are whole. Says which. */
-export async function clearWrongMarks(vault: Vault, only?: readonly FrameVersion[]): Promise<readonly FrameRow[]> {
+/** Reads marked frames (all, or only the given ones), removes the marks of intact ones, and returns these. */
+export async function recheckDamagedFrames(vault: Vault, only?: readonly FrameVersion[]): Promise<readonly FrameRow[]> {
   const frames = only?.map(({ frame }) => frame) ?? (await vault.catalog.damagedFrames());
-  const cleared: FrameRow[] = [];
-  // A reader each: what an earlier read gave proves nothing about this one.
+  const intact: FrameRow[] = [];
   for (const frame of frames) {
     const [row] = await vault.catalog.frames([frame]);
-    if (row?.damaged !== true || !(await isSound(vault, row))) continue;
+    if (row?.damaged !== true || !(await isIntact(vault, row))) continue;
     await vault.catalog.setDamaged([row], false);
-    cleared.push(row);
+    intact.push(row);
   }
-  return cleared;
+  return intact;
 }
 
-/** Whether a frame is there and holds everything that the catalog says. */
-async function isSound(vault: Vault, row: FrameRow): Promise<boolean> {
+/** Whether a frame can be read and holds what the catalog has about it. */
+async function isIntact(vault: Vault, row: FrameRow): Promise<boolean> {
+  // A new reader for each frame: a cached frame would not be read again.
   const reader = new FrameReader(vault);
   try {
-    return row.kind === "data" ? await isWhole(vault, reader, row) : await hasTrueNodes(vault, reader, row);
+    return row.kind === "data" ? await blocksMatch(vault, reader, row) : await nodesMatch(vault, reader, row);
   } catch (error) {
     if (error instanceof DamageError) return false;
     throw error;
   }
 }
 
-async function isWhole(vault: Vault, reader: FrameReader, row: FrameRow): Promise<boolean> {
+async function blocksMatch(vault: Vault, reader: FrameReader, row: FrameRow): Promise<boolean> {
   const blockList = decodeBlockList(row.blockList);
   const { starts, blocks } = await reader.dataFrame(row.frame);
   for (const [slot, length] of blockList.lengths.entries()) {
@@ -48,7 +48,7 @@ async function isWhole(vault: Vault, reader: FrameReader, row: FrameRow): Promis
   return true;
 }
 
-async function hasTrueNodes(vault: Vault, reader: FrameReader, row: FrameRow): Promise<boolean> {
+async function nodesMatch(vault: Vault, reader: FrameReader, row: FrameRow): Promise<boolean> {
   const key = nodeKeyOf(vault.keys);
   const items = await reader.metaItems(row.frame);
   return items.every((item) => item.kind !== "node" || sameBytes(nodeId(key, item.bytes), item.id));

@@ -1,0 +1,106 @@
+/** Modes, owners and times of restored files, links and directories. */
+
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  futimesSync,
+  lchownSync,
+  lutimesSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { asBuffer } from "../../format/bytes.ts";
+import type { EntryFacts, FileEntry } from "../../format/tree-entry.ts";
+import type { Finish } from "../../workers/restore-job.ts";
+import { forNode, timeOf } from "../../workers/restore-job.ts";
+import { finishFile } from "../../workers/restore-worker.ts";
+import { errorMessage } from "./restore-outcome.ts";
+import type { TargetFolder } from "./target-folder.ts";
+
+/** The bits setuid and setgid: the program runs with the rights of the file's owner or group. */
+const setIdBits = 0o6000;
+
+/**
+ * The mode that a restored file gets. Without the owner, setuid and setgid are left out: otherwise a user's program would
+ * run with the rights of root, which restores it.
+ */
+export function restoredMode({ mode }: Pick<EntryFacts, "mode">, owners: boolean): number {
+  return owners ? mode : mode & ~setIdBits;
+}
+
+export function restoredAttributes(entry: FileEntry, owners: boolean): Pick<Finish, "mode" | "mtime"> {
+  return { mode: restoredMode(entry, owners), mtime: timeOf(entry) };
+}
+
+/** A link or a directory that is completed at the end. There may be a million: no field is a view into a larger buffer. */
+export interface DeferredEntry {
+  readonly path: Buffer;
+  readonly facts: Pick<EntryFacts, "mode" | "uid" | "gid" | "mtimeSeconds" | "mtimeNanos">;
+  /** What a link points to; null for a directory. */
+  readonly linkTarget: Uint8Array | null;
+}
+
+export function deferredEntry(path: Buffer, entry: EntryFacts, linkTarget?: Uint8Array): DeferredEntry {
+  const { mode, uid, gid, mtimeSeconds, mtimeNanos } = entry;
+  return {
+    path,
+    facts: { mode, uid, gid, mtimeSeconds, mtimeNanos },
+    linkTarget: linkTarget === undefined ? null : Buffer.from(linkTarget),
+  };
+}
+
+/** Makes a link, or sets owner, mode and time of a directory. */
+export function completeDeferredEntry(
+  folder: TargetFolder,
+  { path, facts, linkTarget }: DeferredEntry,
+  owners: boolean,
+): void {
+  const mtime = forNode(timeOf(facts));
+  if (linkTarget !== null) {
+    if (!folder.hasLink(path, linkTarget)) symlinkSync(asBuffer(linkTarget), path);
+    lutimesSync(path, mtime, mtime);
+  }
+  if (owners) lchownSync(path, facts.uid, facts.gid);
+  if (linkTarget !== null) return;
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    fchmodSync(fd, restoredMode(facts, owners));
+    futimesSync(fd, mtime, mtime);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Sets the owner of a file, then its mode again: a change of owner removes setuid and setgid. */
+export function restoreOwner(path: Buffer, { uid, gid, mode }: FileEntry): void {
+  lchownSync(path, uid, gid);
+  if ((mode & setIdBits) === 0) return;
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Makes a file that has no stored block: an empty one, or one of zeros only. */
+export function makeFileWithoutBlocks(path: Buffer, attributes: Finish): void {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  try {
+    finishFile(fd, attributes);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Removes what was written of a file that failed. If that fails too, returns the reason as the end of a message. */
+export function removePartialFile(path: Buffer): string {
+  try {
+    rmSync(path, { force: true });
+    return "";
+  } catch (error) {
+    return `; the partial file was not removed: ${errorMessage(error)}`;
+  }
+}

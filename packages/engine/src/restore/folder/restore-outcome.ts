@@ -1,0 +1,88 @@
+/** Collects what a restore did: completed files, failures, and the state of the frames that it read. */
+
+import type { FrameVersion } from "../../catalog/catalog.ts";
+
+export interface RestoreFailure {
+  readonly path: Uint8Array;
+  readonly reason: string;
+  /** `damage`: in the store. `file`: the file system of the target refused. */
+  readonly kind: "damage" | "file";
+  readonly pack: string | null;
+}
+
+export interface RestoreResult {
+  /** Files that are complete in the target, and their bytes. */
+  readonly files: number;
+  readonly bytes: number;
+  /** Of these, the files that an interrupted run of this restore had completed. */
+  readonly skippedFiles: number;
+  readonly skippedBytes: number;
+  readonly failures: readonly RestoreFailure[];
+  /** Frames that are damaged. The caller marks them in the catalog. */
+  readonly damagedFrames: readonly FrameVersion[];
+}
+
+export class RestoreOutcome {
+  readonly #onProgress: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
+  readonly #failures: RestoreFailure[] = [];
+  readonly #damaged = new Map<number, FrameVersion>();
+  /** Frames that were read although the catalog has them as damaged. */
+  readonly #marked = new Map<number, FrameVersion>();
+  #files = 0;
+  #bytes = 0;
+  #skippedFiles = 0;
+  #skippedBytes = 0;
+
+  constructor(onProgress: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined) {
+    this.#onProgress = onProgress;
+  }
+
+  addFile(bytes: number): void {
+    this.#files++;
+    this.#bytes += bytes;
+  }
+
+  /** A file that an interrupted run has completed. */
+  addSkipped(bytes: number): void {
+    this.addFile(bytes);
+    this.#skippedFiles++;
+    this.#skippedBytes += bytes;
+  }
+
+  addFailure(path: Uint8Array, kind: RestoreFailure["kind"], reason: string, pack: string | null): void {
+    this.#failures.push({ path: Buffer.from(path), kind, reason, pack });
+  }
+
+  addDamagedFrame(mark: FrameVersion): void {
+    this.#damaged.set(mark.frame, mark);
+  }
+
+  /** A frame that has a damage mark and is going to be read. */
+  addMarkedFrame(mark: FrameVersion): void {
+    this.#marked.set(mark.frame, mark);
+  }
+
+  /** Marked frames that this restore did not find damaged. */
+  readableMarkedFrames(): readonly FrameVersion[] {
+    return [...this.#marked.values()].filter(({ frame }) => !this.#damaged.has(frame));
+  }
+
+  reportProgress(): void {
+    this.#onProgress?.({ files: this.#files, bytes: this.#bytes });
+  }
+
+  result(): RestoreResult {
+    return {
+      files: this.#files,
+      bytes: this.#bytes,
+      skippedFiles: this.#skippedFiles,
+      skippedBytes: this.#skippedBytes,
+      failures: this.#failures,
+      damagedFrames: [...this.#damaged.values()],
+    };
+  }
+}
+
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

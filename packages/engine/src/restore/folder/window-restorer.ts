@@ -1,0 +1,122 @@
+/**
+ * Restores files window by window. Files are added until a window is full. Then the window is planned, while the window
+ * before it is still being written, and its frames are fetched and given to the workers.
+ */
+
+import { asBuffer } from "../../format/bytes.ts";
+import type { Vault } from "../../vault.ts";
+import type { PlannedFile, WindowPlan } from "../window.ts";
+import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "../window.ts";
+import { makeFileWithoutBlocks, removePartialFile, restoredAttributes, restoreOwner } from "./file-attributes.ts";
+import type { FileFailure, FrameFetcherOptions, WrittenWindow } from "./frame-fetcher.ts";
+import { FrameFetcher } from "./frame-fetcher.ts";
+import type { RestoreOutcome } from "./restore-outcome.ts";
+import { errorMessage } from "./restore-outcome.ts";
+
+/** An estimate of the size of a block, used only to limit a window. */
+const estimatedBlockBytes = 8192;
+
+export interface WindowRestorerOptions extends Omit<FrameFetcherOptions, "attributesOf"> {
+  readonly vault: Vault;
+  readonly outcome: RestoreOutcome;
+  /** Restore the owners of files. */
+  readonly owners: boolean;
+}
+
+export class WindowRestorer {
+  readonly #options: WindowRestorerOptions;
+  readonly #fetcher: FrameFetcher;
+  #window: PlannedFile[] = [];
+  #windowBlocks = 0;
+  #maxBlocks = firstWindowBlocks;
+  /** The window whose frames are being given to workers while the next one is planned. */
+  #started: ReturnType<FrameFetcher["start"]> | null = null;
+  /** Resolves when all windows that were started are complete. */
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: WindowRestorerOptions) {
+    this.#options = options;
+    this.#fetcher = new FrameFetcher({
+      ...options,
+      attributesOf: ({ entry }, endsInHole) => ({
+        ...restoredAttributes(entry, options.owners),
+        size: endsInHole ? entry.size : null,
+      }),
+    });
+  }
+
+  async add(file: PlannedFile): Promise<void> {
+    this.#window.push(file);
+    this.#windowBlocks += Math.ceil(file.entry.size / estimatedBlockBytes);
+    if (this.#window.length >= maxWindowFiles || this.#windowBlocks >= this.#maxBlocks) await this.#startWindow();
+  }
+
+  /** Restores what was added and waits until every file is complete. */
+  async finish(): Promise<void> {
+    await this.#startWindow();
+    await this.#writing;
+  }
+
+  /** Plans the window while the one before is being written, then gives it to the workers. */
+  async #startWindow(): Promise<void> {
+    const files = this.#window;
+    this.#window = [];
+    this.#windowBlocks = 0;
+    this.#maxBlocks = maxWindowBlocks;
+    if (files.length === 0) return;
+    const plan = await this.#plan(files);
+    await this.#started;
+    const started = this.#fetcher.start(plan, files);
+    this.#started = started;
+    this.#writing = Promise.all([started, this.#writing]).then(([{ written }]) => this.#completeWindow(files, written));
+    // Both promises are awaited later. This handler only keeps Node from reporting an unhandled rejection before that.
+    this.#writing.catch(() => undefined);
+  }
+
+  async #plan(files: readonly PlannedFile[]): Promise<WindowPlan> {
+    const { vault, outcome } = this.#options;
+    const plan = await planWindow(vault.catalog, vault.keys.blockIdKey, files);
+    for (const { row } of plan.frames) if (row.damaged) outcome.addMarkedFrame(row);
+    return plan;
+  }
+
+  async #completeWindow(files: readonly PlannedFile[], written: Promise<WrittenWindow>): Promise<void> {
+    const { outcome } = this.#options;
+    const first = await written;
+    // Repack may have moved blocks, and prune deleted their old frames, since this window was planned. So files that
+    // look damaged are planned a second time. Only what fails again is damaged.
+    const doubtful = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
+    const second = doubtful.length === 0 ? null : await this.#restoreAgain(doubtful);
+    const secondIndex = new Map(doubtful.map((file, i) => [file, i]));
+    for (const [i, file] of files.entries()) {
+      const at = secondIndex.get(file) ?? i;
+      const { failed, withoutBlocks } = secondIndex.has(file) && second !== null ? second : first;
+      this.#completeFile(file, withoutBlocks.has(at), failed.get(at) ?? null);
+    }
+    for (const mark of second?.damaged.values() ?? []) outcome.addDamagedFrame(mark);
+    outcome.reportProgress();
+  }
+
+  async #restoreAgain(files: readonly PlannedFile[]): Promise<WrittenWindow> {
+    const { written } = await this.#fetcher.start(await this.#plan(files), files);
+    return written;
+  }
+
+  /** Counts a file. A worker has set its mode and time, except where the file has no stored block. */
+  #completeFile(file: PlannedFile, withoutBlocks: boolean, failure: FileFailure | null): void {
+    const { outcome, owners } = this.#options;
+    const { entry } = file;
+    const path = asBuffer(file.path);
+    if (failure !== null) {
+      outcome.addFailure(path, failure.kind, `${failure.reason}${removePartialFile(path)}`, failure.pack);
+      return;
+    }
+    try {
+      if (withoutBlocks) makeFileWithoutBlocks(path, { ...restoredAttributes(entry, owners), size: entry.size });
+      if (owners) restoreOwner(path, entry);
+      outcome.addFile(entry.size);
+    } catch (error) {
+      outcome.addFailure(path, "file", errorMessage(error), null);
+    }
+  }
+}

@@ -11,7 +11,7 @@
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
 import path from "node:path";
 import { zstdCompressSync } from "node:zlib";
-import { bundledBelow } from "../../packages/engine/src/backup/bundles.ts";
+import { bundledBelowBytes } from "../../packages/engine/src/backup/bundles.ts";
 import { release } from "../../packages/engine/src/format/bytes.ts";
 import {
   compressBound,
@@ -21,13 +21,13 @@ import {
   sealFrame,
 } from "../../packages/engine/src/format/frame.ts";
 import { blockIdLength, digestLength, keyBlockIds } from "../../packages/engine/src/format/hash.ts";
+import { isIncompressible } from "../../packages/engine/src/packing/compressibility.ts";
 import { frameBufferBytes } from "../../packages/engine/src/packing/frame-builder.ts";
+import { type FrameClass, frameBytes } from "../../packages/engine/src/packing/frame-class.ts";
 import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
-import { type FrameClass, frameBytes } from "../../packages/engine/src/workers/cut-messages.ts";
 import { workerBufferBytes } from "../../packages/engine/src/workers/cut-worker.ts";
 import { CutBlocks, Cutter, coarseBlocks, fineBlocks } from "../../packages/engine/src/workers/cutter/cutter.ts";
-import { isDense } from "../../packages/engine/src/workers/cutter/density.ts";
-import { type PageShape, probeBytes, recognisePages } from "../../packages/engine/src/workers/cutter/page-files.ts";
+import { type PageLayout, probeBytes, recognisePages } from "../../packages/engine/src/workers/cutter/page-files.ts";
 
 export const stageNames = ["walk", "read", "cut", "hash", "compress", "seal", "name", "write"] as const;
 
@@ -84,7 +84,11 @@ class StageBench {
     this.#scratch = scratch;
     mkdirSync(scratch, { recursive: true });
     const frame = (bytes: number): OpenFrame => ({ plain: Buffer.allocUnsafe(bytes + 65_536), filled: 0 });
-    this.#frames = { page: frame(frameBytes.page), text: frame(frameBytes.text), dense: frame(frameBytes.dense) };
+    this.#frames = {
+      page: frame(frameBytes.page),
+      compressible: frame(frameBytes.compressible),
+      incompressible: frame(frameBytes.incompressible),
+    };
   }
 
   get stages(): Stage[] {
@@ -108,7 +112,7 @@ class StageBench {
     const fd = openSync(file, "r");
     try {
       const buffer = this.#cutter.buffer(0);
-      let shape: PageShape | null = null;
+      let shape: PageLayout | null = null;
       for (let at = 0; ; ) {
         const started = this.begin();
         const count = readSync(fd, buffer, 0, buffer.length, at);
@@ -124,13 +128,13 @@ class StageBench {
   }
 
   finish(): void {
-    for (const frameClass of ["page", "text", "dense"] as const) this.#seal(frameClass);
+    for (const frameClass of ["page", "compressible", "incompressible"] as const) this.#seal(frameClass);
     this.#write();
   }
 
-  #blocks(bytes: Uint8Array, at: number, shape: PageShape | null): void {
-    const frameClass = shape !== null ? "page" : isDense(bytes) ? "dense" : "text";
-    const sizes = frameClass === "dense" && bytes.length >= bundledBelow ? coarseBlocks : fineBlocks;
+  #blocks(bytes: Uint8Array, at: number, shape: PageLayout | null): void {
+    const frameClass = shape !== null ? "page" : isIncompressible(bytes) ? "incompressible" : "compressible";
+    const sizes = frameClass === "incompressible" && bytes.length >= bundledBelowBytes ? coarseBlocks : fineBlocks;
     const cutting = this.begin();
     const ends =
       shape === null
@@ -162,7 +166,7 @@ class StageBench {
     const frame = this.#frames[frameClass];
     const plain = frame.plain.subarray(0, frame.filled);
     if (plain.length === 0) return;
-    const body = frameClass === "dense" ? plain : this.#compress(plain);
+    const body = frameClass === "incompressible" ? plain : this.#compress(plain);
     const counter = this.#counter++;
     const seal = {
       kind: "data",
@@ -211,7 +215,7 @@ class StageBench {
 }
 
 /** Ends of pages in a buffer that starts at `at` of the file. */
-function pageEnds({ pageBytes, phase }: PageShape, at: number, length: number): Uint32Array {
+function pageEnds({ pageBytes, phase }: PageLayout, at: number, length: number): Uint32Array {
   const ends: number[] = [];
   for (let end = pageBytes - ((((at - phase) % pageBytes) + pageBytes) % pageBytes); end < length; end += pageBytes)
     ends.push(end);

@@ -56,7 +56,7 @@ async function sealAnew(env: TestEnvironment, store: MemoryStore, row: FrameRow)
   const plain = openFrame(sealed, key, binding);
   assert.ok(parseDataFrame(plain).blocks.length > 0);
   plain[0] = (plain[0] ?? 0) ^ 1;
-  const again = sealFrame({ ...header, key, binding }, plain, header.codec === 0 ? "none" : "quick");
+  const again = sealFrame({ ...header, key, binding }, plain, header.codec === 0 ? "none" : "fast");
   assert.equal(again.length, row.length);
   pack.set(again, row.offset);
   await store.put(name, pack);

@@ -28,7 +28,7 @@ function slowTarget(env: TestEnvironment, look: (unit: UploadUnit) => void): Upl
     reserveOrdinals: (count) => local.reserveOrdinals(count),
     acquire: (ids) => local.acquire(ids),
     match: (queries) => local.match(queries),
-    remember: (ordinal, relative) => local.remember(ordinal, relative),
+    noteSimilar: (ordinal, similar) => local.noteSimilar(ordinal, similar),
     putPack: async (name, body) => {
       // Long enough for the tree to go on while a pack is on its way.
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 /**
- * A fixed-size table from block id to (frame, slot): what the matcher knows right now. Two halves of equal capacity: new
- * entries go to the young half; when it is full, it becomes the old half and the old one is forgotten. So memory is
- * constant, recent knowledge stays, and nothing is ever moved entry by entry.
+ * A hash table of bounded size from block id to frame and slot. It has two halves of equal capacity. New entries go to
+ * the younger half. When that is full, it becomes the older half, and the older one is cleared. So memory is constant,
+ * recent entries stay, and no entry is ever moved.
  */
 
 import { blockIdLength } from "../format/hash.ts";
@@ -9,8 +9,8 @@ import { blockIdLength } from "../format/hash.ts";
 /** Entries per half. Two halves hold the blocks of about 1 GiB in 7 MiB of memory. */
 const defaultCapacity = 1 << 16;
 
-/** Slots per entry: a fuller table probes too long. */
-const slack = 2;
+/** Table slots per entry. In a fuller table, lookups probe too many slots. */
+const slotsPerEntry = 2;
 
 export interface BlockPlace {
   frame: number;
@@ -19,36 +19,37 @@ export interface BlockPlace {
 
 export class BlockTable {
   readonly #capacity: number;
-  readonly #rotated: () => void;
-  // Made when first needed: a first backup never fills the matcher's.
-  #young: Half | null = null;
-  #old: Half | null = null;
+  readonly #onRotate: () => void;
+  // Allocated when first needed: a first backup never uses the matcher's table.
+  #younger: HalfTable | null = null;
+  #older: HalfTable | null = null;
 
-  constructor(capacity = defaultCapacity, rotated: () => void = () => {}) {
+  /** `onRotate` is called when the older half was cleared. */
+  constructor(capacity = defaultCapacity, onRotate: () => void = () => {}) {
     this.#capacity = capacity;
-    this.#rotated = rotated;
+    this.#onRotate = onRotate;
   }
 
   set(ids: Uint8Array, index: number, frame: number, slot: number): void {
-    if (this.#young !== null && this.#young.used >= this.#capacity) {
-      const oldest = this.#old;
-      this.#old = this.#young;
+    if (this.#younger !== null && this.#younger.used >= this.#capacity) {
+      const oldest = this.#older;
+      this.#older = this.#younger;
       oldest?.clear();
-      this.#young = oldest;
-      this.#rotated();
+      this.#younger = oldest;
+      this.#onRotate();
     }
-    this.#young ??= new Half(this.#capacity * slack);
-    this.#young.set(ids, index * blockIdLength, frame, slot);
+    this.#younger ??= new HalfTable(this.#capacity * slotsPerEntry);
+    this.#younger.set(ids, index * blockIdLength, frame, slot);
   }
 
-  /** Writes the place into `into` and returns true, or returns false. */
+  /** Returns whether the block is in the table, and writes its place into `into`. */
   find(ids: Uint8Array, index: number, into: BlockPlace): boolean {
     const at = index * blockIdLength;
-    return (this.#young?.find(ids, at, into) ?? false) || (this.#old?.find(ids, at, into) ?? false);
+    return (this.#younger?.find(ids, at, into) ?? false) || (this.#older?.find(ids, at, into) ?? false);
   }
 }
 
-class Half {
+class HalfTable {
   readonly #keys: Uint8Array;
   readonly #frames: Float64Array;
   readonly #slots: Uint32Array;
@@ -68,7 +69,7 @@ class Half {
   }
 
   set(ids: Uint8Array, at: number, frame: number, slot: number): void {
-    let place = this.#home(ids, at);
+    let place = this.#hash(ids, at);
     while (this.#frames[place] !== 0 && !this.#same(ids, at, place)) place = (place + 1) & this.#mask;
     if (this.#frames[place] === 0) {
       this.used++;
@@ -79,7 +80,7 @@ class Half {
   }
 
   find(ids: Uint8Array, at: number, into: BlockPlace): boolean {
-    let place = this.#home(ids, at);
+    let place = this.#hash(ids, at);
     while (this.#frames[place] !== 0) {
       if (this.#same(ids, at, place)) {
         into.frame = this.#frames[place] ?? 0;
@@ -91,7 +92,7 @@ class Half {
     return false;
   }
 
-  #home(ids: Uint8Array, at: number): number {
+  #hash(ids: Uint8Array, at: number): number {
     const a = ids[at + 4] ?? 0;
     const b = ids[at + 5] ?? 0;
     const c = ids[at + 6] ?? 0;

@@ -12,9 +12,9 @@ import type { FileContent, Reference, SegmentReference } from "../format/tree-en
 import type { CalledRoll, FileEvent, GlimpsedFile, SourceEvent } from "../source/source.ts";
 import { readFlags } from "../source/source.ts";
 import type { CutResult } from "../workers/cut-job-queue.ts";
-import type { PageShape } from "../workers/cutter/page-files.ts";
+import type { PageLayout } from "../workers/cutter/page-files.ts";
 import { probeBytes, recognisePages } from "../workers/cutter/page-files.ts";
-import { bundledBelow, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./bundles.ts";
+import { bundledBelowBytes, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./bundles.ts";
 import type { LazyUpload } from "./lazy-upload.ts";
 import type { StoredContent, TreeWriter } from "./tree-writer.ts";
 
@@ -86,7 +86,7 @@ export class FileScheduler {
     }
     const old = remembered?.entry.content ?? null;
     if (event.size === 0) return this.#tree.addFile(event, Promise.resolve(emptyContent));
-    if (event.size < bundledBelow) return this.#bundleUp(event, old);
+    if (event.size < bundledBelowBytes) return this.#bundleUp(event, old);
     const { content } = await this.#stripes(event, old);
     return this.#tree.addFile(
       event,
@@ -150,7 +150,7 @@ export class FileScheduler {
   async #oncemore(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
     if (!stored.changed) return stored;
     const now = event.again?.() ?? null;
-    if (now === null || now.size < bundledBelow) return stored;
+    if (now === null || now.size < bundledBelowBytes) return stored;
     const { content } = await this.#stripes(now, null);
     const second = await content;
     return second.error === null ? { ...second, event: now } : stored;
@@ -159,12 +159,12 @@ export class FileScheduler {
   /** Starts a large file's stripes; gives the promise of its content once all of them are with workers. */
   async #stripes(event: FileEvent, old: FileContent | null): Promise<{ readonly content: Promise<StoredContent> }> {
     const before = old?.kind === "segments" ? old.segments : [];
-    const shape = this.#shapeOf(event);
+    const pageLayout = this.#pageLayoutOf(event);
     const cuts: Promise<CutResult>[] = [];
     for (const { offset, length } of stripesOf(event.size)) {
       const file = { ...event.content, offset: event.content.offset + offset, length };
       const hintsAt = (at: number, bytes: number) => overlapping(before, offset + at, bytes);
-      const { done } = await this.#upload.cut({ kind: "stripe", file, at: offset, shape, hintsAt });
+      const { done } = await this.#upload.cut({ kind: "stripe", file, at: offset, pageLayout, hintsAt });
       cuts.push(done);
     }
     return { content: Promise.all(cuts).then((results) => this.#joinStripes(results)) };
@@ -185,7 +185,7 @@ export class FileScheduler {
     return { content, hash, size, ordinals, error: null, changed };
   }
 
-  #shapeOf(event: FileEvent): PageShape | null {
+  #pageLayoutOf(event: FileEvent): PageLayout | null {
     try {
       const fd = openSync(asBuffer(event.content.path), readFlags);
       try {

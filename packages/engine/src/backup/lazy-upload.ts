@@ -1,6 +1,6 @@
 /**
- * An upload that is made when something must be stored. A backup that finds nothing changed stores nothing: it needs
- * no packs, no workers, and not the code that fills them.
+ * An upload that is created when something must be stored. A backup that finds nothing changed stores nothing. It then
+ * starts no worker and does not load the code for packs.
  */
 
 import type { NodeSink } from "../format/tree-builder.ts";
@@ -29,7 +29,7 @@ export class LazyUpload implements NodeSink {
   }
 
   async putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
-    // The bytes are valid until we return: there is nothing to wait for but the upload itself.
+    // The caller keeps the bytes valid until this resolves, so they can wait for the upload.
     return (this.#upload ?? (await this.#open())).putNode(id, bytes);
   }
 
@@ -43,15 +43,15 @@ export class LazyUpload implements NodeSink {
   }
 
   #open(): Promise<Upload> {
-    this.#opening ??= this.#make();
+    this.#opening ??= this.#create();
     return this.#opening;
   }
 
-  async #make(): Promise<Upload> {
-    const { defaultUploadSettings, Upload: Opened } = await import("./upload.ts");
+  async #create(): Promise<Upload> {
+    const { defaultUploadSettings, Upload: UploadClass } = await import("./upload.ts");
     const { settings } = this.#options;
-    if (this.#closed) throw new Error("the upload was closed before it was opened");
-    this.#upload = new Opened({ ...this.#options, settings: { ...defaultUploadSettings, ...settings } });
+    if (this.#closed) throw new Error("the upload was closed before it was created");
+    this.#upload = new UploadClass({ ...this.#options, settings: { ...defaultUploadSettings, ...settings } });
     return this.#upload;
   }
 }

@@ -1,9 +1,10 @@
 /**
- * The target of a backup in the same process as the catalog and the object store: local repositories, tools, and the
- * service's own pipeline. Renews the upload's lease by the clock for as long as the backup runs: a walk that finds nothing new
- * asks nothing for hours, nor does a pack on a slow line.
+ * The upload target with the catalog and the object store in the same process: local repositories, tools, and the service
+ * itself. A timer renews the upload's lease while the backup runs, because a walk that finds nothing new, or a pack on a
+ * slow connection, makes no call for hours.
  *
- * What matches blocks and registers units is loaded with the first of them: most backups of a quiet day have none.
+ * The code that matches blocks and registers units is loaded when it is first needed. A backup that finds nothing changed
+ * never needs it.
  */
 
 import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../catalog/catalog.ts";
@@ -19,29 +20,29 @@ import type { VaultAccess } from "../vault.ts";
 import type { Matcher } from "./matcher.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.ts";
 
-/** How long an upload may be silent. A crashed backup's pins go after this. */
+/** An upload ends if its lease is not renewed for this long. The pins of a crashed backup end with it. */
 export const uploadLeaseMs = 60 * 60_000;
 
-/** Often enough that several renewals may fail: a busy catalog, a machine that was asleep for a while. */
+/** Often enough that several renewals may fail, for example while the machine was suspended. */
 const renewEveryMs = uploadLeaseMs / 6;
 
-/** Calls `work` again and again; returns what ends it. */
+/** Calls `work` every `everyMs`; returns a function that stops it. */
 export type Repeat = (everyMs: number, work: () => void) => () => void;
 
 export interface LocalTargetOptions {
   readonly access: VaultAccess & { readonly keys: { readonly vaultId: Uint8Array } };
   readonly upload: string;
   readonly owner: string;
-  /** Whoever countersigns manifests. */
+  /** Countersigns manifests. */
   readonly authority: Signer;
-  /** Decides on the retention that a writer asks for. Without it the writer is the owner, and gets what it asks for. */
-  readonly grant?: ((asked: Retention) => Retention) | undefined;
+  /** Decides the retention of a snapshot for which a writer requests one. If absent, the request is granted as it is. */
+  readonly grant?: ((requested: Retention) => Retention) | undefined;
   /**
-   * Tries frames again that are marked as damaged, before anything is answered: what they hold would be sent once more.
-   * Left out where no key is at hand to open them.
+   * Checks frames that are marked as damaged again before the upload begins, because blocks in damaged frames are stored
+   * again. Absent if there is no key to open frames.
    */
   readonly recheck?: (() => Promise<unknown>) | undefined;
-  /** The system's timer where left out. */
+  /** The system's timer if absent. */
   readonly repeat?: Repeat | undefined;
 }
 
@@ -63,7 +64,7 @@ export class LocalTarget implements UploadTarget {
     const leaseUntil = access.ctx.now() + uploadLeaseMs;
     this.#start = await beginClaimed(access, { upload, owner, leaseUntil, base });
     this.#stopRenewing = (this.#options.repeat ?? byTimer)(renewEveryMs, () => {
-      // One that is over is heard of when the snapshot is completed.
+      // If the upload has ended, `complete` reports it.
       this.#renew().catch(() => undefined);
     });
     return this.#start;
@@ -72,7 +73,7 @@ export class LocalTarget implements UploadTarget {
   async reserveOrdinals(count: number): Promise<number> {
     const first = await this.#options.access.catalog.reserveOrdinals(count);
     const last = this.#ordinals.at(-1);
-    // Mostly one range goes on where the one before ended.
+    // Usually a range starts where the last one ended.
     if (last?.[1] === first) last[1] = first + count;
     else this.#ordinals.push([first, first + count]);
     return first;
@@ -85,20 +86,20 @@ export class LocalTarget implements UploadTarget {
   }
 
   async match(queries: readonly SegmentQuery[]): Promise<readonly SegmentMatch[]> {
-    const matcher = this.#matcher ?? (await this.#openMatcher());
+    const matcher = this.#matcher ?? (await this.#loadMatcher());
     const matches: SegmentMatch[] = [];
     for (const query of queries) matches.push(await matcher.match(query));
     return matches;
   }
 
-  remember(ordinal: number, relative: number): void {
-    this.#matcher?.remember(ordinal, relative);
+  noteSimilar(ordinal: number, similar: number): void {
+    this.#matcher?.noteSimilar(ordinal, similar);
   }
 
-  async #openMatcher(): Promise<Matcher> {
-    const { Matcher: Opened } = await import("./matcher.ts");
+  async #loadMatcher(): Promise<Matcher> {
+    const { Matcher: MatcherClass } = await import("./matcher.ts");
     const { access, upload, owner } = this.#options;
-    this.#matcher ??= new Opened({ catalog: access.catalog, upload, owner });
+    this.#matcher ??= new MatcherClass({ catalog: access.catalog, upload, owner });
     return this.#matcher;
   }
 
@@ -109,24 +110,25 @@ export class LocalTarget implements UploadTarget {
 
   async register(unit: UploadUnit): Promise<void> {
     const { access, upload, owner } = this.#options;
-    if (this.#start === null) throw new Error("a unit before the upload began");
+    if (this.#start === null) throw new Error("a unit was registered before the upload began");
     const { checkUnit } = await import("./check-unit.ts");
-    const bounds = { ...this.#start, owner, ordinals: this.#ordinals };
-    await access.catalog.addUnit(upload, access.ctx.now(), checkUnit(unit, bounds));
+    const rules = { ...this.#start, owner, ordinals: this.#ordinals };
+    await access.catalog.addUnit(upload, access.ctx.now(), checkUnit(unit, rules));
   }
 
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {
     const { access, upload, authority, grant } = this.#options;
-    const accepted = { at: access.ctx.now(), retention: (grant ?? asAsked)(draft.row.retention) };
-    const row = { ...(await this.#read(draft)), completedAt: accepted.at, retention: accepted.retention };
-    // With a fresh lease nobody takes the upload for dead between the manifest and its row.
+    const accepted = { at: access.ctx.now(), retention: (grant ?? grantAll)(draft.row.retention) };
+    const row = { ...(await this.#readDraft(draft)), completedAt: accepted.at, retention: accepted.retention };
+    // With a fresh lease the upload does not expire between the manifest and its row.
     await this.#renew();
     const name = access.names.manifest(row.id);
     await access.store.put(name, countersign(authority, draft.manifest, accepted), { ifAbsent: true });
     try {
       await access.catalog.commit(upload, access.ctx.now(), row);
     } catch (error) {
-      // The upload still lives, so nobody has adopted the manifest: it goes, lest rebuild bring back what was refused.
+      // The upload has not expired, so prune has not adopted the manifest. Without its row it must be deleted: a rebuild
+      // of the catalog would add the refused snapshot.
       if (error instanceof CatalogError && error.code === "not_closed") await access.store.delete(name);
       throw error;
     } finally {
@@ -135,8 +137,8 @@ export class LocalTarget implements UploadTarget {
     return row;
   }
 
-  /** The row that a draft's manifest stands for; nothing of it is taken from beside the manifest but the private name. */
-  async #read({ manifest, row: { id, source } }: SnapshotDraft): Promise<SnapshotRow> {
+  /** The row that the draft's manifest describes. Only the source's name, which is private, comes from the draft. */
+  async #readDraft({ manifest, row: { id, source } }: SnapshotDraft): Promise<SnapshotRow> {
     const { access, authority } = this.#options;
     const { vaultId } = access.keys;
     const expected = { snapshot: id, vaultId };
@@ -145,11 +147,11 @@ export class LocalTarget implements UploadTarget {
     const writers = registryOf([decodeRegistration(registration, vaultId, authority.publicKey)]);
     const { header, row } = openDraft(manifest, expected, writers);
     if (header.session !== this.#start?.session || header.nonce !== this.#start.nonce)
-      throw new FormatError("a manifest of another session than the upload's");
+      throw new FormatError("the manifest is of another session than the upload");
     const known = await access.catalog.session(header.session);
     if (known !== null && !sameBytes(known.header, header.bytes))
-      throw new FormatError("a manifest under another session header than the packs");
-    // No ordinal beyond those given out: a bitmap that claims more is not even unpacked.
+      throw new FormatError("the manifest has another session header than the packs");
+    // Decoding fails if the bitmap has an ordinal that was never reserved.
     Bitmap.decode(row.reach, await access.catalog.reserveOrdinals(0));
     return { ...row, source, status: "completed" };
   }
@@ -166,10 +168,10 @@ export class LocalTarget implements UploadTarget {
   }
 }
 
-/** A timer that keeps no process alive. */
+/** A timer that does not keep the process alive. */
 function byTimer(everyMs: number, work: () => void): () => void {
   const timer = setInterval(work, everyMs).unref();
   return () => clearInterval(timer);
 }
 
-const asAsked = (asked: Retention) => asked;
+const grantAll = (requested: Retention) => requested;

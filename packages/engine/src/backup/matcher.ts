@@ -1,11 +1,13 @@
 /**
- * Finds stored blocks for new segments without an index of blocks (sparse indexing, Lillibridge et al., FAST 2009).
+ * Finds stored blocks for new segments without an index of all blocks (sparse indexing, Lillibridge et al., FAST 2009).
  *
- * A segment's *relatives* are looked for, in this order: what stood at its place in the previous version, what shares
- * one of its hooks (its smallest block ids), what follows the relative of the segment before it, and what follows each
- * of these: where blocks changed, segments end elsewhere than they did. The block lists of a relative's frames go into
- * the block table; every block is then looked up there. A frame's whole block list goes in, not only the relative's own
- * slots, so neighbours are found as well.
+ * For a new segment the matcher looks up stored segments that are probably *similar*, in this order:
+ *   1. the segments at the same place in the previous version of the file
+ *   2. the segments that share one of its hooks (`packing/hooks.ts`)
+ *   3. the segment that follows the similar segment of the segment before it
+ *   4. the segment that follows each of these, because segment ends move where blocks changed
+ * It loads the block lists of their frames into the block table and looks up every block there. It loads whole block
+ * lists, so blocks next to a similar segment are found as well.
  */
 
 import type { Catalog, Item } from "../catalog/catalog.ts";
@@ -15,38 +17,35 @@ import { decodeRecipe, framesOf } from "../format/recipe.ts";
 import { BlockTable } from "./block-table.ts";
 import type { SegmentMatch, SegmentQuery } from "./upload-target.ts";
 
-/** Frames of one relative whose block lists are loaded. Few are spread wider, and relaying gathers what is theirs alone. */
-const maxFramesPerRelative = 24;
+/** Frames of one similar segment whose block lists are loaded. Few segments have more, and repacking reduces them. */
+const maxFramesPerSegment = 24;
 
-/** Relatives tried per segment, and as many that follow them; more find next to nothing. */
-const maxRelatives = 8;
+/** Similar segments per new segment, and as many that follow them. More find next to nothing. */
+const maxSimilarSegments = 8;
 
-/**
- * Hooks of a segment. After a catalog rebuild a third of a database's pages are new: with two hooks a tenth of the
- * segments has lost both and stores its old pages again; with four hardly any (docs/decisions/0117).
- */
-const hooksPerSegment = 4;
+/** Entries of the caches of similar segments and of pinned frames. A full cache is cleared; the catalog is asked again. */
+const maxCached = 1 << 16;
 
-/** Remembered relatives and pinned frames; beyond this they are simply asked for again. */
-const maxRemembered = 1 << 16;
-
-export interface MatcherScope {
+export interface MatcherOptions {
   readonly catalog: Catalog;
   readonly upload: string;
   readonly owner: string;
 }
 
 export class Matcher {
-  readonly #scope: MatcherScope;
+  readonly #options: MatcherOptions;
   readonly #table: BlockTable;
-  readonly #relativeOf = new Map<number, number>();
+  /** By the ordinal of a new segment: the ordinal of its first similar segment. */
+  readonly #similarTo = new Map<number, number>();
+  /** Frames whose block lists are in the younger and in the older half of the block table. */
   #loaded = new Set<number>();
   #loadedBefore = new Set<number>();
   #pinned = new Set<number>();
+  /** Frames that the catalog did not pin: their blocks must be stored again. */
   #refused = new Set<number>();
 
-  constructor(scope: MatcherScope, tableCapacity?: number) {
-    this.#scope = scope;
+  constructor(options: MatcherOptions, tableCapacity?: number) {
+    this.#options = options;
     this.#table = new BlockTable(tableCapacity, () => {
       this.#loadedBefore = this.#loaded;
       this.#loaded = new Set();
@@ -54,8 +53,8 @@ export class Matcher {
   }
 
   async match(query: SegmentQuery): Promise<SegmentMatch> {
-    const relatives = await this.#relatives(query);
-    for (const relative of relatives) await this.#load(relative);
+    const segments = await this.#similarSegments(query);
+    for (const segment of segments) await this.#load(segment);
     const count = query.ids.length / blockIdLength;
     const frames = new Float64Array(count);
     const slots = new Uint32Array(count);
@@ -69,41 +68,44 @@ export class Matcher {
     }
     await this.#pin(used);
     for (let i = 0; i < count; i++) if (this.#refused.has(frames[i] ?? 0)) frames[i] = 0;
-    return { frames, slots, relative: relatives[0]?.ordinal ?? 0 };
+    return { frames, slots, similar: segments[0]?.ordinal ?? 0 };
   }
 
-  /** Remembers a new segment's relative: the segment after it will look at what follows there. */
-  remember(ordinal: number, relative: number): void {
-    if (relative === 0) return;
-    if (this.#relativeOf.size >= maxRemembered) this.#relativeOf.clear();
-    this.#relativeOf.set(ordinal, relative);
+  /** Stores which segment is similar to a new one. It is used to match the next new segment. */
+  noteSimilar(ordinal: number, similar: number): void {
+    if (similar === 0) return;
+    if (this.#similarTo.size >= maxCached) this.#similarTo.clear();
+    this.#similarTo.set(ordinal, similar);
   }
 
-  async #relatives(query: SegmentQuery): Promise<Item[]> {
-    const { catalog, owner } = this.#scope;
+  async #similarSegments(query: SegmentQuery): Promise<Item[]> {
+    const { catalog, owner } = this.#options;
     const wanted = new Set<number>(query.hints);
     for (const ordinal of await catalog.findHooks(owner, query.hooks)) if (ordinal !== null) wanted.add(ordinal);
-    const before = this.#relativeOf.get(query.previous) ?? query.previous;
+    const before = this.#similarTo.get(query.previous) ?? query.previous;
     if (before !== 0) {
       const [item] = await catalog.itemsByOrdinal([before]);
       if (item !== null && item !== undefined && item.next !== 0) wanted.add(item.next);
     }
     const usable = (item: Item | null): item is Item =>
       item !== null && item.kind === "segment" && (item.verified || item.owner === owner);
-    const found = (await catalog.itemsByOrdinal([...wanted].slice(0, maxRelatives))).filter(usable);
-    // A segment's end may have moved into what followed its relative.
-    const behind = found.map(({ next }) => next).filter((next) => next !== 0 && !wanted.has(next));
+    const found = (await catalog.itemsByOrdinal([...wanted].slice(0, maxSimilarSegments))).filter(usable);
+    // A segment's end may have moved into the segment that follows the similar one.
+    const nextOrdinals = found.map(({ next }) => next).filter((next) => next !== 0 && !wanted.has(next));
     const following =
-      behind.length === 0 ? [] : await catalog.itemsByOrdinal([...new Set(behind)].slice(0, maxRelatives));
+      nextOrdinals.length === 0
+        ? []
+        : await catalog.itemsByOrdinal([...new Set(nextOrdinals)].slice(0, maxSimilarSegments));
     return [...found, ...following.filter(usable)];
   }
 
-  async #load(relative: Item): Promise<void> {
-    const missing = framesOf(decodeRecipe(relative.recipe))
+  /** Loads the block lists of a segment's frames into the block table. */
+  async #load(segment: Item): Promise<void> {
+    const missing = framesOf(decodeRecipe(segment.recipe))
       .filter((frame) => !this.#loaded.has(frame) && !this.#loadedBefore.has(frame))
-      .slice(0, maxFramesPerRelative);
+      .slice(0, maxFramesPerSegment);
     if (missing.length === 0) return;
-    for (const row of await this.#scope.catalog.frames(missing)) {
+    for (const row of await this.#options.catalog.frames(missing)) {
       if (row === null || row.kind !== "data") continue;
       this.#loaded.add(row.frame);
       if (row.damaged) continue;
@@ -117,40 +119,8 @@ export class Matcher {
   async #pin(frames: ReadonlySet<number>): Promise<void> {
     const asked = [...frames].filter((frame) => !this.#pinned.has(frame));
     if (asked.length === 0) return;
-    if (this.#pinned.size > maxRemembered) this.#pinned = new Set();
-    const answers = await this.#scope.catalog.acquireFrames(this.#scope.upload, asked);
+    if (this.#pinned.size > maxCached) this.#pinned = new Set();
+    const answers = await this.#options.catalog.acquireFrames(this.#options.upload, asked);
     for (const [i, frame] of asked.entries()) (answers[i] === true ? this.#pinned : this.#refused).add(frame);
   }
-}
-
-/**
- * The smallest ids of a list of blocks, at most `most`, as hooks. Zero blocks are everywhere and say nothing, and an id
- * that is there twice is one hook.
- */
-export function hooksOf(
-  ids: Uint8Array,
-  zeros: Uint8Array,
-  first: number,
-  count: number,
-  most = hooksPerSegment,
-): bigint[] {
-  const view = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
-  // In ascending order; a list this short is kept sorted faster than a heap.
-  const keys: number[] = [];
-  const places: number[] = [];
-  // The first byte tells nearly all blocks that are not among the smallest.
-  let largestFirst = 255;
-  for (let i = first; i < first + count; i++) {
-    if ((view[i * blockIdLength] ?? 0) > largestFirst || zeros[i] === 1) continue;
-    const key = view.readUIntBE(i * blockIdLength, 6);
-    if (keys.length === most && key >= (keys[most - 1] ?? 0)) continue;
-    const at = keys.findIndex((each) => each >= key);
-    if (keys[at] === key) continue;
-    keys.splice(at < 0 ? keys.length : at, 0, key);
-    places.splice(at < 0 ? places.length : at, 0, i);
-    keys.length = Math.min(keys.length, most);
-    places.length = keys.length;
-    if (keys.length === most) largestFirst = view[(places[most - 1] ?? 0) * blockIdLength] ?? 0;
-  }
-  return places.map((i) => view.readBigInt64LE(i * blockIdLength));
 }

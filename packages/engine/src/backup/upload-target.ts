@@ -1,50 +1,54 @@
 /**
- * Where a backup goes, as the pipeline sees it: questions that are answered in batches, packs, units and one completion.
- * `LocalTarget` answers from a catalog and an object store in the same process; the agent answers over the public API.
+ * The port through which a backup stores a snapshot: it asks in batches what is already stored, stores packs, registers
+ * units and completes the snapshot. `LocalTarget` has the catalog and the object store in the same process; the agent
+ * uses the public API.
  */
 
 import type { SnapshotRow, UploadStart, UploadUnit } from "../catalog/catalog.ts";
 import type { SnapshotDraft } from "../format/manifest.ts";
 
-/** A new segment's blocks, to be matched against what is stored. */
+/** A new segment whose blocks are matched against stored ones. */
 export interface SegmentQuery {
   /** 16 bytes per block. */
   readonly ids: Uint8Array;
   readonly hooks: readonly bigint[];
   /** Ordinal of the segment before it in the same file, or 0. */
   readonly previous: number;
-  /** Ordinals of segments that stood at this place in the previous version. */
+  /** Ordinals of the segments at this place in the previous version of the file. */
   readonly hints: readonly number[];
 }
 
-/** Per block where it is stored: a frame number (0: nowhere, send it) and a slot. */
+/** Where each block is stored: frame number and slot. Frame 0: the block is not stored. */
 export interface SegmentMatch {
   readonly frames: Float64Array;
   readonly slots: Uint32Array;
-  /** A stored segment that shares blocks with it, or 0. */
-  readonly relative: number;
+  /** Ordinal of a stored segment that probably shares blocks with it, or 0. */
+  readonly similar: number;
 }
 
 export interface UploadTarget {
+  /** Begins the upload. `base`: the snapshot that the file cache describes. */
   begin(base: string | null): Promise<UploadStart>;
+  /** Reserves consecutive ordinals and returns the first. */
   reserveOrdinals(count: number): Promise<number>;
-  /** Ordinals of the items that are stored and may be referred to; null for the others. */
+  /** Pins the items with these ids that are stored. Returns their ordinals, and null for the others. */
   acquire(ids: readonly Uint8Array[]): Promise<readonly (number | null)[]>;
   match(queries: readonly SegmentQuery[]): Promise<readonly SegmentMatch[]>;
-  /** Tells which relative a new segment had: the segment after it is looked for beside that relative. */
-  remember(ordinal: number, relative: number): void;
+  /** Notes the similar segment of a new segment, to match the segment after it. */
+  noteSimilar(ordinal: number, similar: number): void;
   /**
-   * Stores a pack, which is filled while it is stored: its body may be silent for as long as nothing new is found, and up
-   * to three packs are stored side by side, none waiting for another. A piece may be used until the next one is asked for.
-   * Where the body fails nothing is stored.
+   * Stores a pack while it is being filled. Its body may pause for as long as the backup finds nothing new. Up to three
+   * packs are stored at the same time, and none waits for another. A piece of the body is valid until the next one is
+   * asked for. If the body fails, nothing is stored.
    */
   putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Registers packs that are durable, with their frames and items. */
   register(unit: UploadUnit): Promise<void>;
   /**
-   * Makes the snapshot: manifest first, then the row. The draft is read, not believed: the row that comes back is what
-   * the manifest says, with the target's own time and retention.
+   * Completes the snapshot: stores the manifest, then adds the row. The row is read from the manifest and not taken from
+   * the draft; time and retention are the target's decision.
    */
   complete(draft: SnapshotDraft): Promise<SnapshotRow>;
-  /** Gives up. What was registered may be used by the next try until it is collected. */
+  /** Ends the upload without a snapshot. The next backup can use what was registered until it is pruned. */
   abandon(): Promise<void>;
 }

@@ -1,15 +1,16 @@
 /**
- * An upload: the part of a backup between cut portions and durable, registered content. It decides for every segment
- * whether it is known, finds places for its blocks, hands out frames, fills packs and registers *units*.
+ * An upload: the part of a backup between cut portions and registered content. For every portion it asks the target which
+ * segments and blocks are stored, allocates slots for new blocks, and writes recipes. It fills packs and registers them
+ * in *units*. A unit is what an interrupted backup repeats at most.
  *
- * Order within a unit: data packs are durable → the metadata pack with their recipes and block lists is durable → the
- * catalog knows them. A crash leaves orphans, never promises. A unit is what an interrupted backup repeats at most.
+ * Order within a unit: first the data packs are durable, then the metadata pack with their recipes and block lists, then
+ * the catalog gets the rows. A crash leaves packs that no row names, never rows whose pack is missing.
  *
- * Decisions are made one portion after the other, so a segment or block is stored once even when two workers meet it at
- * the same moment. Memory: the portions that workers hold, two packs on their way, one unit of pending records.
+ * Portions are decided one after the other, so a segment or block is stored once even if two workers cut it at the same
+ * time. Memory: the portions in the workers, the packs in flight, the records of one unit.
  */
 
-import type { FrameRow, Item, PackRow } from "../catalog/catalog.ts";
+import type { Item } from "../catalog/catalog.ts";
 import type { EngineContext } from "../context.ts";
 import { hex, ownCopy } from "../format/bytes.ts";
 import { frameNumber } from "../format/frame.ts";
@@ -21,6 +22,10 @@ import type { Signer } from "../format/signing.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
 import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
+import type { BlockListRecord } from "../packing/catalog-rows.ts";
+import { frameRows, packRows } from "../packing/catalog-rows.ts";
+import { pipelineSealer } from "../packing/frame-sealer.ts";
+import { hooksOf } from "../packing/hooks.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
@@ -31,49 +36,48 @@ import { CutJobQueue } from "../workers/cut-job-queue.ts";
 import type { FromWorker, Portion } from "../workers/cut-messages.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
-import { hooksOf } from "./matcher.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.ts";
 
 export interface UploadSettings {
   /** Size at which a pack is complete. */
   readonly packBytes: number;
-  /** Packs' worth of bytes that may be on their way, beside the pack that is being filled. */
-  readonly uploads: number;
-  /** Stored bytes after which what is durable is registered: what an interrupted backup repeats at most. */
+  /** Packs' worth of bytes that may be in flight, beside the pack that is being filled. */
+  readonly packsInFlight: number;
+  /** A unit is registered after this many stored bytes: what an interrupted backup repeats at most. */
   readonly unitBytes: number;
 }
 
 export const defaultUploadSettings: UploadSettings = {
   packBytes: 16 * 1024 * 1024,
-  uploads: 1,
+  packsInFlight: 1,
   unitBytes: 64 * 1024 * 1024,
 };
 
-/** Size of a metadata pack. */
-const metaPackBytes = 4 * 1024 * 1024;
+/** Size at which a metadata pack is complete. */
+const maxMetadataPackBytes = 4 * 1024 * 1024;
 
-/** Ordinals reserved at a time: few enough that an aborted upload leaves no large hole in the bitmaps. */
+/** Ordinals reserved at a time: few enough that an aborted upload leaves no large gap in the bitmaps. */
 const ordinalBatch = 256;
 
-/** New segments waiting to be registered; a bound for backups that compress extremely well. */
+/** New segments that may wait to be registered. A bound for backups that store few bytes for many segments. */
 const maxPendingSegments = 4096;
 
 /** Block lists waiting to be registered; a bound for backups of very many tiny files. */
-const maxPendingDirectoryBytes = 2 * 1024 * 1024;
+const maxPendingBlockListBytes = 2 * 1024 * 1024;
 
 /**
- * Nodes of this session remembered by id. One that was forgotten and comes again is found in the catalog once it is
- * registered, and is stored twice at worst.
+ * Tree nodes of this session that are kept by id. A node that was dropped from this map and occurs again is found in the
+ * catalog if it is registered; otherwise it is stored twice.
  */
 const maxKnownNodes = 4096;
 
-/** Hooks of one bundle at most: two per file of some size, deduplicated by the catalog. */
+/** Hooks of one bundle at most. */
 const maxHooksPerSegment = 48;
 
-/** Hooks of each file in a bundle: a style sheet is found by any of its issuer's invoices. */
+/** Hooks of each file in a bundle. So a style sheet is found again by any invoice that contains it. */
 const hooksPerFile = 2;
 
-/** Files of fewer blocks share hooks with their bundle. */
+/** Files of fewer blocks have no hooks of their own, only those of their bundle. */
 const minBlocksForOwnHooks = 4;
 
 export interface UploadOptions {
@@ -98,47 +102,51 @@ interface PendingSegment {
 
 export class Upload implements NodeSink {
   readonly #options: UploadOptions;
-  readonly #board: CutJobQueue;
-  readonly #ledger: SlotAllocator;
-  readonly #meta: MetadataWriter;
-  readonly #data: PackUploader;
-  readonly #metaLine: PackUploader;
-  readonly #own = new BlockTable();
+  readonly #jobs: CutJobQueue;
+  readonly #slots: SlotAllocator;
+  readonly #metadata: MetadataWriter;
+  readonly #dataPacks: PackUploader;
+  readonly #metadataPacks: PackUploader;
+  /** Places of the blocks that this upload stored. */
+  readonly #newBlocks = new BlockTable();
   readonly #pending = new Map<string, PendingSegment>();
   readonly #nodes = new Map<string, number>();
   readonly #nodeItems: Item[] = [];
   /** Frames of this session that are not yet in a durable pack. */
-  readonly #undurable = new Set<number>();
+  readonly #notDurable = new Set<number>();
   readonly #unregistered: DurablePack[] = [];
   readonly nodeKey: Uint8Array;
   #nextN = 1;
   #ordinal = 0;
   #ordinalEnd = 0;
   #registeredBytes = 0;
-  #smallSession = false;
+  /** Metadata goes into the data pack: the upload is so small that one pack holds everything. */
+  #onePack = false;
   #decisions: Promise<void> = Promise.resolve();
 
   constructor(options: UploadOptions) {
     this.#options = options;
     const { session, signer, target, keys, ctx, settings, pool, increment } = options;
-    const line = {
+    const packs = {
       header: session.header,
       signer,
       packBytes: settings.packBytes,
-      uploads: settings.uploads,
+      packsInFlight: settings.packsInFlight,
       random: (length: number) => ctx.random(length),
       put: (name: string, body: AsyncIterable<Uint8Array>) => target.putPack(name, body),
     };
     this.nodeKey = nodeKeyOf(keys);
-    this.#data = new PackUploader(line);
+    this.#dataPacks = new PackUploader(packs);
     // Metadata is a thousandth of the data: small packs, and only one at a time.
-    this.#metaLine = new PackUploader({ ...line, packBytes: Math.min(settings.packBytes, metaPackBytes), uploads: 1 });
+    const metadataPackBytes = Math.min(settings.packBytes, maxMetadataPackBytes);
+    this.#metadataPacks = new PackUploader({ ...packs, packBytes: metadataPackBytes, packsInFlight: 1 });
     const nextN = () => this.#nextN++;
-    this.#ledger = new SlotAllocator(nextN);
-    this.#meta = new MetadataWriter(session, nextN, (frame, bytes) => {
-      (this.#smallSession ? this.#data : this.#metaLine).add("meta", frame, 0, bytes);
+    const nextFrame = () => frameNumber(session.header.session, nextN());
+    this.#slots = new SlotAllocator(nextN);
+    this.#metadata = new MetadataWriter(pipelineSealer(session), nextFrame, (frame, bytes) => {
+      (this.#onePack ? this.#dataPacks : this.#metadataPacks).add("meta", frame, 0, bytes);
     });
-    this.#board = new CutJobQueue(pool, (lane, message) => this.#heard(lane, message));
+    this.#jobs = new CutJobQueue(pool, (workerIndex, message) => this.#onMessage(workerIndex, message));
     const binding = sessionBinding(session.header);
     const common = {
       session: session.header.session,
@@ -147,17 +155,22 @@ export class Upload implements NodeSink {
       cutterKey: cutterKeyOf(keys),
       increment,
     };
-    this.#board.open((lane) => ({ ...common, worker: lane + 1, key: workerKey(session.contentKey, lane + 1) }));
+    // Worker 0 is this thread, which seals the metadata.
+    this.#jobs.openSession((index) => ({
+      ...common,
+      worker: index + 1,
+      key: workerKey(session.contentKey, index + 1),
+    }));
   }
 
-  /** Bytes in packs sent so far. */
+  /** Bytes in durable packs. */
   get storedBytes(): number {
-    return this.#data.sentBytes + this.#metaLine.sentBytes;
+    return this.#dataPacks.storedBytes + this.#metadataPacks.storedBytes;
   }
 
-  /** Waits for a free place in the queue, then gives the job to a worker. The result comes when it is cut and placed. */
+  /** Waits until a worker can take the job. `done` resolves when the job is cut and all its blocks have places. */
   async cut(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
-    return this.#board.submit(plan);
+    return this.#jobs.submit(plan);
   }
 
   async putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
@@ -169,8 +182,8 @@ export class Upload implements NodeSink {
     if (this.#nodes.size >= maxKnownNodes) this.#nodes.clear();
     this.#nodes.set(key, ordinal);
     if (stored !== null && stored !== undefined) return ordinal;
-    await this.#metaLine.room();
-    const place = this.#meta.add("nodes", { kind: "node", ordinal, id, bytes });
+    await this.#metadataPacks.waitForSpace();
+    const place = this.#metadata.add("nodes", { kind: "node", ordinal, id, bytes });
     const recipe = encodeRecipe([
       { kind: "stored", frame: place.frame, slot: place.slot, count: 1, bytes: bytes.length },
     ]);
@@ -178,25 +191,25 @@ export class Upload implements NodeSink {
     return ordinal;
   }
 
-  /** Seals, sends and registers everything. After this the upload can be completed. */
+  /** Seals, stores and registers everything. After this the snapshot can be completed. */
   async finish(): Promise<void> {
     await this.#decisions;
-    await this.#board.idle();
-    await this.#board.flush((lane) => this.#ledger.sealAll(lane));
-    this.#smallSession =
-      this.storedBytes === 0 && this.#data.openBytes + this.#metaLine.openBytes < this.#options.settings.packBytes / 2;
+    await this.#jobs.waitForJobs();
+    await this.#jobs.flush((workerIndex) => this.#slots.sealAll(workerIndex));
+    const openBytes = this.#dataPacks.openBytes + this.#metadataPacks.openBytes;
+    this.#onePack = this.storedBytes === 0 && openBytes < this.#options.settings.packBytes / 2;
     await this.#registerUnit(true);
   }
 
-  /** Releases the workers, and gives up what is still on its way; called in any case. */
+  /** Leaves the worker pool and abandons the packs in flight. Called after success and failure. */
   async close(): Promise<void> {
-    this.#board.close();
-    await Promise.all([this.#data.abandon(), this.#metaLine.abandon()]);
+    this.#jobs.close();
+    await Promise.all([this.#dataPacks.abandon(), this.#metadataPacks.abandon()]);
   }
 
-  #heard(lane: number, message: FromWorker): void {
+  #onMessage(workerIndex: number, message: FromWorker): void {
     if (message.type === "sealed") {
-      this.#data.add(
+      this.#dataPacks.add(
         "data",
         frameNumber(this.#options.session.header.session, message.n),
         0,
@@ -205,29 +218,31 @@ export class Upload implements NodeSink {
       );
     } else if (message.type === "portion") {
       this.#decisions = this.#decisions
-        .then(() => this.#decide(lane, message.portion))
-        .catch((error: unknown) => this.#board.fail(error));
+        .then(() => this.#decide(workerIndex, message.portion))
+        .catch((error: unknown) => this.#jobs.fail(error));
     }
   }
 
-  async #decide(lane: number, portion: Portion): Promise<void> {
-    const job = this.#board.job(portion.job);
+  /** Decides for every block of a portion where it is stored, and answers the worker. */
+  async #decide(workerIndex: number, portion: Portion): Promise<void> {
+    const job = this.#jobs.job(portion.job);
     const ordinals = await this.#knownSegments(portion);
     const queries = this.#queries(portion, ordinals, job.plan, job.bytes, job.previous);
     const matches = queries.length === 0 ? [] : await this.#options.target.match(queries.map(({ query }) => query));
-    const order = this.#ledger.order(lane);
+    const plan = this.#slots.planPortion(workerIndex);
     for (const [i, { segment, query }] of queries.entries()) {
       const match = matches[i];
-      if (match === undefined) throw new Error("the target answered fewer segments than asked");
-      ordinals[segment] = await this.#store(portion, segment, query, match, order, ordinals, job.previous);
+      if (match === undefined) throw new Error("the target returned fewer matches than queries");
+      ordinals[segment] = await this.#storeSegment(portion, segment, query, match, plan, ordinals, job.previous);
     }
-    await this.#data.room();
-    this.#board.take(lane, portion, order.ops(), ordinals);
+    await this.#dataPacks.waitForSpace();
+    this.#jobs.append(workerIndex, portion, plan.appends(), ordinals);
     const { unitBytes } = this.#options.settings;
     const full = this.storedBytes - this.#registeredBytes >= unitBytes || this.#pending.size >= maxPendingSegments;
-    if (full || this.#ledger.blockListBytes >= maxPendingDirectoryBytes) await this.#registerUnit(false);
+    if (full || this.#slots.blockListBytes >= maxPendingBlockListBytes) await this.#registerUnit(false);
   }
 
+  /** The ordinal of every segment of the portion that is stored or pending; 0 for new ones. */
   async #knownSegments(portion: Portion): Promise<number[]> {
     const count = portion.segments.length;
     const ids = Array.from({ length: count }, (_, i) => segmentIdAt(portion, i));
@@ -271,19 +286,19 @@ export class Upload implements NodeSink {
     return [...hooks];
   }
 
-  /** Finds or makes a place for every block of a new segment. Returns the segment's ordinal. */
-  async #store(
+  /** Finds or allocates a place for every block of a new segment. Returns the segment's ordinal. */
+  async #storeSegment(
     portion: Portion,
     segment: number,
     query: SegmentQuery,
     match: SegmentMatch,
-    order: PortionPlan,
+    plan: PortionPlan,
     ordinals: readonly number[],
     jobPrevious: number,
   ): Promise<number> {
     const id = segmentIdAt(portion, segment);
-    const twin = this.#pending.get(hex(id));
-    if (twin !== undefined) return twin.item.ordinal;
+    const pending = this.#pending.get(hex(id));
+    if (pending !== undefined) return pending.item.ordinal;
     const first = sumOf(portion.segments, 0, segment);
     const recipe = new RecipeBuilder();
     const place = { frame: 0, slot: 0 };
@@ -295,17 +310,17 @@ export class Upload implements NodeSink {
       const length = portion.lengths[block] ?? 0;
       const stored = match.frames[i] ?? 0;
       if (portion.zeros[block] === 1) recipe.zeros(length);
-      else if (this.#own.find(portion.ids, block, place)) recipe.stored(place.frame, place.slot, length);
+      else if (this.#newBlocks.find(portion.ids, block, place)) recipe.stored(place.frame, place.slot, length);
       else if (stored !== 0) recipe.stored(stored, match.slots[i] ?? 0, length);
       else {
-        order.take(portion.classes[block] ?? 1, portion.ids, block, length);
-        if (order.n !== n) {
-          n = order.n;
+        plan.allocate(portion.classes[block] ?? 1, portion.ids, block, length);
+        if (plan.n !== n) {
+          n = plan.n;
           frame = frameNumber(session, n);
-          this.#undurable.add(frame);
+          this.#notDurable.add(frame);
         }
-        this.#own.set(portion.ids, block, frame, order.slot);
-        recipe.stored(frame, order.slot, length);
+        this.#newBlocks.set(portion.ids, block, frame, plan.slot);
+        recipe.stored(frame, plan.slot, length);
       }
     }
     const ordinal = await this.#newOrdinal();
@@ -313,40 +328,40 @@ export class Upload implements NodeSink {
     const item = this.#item(ordinal, "segment", id, encodeRecipe(runs), 0);
     const previous = segment === 0 ? jobPrevious : (ordinals[segment - 1] ?? 0);
     this.#pending.set(hex(id), { item, frames: framesOf(runs), hooks: query.hooks, previous });
-    this.#options.target.remember(ordinal, match.relative);
+    this.#options.target.noteSimilar(ordinal, match.similar);
     return ordinal;
   }
 
-  /** Registers what is durable. `everything`: nothing is left open, so all of it is made durable first. */
+  /** Registers a unit. With `everything`, all packs are made durable first; otherwise only what is durable is registered. */
   async #registerUnit(everything: boolean): Promise<void> {
-    this.#ledger.blockListBytes = 0;
-    this.#noteDurable(this.#data.takeDurable());
+    this.#slots.blockListBytes = 0;
+    this.#addDurable(this.#dataPacks.takeDurable());
     const ready = [...this.#pending].filter(
-      ([, { frames }]) => everything || !frames.some((frame) => this.#undurable.has(frame)),
+      ([, { frames }]) => everything || !frames.some((frame) => this.#notDurable.has(frame)),
     );
     const items: Item[] = [];
     for (const [key, { item, hooks }] of ready) {
       const { ordinal, id, recipe } = item;
-      const place = this.#meta.add("records", { kind: "segment", ordinal, id, recipe, hooks });
+      const place = this.#metadata.add("records", { kind: "segment", ordinal, id, recipe, hooks });
       items.push({ ...item, record: place.frame });
       this.#pending.delete(key);
     }
     const session = this.#options.session.header.session;
-    const records = new Map<number, { record: number; blockList: Uint8Array }>();
-    for (const [n, blockList] of this.#ledger.blockLists) {
+    const records = new Map<number, BlockListRecord>();
+    for (const [n, blockList] of this.#slots.blockLists) {
       const frame = frameNumber(session, n);
-      if (!everything && this.#undurable.has(frame)) continue;
-      const place = this.#meta.add("records", { kind: "blockList", frame, generation: 0, blockList });
+      if (!everything && this.#notDurable.has(frame)) continue;
+      const place = this.#metadata.add("records", { kind: "blockList", frame, generation: 0, blockList });
       records.set(frame, { record: place.frame, blockList });
-      this.#ledger.blockLists.delete(n);
+      this.#slots.blockLists.delete(n);
     }
-    this.#meta.flush("records");
-    this.#meta.flush("nodes");
-    // The tree goes on while packs are on their way: what it adds from here on is in no pack yet and waits its turn.
+    this.#metadata.flush("records");
+    this.#metadata.flush("nodes");
+    // The tree writer goes on while packs are stored. The nodes that it adds from here on belong to the next unit.
     const nodes = this.#nodeItems.splice(0);
-    if (everything) await this.#data.drain();
-    await this.#metaLine.drain();
-    this.#noteDurable([...this.#data.takeDurable(), ...this.#metaLine.takeDurable()]);
+    if (everything) await this.#dataPacks.drain();
+    await this.#metadataPacks.drain();
+    this.#addDurable([...this.#dataPacks.takeDurable(), ...this.#metadataPacks.takeDurable()]);
     const follows = ready
       .filter(([, { previous }]) => previous !== 0)
       .map(([, { previous, item }]) => [previous, item.ordinal] as const);
@@ -356,23 +371,18 @@ export class Upload implements NodeSink {
 
   async #register(
     items: Item[],
-    records: ReadonlyMap<number, { record: number; blockList: Uint8Array }>,
+    records: ReadonlyMap<number, BlockListRecord>,
     hooks: (readonly [bigint, number])[],
     follows: (readonly [number, number])[],
   ): Promise<void> {
     const session = this.#options.session.header.session;
-    // A data pack may have become durable after its turn for a block list record was over: it waits for the next unit.
+    // A data pack may have become durable after the block list records were written: it waits for the next unit.
     const waiting = this.#unregistered.filter(({ frames }) =>
       frames.some(({ kind, frame }) => kind === "data" && !records.has(frame)),
     );
     const ready = this.#unregistered.filter((pack) => !waiting.includes(pack));
-    const packs: PackRow[] = ready.map(({ pack, size }) => ({ pack, session, size, state: "live" }));
-    const frames: FrameRow[] = ready.flatMap(({ pack, frames: places }) =>
-      places.map(({ frame, generation, kind, offset, length, frameId }) => {
-        const { record, blockList } = records.get(frame) ?? { record: 0, blockList: new Uint8Array(0) };
-        return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged: false };
-      }),
-    );
+    const packs = packRows(session, ready);
+    const frames = frameRows(session, ready, (frame) => records.get(frame));
     this.#unregistered.splice(0, this.#unregistered.length, ...waiting);
     if (packs.length === 0 && items.length === 0) return;
     await this.#options.target.register({
@@ -386,10 +396,10 @@ export class Upload implements NodeSink {
     this.#registeredBytes = this.storedBytes;
   }
 
-  #noteDurable(packs: readonly DurablePack[]): void {
+  #addDurable(packs: readonly DurablePack[]): void {
     for (const pack of packs) {
       this.#unregistered.push(pack);
-      for (const { frame } of pack.frames) this.#undurable.delete(frame);
+      for (const { frame } of pack.frames) this.#notDurable.delete(frame);
     }
   }
 

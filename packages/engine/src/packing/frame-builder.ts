@@ -1,166 +1,141 @@
 /**
- * Builds data frames in a worker: appends blocks in slot order and seals full frames. A frame's plain bytes are its
- * blocks back to back, then the block list, then the block list's length (u32): a block's place is the sum of the lengths
- * before it.
+ * Fills and seals data frames inside a cutting worker. The pipeline decides which blocks go to which frame
+ * (`slot-allocator.ts`); the builder appends them in that order, so every block gets the slot that its recipe names.
  */
 
-import type { BlockList } from "../format/block-list.ts";
-import { writeBlockList } from "../format/block-list.ts";
 import { ByteWriter } from "../format/bytes.ts";
-import type { AllocateFrame, Effort } from "../format/frame.ts";
-import { frameNumber, sealFrame } from "../format/frame.ts";
+import type { AllocateFrame, CompressionLevel } from "../format/frame.ts";
+import { frameNumber } from "../format/frame.ts";
 import { blockIdLength } from "../format/hash.ts";
-import type { FrameClass, TakeOp, WorkerSession } from "../workers/cut-messages.ts";
-import { frameBytes } from "../workers/cut-messages.ts";
-import { isDenseAllOver } from "../workers/cutter/density.ts";
+import { areAllSamplesIncompressible } from "./compressibility.ts";
+import type { FrameAppend, FrameClass } from "./frame-class.ts";
+import { frameBytes } from "./frame-class.ts";
+import type { SealingKey } from "./frame-sealer.ts";
+import { FrameSealer } from "./frame-sealer.ts";
+import { appendBlockList, OpenDataFrame } from "./open-data-frame.ts";
 
-/** A portion's bytes, as its worker keeps them until they are taken. */
-export interface HeldBlocks {
+/** A portion's blocks, in the worker's memory. They are consecutive in `bytes`. */
+export interface PortionBlocks {
   readonly bytes: Uint8Array;
   readonly starts: Uint32Array;
   readonly lengths: Uint32Array;
   readonly ids: Uint8Array;
 }
 
-/** Room for the largest frame: its blocks, one block beyond, and a block list. Untouched memory costs nothing. */
+/** Capacity for the largest frame: its blocks, one block more, and a block list. Untouched memory costs nothing. */
 export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 /**
- * Bytes of an increment that a worker compresses thoroughly: two seconds of a core more at most. A night's changed pages
- * are within it, and most of what a rebuilt catalog moves; whoever adds a large database later does not wait for it.
+ * Page bytes of an increment that one worker compresses at level `high`: at most two seconds of a core. The changed pages
+ * of one night fit, and most pages that an index rebuild of a database moves. A large database that is added later is
+ * compressed at level `medium` beyond this, so its backup does not take much longer.
  */
-const thoroughBytes = 256 * 1024 * 1024;
+const highLevelBytes = 256 * 1024 * 1024;
 
-interface OpenFrame {
-  readonly n: number;
-  readonly plain: ByteWriter;
-  readonly lengths: number[];
-  readonly ids: ByteWriter;
+export interface FrameBuilderSession extends SealingKey {
+  /** There is a snapshot before this one: what is new is little beside what is read. */
+  readonly increment: boolean;
 }
 
 export class FrameBuilder {
-  readonly #session: WorkerSession;
-  readonly #room: AllocateFrame;
-  readonly #sealed: (n: number, bytes: Uint8Array) => void;
-  readonly #open = new Map<FrameClass, OpenFrame>();
+  readonly #session: FrameBuilderSession;
+  readonly #sealer: FrameSealer;
+  readonly #allocate: AllocateFrame;
+  readonly #onSealed: (n: number, bytes: Uint8Array) => void;
+  readonly #open = new Map<FrameClass, OpenDataFrame>();
   readonly #spare: ByteWriter[] = [];
   readonly #blockList = new ByteWriter(4096);
-  #counter = 0;
-  #thoroughLeft: number;
+  #highLevelLeft: number;
 
-  /** `room` gives memory for sealed frames, `sealed` hears of each. */
+  /** `allocate` returns memory for a sealed frame, `onSealed` is called with each. */
   constructor(
-    session: WorkerSession,
-    room: AllocateFrame,
-    sealed: (n: number, bytes: Uint8Array) => void,
-    thoroughly = thoroughBytes,
+    session: FrameBuilderSession,
+    allocate: AllocateFrame,
+    onSealed: (n: number, bytes: Uint8Array) => void,
+    highLevel = highLevelBytes,
   ) {
     this.#session = session;
-    this.#thoroughLeft = thoroughly;
-    this.#room = room;
-    this.#sealed = sealed;
+    this.#sealer = new FrameSealer(session);
+    this.#highLevelLeft = highLevel;
+    this.#allocate = allocate;
+    this.#onSealed = onSealed;
   }
 
-  take(op: TakeOp, held: HeldBlocks): void {
-    if (op.seal && op.runs.length === 2 && !this.#open.has(op.frameClass) && this.#sealWhereItLies(op, held)) return;
-    const frame = this.#frame(op.frameClass, op.n);
-    // Blocks of a portion lie back to back, so a run of them is one piece.
-    for (let i = 0; i < op.runs.length; i += 2) {
-      const { first, end, from, to } = runOf(op, i, held);
-      frame.plain.raw(held.bytes.subarray(from, to));
-      frame.ids.raw(held.ids.subarray(first * blockIdLength, end * blockIdLength));
-      for (let block = first; block < end; block++) frame.lengths.push(held.lengths[block] ?? 0);
+  append(append: FrameAppend, portion: PortionBlocks): void {
+    const { frameClass, n, runs, seal } = append;
+    if (seal && runs.length === 2 && !this.#open.has(frameClass) && this.#sealInPlace(append, portion)) return;
+    const frame = this.#frame(frameClass, n);
+    for (let i = 0; i < runs.length; i += 2) {
+      const { first, end, from, to } = runAt(append, i, portion);
+      const ids = portion.ids.subarray(first * blockIdLength, end * blockIdLength);
+      frame.appendRun(portion.bytes.subarray(from, to), ids, portion.lengths, first, end);
     }
-    if (op.seal) this.#seal(op.frameClass, frame);
+    if (seal) this.#seal(frameClass, frame);
   }
 
   /**
-   * A frame that is one run of a portion is sealed from the portion's own memory, without a copy: its block list is put
-   * behind it for as long as that takes. False where there is no room for that.
+   * Seals a frame that is one run of a portion directly from the portion's memory, without a copy. The block list is
+   * written behind the run and the bytes there are restored afterwards. Returns false if the memory ends too early.
    */
-  #sealWhereItLies(op: TakeOp, held: HeldBlocks): boolean {
-    const { first, end, from, to } = runOf(op, 0, held);
+  #sealInPlace(append: FrameAppend, portion: PortionBlocks): boolean {
+    const { first, end, from, to } = runAt(append, 0, portion);
     const blockList = this.#blockList;
     blockList.reset();
-    const ids = held.ids.subarray(first * blockIdLength, end * blockIdLength);
-    appendBlockList(blockList, { ids, lengths: held.lengths.subarray(first, end) });
+    const ids = portion.ids.subarray(first * blockIdLength, end * blockIdLength);
+    appendBlockList(blockList, { ids, lengths: portion.lengths.subarray(first, end) });
     const after = to + blockList.length;
-    if (after > held.bytes.length) return false;
-    const dense = this.#isDense(op.frameClass, held.bytes.subarray(from, to));
-    const behind = new Uint8Array(held.bytes.subarray(to, after));
-    held.bytes.set(blockList.view(), to);
+    if (after > portion.bytes.length) return false;
+    const level = this.#levelFor(append.frameClass, portion.bytes.subarray(from, to), after - from);
+    const behind = new Uint8Array(portion.bytes.subarray(to, after));
+    portion.bytes.set(blockList.view(), to);
     try {
-      this.#sealPlain(op.frameClass, op.n, held.bytes.subarray(from, after), dense);
+      this.#sealPlain(append.n, portion.bytes.subarray(from, after), level);
     } finally {
-      held.bytes.set(behind, to);
+      portion.bytes.set(behind, to);
     }
     return true;
   }
 
-  #frame(frameClass: FrameClass, n: number): OpenFrame {
-    const known = this.#open.get(frameClass);
-    if (known !== undefined) {
-      if (known.n !== n) throw new Error("frames of one class are filled one after the other");
-      return known;
+  #frame(frameClass: FrameClass, n: number): OpenDataFrame {
+    const open = this.#open.get(frameClass);
+    if (open !== undefined) {
+      if (open.number !== n) throw new Error("a frame was begun before the last one of its class was sealed");
+      return open;
     }
-    const frame = {
-      n,
-      plain: this.#spare.pop() ?? new ByteWriter(frameBufferBytes),
-      lengths: [],
-      ids: new ByteWriter(4096),
-    };
+    const frame = new OpenDataFrame(n, this.#spare.pop() ?? new ByteWriter(frameBufferBytes));
     this.#open.set(frameClass, frame);
     return frame;
   }
 
-  #seal(frameClass: FrameClass, frame: OpenFrame): void {
+  #seal(frameClass: FrameClass, frame: OpenDataFrame): void {
     this.#open.delete(frameClass);
     const plain = frame.plain;
-    const dense = this.#isDense(frameClass, plain.view());
-    appendBlockList(plain, { ids: frame.ids.view(), lengths: Uint32Array.from(frame.lengths) });
-    this.#sealPlain(frameClass, frame.n, plain.view(), dense);
+    const blocks = plain.length;
+    appendBlockList(plain, frame.blockList());
+    const level = this.#levelFor(frameClass, plain.view().subarray(0, blocks), plain.length);
+    this.#sealPlain(frame.number, plain.view(), level);
     plain.reset();
     this.#spare.push(plain);
   }
 
-  #isDense(frameClass: FrameClass, blocks: Uint8Array): boolean {
-    return frameClass === "dense" || isDenseAllOver(blocks);
+  #sealPlain(n: number, plain: Uint8Array, level: CompressionLevel): void {
+    const frame = frameNumber(this.#session.session, n);
+    this.#onSealed(n, this.#sealer.seal("data", frame, 0, plain, level, this.#allocate));
   }
 
-  #sealPlain(frameClass: FrameClass, n: number, plain: Uint8Array, dense: boolean): void {
-    const { session, worker, key, binding } = this.#session;
-    const seal = {
-      kind: "data",
-      frame: frameNumber(session, n),
-      generation: 0,
-      session,
-      worker,
-      counter: this.#counter++,
-      key,
-      binding,
-    } as const;
-    this.#sealed(n, sealFrame(seal, plain, this.#effort(frameClass, dense, plain.length), this.#room));
-  }
-
-  #effort(frameClass: FrameClass, dense: boolean, bytes: number): Effort {
-    if (dense) return "none";
-    if (frameClass !== "page" || !this.#session.increment) return "quick";
-    if (this.#thoroughLeft <= 0) return "careful";
-    this.#thoroughLeft -= bytes;
-    return "thorough";
+  /** `plainBytes`: length of the blocks and the block list. */
+  #levelFor(frameClass: FrameClass, blocks: Uint8Array, plainBytes: number): CompressionLevel {
+    if (frameClass === "incompressible" || areAllSamplesIncompressible(blocks)) return "none";
+    if (frameClass !== "page" || !this.#session.increment) return "fast";
+    if (this.#highLevelLeft <= 0) return "medium";
+    this.#highLevelLeft -= plainBytes;
+    return "high";
   }
 }
 
-/** A run of an order: its blocks, and where they lie. */
-function runOf({ runs }: TakeOp, i: number, { starts, lengths }: HeldBlocks) {
+/** A run of blocks: its first block and the block after it, and where its bytes start and end. */
+function runAt({ runs }: FrameAppend, i: number, { starts, lengths }: PortionBlocks) {
   const first = runs[i] ?? 0;
   const end = first + (runs[i + 1] ?? 0);
   return { first, end, from: starts[first] ?? 0, to: (starts[end - 1] ?? 0) + (lengths[end - 1] ?? 0) };
-}
-
-/** Ends a data frame's plain bytes with the block list of the blocks that they start with. */
-export function appendBlockList(plain: ByteWriter, blockList: BlockList): void {
-  const before = plain.length;
-  writeBlockList(plain, blockList);
-  plain.u32(plain.length - before);
 }

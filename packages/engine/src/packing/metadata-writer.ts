@@ -1,17 +1,18 @@
 /**
- * Collects metadata items into metadata frames and seals them. Nodes and records are kept apart: browsing reads nodes
- * only, rebuild reads everything. Sealed in the pipeline's own thread, as worker 0: metadata is a thousandth of the data.
+ * Collects metadata items into metadata frames and seals them. Tree nodes and records (recipes, block lists) go to
+ * different frames: browsing reads nodes only, a rebuild of the catalog reads everything. Metadata is a thousandth of the
+ * data, so the pipeline's own thread seals it.
  */
 
 import { ByteWriter } from "../format/bytes.ts";
-import type { Effort, FrameKind } from "../format/frame.ts";
-import { frameNumber, sealFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { writeMetadataItem } from "../format/metadata-items.ts";
-import type { OpenSession } from "../format/session-header.ts";
-import { sessionBinding, workerKey } from "../format/session-header.ts";
+import type { FrameSealer } from "./frame-sealer.ts";
 
-/** Plain bytes of a metadata frame: a few nodes, so that opening one folder reads little; records are read in bulk. */
+/**
+ * Plain bytes at which a metadata frame is full. Node frames are small, so that opening one folder reads little. Records
+ * are read in bulk.
+ */
 const metadataFrameBytes = { nodes: 256 * 1024, records: 1024 * 1024 } as const;
 
 export type MetadataKind = keyof typeof metadataFrameBytes;
@@ -21,66 +22,43 @@ export interface MetadataPlace {
   readonly slot: number;
 }
 
-interface OpenShelf {
+interface OpenMetadataFrame {
   readonly frame: number;
   readonly writer: ByteWriter;
   items: number;
 }
 
 export class MetadataWriter {
-  readonly #session: OpenSession;
-  readonly #key: Uint8Array;
-  readonly #binding: Uint8Array;
-  readonly #nextN: () => number;
-  readonly #sealed: (frame: number, bytes: Uint8Array) => void;
-  readonly #open = new Map<MetadataKind, OpenShelf>();
-  #counter = 0;
+  readonly #sealer: FrameSealer;
+  readonly #nextFrame: () => number;
+  readonly #onSealed: (frame: number, bytes: Uint8Array) => void;
+  readonly #open = new Map<MetadataKind, OpenMetadataFrame>();
 
-  constructor(session: OpenSession, nextN: () => number, sealed: (frame: number, bytes: Uint8Array) => void) {
-    this.#session = session;
-    this.#key = workerKey(session.contentKey, 0);
-    this.#binding = sessionBinding(session.header);
-    this.#nextN = nextN;
-    this.#sealed = sealed;
+  /** `nextFrame` returns the number of a new frame, `onSealed` is called with each sealed one. */
+  constructor(sealer: FrameSealer, nextFrame: () => number, onSealed: (frame: number, bytes: Uint8Array) => void) {
+    this.#sealer = sealer;
+    this.#nextFrame = nextFrame;
+    this.#onSealed = onSealed;
   }
 
-  add(shelf: MetadataKind, item: MetadataItem): MetadataPlace {
-    let open = this.#open.get(shelf);
+  add(kind: MetadataKind, item: MetadataItem): MetadataPlace {
+    let open = this.#open.get(kind);
     if (open === undefined) {
-      open = {
-        frame: frameNumber(this.#session.header.session, this.#nextN()),
-        writer: new ByteWriter(64 * 1024),
-        items: 0,
-      };
-      this.#open.set(shelf, open);
+      open = { frame: this.#nextFrame(), writer: new ByteWriter(64 * 1024), items: 0 };
+      this.#open.set(kind, open);
     }
     writeMetadataItem(open.writer, item);
     const place = { frame: open.frame, slot: open.items++ };
-    if (open.writer.length >= metadataFrameBytes[shelf]) this.flush(shelf);
+    if (open.writer.length >= metadataFrameBytes[kind]) this.flush(kind);
     return place;
   }
 
-  flush(shelf: MetadataKind): void {
-    const open = this.#open.get(shelf);
+  /** Seals the open frame of a kind, if there is one. */
+  flush(kind: MetadataKind): void {
+    const open = this.#open.get(kind);
     if (open === undefined) return;
-    this.#open.delete(shelf);
-    this.#sealed(open.frame, this.seal(open.frame, 0, open.writer.view(), "meta"));
+    this.#open.delete(kind);
+    this.#onSealed(open.frame, this.#sealer.seal("meta", open.frame, 0, open.writer.view(), "fast"));
     open.writer.free();
-  }
-
-  /** Seals any frame in this thread: relaying rewrites frames with this. */
-  seal(frame: number, generation: number, plain: Uint8Array, kind: FrameKind, effort: Effort = "quick"): Uint8Array {
-    const { session } = this.#session.header;
-    const seal = {
-      kind,
-      frame,
-      generation,
-      session,
-      worker: 0,
-      counter: this.#counter++,
-      key: this.#key,
-      binding: this.#binding,
-    };
-    return sealFrame(seal, plain, effort);
   }
 }

@@ -1,30 +1,30 @@
 /**
- * A pack's bytes on their way to the store, in the order in which they come. Whoever fills it never waits; whoever stores
- * it takes a piece at a time. A piece's memory is given back as soon as the next one is asked for: to its worker, where
- * it is one of the worker's areas, or to the system.
+ * A pack's bytes on their way to the store, as an async iterable. The writer never waits. The store reads one piece at a
+ * time; asking for the next piece releases the memory of the one before.
  *
- * It can be read once. It ends in one of three ways: `end` (the pack is whole), `fail` (the reader is told and stores
- * nothing), or by being left, when its put is over or the reader has had enough: everything else is thrown away, and a
- * reader that asks once more is never told that this was the end.
+ * The stream can be read once. It ends in one of three ways:
+ *   end    the pack is complete; the reader sees the end
+ *   fail   the reader gets the error and stores nothing
+ *   close  the put is over or the reader stopped: everything else is dropped, and a reader that still asks gets an error
  */
 
 import { release } from "../format/bytes.ts";
-import { releaseArea } from "../workers/frame-areas.ts";
+import { releaseFrameBuffer } from "./shared-frame-buffers.ts";
 
 export class PackStream implements AsyncIterable<Uint8Array> {
   readonly #pieces: Uint8Array[] = [];
-  readonly #moved: () => void;
-  #reading: Uint8Array | null = null;
-  #wake: (() => void) | null = null;
-  #state: "open" | "ended" | "left" = "open";
+  readonly #onRead: () => void;
+  #current: Uint8Array | null = null;
+  #resumeReader: (() => void) | null = null;
+  #state: "open" | "ended" | "closed" = "open";
   #failure: Error | null = null;
   #waitingBytes = 0;
-  /** The reader has been told of the end. */
-  isRead = false;
+  /** The reader has seen the end. */
+  isReadToEnd = false;
 
-  /** `moved` is called whenever bytes have gone. */
-  constructor(moved: () => void) {
-    this.#moved = moved;
+  /** `onRead` is called when a piece was read and released. */
+  constructor(onRead: () => void) {
+    this.#onRead = onRead;
   }
 
   /** Bytes that are still in memory. */
@@ -32,80 +32,81 @@ export class PackStream implements AsyncIterable<Uint8Array> {
     return this.#waitingBytes;
   }
 
+  /** The stream owns the piece's memory from here on. */
   push(piece: Uint8Array): void {
-    if (this.#state === "left") {
-      giveBack(piece);
+    if (this.#state === "closed") {
+      releasePiece(piece);
       return;
     }
     this.#pieces.push(piece);
     this.#waitingBytes += piece.length;
-    this.#wake?.();
+    this.#resumeReader?.();
   }
 
   end(): void {
     if (this.#state === "open") this.#state = "ended";
-    this.#wake?.();
+    this.#resumeReader?.();
   }
 
   fail(failure: Error): void {
     this.#failure ??= failure;
-    this.#wake?.();
+    this.#resumeReader?.();
   }
 
-  /** Throws away what is left and what still comes. */
-  leave(): void {
-    this.#state = "left";
-    // A store that gave up may still be reading this piece: its area may be written to, but its memory must stay.
-    if (this.#reading !== null) releaseArea(this.#reading);
-    this.#reading = null;
-    for (const piece of this.#pieces.splice(0)) giveBack(piece);
+  /** Drops what was not read and what is still pushed. */
+  close(): void {
+    this.#state = "closed";
+    // A store that gave up may still read this piece. A shared buffer may be overwritten, but its memory must not go away.
+    if (this.#current !== null) releaseFrameBuffer(this.#current);
+    this.#current = null;
+    for (const piece of this.#pieces.splice(0)) releasePiece(piece);
     this.#waitingBytes = 0;
-    this.#wake?.();
+    this.#resumeReader?.();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return {
       next: () => this.#next(),
       return: async () => {
-        this.leave();
+        this.close();
         return { done: true, value: undefined };
       },
     };
   }
 
   async #next(): Promise<IteratorResult<Uint8Array>> {
-    this.#giveBackRead();
+    this.#releaseCurrent();
     for (;;) {
       if (this.#failure !== null) throw this.#failure;
       const piece = this.#pieces.shift();
       if (piece !== undefined) {
-        this.#reading = piece;
+        this.#current = piece;
         return { done: false, value: piece };
       }
-      if (this.#state === "left") throw new Error("the put of this pack is over");
+      if (this.#state === "closed") throw new Error("the put of this pack is over");
       if (this.#state === "ended") {
-        this.isRead = true;
+        this.isReadToEnd = true;
         return { done: true, value: undefined };
       }
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
+      this.#resumeReader = resolve;
       await promise;
-      this.#wake = null;
+      this.#resumeReader = null;
     }
   }
 
-  #giveBackRead(): void {
-    const piece = this.#reading;
+  #releaseCurrent(): void {
+    const piece = this.#current;
     if (piece === null) return;
-    this.#reading = null;
+    this.#current = null;
     this.#waitingBytes -= piece.length;
-    giveBack(piece);
-    this.#moved();
+    releasePiece(piece);
+    this.#onRead();
   }
 }
 
-/** Gives a frame's memory back: to its worker, or to the system. */
-export function giveBack(piece: Uint8Array): void {
-  releaseArea(piece);
+/** Releases a piece's memory: a shared buffer becomes free for its worker, other memory goes back to the system. */
+export function releasePiece(piece: Uint8Array): void {
+  releaseFrameBuffer(piece);
   release(piece);
 }

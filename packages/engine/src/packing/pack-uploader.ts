@@ -1,7 +1,17 @@
 /**
- * Sends sealed frames to the store in packs. A pack is on its way from its first frame on, so a frame is in memory only
- * until the store has taken it. Whoever produces more waits in `room`: for the store to take what was given to it, and
- * for packs to become durable, since what is not durable is done again after a crash.
+ * Fills packs with sealed frames and uploads them to the store. This is the main file of the folder.
+ *
+ * How blocks become durable:
+ *   1. `slot-allocator.ts` gives every new block a frame number and a slot, before any byte is compressed.
+ *   2. `frame-builder.ts` (in a cutting worker) or `open-data-frame.ts` (in upkeep) appends the blocks to data frames.
+ *   3. `frame-sealer.ts` compresses and encrypts a full frame. `shared-frame-buffers.ts` holds sealed frames of workers.
+ *   4. `metadata-writer.ts` does the same for tree nodes, recipes and copies of block lists.
+ *   5. `PackUploader` appends sealed frames to a pack. `pack-stream.ts` is the pack's bytes while the store reads them.
+ *   6. `catalog-rows.ts` makes the rows that register durable packs.
+ *
+ * The upload of a pack starts with its first frame, so a frame is in memory only until the store has read it. The
+ * producer waits in `waitForSpace`: until the store has read enough, and until enough packs are durable. What is not
+ * durable is done again after a crash.
  */
 
 import type { FrameKind } from "../format/frame.ts";
@@ -9,9 +19,9 @@ import type { PackFrame } from "../format/pack.ts";
 import { PackBuilder } from "../format/pack.ts";
 import type { SessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
-import { giveBack, PackStream } from "./pack-stream.ts";
+import { PackStream, releasePiece } from "./pack-stream.ts";
 
-/** Frames that wait for the store: enough to keep it busy, little enough to be forgotten beside the workers' memory. */
+/** Bytes that wait for the store: enough to keep it busy, and little beside the memory of the workers. */
 const maxWaitingBytes = 4 * 1024 * 1024;
 
 /** A pack that is durable in the object store. */
@@ -26,10 +36,10 @@ export interface PackUploaderOptions {
   readonly signer: Signer;
   /** A pack is complete once it reaches this size. */
   readonly packBytes: number;
-  /** How many packs' worth of bytes may be on their way, beside the pack that is being filled. */
-  readonly uploads: number;
+  /** How many packs' worth of bytes may be in flight, beside the pack that is being filled. */
+  readonly packsInFlight: number;
   random(length: number): Uint8Array;
-  /** Stores what the body gives, once it ends; nothing where it fails. */
+  /** Stores the body when it ends, and nothing if it fails. */
   put(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
@@ -40,13 +50,14 @@ interface OpenPack {
 
 export class PackUploader {
   readonly #options: PackUploaderOptions;
-  readonly #onTheWay = new Map<OpenPack, Promise<void>>();
+  readonly #inFlight = new Map<OpenPack, Promise<void>>();
   readonly #durable: DurablePack[] = [];
   #open: OpenPack | null = null;
   #failure: unknown = null;
   #abandoned = false;
-  #moved = Promise.withResolvers<void>();
-  sentBytes = 0;
+  #progress = Promise.withResolvers<void>();
+  /** Bytes in packs that are durable. */
+  storedBytes = 0;
 
   constructor(options: PackUploaderOptions) {
     this.#options = options;
@@ -57,21 +68,24 @@ export class PackUploader {
     return this.#open?.pack.size ?? 0;
   }
 
-  /** The frame's memory is the line's from here on. After a failure, which `room` and `drain` tell, it is thrown away. */
+  /**
+   * Adds a frame to the open pack. The uploader owns the frame's memory from here on. After a failure the frame is
+   * dropped; `waitForSpace` and `drain` throw the failure.
+   */
   add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array, frameId?: Uint8Array): void {
     if (this.#failure !== null || this.#abandoned) {
-      giveBack(sealed);
+      releasePiece(sealed);
       return;
     }
     this.#open ??= this.#start();
     const { pack, stream } = this.#open;
     pack.add(kind, frame, generation, sealed, frameId);
     stream.push(sealed);
-    if (pack.size >= this.#options.packBytes) this.send();
+    if (pack.size >= this.#options.packBytes) this.finishPack();
   }
 
   /** Completes the open pack, whatever its size. */
-  send(): void {
+  finishPack(): void {
     if (this.#open === null) return;
     const { pack, stream } = this.#open;
     this.#open = null;
@@ -81,38 +95,38 @@ export class PackUploader {
 
   #start(): OpenPack {
     const pack = new PackBuilder(this.#options.random(16), this.#options.header);
-    const stream = new PackStream(() => this.#move());
+    const stream = new PackStream(() => this.#notify());
     const opened = { pack, stream };
     stream.push(pack.head);
-    const sending = this.#options
+    const uploading = this.#options
       .put(pack.name, stream)
       .then(() => {
-        if (!stream.isRead) throw new Error("the store answered before it had the whole pack");
+        if (!stream.isReadToEnd) throw new Error("the store answered before it had the whole pack");
         this.#durable.push({ pack: pack.name, size: pack.size, frames: pack.frames });
-        this.sentBytes += pack.size;
+        this.storedBytes += pack.size;
       })
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
       .finally(() => {
-        stream.leave();
-        this.#onTheWay.delete(opened);
-        this.#move();
+        stream.close();
+        this.#inFlight.delete(opened);
+        this.#notify();
       });
-    this.#onTheWay.set(opened, sending);
+    this.#inFlight.set(opened, uploading);
     return opened;
   }
 
-  /** Waits until there is room for more. Throws what an upload failed with. */
-  async room(): Promise<void> {
-    while (this.#failure === null && this.#isFull()) await this.#moved.promise;
+  /** Waits until more frames may be added. Throws the error of a failed upload. */
+  async waitForSpace(): Promise<void> {
+    while (this.#failure === null && this.#isFull()) await this.#progress.promise;
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** Sends everything and waits for it. */
+  /** Completes the open pack and waits until every pack is durable. */
   async drain(): Promise<void> {
-    this.send();
-    await Promise.all(this.#onTheWay.values());
+    this.finishPack();
+    await Promise.all(this.#inFlight.values());
     if (this.#failure !== null) throw this.#failure;
   }
 
@@ -121,25 +135,25 @@ export class PackUploader {
     return this.#durable.splice(0);
   }
 
-  /** Gives up what is on its way and waits until the store has let go of it. Harmless after `drain`. */
+  /** Fails the uploads in flight and waits until the store has ended them. Does nothing after `drain`. */
   async abandon(): Promise<void> {
     this.#abandoned = true;
-    for (const { stream } of this.#onTheWay.keys()) stream.fail(new Error("the upload was given up"));
-    await Promise.all(this.#onTheWay.values());
+    for (const { stream } of this.#inFlight.keys()) stream.fail(new Error("the upload was abandoned"));
+    await Promise.all(this.#inFlight.values());
   }
 
   #isFull(): boolean {
     let waiting = 0;
     let notDurable = 0;
-    for (const { pack, stream } of this.#onTheWay.keys()) {
+    for (const { pack, stream } of this.#inFlight.keys()) {
       waiting += stream.waitingBytes;
       notDurable += pack.size;
     }
-    return waiting >= maxWaitingBytes || notDurable >= this.#options.packBytes * (this.#options.uploads + 1);
+    return waiting >= maxWaitingBytes || notDurable >= this.#options.packBytes * (this.#options.packsInFlight + 1);
   }
 
-  #move(): void {
-    this.#moved.resolve();
-    this.#moved = Promise.withResolvers();
+  #notify(): void {
+    this.#progress.resolve();
+    this.#progress = Promise.withResolvers();
   }
 }

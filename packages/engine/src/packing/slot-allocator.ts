@@ -1,22 +1,22 @@
 /**
- * Gives out frame numbers and slots. The pipeline decides where a block will be before any worker has compressed it, so
- * recipes are complete at once and two workers never store the same block. One open frame per worker and class.
+ * Allocates frame numbers and slots. The pipeline decides the place of a block before a worker compresses it. So recipes
+ * are complete at once, and two workers never store the same block. Every worker has one open frame per frame class.
  */
 
 import { encodeBlockList } from "../format/block-list.ts";
 import { blockIdLength } from "../format/hash.ts";
-import type { TakeOp } from "../workers/cut-messages.ts";
-import { frameBytes, frameClasses } from "../workers/cut-messages.ts";
+import type { FrameAppend } from "./frame-class.ts";
+import { frameBytes, frameClasses } from "./frame-class.ts";
 
-/** A frame's block list entries at most: tiny files would make one that is all block list. */
+/** Slots of a frame at most. Without this, a frame of tiny files would be mostly block list. */
 const maxSlotsPerFrame = 4096;
 
-/** Slots that a frame has room for at first: what pages and ordinary blocks need. */
+/** Initial capacity of a frame in slots: what pages and ordinary blocks need. */
 const usualSlots = 256;
 
 /**
- * A frame that is being filled: its blocks' ids and lengths. Each lane has one per class, and fills it again and again:
- * a backup places every block here, so nothing is made per block.
+ * The ids and lengths of the blocks in an open frame. Each worker has one object per frame class and reuses it for every
+ * frame: a backup places every new block here, so nothing is allocated per block.
  */
 class OpenFrame {
   n = 0;
@@ -58,7 +58,7 @@ class OpenFrame {
 
 export class SlotAllocator {
   readonly #nextN: () => number;
-  /** Per lane and class, in the order of `frameClasses`; n is 0 where none is open. */
+  /** Per worker and class, in the order of `frameClasses`; `n` is 0 if no frame is open. */
   readonly #frames: OpenFrame[] = [];
   /** Block lists of frames that are sealed or being sealed, until they are registered. */
   readonly blockLists = new Map<number, Buffer>();
@@ -69,31 +69,31 @@ export class SlotAllocator {
     this.#nextN = nextN;
   }
 
-  /** Starts the list of things that a worker is to do with one portion. */
-  order(lane: number): PortionPlan {
-    return new PortionPlan(this, lane);
+  /** Starts the plan of what a worker appends to frames from one portion. */
+  planPortion(workerIndex: number): PortionPlan {
+    return new PortionPlan(this, workerIndex);
   }
 
-  /** Seals every open frame of a lane. */
-  sealAll(lane: number): TakeOp[] {
-    const ops: TakeOp[] = [];
+  /** Closes every open frame of a worker; returns the appends that seal them. */
+  sealAll(workerIndex: number): FrameAppend[] {
+    const appends: FrameAppend[] = [];
     for (const [index, frameClass] of frameClasses.entries()) {
-      const frame = this.#frame(lane, index);
+      const frame = this.#frame(workerIndex, index);
       if (frame.n === 0) continue;
-      ops.push({ frameClass, n: frame.n, runs: new Uint32Array(0), seal: true });
+      appends.push({ frameClass, n: frame.n, runs: new Uint32Array(0), seal: true });
       this.close(frame);
     }
-    return ops;
+    return appends;
   }
 
-  /** The frame of a lane and class that is being filled. */
-  open(lane: number, classIndex: number): OpenFrame {
-    const frame = this.#frame(lane, classIndex);
+  /** The open frame of a worker and class. */
+  open(workerIndex: number, classIndex: number): OpenFrame {
+    const frame = this.#frame(workerIndex, classIndex);
     if (frame.n === 0) frame.begin(this.#nextN());
     return frame;
   }
 
-  /** Ends a frame: its block list is known from now on. */
+  /** Ends a frame: its block list does not change any more. */
   close(frame: OpenFrame): void {
     const blockList = frame.blockList();
     this.blockLists.set(frame.n, blockList);
@@ -101,16 +101,16 @@ export class SlotAllocator {
     frame.n = 0;
   }
 
-  #frame(lane: number, classIndex: number): OpenFrame {
-    const at = lane * frameClasses.length + classIndex;
+  #frame(workerIndex: number, classIndex: number): OpenFrame {
+    const at = workerIndex * frameClasses.length + classIndex;
     const known = this.#frames[at];
     if (known !== undefined) return known;
     while (this.#frames.length <= at) this.#frames.push(new OpenFrame());
-    return this.#frame(lane, classIndex);
+    return this.#frame(workerIndex, classIndex);
   }
 }
 
-interface GrowingOp {
+interface PlannedAppend {
   readonly classIndex: number;
   readonly n: number;
   /** First block and count of each run. */
@@ -118,57 +118,57 @@ interface GrowingOp {
   seal: boolean;
 }
 
-/** The blocks that one portion's worker is told to take, frame by frame. */
+/** The blocks of one portion that its worker appends to frames, frame by frame. */
 export class PortionPlan {
-  readonly #ledger: SlotAllocator;
-  readonly #lane: number;
-  readonly #ops: GrowingOp[] = [];
-  readonly #current: (GrowingOp | null)[] = frameClasses.map(() => null);
-  /** The frame and slot of the block taken last. */
+  readonly #allocator: SlotAllocator;
+  readonly #workerIndex: number;
+  readonly #appends: PlannedAppend[] = [];
+  readonly #current: (PlannedAppend | null)[] = frameClasses.map(() => null);
+  /** The frame and slot that were allocated last. */
   n = 0;
   slot = 0;
 
-  constructor(ledger: SlotAllocator, lane: number) {
-    this.#ledger = ledger;
-    this.#lane = lane;
+  constructor(allocator: SlotAllocator, workerIndex: number) {
+    this.#allocator = allocator;
+    this.#workerIndex = workerIndex;
   }
 
-  /** Gives a block the next place of its class; `n` and `slot` say which. */
-  take(classIndex: number, ids: Uint8Array, block: number, length: number): void {
-    const frame = this.#ledger.open(this.#lane, classIndex);
+  /** Allocates the next slot of a class for a block, and sets `n` and `slot` to it. */
+  allocate(classIndex: number, ids: Uint8Array, block: number, length: number): void {
+    const frame = this.#allocator.open(this.#workerIndex, classIndex);
     this.n = frame.n;
     this.slot = frame.add(ids, block, length);
-    const op = this.#current[classIndex] ?? this.#begin(classIndex);
-    const { runs } = op;
+    const append = this.#current[classIndex] ?? this.#begin(classIndex);
+    const { runs } = append;
     const last = runs.length - 2;
     if (last >= 0 && (runs[last] ?? 0) + (runs[last + 1] ?? 0) === block) runs[last + 1] = (runs[last + 1] ?? 0) + 1;
     else runs.push(block, 1);
     if (frame.bytes >= fullBytes(classIndex) || frame.slots >= maxSlotsPerFrame) {
-      this.#ledger.close(frame);
-      op.seal = true;
+      this.#allocator.close(frame);
+      append.seal = true;
       this.#current[classIndex] = null;
     }
   }
 
-  ops(): TakeOp[] {
-    return this.#ops.map(({ classIndex, n, runs, seal }) => ({
-      frameClass: frameClasses[classIndex] ?? "text",
+  appends(): FrameAppend[] {
+    return this.#appends.map(({ classIndex, n, runs, seal }) => ({
+      frameClass: frameClasses[classIndex] ?? "compressible",
       n,
       runs: Uint32Array.from(runs),
       seal,
     }));
   }
 
-  #begin(classIndex: number): GrowingOp {
-    const op = { classIndex, n: this.n, runs: [], seal: false };
-    this.#current[classIndex] = op;
-    this.#ops.push(op);
-    return op;
+  #begin(classIndex: number): PlannedAppend {
+    const append = { classIndex, n: this.n, runs: [], seal: false };
+    this.#current[classIndex] = append;
+    this.#appends.push(append);
+    return append;
   }
 }
 
 const bytesOfClass = frameClasses.map((frameClass) => frameBytes[frameClass]);
 
 function fullBytes(classIndex: number): number {
-  return bytesOfClass[classIndex] ?? frameBytes.text;
+  return bytesOfClass[classIndex] ?? frameBytes.compressible;
 }

@@ -3,19 +3,18 @@
  * against the id that the catalog has for it.
  */
 
-import { hooksOf } from "../backup/matcher.ts";
 import type { FrameRow } from "../catalog/catalog.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { decodeBlockList, encodeBlockList, slotId } from "../format/block-list.ts";
 import { ByteWriter } from "../format/bytes.ts";
 import { isBlock } from "../format/hash.ts";
-import { appendBlockList } from "../packing/frame-builder.ts";
+import { frameBytes } from "../packing/frame-class.ts";
+import { hooksOf } from "../packing/hooks.ts";
+import { appendBlockList, compressionLevelFor, OpenDataFrame } from "../packing/open-data-frame.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
-import { frameBytes } from "../workers/cut-messages.ts";
-import { isDenseAllOver } from "../workers/cutter/density.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 
 export interface ProvedBlock {
@@ -52,24 +51,17 @@ export async function provedFrame(vault: Vault, reader: FrameReader, frame: numb
 export class DataFrameWriter {
   readonly #session: UpkeepSession;
   readonly records = new Map<number, { record: number; blockList: BlockList }>();
-  #open: { frame: number; plain: ByteWriter; ids: ByteWriter; lengths: number[] } | null = null;
+  #open: OpenDataFrame | null = null;
 
   constructor(session: UpkeepSession) {
     this.#session = session;
   }
 
   add(id: Uint8Array, block: Uint8Array): { frame: number; slot: number } {
-    this.#open ??= {
-      frame: this.#session.nextFrame(),
-      plain: new ByteWriter(1 << 20),
-      ids: new ByteWriter(4096),
-      lengths: [],
-    };
+    this.#open ??= new OpenDataFrame(this.#session.nextFrame(), new ByteWriter(1 << 20));
     const open = this.#open;
-    open.plain.raw(block);
-    open.ids.raw(id);
-    open.lengths.push(block.length);
-    const place = { frame: open.frame, slot: open.lengths.length - 1 };
+    const place = { frame: open.number, slot: open.slots };
+    open.appendBlock(id, block);
     if (open.plain.length >= frameBytes.page) this.flush();
     return place;
   }
@@ -78,9 +70,9 @@ export class DataFrameWriter {
     const open = this.#open;
     if (open === null) return;
     this.#open = null;
-    const blockList = { ids: open.ids.take(), lengths: Uint32Array.from(open.lengths) };
-    this.records.set(open.frame, { record: putBlockList(this.#session, open.frame, 0, blockList), blockList });
-    sealData(this.#session, open.frame, 0, open.plain, blockList);
+    const blockList = open.blockList();
+    this.records.set(open.number, { record: putBlockList(this.#session, open.number, 0, blockList), blockList });
+    sealData(this.#session, open.number, 0, open.plain, blockList);
   }
 }
 
@@ -92,9 +84,9 @@ export function sealData(
   plain: ByteWriter,
   blockList: BlockList,
 ): void {
-  const effort = isDenseAllOver(plain.view()) ? "none" : "quick";
+  const level = compressionLevelFor(plain.view());
   appendBlockList(plain, blockList);
-  session.putFrame("data", frame, generation, plain.view(), effort);
+  session.putFrame("data", frame, generation, plain.view(), level);
 }
 
 /** Writes the metadata's copy of a frame's block list; returns the metadata frame. */

@@ -134,7 +134,7 @@ async function rewriteMeta(reader: FrameReader, session: UpkeepSession, row: Fra
   const plain = new ByteWriter(1 << 16);
   for (const item of await reader.metaItems(row.frame))
     writeMetadataItem(plain, isLiveItem(item, state) ? item : { kind: "gone" });
-  session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "quick");
+  session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "fast");
 }
 
 function isLiveItem(item: MetadataItem, state: Liveness): boolean {

@@ -7,9 +7,12 @@ import type { FrameRow, UploadUnit } from "../catalog/catalog.ts";
 import { beginClaimed } from "../catalog/session-claims.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { encodeBlockList } from "../format/block-list.ts";
-import type { Effort, FrameKind } from "../format/frame.ts";
+import type { CompressionLevel, FrameKind } from "../format/frame.ts";
+import { frameNumber } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { startSession } from "../format/session-header.ts";
+import { frameRows, packRows } from "../packing/catalog-rows.ts";
+import { pipelineSealer } from "../packing/frame-sealer.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
@@ -22,14 +25,14 @@ const upkeepLeaseMs = 30 * 60_000;
 const packBytes = 16 * 1024 * 1024;
 
 /** One more than a backup's: nothing is registered before the end, so no unit gets longer by it. */
-const uploads = 2;
+const packsInFlight = 2;
 
 export interface UpkeepSession {
   readonly upload: string;
   readonly session: number;
   /** Numbers for frames that are new; rewritten ones keep theirs. */
   nextFrame(): number;
-  putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, effort: Effort): void;
+  putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, level: CompressionLevel): void;
   putRecord(item: MetadataItem): number;
   room(): Promise<void>;
   /** Makes everything durable and says where it is. */
@@ -48,24 +51,22 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
     header: open.header,
     signer: writer,
     packBytes,
-    uploads,
+    packsInFlight,
     random: (length) => ctx.random(length),
     put: (name, body) => store.put(names.pack(name), body),
   });
   let n = 1;
-  const meta = new MetadataWriter(
-    open,
-    () => n++,
-    (frame, bytes) => line.add("meta", frame, 0, bytes),
-  );
+  const nextFrame = () => frameNumber(start.session, n++);
+  const sealer = pipelineSealer(open);
+  const meta = new MetadataWriter(sealer, nextFrame, (frame, bytes) => line.add("meta", frame, 0, bytes));
   const session: UpkeepSession = {
     upload,
     session: start.session,
-    nextFrame: () => start.session * 2 ** 24 + n++,
-    putFrame: (kind, frame, generation, plain, effort) =>
-      line.add(kind, frame, generation, meta.seal(frame, generation, plain, kind, effort)),
+    nextFrame,
+    putFrame: (kind, frame, generation, plain, level) =>
+      line.add(kind, frame, generation, sealer.seal(kind, frame, generation, plain, level)),
     putRecord: (item) => meta.add("records", item).frame,
-    room: () => line.room(),
+    room: () => line.waitForSpace(),
     settle: async () => {
       meta.flush("records");
       await line.drain();
@@ -86,31 +87,16 @@ export function rowsOf(
   packs: readonly DurablePack[],
   records: ReadonlyMap<number, { readonly record: number; readonly blockList: BlockList }>,
 ): FrameRow[] {
-  return packs.flatMap(({ pack, frames }) =>
-    frames.map(({ frame, generation, kind, offset, length, frameId }) => {
-      const own = records.get(frame);
-      const blockList = own === undefined ? new Uint8Array(0) : encodeBlockList(own.blockList);
-      return {
-        frame,
-        generation,
-        kind,
-        pack,
-        offset,
-        length,
-        frameId,
-        session: session.session,
-        blockList,
-        record: own?.record ?? 0,
-        damaged: false,
-      };
-    }),
-  );
+  return frameRows(session.session, packs, (frame) => {
+    const own = records.get(frame);
+    return own && { record: own.record, blockList: encodeBlockList(own.blockList) };
+  });
 }
 
 /** A unit of nothing but packs. */
 export function packsUnit(session: UpkeepSession, packs: readonly DurablePack[], header: Uint8Array): UploadUnit {
   return {
-    packs: packs.map(({ pack, size }) => ({ pack, session: session.session, size, state: "live" })),
+    packs: packRows(session.session, packs),
     header,
     frames: [],
     items: [],

@@ -19,7 +19,7 @@ import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { Vault } from "../vault.ts";
-import { nothingWritten } from "../workers/restore-job.ts";
+import { noFiles } from "../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 
 export interface VerifyFinding {
@@ -299,7 +299,7 @@ class VerifyRun {
       const { key, binding } = await this.#reader.frameKey(row, bytes);
       const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
       const { blockIdKey } = vault.keys;
-      const { damaged } = await pool.run({ ...nothingWritten, sealed: bytes, blockIdKey, frames: [task] });
+      const { damaged } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [task] });
       const [found] = damaged;
       if (found !== undefined) return new DamageError(row, found.message);
       if (row.damaged) await vault.catalog.setDamaged([row], false);

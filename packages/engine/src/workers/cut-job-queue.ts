@@ -1,33 +1,34 @@
 /**
- * The jobs that are with workers: who does what, what came back, and when there is room for more. Fails as a whole: the
- * first error ends every job, since a backup is either complete or not at all.
+ * The cut jobs of one upload: which worker has which job, the results so far, and when a worker can take another job.
+ * The first error fails every job, because a backup is either complete or fails.
  */
 
 import { idLength } from "../format/hash.ts";
 import type { SegmentReference } from "../format/tree-entry.ts";
-import type { FileOutcome, FileRange, FromWorker, Job, Portion, TakeOp, WorkerSession } from "./cut-messages.ts";
+import type { FrameAppend } from "../packing/frame-class.ts";
+import { releaseFrameBuffer } from "../packing/shared-frame-buffers.ts";
+import type { CutJob, FileOutcome, FileRange, FromWorker, Portion, WorkerSession } from "./cut-messages.ts";
 import type { CutWorkerPool } from "./cut-worker-pool.ts";
-import type { PageShape } from "./cutter/page-files.ts";
-import { releaseArea } from "./frame-areas.ts";
+import type { PageLayout } from "./cutter/page-files.ts";
 
-/** Jobs per worker: one being cut and one waiting, so that no worker idles while the pipeline thinks. */
-const jobsPerLane = 2;
+/** Jobs per worker: one being cut and one waiting, so that no worker is idle while the pipeline decides. */
+const jobsPerWorker = 2;
 
 export type JobPlan = (
   | { readonly kind: "bundle"; readonly files: readonly FileRange[] }
-  | { readonly kind: "stripe"; readonly file: FileRange; readonly at: number; readonly shape: PageShape | null }
+  | { readonly kind: "stripe"; readonly file: FileRange; readonly at: number; readonly pageLayout: PageLayout | null }
 ) & {
-  /** Ordinals of what the previous version had at these bytes of the job. */
+  /** Ordinals of the segments that the previous version had at these bytes of the job. */
   hintsAt(offset: number, bytes: number): readonly number[];
 };
 
-/** How one file of a bundle lies in it. */
+/** One file of a bundle: its first block within the bundle, and its hash. */
 export interface PartResult extends FileOutcome {
   readonly first: number;
   readonly hash: Uint8Array;
 }
 
-/** A cut job: its segments, and of a bundle its files. */
+/** The result of a job: its segments; for a bundle its files, for a stripe how reading ended. */
 export interface CutResult {
   readonly segments: readonly SegmentReference[];
   readonly parts: readonly PartResult[];
@@ -36,69 +37,74 @@ export interface CutResult {
 
 interface OpenJob {
   readonly plan: JobPlan;
-  readonly lane: number;
+  readonly workerIndex: number;
   readonly segments: SegmentReference[];
   readonly resolve: (result: CutResult) => void;
   readonly reject: (error: unknown) => void;
-  /** Bytes in portions before the current one, and the ordinal of the last segment. */
+  /** Bytes in portions before the current one. */
   bytes: number;
+  /** Ordinal of the last segment so far, or 0. */
   previous: number;
 }
 
 export class CutJobQueue {
   readonly #pool: CutWorkerPool;
-  readonly #route: number;
+  readonly #clientId: number;
   readonly #jobs = new Map<number, OpenJob>();
   readonly #load: number[];
   readonly #waiting: (() => void)[] = [];
   #nextJob = 1;
-  #sealsDue = 0;
+  #pendingSeals = 0;
   #failure: unknown = null;
 
-  constructor(pool: CutWorkerPool, heard: (lane: number, message: FromWorker) => void) {
+  constructor(pool: CutWorkerPool, onMessage: (workerIndex: number, message: FromWorker) => void) {
     this.#pool = pool;
-    this.#load = pool.lanes.map(() => 0);
-    this.#route = pool.join({
-      heard: (lane, message) => {
+    this.#load = pool.workers.map(() => 0);
+    this.#clientId = pool.addClient({
+      onMessage: (workerIndex, message) => {
         if (this.#failure !== null) {
-          // Nobody stores it any more, but the pool and its workers' areas outlive this session.
-          if (message.type === "sealed") releaseArea(message.bytes);
+          // The frame is not stored any more. The worker and its shared buffers outlive this session.
+          if (message.type === "sealed") releaseFrameBuffer(message.bytes);
           return;
         }
-        heard(lane, message);
+        onMessage(workerIndex, message);
         if (message.type === "failed") this.fail(this.#readError(message.job, message.message));
         if (message.type === "sealed") {
-          this.#sealsDue--;
-          this.#wake();
+          this.#pendingSeals--;
+          this.#notify();
         }
       },
-      died: (error) => this.fail(error),
+      onFailure: (error) => this.fail(error),
     });
   }
 
-  open(session: (lane: number) => Omit<WorkerSession, "route">): void {
-    for (const [lane, { send }] of this.#pool.lanes.entries()) {
-      send({ type: "open", session: { ...session(lane), route: this.#route } });
+  /** Opens the session in every worker. */
+  openSession(session: (workerIndex: number) => Omit<WorkerSession, "clientId">): void {
+    for (const [workerIndex, { send }] of this.#pool.workers.entries()) {
+      send({ type: "open", session: { ...session(workerIndex), clientId: this.#clientId } });
     }
   }
 
-  /** Waits for a free place, then hands the job out. (A promise of a promise would be one promise, hence `done`.) */
+  /**
+   * Waits until a worker can take a job, then sends it. The result is inside an object, because awaiting a promise of a
+   * promise would await both.
+   */
   async submit(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
-    let lane = this.#idlest();
-    while ((this.#load[lane] ?? 0) >= jobsPerLane) {
-      await this.#change();
-      lane = this.#idlest();
+    let workerIndex = this.#leastLoaded();
+    while ((this.#load[workerIndex] ?? 0) >= jobsPerWorker) {
+      await this.#waitForChange();
+      workerIndex = this.#leastLoaded();
     }
-    this.#check();
+    this.#throwFailure();
     const job = this.#nextJob++;
-    this.#load[lane] = (this.#load[lane] ?? 0) + 1;
+    this.#load[workerIndex] = (this.#load[workerIndex] ?? 0) + 1;
     const result = new Promise<CutResult>((resolve, reject) => {
-      this.#jobs.set(job, { plan, lane, segments: [], resolve, reject, bytes: 0, previous: 0 });
+      this.#jobs.set(job, { plan, workerIndex, segments: [], resolve, reject, bytes: 0, previous: 0 });
     });
     result.catch(() => {
-      // The caller may look at the result much later; until then a failure is no unhandled one.
+      // The caller may await the result much later. Until then a failure must not count as unhandled.
     });
-    this.#send(lane, { type: "cut", route: this.#route, job: workerJob(job, plan) });
+    this.#send(workerIndex, { type: "cut", clientId: this.#clientId, job: workerJob(job, plan) });
     return { done: result };
   }
 
@@ -108,10 +114,10 @@ export class CutJobQueue {
     return job;
   }
 
-  /** Tells a worker what to take, and notes the portion's segments. */
-  take(lane: number, portion: Portion, ops: readonly TakeOp[], ordinals: readonly number[]): void {
-    this.#sealsDue += ops.filter(({ seal }) => seal).length;
-    this.#send(lane, { type: "take", route: this.#route, portion: portion.portion, ops });
+  /** Answers a portion: sends the worker its appends, and adds the portion's segments to the job. */
+  append(workerIndex: number, portion: Portion, appends: readonly FrameAppend[], ordinals: readonly number[]): void {
+    this.#pendingSeals += appends.filter(({ seal }) => seal).length;
+    this.#send(workerIndex, { type: "append", clientId: this.#clientId, portion: portion.portion, appends });
     const job = this.job(portion.job);
     let block = 0;
     for (const [i, count] of portion.segments.entries()) {
@@ -126,50 +132,51 @@ export class CutJobQueue {
     if (portion.last) this.#finish(portion, job);
   }
 
-  /** Resolves when every job is done. */
-  async idle(): Promise<void> {
-    while (this.#jobs.size > 0) await this.#change();
-    this.#check();
+  /** Waits until every job is done. */
+  async waitForJobs(): Promise<void> {
+    while (this.#jobs.size > 0) await this.#waitForChange();
+    this.#throwFailure();
   }
 
-  /** Has every worker seal its open frames, and waits for all sealed frames. */
-  async flush(ops: (lane: number) => readonly TakeOp[]): Promise<void> {
-    for (const lane of this.#pool.lanes.keys()) {
-      const due = ops(lane);
-      this.#sealsDue += due.length;
-      if (due.length > 0) this.#send(lane, { type: "take", route: this.#route, portion: 0, ops: due });
+  /** Makes every worker seal its open frames, and waits for all sealed frames. */
+  async flush(appendsOf: (workerIndex: number) => readonly FrameAppend[]): Promise<void> {
+    for (const workerIndex of this.#pool.workers.keys()) {
+      const appends = appendsOf(workerIndex);
+      this.#pendingSeals += appends.length;
+      if (appends.length > 0)
+        this.#send(workerIndex, { type: "append", clientId: this.#clientId, portion: 0, appends });
     }
-    while (this.#sealsDue > 0) await this.#change();
-    this.#check();
+    while (this.#pendingSeals > 0) await this.#waitForChange();
+    this.#throwFailure();
   }
 
   fail(error: unknown): void {
     this.#failure ??= error;
     for (const { reject } of this.#jobs.values()) reject(error);
     this.#jobs.clear();
-    this.#sealsDue = 0;
+    this.#pendingSeals = 0;
     this.#load.fill(0);
-    while (this.#waiting.length > 0) this.#wake();
+    while (this.#waiting.length > 0) this.#notify();
   }
 
   close(): void {
-    this.#pool.leave(this.#route);
+    this.#pool.removeClient(this.#clientId);
   }
 
   #finish(portion: Portion, job: OpenJob): void {
     this.#jobs.delete(portion.job);
-    this.#load[job.lane] = (this.#load[job.lane] ?? 1) - 1;
+    this.#load[job.workerIndex] = (this.#load[job.workerIndex] ?? 1) - 1;
     const outcome = job.plan.kind === "stripe" ? (portion.outcomes[0] ?? null) : null;
     job.resolve({ segments: job.segments, parts: job.plan.kind === "bundle" ? partsOf(portion) : [], outcome });
-    this.#wake();
+    this.#notify();
   }
 
-  #idlest(): number {
-    return this.#load.reduce((best, load, lane) => (load < (this.#load[best] ?? 0) ? lane : best), 0);
+  #leastLoaded(): number {
+    return this.#load.reduce((best, load, workerIndex) => (load < (this.#load[best] ?? 0) ? workerIndex : best), 0);
   }
 
-  #send(lane: number, message: Parameters<CutWorkerPool["lanes"][number]["send"]>[0]): void {
-    this.#pool.lanes[lane]?.send(message);
+  #send(workerIndex: number, message: Parameters<CutWorkerPool["workers"][number]["send"]>[0]): void {
+    this.#pool.workers[workerIndex]?.send(message);
   }
 
   #readError(job: number, message: string): Error {
@@ -177,22 +184,22 @@ export class CutJobQueue {
     return new FileReadError(plan?.kind === "stripe" ? plan.file.path : null, message);
   }
 
-  async #change(): Promise<void> {
-    this.#check();
+  async #waitForChange(): Promise<void> {
+    this.#throwFailure();
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#check();
+    this.#throwFailure();
   }
 
-  #wake(): void {
+  #notify(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  #check(): void {
+  #throwFailure(): void {
     if (this.#failure !== null) throw this.#failure;
   }
 }
 
-/** A worker could not read a large file to its end. */
+/** A job failed in its worker. `path`: the file, if the job was a stripe. */
 export class FileReadError extends Error {
   override readonly name = "FileReadError";
   readonly path: Uint8Array | null;
@@ -203,10 +210,10 @@ export class FileReadError extends Error {
   }
 }
 
-function workerJob(job: number, plan: JobPlan): Job {
+function workerJob(job: number, plan: JobPlan): CutJob {
   return plan.kind === "bundle"
     ? { kind: "bundle", job, files: plan.files }
-    : { kind: "stripe", job, file: plan.file, at: plan.at, shape: plan.shape };
+    : { kind: "stripe", job, file: plan.file, at: plan.at, pageLayout: plan.pageLayout };
 }
 
 function partsOf(portion: Portion): PartResult[] {

@@ -1,89 +1,99 @@
 /**
- * The cutting workers of a process. A pool outlives backups: starting a thread costs tens of milliseconds, so a thread
- * is started with its first job and not before; a backup that finds nothing changed has none. With zero threads the one
- * station runs inside the caller's thread.
+ * The cutting workers of a process. This is the main file of the folder.
  *
- * A thread that dies fails every session that uses it; nothing is retried here, the backup as a whole is repeatable.
+ * How a file becomes segments:
+ *   1. `backup/file-scheduler.ts` plans jobs: bundles of small files, stripes of large ones. `CutJobQueue` gives each job
+ *      to a worker of the pool (`cut-job-queue.ts`; the messages are in `cut-messages.ts`).
+ *   2. `CutWorker` (`cut-worker.ts`) reads the bytes into a buffer and cuts them into blocks, with the cutter in
+ *      WebAssembly or at page boundaries (`cutter/`). It hashes the blocks, groups them to segments and sends a portion.
+ *   3. The pipeline (`backup/upload.ts`) decides which blocks are new and allocates frames and slots for them.
+ *   4. The worker appends the new blocks to frames, and compresses and encrypts full frames (`packing/`).
+ * A restore has its own workers: `restore-worker-pool.ts`, `restore-worker.ts`, `restore-job.ts`.
+ *
+ * A pool outlives backups. Starting a thread takes tens of milliseconds, so a thread starts with its first job; a backup
+ * that finds nothing changed starts none. With zero threads, one worker runs inside the caller's thread.
+ *
+ * A thread that fails, fails every session that uses it. Nothing is retried here: the backup as a whole can be repeated.
  */
 
+import { releaseFrameBuffer } from "../packing/shared-frame-buffers.ts";
 import type { FromWorker, ToWorker } from "./cut-messages.ts";
-import { releaseArea } from "./frame-areas.ts";
 
 export interface CutWorkerChannel {
   send(message: ToWorker): void;
 }
 
-/** What a session hears from its workers. A sealed frame's memory is the listener's, until it empties the area. */
-export interface CutWorkerListener {
-  heard(lane: number, message: FromWorker): void;
-  died(error: Error): void;
+/** A user of the pool: one upload. It must release the memory of sealed frames. */
+export interface CutWorkerClient {
+  onMessage(workerIndex: number, message: FromWorker): void;
+  onFailure(error: Error): void;
 }
 
-/** Memory of a thread's JavaScript heap; buffers are outside it. What a session keeps in a worker is bounded. */
+/** Limit of a thread's JavaScript heap. Buffers are outside it, and what a session keeps in a worker is bounded. */
 const threadHeapMib = 16;
 
 export class CutWorkerPool {
-  readonly #lanes: Lane[] = [];
-  readonly #listeners = new Map<number, CutWorkerListener>();
+  readonly #workers: LazyWorker[] = [];
+  readonly #clients = new Map<number, CutWorkerClient>();
   #failure: Error | null = null;
-  #routes = 0;
+  #lastClientId = 0;
 
-  /** `starting` is called before a thread is started. */
-  constructor(threads: number, starting: () => void = () => {}) {
+  /** `onStart` is called before a thread is started. */
+  constructor(threads: number, onStart: () => void = () => {}) {
     const start: StartWorker = (events) => {
-      starting();
+      onStart();
       return startThread(events);
     };
-    for (let i = 0; i < threads; i++) this.#lanes.push(this.#lane(i, start));
-    if (threads === 0) this.#lanes.push(this.#lane(0, startInline));
+    for (let i = 0; i < threads; i++) this.#workers.push(this.#worker(i, start));
+    if (threads === 0) this.#workers.push(this.#worker(0, startInline));
   }
 
-  get lanes(): readonly CutWorkerChannel[] {
-    return this.#lanes;
+  get workers(): readonly CutWorkerChannel[] {
+    return this.#workers;
   }
 
-  /** Gives the listener a route: messages sent with it are answered to the listener until it leaves. */
-  join(listener: CutWorkerListener): number {
+  /** Returns the client's id. Answers to messages with this id go to the client until it is removed. */
+  addClient(client: CutWorkerClient): number {
     if (this.#failure !== null) throw this.#failure;
-    const route = ++this.#routes;
-    this.#listeners.set(route, listener);
+    const clientId = ++this.#lastClientId;
+    this.#clients.set(clientId, client);
     // An idle pool must not keep the process alive, a working one must.
-    for (const lane of this.#lanes) lane.keepAlive(true);
-    return route;
+    for (const worker of this.#workers) worker.keepAlive(true);
+    return clientId;
   }
 
-  leave(route: number): void {
-    this.#listeners.delete(route);
-    if (this.#listeners.size === 0) for (const lane of this.#lanes) lane.keepAlive(false);
-    for (const lane of this.#lanes) lane.send({ type: "close", route });
+  removeClient(clientId: number): void {
+    this.#clients.delete(clientId);
+    if (this.#clients.size === 0) for (const worker of this.#workers) worker.keepAlive(false);
+    for (const worker of this.#workers) worker.send({ type: "close", clientId });
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.close()));
+    await Promise.all(this.#workers.map((worker) => worker.close()));
   }
 
-  #lane(index: number, start: StartWorker): Lane {
+  #worker(index: number, start: StartWorker): LazyWorker {
     const events = {
-      heard: (message: FromWorker) => this.#hear(index, message),
-      died: (error: Error) => this.#fail(error),
+      onMessage: (message: FromWorker) => this.#dispatch(index, message),
+      onFailure: (error: Error) => this.#fail(error),
     };
-    return new Lane(() => start(events), events.died);
+    return new LazyWorker(() => start(events), events.onFailure);
   }
 
-  #hear(lane: number, message: FromWorker): void {
-    const listener = this.#listeners.get(message.route);
-    if (listener !== undefined) listener.heard(lane, message);
-    // The pool outlives the session, and so do its workers' areas.
-    else if (message.type === "sealed") releaseArea(message.bytes);
+  #dispatch(workerIndex: number, message: FromWorker): void {
+    const client = this.#clients.get(message.clientId);
+    if (client !== undefined) client.onMessage(workerIndex, message);
+    // The client is gone, but the worker and its shared buffers are still used by others.
+    else if (message.type === "sealed") releaseFrameBuffer(message.bytes);
   }
 
   #fail(error: Error): void {
     this.#failure = error;
-    for (const listener of this.#listeners.values()) listener.died(error);
+    for (const client of this.#clients.values()) client.onFailure(error);
   }
 }
 
-/** A station that has been started, in a thread or not. */
+/** A worker that has been started, in a thread or inline. */
 interface RunningWorker {
   send(message: ToWorker): void;
   keepAlive(working: boolean): void;
@@ -91,41 +101,43 @@ interface RunningWorker {
 }
 
 interface WorkerEvents {
-  heard(message: FromWorker): void;
-  died(error: Error): void;
+  onMessage(message: FromWorker): void;
+  onFailure(error: Error): void;
 }
 
 type StartWorker = (events: WorkerEvents) => Promise<RunningWorker>;
 
 /**
- * The way to one station.
- *   idle      nothing to do yet: sessions that open are noted, sessions that close are struck out again
- *   starting  the first job came: messages wait
- *   running   messages go straight through
- *   closed    nothing is sent any more
+ * A worker that is started by its first job. States:
+ *   idle      no job yet: `open` messages wait, and a `close` removes the `open` of the same client
+ *   starting  the first job came: all messages wait
+ *   running   messages are sent at once
+ *   closed    waiting messages are dropped
  */
-class Lane implements CutWorkerChannel {
+class LazyWorker implements CutWorkerChannel {
   readonly #start: () => Promise<RunningWorker>;
-  readonly #died: (error: Error) => void;
+  readonly #onFailure: (error: Error) => void;
   #waiting: ToWorker[] = [];
   #starting: Promise<void> | null = null;
   #running: RunningWorker | null = null;
   #working = false;
   #closed = false;
 
-  constructor(start: () => Promise<RunningWorker>, died: (error: Error) => void) {
+  constructor(start: () => Promise<RunningWorker>, onFailure: (error: Error) => void) {
     this.#start = start;
-    this.#died = died;
+    this.#onFailure = onFailure;
   }
 
-  /** A property, since callers take it out of the lane. */
+  /** A property and not a method, because callers use it detached from the object. */
   readonly send = (message: ToWorker): void => {
     if (this.#running !== null) {
       this.#running.send(message);
       return;
     }
     if (this.#starting === null && message.type === "close") {
-      this.#waiting = this.#waiting.filter((each) => each.type !== "open" || each.session.route !== message.route);
+      this.#waiting = this.#waiting.filter(
+        (each) => each.type !== "open" || each.session.clientId !== message.clientId,
+      );
       return;
     }
     this.#waiting.push(message);
@@ -151,12 +163,12 @@ class Lane implements CutWorkerChannel {
       running.keepAlive(this.#working);
       for (const message of this.#waiting.splice(0)) running.send(message);
     } catch (error) {
-      this.#died(error instanceof Error ? error : new Error(String(error)));
+      this.#onFailure(error instanceof Error ? error : new Error(String(error)));
     }
   }
 }
 
-/** Loaded with the first job too; the thread's own files are then in Node's compile cache before the thread needs them. */
+/** The imports run with the first job. They also put the thread's files into Node's compile cache before it starts. */
 async function startThread(events: WorkerEvents): Promise<RunningWorker> {
   const { cutWorkerThread } = await import("./cut-worker-thread.ts");
   const { Worker } = await import("node:worker_threads");
@@ -164,8 +176,8 @@ async function startThread(events: WorkerEvents): Promise<RunningWorker> {
     workerData: cutWorkerThread.href,
     resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
   });
-  thread.on("message", (message: FromWorker) => events.heard(message));
-  thread.on("error", (error) => events.died(error instanceof Error ? error : new Error(String(error))));
+  thread.on("message", (message: FromWorker) => events.onMessage(message));
+  thread.on("error", (error) => events.onFailure(error instanceof Error ? error : new Error(String(error))));
   return {
     send: (message) => thread.postMessage(message),
     keepAlive: (working) => (working ? thread.ref() : thread.unref()),
@@ -177,6 +189,6 @@ async function startThread(events: WorkerEvents): Promise<RunningWorker> {
 
 async function startInline(events: WorkerEvents): Promise<RunningWorker> {
   const { CutWorker } = await import("./cut-worker.ts");
-  const station = new CutWorker((message) => queueMicrotask(() => events.heard(message)));
-  return { send: (message) => station.handle(message), keepAlive: () => {}, close: async () => {} };
+  const worker = new CutWorker((message) => queueMicrotask(() => events.onMessage(message)));
+  return { send: (message) => worker.handle(message), keepAlive: () => {}, close: async () => {} };
 }

@@ -1,17 +1,17 @@
 /**
- * A cutting worker as a thread: the station's messages over the thread's port. Elsewhere it is imported for its address
- * only, which also brings it into Node's compile cache before the first thread starts.
+ * A cutting worker as a thread: connects `CutWorker` to the thread's message port. Other modules import this file only
+ * for its URL, which also puts it into Node's compile cache before the first thread starts.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { ToWorker } from "./cut-messages.ts";
 import { CutWorker } from "./cut-worker.ts";
 
-/** Where a thread starts, and what it is started with. */
+/** The entry file of the thread, and also its `workerData`, by which the thread knows that it was started as a worker. */
 export const cutWorkerThread = new URL(import.meta.url);
 
 if (parentPort !== null && workerData === cutWorkerThread.href) {
   const port = parentPort;
-  const station = new CutWorker((message, transfer) => port.postMessage(message, transfer));
-  port.on("message", (message: ToWorker) => station.handle(message));
+  const worker = new CutWorker((message, transfer) => port.postMessage(message, transfer));
+  port.on("message", (message: ToWorker) => worker.handle(message));
 }

@@ -1,59 +1,60 @@
 /**
- * What a cutting worker does, apart from being a thread: reads jobs into the cutter's memory, cuts and hashes them,
- * offers portions, and builds and seals frames from the blocks it is told to take. Runs in a worker thread
- * (`cut-thread.ts`) or in the pipeline's own thread (tests, tiny backups).
+ * A cutting worker: reads the files of a job into the cutter's memory, cuts and hashes them, sends portions, appends new
+ * blocks to frames and seals full frames. Runs in a thread (`cut-worker-thread.ts`) or in the pipeline's own thread
+ * (tests, tiny backups).
  *
- * Invariants: a buffer is written only while it is free; it is free again when its portion was taken. Frame counters of
- * a session never repeat, so no nonce does.
+ * Invariants: a buffer is written to only while it is free. It becomes free when its portion was answered with `append`.
+ * A session has one `FrameBuilder` per worker, so its sealing counters never repeat.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { stripeBytes } from "../backup/bundles.ts";
 import { asBuffer } from "../format/bytes.ts";
 import { frameIdOf } from "../format/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../format/hash.ts";
-import type { HeldBlocks } from "../packing/frame-builder.ts";
+import { isIncompressible } from "../packing/compressibility.ts";
+import type { PortionBlocks } from "../packing/frame-builder.ts";
 import { FrameBuilder, frameBufferBytes } from "../packing/frame-builder.ts";
+import type { FrameAppend } from "../packing/frame-class.ts";
+import { SharedFrameBuffers } from "../packing/shared-frame-buffers.ts";
 import type { FileStat } from "../source/source.ts";
 import { fileStatOf, readFlags, sameFileStat } from "../source/source.ts";
-import type { FileOutcome, FileRange, FromWorker, Job, Portion, ToWorker, WorkerSession } from "./cut-messages.ts";
+import type { CutJob, FileOutcome, FileRange, FromWorker, Portion, ToWorker, WorkerSession } from "./cut-messages.ts";
+import { maxSegmentBytes, stripeBytes } from "./cutter/cut-limits.ts";
 import type { BlockSizes } from "./cutter/cutter.ts";
 import { CutBlocks, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter/cutter.ts";
-import { isDense } from "./cutter/density.ts";
-import { embeddedTexts } from "./cutter/embedded.ts";
-import { KnownTexts } from "./cutter/known-texts.ts";
-import { maxSegmentBytes } from "./cutter/segment-length.ts";
-import { FrameAreas } from "./frame-areas.ts";
+import { EmbeddedTextCache } from "./cutter/embedded-text-cache.ts";
+import { embeddedTexts } from "./cutter/embedded-texts.ts";
 
-/** One buffer: two of the largest segments, so that at least half of each filling is new. */
+/** One buffer holds two of the largest segments, so at least half of what it is filled with is new. */
 export const workerBufferBytes = 2 * maxSegmentBytes;
 
-/** Two buffers: one is cut while the other waits to be taken. */
+/** Two buffers: one is cut while the other waits for `append`. */
 const workerBuffers = 2;
 
-/** Bytes that are read, cut and hashed before more are read: few enough to stay in a core's own cache meanwhile. */
+/** Bytes that are read, cut and hashed before more are read: few enough to stay in the core's cache. */
 const readStepBytes = 512 * 1024;
 
-/** What is judged of a file to tell how it is cut; a sample from the middle of it. Every large file is longer. */
-const judgedBytes = 64 * 1024;
+/** The start of a file whose middle is sampled to choose the block sizes. Every striped file is longer. */
+const sampledStartBytes = 64 * 1024;
 
-/** One frame is sealed while others are on their way to the store. */
-const frameAreaCount = 3;
+/** One frame is sealed while the store reads the others. */
+const sharedFrameBuffers = 3;
 
+// Indexes into `frameClasses`.
 const classPage = 0;
-const classText = 1;
-const classDense = 2;
+const classCompressible = 1;
+const classIncompressible = 2;
 
 export class CutWorker {
   readonly #send: (message: FromWorker, transfer: ArrayBuffer[]) => void;
   readonly #sessions = new Map<number, OpenSession>();
   readonly #free: number[] = [];
-  readonly #held = new Map<number, HeldBlocks & { readonly buffer: number; readonly route: number }>();
+  readonly #portions = new Map<number, PortionBlocks & { readonly buffer: number; readonly clientId: number }>();
   readonly #waiting: (() => void)[] = [];
-  readonly #outbox = new FrameAreas(frameAreaCount, frameBufferBytes);
+  readonly #frameBuffers = new SharedFrameBuffers(sharedFrameBuffers, frameBufferBytes);
   #cutter: Cutter | null = null;
-  #cutterOf = -1;
-  #portions = 0;
+  #cutterClient = -1;
+  #lastPortion = 0;
   #queue: Promise<void> = Promise.resolve();
 
   constructor(send: (message: FromWorker, transfer: ArrayBuffer[]) => void) {
@@ -67,78 +68,85 @@ export class CutWorker {
         this.#open(message.session);
         return;
       case "cut":
-        this.#queue = this.#queue.then(() => this.#run(message.route, message.job));
+        this.#queue = this.#queue.then(() => this.#run(message.clientId, message.job));
         return;
-      case "take":
-        this.#take(message.route, message.portion, message.ops);
+      case "append":
+        this.#append(message.clientId, message.portion, message.appends);
         return;
       case "close":
-        this.#sessions.delete(message.route);
-        for (const [portion, held] of this.#held) if (held.route === message.route) this.#release(portion, held.buffer);
+        this.#close(message.clientId);
     }
   }
 
   #open(session: WorkerSession): void {
-    const { route } = session;
-    const room = (length: number) => this.#outbox.room(length);
-    const shop = new FrameBuilder(session, room, (n, bytes) => {
+    const { clientId } = session;
+    const allocate = (length: number) => this.#frameBuffers.allocate(length);
+    const frames = new FrameBuilder(session, allocate, (n, bytes) => {
       const { buffer } = bytes;
-      const message = { type: "sealed", route, n, bytes, frameId: frameIdOf(bytes) } as const;
+      const message = { type: "sealed", clientId, n, bytes, frameId: frameIdOf(bytes) } as const;
       this.#send(message, buffer instanceof ArrayBuffer ? [buffer] : []);
     });
-    this.#sessions.set(route, { session, shop, texts: new KnownTexts(session.key) });
+    this.#sessions.set(clientId, { session, frames, texts: new EmbeddedTextCache(session.key) });
   }
 
-  async #run(route: number, job: Job): Promise<void> {
-    const known = this.#sessions.get(route);
-    if (known === undefined) return;
+  #close(clientId: number): void {
+    this.#sessions.delete(clientId);
+    for (const [number, portion] of this.#portions)
+      if (portion.clientId === clientId) this.#release(number, portion.buffer);
+  }
+
+  async #run(clientId: number, job: CutJob): Promise<void> {
+    const open = this.#sessions.get(clientId);
+    if (open === undefined) return;
     try {
-      if (job.kind === "bundle") await this.#bundle(known, job.job, job.files);
-      else await this.#stripe(known.session, job);
+      if (job.kind === "bundle") await this.#cutBundle(open, job.job, job.files);
+      else await this.#cutStripe(open.session, job);
     } catch (error) {
-      this.#send({ type: "failed", route, job: job.job, message: codeOf(error) }, []);
+      this.#send({ type: "failed", clientId, job: job.job, message: codeOf(error) }, []);
     }
   }
 
-  async #bundle({ session, texts }: OpenSession, job: number, files: readonly FileRange[]): Promise<void> {
+  async #cutBundle({ session, texts }: OpenSession, job: number, files: readonly FileRange[]): Promise<void> {
     const cutter = this.#cutterFor(session);
     const index = await this.#freeBuffer();
     const buffer = cutter.buffer(index);
     const list = new CutBlocks(512);
-    const kinds: number[] = [];
+    const fileClasses: number[] = [];
     const outcomes: FileOutcome[] = [];
     let at = 0;
     for (const file of files) {
       const read = readWhole(file, buffer, at);
       const before = list.count;
-      const kind = isDense(buffer.subarray(at, at + read.bytes)) ? classDense : classText;
+      const bytes = buffer.subarray(at, at + read.bytes);
+      const fileClass = isIncompressible(bytes) ? classIncompressible : classCompressible;
       let cutTo = at;
-      for (const { from, to } of kind === classDense ? [] : embeddedTexts(asBuffer(buffer), at, at + read.bytes)) {
+      const isText = fileClass === classCompressible;
+      for (const { from, to } of isText ? embeddedTexts(asBuffer(buffer), at, at + read.bytes) : []) {
         this.#cutBlocks(cutter, index, cutTo, from, list);
         texts.add(buffer.subarray(from, to), list, () => this.#cutBlocks(cutter, index, from, to, list));
         cutTo = to;
       }
       this.#cutBlocks(cutter, index, cutTo, at + read.bytes, list);
-      kinds.push(kind);
+      fileClasses.push(fileClass);
       outcomes.push({ ...read, blocks: list.count - before });
       at += read.bytes;
     }
     const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
-    const hashes = partHashes(ids, list.lengths, outcomes);
+    const hashes = fileHashes(ids, list.lengths, outcomes);
     const segments = list.count === 0 ? new Uint32Array(0) : Uint32Array.of(list.count);
-    this.#offer(session, index, {
+    this.#sendPortion(session, index, {
       job,
       list,
       ids,
       segments,
-      classes: classesOf(kinds, outcomes, list.count),
+      classes: blockClasses(fileClasses, outcomes, list.count),
       outcomes,
       hashes,
       last: true,
     });
   }
 
-  async #stripe(session: WorkerSession, job: Job & { kind: "stripe" }): Promise<void> {
+  async #cutStripe(session: WorkerSession, job: StripeJob): Promise<void> {
     const cutter = this.#cutterFor(session);
     let index = await this.#freeBuffer();
     let reader: RangeFile | null = null;
@@ -152,7 +160,7 @@ export class CutWorker {
         const buffer = cutter.buffer(index);
         while (filled < buffer.length && !reader.ended) {
           filled += reader.read(buffer.subarray(0, filled + readStepBytes), filled);
-          if (reader.done === filled && list.count === 0) sizes = sizesFor(job, buffer.subarray(0, filled));
+          if (reader.done === filled && list.count === 0) sizes = blockSizesFor(job, buffer.subarray(0, filled));
           cutTo = this.#cutPortion(cutter, index, job, sizes, reader.done - filled, cutTo, filled, reader.ended, list);
         }
         const final = reader.ended;
@@ -160,14 +168,13 @@ export class CutWorker {
         const segments = cutSegments(ids, list.lengths, list.count, final, sizes);
         const blocks = segments.reduce((total, count) => total + count, 0);
         const bytes = sum(list.lengths, blocks);
-        const kind = job.shape !== null ? classPage : isDense(buffer.subarray(0, filled)) ? classDense : classText;
-        const classes = new Uint8Array(blocks).fill(kind);
+        const classes = new Uint8Array(blocks).fill(stripeClass(job, buffer.subarray(0, filled)));
         const outcomes = final ? [reader.finish()] : [];
         const next = final ? -1 : await this.#freeBuffer();
         if (!final) cutter.buffer(next).set(buffer.subarray(bytes, filled));
-        const offered = index;
+        const sent = index;
         index = next;
-        this.#offer(session, offered, {
+        this.#sendPortion(session, sent, {
           job: job.job,
           list,
           ids,
@@ -183,16 +190,16 @@ export class CutWorker {
         cutTo -= bytes;
       }
     } catch (error) {
-      this.#offerFailure(session, job.job, codeOf(error));
+      this.#sendFailedPortion(session, job.job, codeOf(error));
     } finally {
       if (index >= 0) this.#release(0, index);
       reader?.close();
     }
   }
 
-  /** Ends a job whose file cannot be read: an empty last portion that says why. */
-  #offerFailure(session: WorkerSession, job: number, error: string): void {
-    const nothing = {
+  /** Ends a stripe whose file cannot be read: an empty last portion with the error. */
+  #sendFailedPortion(session: WorkerSession, job: number, error: string): void {
+    const empty = {
       ids: new Uint8Array(0),
       lengths: new Uint32Array(0),
       zeros: new Uint8Array(0),
@@ -203,19 +210,22 @@ export class CutWorker {
     };
     const portion = {
       job,
-      portion: ++this.#portions,
-      ...nothing,
+      portion: ++this.#lastPortion,
+      ...empty,
       outcomes: [{ blocks: 0, bytes: 0, error, changed: false }],
       last: true,
     };
-    this.#send({ type: "portion", route: session.route, portion }, []);
+    this.#send({ type: "portion", clientId: session.clientId, portion }, []);
   }
 
-  /** Cuts what can be decided of [cutTo, filled); `bufferAt` is the stripe offset of the buffer's first byte. */
+  /**
+   * Cuts [cutTo, filled) of a buffer as far as block ends are certain. `bufferAt` is the offset of the buffer's first
+   * byte in the stripe. Returns where the last block ends.
+   */
   #cutPortion(
     cutter: Cutter,
     index: number,
-    job: Job & { kind: "stripe" },
+    job: StripeJob,
     sizes: BlockSizes,
     bufferAt: number,
     cutTo: number,
@@ -223,35 +233,35 @@ export class CutWorker {
     final: boolean,
     list: CutBlocks,
   ): number {
-    if (job.shape === null)
+    if (job.pageLayout === null)
       return this.#push(cutter, index, cutTo, cutter.cut(index, cutTo, filled, final, sizes), list);
-    const { pageBytes, phase } = job.shape;
+    const { pageBytes, phase } = job.pageLayout;
     const position = job.at + bufferAt + cutTo;
-    const beyond = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
-    return this.#push(cutter, index, cutTo, cutter.pages(cutTo, filled, pageBytes, beyond, final), list);
+    const before = (((position - phase) % pageBytes) + pageBytes) % pageBytes;
+    return this.#push(cutter, index, cutTo, cutter.pages(cutTo, filled, pageBytes, before, final), list);
   }
 
   #cutBlocks(cutter: Cutter, index: number, from: number, to: number, list: CutBlocks): void {
     this.#push(cutter, index, from, cutter.cut(index, from, to, true), list);
   }
 
-  /** Adds blocks to the list; returns where the last one ends. */
+  /** Adds blocks with these ends to the list; returns where the last one ends. */
   #push(cutter: Cutter, index: number, from: number, ends: Uint32Array, list: CutBlocks): number {
     list.push(cutter.buffer(index), from, ends, ends.length, (start, end) => cutter.isZero(index, start, end));
     return ends.at(-1) ?? from;
   }
 
-  #offer(session: WorkerSession, buffer: number, cut: Cut): void {
+  #sendPortion(session: WorkerSession, buffer: number, cut: CutPortion): void {
     const blocks = cut.segments.reduce((total, count) => total + count, 0);
-    const portion = ++this.#portions;
+    const portion = ++this.#lastPortion;
     const lengths = cut.list.lengths.slice(0, blocks);
     const starts = new Uint32Array(blocks);
     for (let i = 1; i < blocks; i++) starts[i] = (starts[i - 1] ?? 0) + (lengths[i - 1] ?? 0);
     const ids = new Uint8Array(cut.ids.subarray(0, blocks * blockIdLength));
     const bytes = this.#cutterFor(session).buffer(buffer);
-    this.#held.set(portion, { route: session.route, buffer, bytes, starts, lengths, ids });
-    // The session may have been closed while this was cut: nobody will take it.
-    if (!this.#sessions.has(session.route)) {
+    this.#portions.set(portion, { clientId: session.clientId, buffer, bytes, starts, lengths, ids });
+    // The session was closed while this was cut: there will be no `append`.
+    if (!this.#sessions.has(session.clientId)) {
       this.#release(portion, buffer);
       return;
     }
@@ -268,18 +278,18 @@ export class CutWorker {
       hashes: cut.hashes,
       last: cut.last,
     };
-    this.#send({ type: "portion", route: session.route, portion: message }, []);
+    this.#send({ type: "portion", clientId: session.clientId, portion: message }, []);
   }
 
-  #take(route: number, portion: number, ops: (ToWorker & { type: "take" })["ops"]): void {
-    const held = this.#held.get(portion);
-    const shop = this.#sessions.get(route)?.shop;
-    for (const op of ops) shop?.take(op, held ?? nothingHeld);
-    if (held !== undefined) this.#release(portion, held.buffer);
+  #append(clientId: number, number: number, appends: readonly FrameAppend[]): void {
+    const portion = this.#portions.get(number);
+    const frames = this.#sessions.get(clientId)?.frames;
+    for (const append of appends) frames?.append(append, portion ?? noBlocks);
+    if (portion !== undefined) this.#release(number, portion.buffer);
   }
 
   #release(portion: number, buffer: number): void {
-    this.#held.delete(portion);
+    this.#portions.delete(portion);
     this.#free.push(buffer);
     this.#waiting.shift()?.();
   }
@@ -294,19 +304,19 @@ export class CutWorker {
 
   #cutterFor(session: WorkerSession): Cutter {
     if (this.#cutter === null) this.#cutter = new Cutter(session.cutterKey, workerBufferBytes, workerBuffers);
-    else if (this.#cutterOf !== session.route) this.#cutter.rekey(session.cutterKey);
-    this.#cutterOf = session.route;
+    else if (this.#cutterClient !== session.clientId) this.#cutter.rekey(session.cutterKey);
+    this.#cutterClient = session.clientId;
     return this.#cutter;
   }
 }
 
 interface OpenSession {
   readonly session: WorkerSession;
-  readonly shop: FrameBuilder;
-  readonly texts: KnownTexts;
+  readonly frames: FrameBuilder;
+  readonly texts: EmbeddedTextCache;
 }
 
-interface Cut {
+interface CutPortion {
   readonly job: number;
   readonly list: CutBlocks;
   readonly ids: Uint8Array;
@@ -319,28 +329,36 @@ interface Cut {
 
 const noHashes = new Uint8Array(0);
 
+type StripeJob = CutJob & { readonly kind: "stripe" };
+
 /**
- * Decided at one place near the beginning: a file that grew or changed must be cut as it was before. Only files of a
- * single stripe are cut coarsely: what is dense and larger may be an encrypted disk, which changes sector by sector.
+ * Chooses the block sizes by a sample near the file's start, so that a file that grew or changed is cut like before. Only
+ * files of a single stripe get coarse blocks: a larger incompressible file may be an encrypted disk, which changes sector
+ * by sector.
  */
-function sizesFor({ file, at, shape }: Job & { kind: "stripe" }, start: Uint8Array): BlockSizes {
-  if (shape !== null || at > 0 || file.length >= stripeBytes) return fineBlocks;
-  return isDense(start.subarray(0, judgedBytes)) ? coarseBlocks : fineBlocks;
+function blockSizesFor({ file, at, pageLayout }: StripeJob, start: Uint8Array): BlockSizes {
+  if (pageLayout !== null || at > 0 || file.length >= stripeBytes) return fineBlocks;
+  return isIncompressible(start.subarray(0, sampledStartBytes)) ? coarseBlocks : fineBlocks;
 }
 
-/** The class of every block of a bundle: that of its file. */
-function classesOf(kinds: readonly number[], outcomes: readonly FileOutcome[], count: number): Uint8Array {
+function stripeClass({ pageLayout }: StripeJob, bytes: Uint8Array): number {
+  if (pageLayout !== null) return classPage;
+  return isIncompressible(bytes) ? classIncompressible : classCompressible;
+}
+
+/** The class of every block of a bundle: the class of its file. */
+function blockClasses(fileClasses: readonly number[], outcomes: readonly FileOutcome[], count: number): Uint8Array {
   const classes = new Uint8Array(count);
   let first = 0;
   for (const [i, { blocks }] of outcomes.entries()) {
-    classes.fill(kinds[i] ?? classText, first, first + blocks);
+    classes.fill(fileClasses[i] ?? classCompressible, first, first + blocks);
     first += blocks;
   }
   return classes;
 }
 
-/** The hash of every file of a bundle: each is one segment of its own as far as its hash goes. */
-function partHashes(ids: Uint8Array, lengths: Uint32Array, outcomes: readonly FileOutcome[]): Uint8Array {
+/** The hash of every file of a bundle: computed as if the file were a segment by itself. */
+function fileHashes(ids: Uint8Array, lengths: Uint32Array, outcomes: readonly FileOutcome[]): Uint8Array {
   const hashes = Buffer.alloc(outcomes.length * idLength);
   let first = 0;
   for (const [i, { blocks, bytes }] of outcomes.entries()) {
@@ -352,8 +370,8 @@ function partHashes(ids: Uint8Array, lengths: Uint32Array, outcomes: readonly Fi
   return hashes;
 }
 
-/** For `take` messages that only seal. */
-const nothingHeld: HeldBlocks = {
+/** For `append` messages that only seal. */
+const noBlocks: PortionBlocks = {
   bytes: new Uint8Array(0),
   starts: new Uint32Array(0),
   lengths: new Uint32Array(0),
@@ -396,18 +414,18 @@ function readWhole(file: FileRange, into: Uint8Array, at: number): Omit<FileOutc
 interface RangeFile {
   /** Bytes read so far. */
   readonly done: number;
-  /** Whether everything asked for, or everything there is, was read. */
+  /** Whether the whole range was read, or the file ended before. */
   readonly ended: boolean;
   read(into: Uint8Array, at: number): number;
   finish(): FileOutcome;
   close(): void;
 }
 
-/** A part of a file. Reads what was planned and no more: a file that grows meanwhile ends where the plan says. */
+/** Opens a range of a file. It ends where it was planned to end, even if the file grows meanwhile. */
 function openRange(file: FileRange): RangeFile {
-  const { fd, sight } = openFile(file.path);
-  const seen = file.seen ?? sight;
-  const replaced = !sameFileStat(seen, sight);
+  const { fd, stat } = openFile(file.path);
+  const seen = file.seen ?? stat;
+  const replaced = !sameFileStat(seen, stat);
   let done = 0;
   let short = false;
   return {
@@ -419,15 +437,15 @@ function openRange(file: FileRange): RangeFile {
     },
     read(into, at) {
       const start = done;
-      let room = Math.min(into.length - at, file.length - done);
-      while (room > 0) {
-        const count = readSync(fd, into, at + done - start, room, file.offset + done);
+      let wanted = Math.min(into.length - at, file.length - done);
+      while (wanted > 0) {
+        const count = readSync(fd, into, at + done - start, wanted, file.offset + done);
         if (count === 0) {
           short = true;
           break;
         }
         done += count;
-        room -= count;
+        wanted -= count;
       }
       return done - start;
     },
@@ -441,12 +459,12 @@ function openRange(file: FileRange): RangeFile {
   };
 }
 
-function openFile(path: Uint8Array): { fd: number; sight: FileStat } {
+function openFile(path: Uint8Array): { fd: number; stat: FileStat } {
   const fd = openSync(asBuffer(path), readFlags);
   try {
-    const stat = fstatSync(fd, { bigint: true });
-    if (!stat.isFile()) throw new Error("special_file");
-    return { fd, sight: fileStatOf(stat) };
+    const stats = fstatSync(fd, { bigint: true });
+    if (!stats.isFile()) throw new Error("special_file");
+    return { fd, stat: fileStatOf(stats) };
   } catch (error) {
     closeSync(fd);
     throw error;

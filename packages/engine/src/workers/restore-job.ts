@@ -54,7 +54,7 @@ export interface RestoreJob {
 }
 
 /** Of a job that only compares. */
-export const nothingWritten: Pick<RestoreJob, "files" | "left"> = {
+export const noFiles: Pick<RestoreJob, "files" | "left"> = {
   files: {
     numbers: new Uint32Array(0),
     paths: new Uint8Array(0),
@@ -77,7 +77,7 @@ const pieceFields = 5;
 const factFields = 3;
 
 /** A frame's pieces as numbers. */
-export function packPieces(pieces: readonly Piece[]): Float64Array {
+export function encodePieces(pieces: readonly Piece[]): Float64Array {
   const packed = new Float64Array(pieces.length * pieceFields);
   let at = 0;
   for (const { file, offset, slot, count, bytes } of pieces) {
@@ -92,7 +92,7 @@ export function packPieces(pieces: readonly Piece[]): Float64Array {
 }
 
 /** The pieces again. */
-export function unpackPieces(packed: Float64Array): Piece[] {
+export function decodePieces(packed: Float64Array): Piece[] {
   const pieces: Piece[] = [];
   for (let at = 0; at < packed.length; at += pieceFields) {
     pieces.push({
@@ -107,7 +107,7 @@ export function unpackPieces(packed: Float64Array): Piece[] {
 }
 
 /** The table of the files that these frames write to. */
-export function packFiles(
+export function encodeFileTable(
   frames: readonly Pick<FramePlan, "pieces">[],
   fileOf: (file: number) => { readonly path: Uint8Array; readonly finish: Finish },
 ): FileTable {
@@ -128,7 +128,7 @@ export function packFiles(
 }
 
 /** Each file of a table by its number in the window. */
-export function unpackFiles(table: FileTable): Map<number, { readonly path: Buffer; readonly finish: Finish }> {
+export function decodeFileTable(table: FileTable): Map<number, { readonly path: Buffer; readonly finish: Finish }> {
   const files = new Map<number, { path: Buffer; finish: Finish }>();
   const bytes = Buffer.from(table.paths.buffer, table.paths.byteOffset, table.paths.byteLength);
   let start = 0;
@@ -147,7 +147,7 @@ export function unpackFiles(table: FileTable): Map<number, { readonly path: Buff
  * is moved towards the middle of its own. So a restored file has its microsecond (from 1970 to 2106), and a whole second
  * exactly.
  */
-export function timeOf({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
+export function restoredMtime({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
   const time = mtimeSeconds + mtimeNanos / 1e9;
   const micros = Math.floor(mtimeNanos / 1000);
   const isKept =
@@ -158,6 +158,6 @@ export function timeOf({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSecon
 }
 
 /** Node reads a negative number as "now"; as text it is the time before 1970 that it says. */
-export function forNode(time: number): number | string {
+export function nodeTime(time: number): number | string {
   return time < 0 ? String(time) : time;
 }

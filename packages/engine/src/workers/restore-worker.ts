@@ -14,7 +14,7 @@ import { openFrame } from "../format/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../format/hash.ts";
 import type { Piece } from "../restore/window.ts";
 import type { Finish, FrameTask, RestoreJob, RestoreJobResult } from "./restore-job.ts";
-import { forNode, unpackFiles, unpackPieces } from "./restore-job.ts";
+import { decodeFileTable, decodePieces, nodeTime } from "./restore-job.ts";
 
 /** Files that a job keeps open at a time. Neighbouring frames mostly go to the same ones. */
 const maxOpenFiles = 64;
@@ -24,7 +24,7 @@ export function writeFrames(job: RestoreJob): RestoreJobResult {
   const damaged: { frame: number; message: string }[] = [];
   const files = new OpenFiles(job);
   for (const [at, task] of job.frames.entries()) {
-    const pieces = unpackPieces(task.pieces);
+    const pieces = decodePieces(task.pieces);
     const frame = openTask(job, task, pieces);
     if (typeof frame === "string") damaged.push({ frame: at, message: frame });
     else {
@@ -130,13 +130,13 @@ function filledSlots(lengths: Uint32Array): Uint32Array {
 
 /** The files that a job writes to. One that the file system refuses is noted and left alone from then on. */
 class OpenFiles {
-  readonly #files: ReturnType<typeof unpackFiles>;
+  readonly #files: ReturnType<typeof decodeFileTable>;
   readonly #left: RestoreJob["left"];
   readonly #open = new Map<number, number>();
   readonly #refused = new Map<number, string>();
 
   constructor(job: RestoreJob) {
-    this.#files = unpackFiles(job.files);
+    this.#files = decodeFileTable(job.files);
     this.#left = job.left;
   }
 
@@ -228,7 +228,7 @@ function writeParts(fd: number, parts: readonly Uint8Array[], offset: number, by
 export function finishFile(fd: number, { mode, mtime, size }: Finish): void {
   if (size !== null) ftruncateSync(fd, size);
   fchmodSync(fd, mode);
-  const time = forNode(mtime);
+  const time = nodeTime(mtime);
   futimesSync(fd, time, time);
 }
 

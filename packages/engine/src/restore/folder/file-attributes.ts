@@ -14,7 +14,7 @@ import {
 import { asBuffer } from "../../format/bytes.ts";
 import type { EntryFacts, FileEntry } from "../../format/tree-entry.ts";
 import type { Finish } from "../../workers/restore-job.ts";
-import { forNode, timeOf } from "../../workers/restore-job.ts";
+import { nodeTime, restoredMtime } from "../../workers/restore-job.ts";
 import { finishFile } from "../../workers/restore-worker.ts";
 import { errorMessage } from "./restore-outcome.ts";
 import type { TargetFolder } from "./target-folder.ts";
@@ -31,7 +31,7 @@ export function restoredMode({ mode }: Pick<EntryFacts, "mode">, owners: boolean
 }
 
 export function restoredAttributes(entry: FileEntry, owners: boolean): Pick<Finish, "mode" | "mtime"> {
-  return { mode: restoredMode(entry, owners), mtime: timeOf(entry) };
+  return { mode: restoredMode(entry, owners), mtime: restoredMtime(entry) };
 }
 
 /** A link or a directory that is completed at the end. There may be a million: no field is a view into a larger buffer. */
@@ -57,7 +57,7 @@ export function completeDeferredEntry(
   { path, facts, linkTarget }: DeferredEntry,
   owners: boolean,
 ): void {
-  const mtime = forNode(timeOf(facts));
+  const mtime = nodeTime(restoredMtime(facts));
   if (linkTarget !== null) {
     if (!folder.hasLink(path, linkTarget)) symlinkSync(asBuffer(linkTarget), path);
     lutimesSync(path, mtime, mtime);

@@ -8,7 +8,7 @@
 import type { FrameVersion, SnapshotRow } from "../../catalog/catalog.ts";
 import type { Vault } from "../../vault.ts";
 import type { Finish, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
-import { packFiles, packPieces } from "../../workers/restore-job.ts";
+import { encodeFileTable, encodePieces } from "../../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import type { FrameReader } from "../frame-reader.ts";
 import { DamageError } from "../frame-reader.ts";
@@ -134,7 +134,7 @@ export class FrameFetcher {
       frames.push(task);
     }
     if (frames.length === 0) return;
-    const files = packFiles(opened, (number) => {
+    const files = encodeFileTable(opened, (number) => {
       const file = window.files[number];
       if (file === undefined) throw new Error("a piece of an unknown file");
       return { path: file.path, finish: attributesOf(file, window.holes.has(number)) };
@@ -167,7 +167,7 @@ export class FrameFetcher {
       binding,
       ids,
       prove: hashBlocks,
-      pieces: packPieces(pieces),
+      pieces: encodePieces(pieces),
       lengths: null,
     };
   }

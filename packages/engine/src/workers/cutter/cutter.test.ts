@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Dice } from "../../testing/random-tree.ts";
+import { maxSegmentBytes } from "./cut-limits.ts";
 import { type BlockSizes, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter.ts";
-import { maxSegmentBytes } from "./segment-length.ts";
 
 const cutter = new Cutter(Buffer.alloc(32, 7), 1 << 20, 1);
 

@@ -9,7 +9,7 @@
 
 import { readFileSync } from "node:fs";
 import { blockIdLength, deriveKey, digestBlocks, digestLength } from "../../format/hash.ts";
-import { maxSegmentBytes, minSegmentBytes } from "./segment-length.ts";
+import { maxSegmentBytes, minSegmentBytes } from "./cut-limits.ts";
 
 /** How long content-defined blocks are, and how many of them make a segment on average: a megabyte, a power of two. */
 export interface BlockSizes {

@@ -5,7 +5,7 @@
  */
 
 /** How a file's pages lie: `phase` bytes before the first page, then pages of `pageBytes`. */
-export interface PageShape {
+export interface PageLayout {
   readonly pageBytes: number;
   readonly phase: number;
 }
@@ -29,20 +29,20 @@ const maxPageBytes = 64 * 1024;
 const pageQuorum = 0.75;
 
 /** The page shape of a file that starts with `head`, or null for one to be cut by content. */
-export function recognisePages(head: Uint8Array, size: number): PageShape | null {
+export function recognisePages(head: Uint8Array, size: number): PageLayout | null {
   if (size < minPageFileBytes || head.length < sectorBytes * 4) return null;
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   return sqlitePages(bytes) ?? firebirdPages(bytes) ?? sqlServerPages(bytes) ?? diskImagePages(bytes);
 }
 
-function sqlitePages(head: Buffer): PageShape | null {
+function sqlitePages(head: Buffer): PageLayout | null {
   if (head.subarray(0, 16).toString("latin1") !== "SQLite format 3\0") return null;
   const stored = head.readUInt16BE(16);
   return shapeOf(stored === 1 ? 65536 : stored);
 }
 
 /** Firebird: a header page (type 1), its page size at 16, its on-disk structure version (8 and up, top bit set) at 18. */
-function firebirdPages(head: Buffer): PageShape | null {
+function firebirdPages(head: Buffer): PageLayout | null {
   const size = head.readUInt16LE(16);
   const structure = head.readUInt16LE(18) & 0x7fff;
   const plausible = head[0] === 1 && (head[1] ?? 0) === 0 && structure >= 8 && structure <= 20;
@@ -53,7 +53,7 @@ function firebirdPages(head: Buffer): PageShape | null {
  * SQL Server data files and dumps: 8 KiB pages whose header starts with version 1 and a page type of 1–20. In a dump
  * (Microsoft Tape Format) the pages follow a preamble, so every sector offset is tried.
  */
-function sqlServerPages(head: Buffer): PageShape | null {
+function sqlServerPages(head: Buffer): PageLayout | null {
   let best = { phase: 0, share: 0 };
   for (let phase = 0; phase < sqlServerPage; phase += sectorBytes) {
     const share = pageShare(head, phase);
@@ -76,7 +76,7 @@ function pageShare(head: Buffer, phase: number): number {
 }
 
 /** Raw and container disk images: a partition table, a file system's own mark, or a container's. */
-function diskImagePages(head: Buffer): PageShape | null {
+function diskImagePages(head: Buffer): PageLayout | null {
   const mark = (at: number, text: string) => head.subarray(at, at + text.length).toString("latin1") === text;
   const bootSector =
     head[510] === 0x55 && head[511] === 0xaa && (mark(3, "NTFS    ") || mark(512, "EFI PART") || head[446] === 0x80);
@@ -85,7 +85,7 @@ function diskImagePages(head: Buffer): PageShape | null {
   return bootSector || ext || container ? shapeOf(sqlServerPage) : null;
 }
 
-function shapeOf(pageBytes: number): PageShape {
+function shapeOf(pageBytes: number): PageLayout {
   let size = pageBytes;
   while (size < minPageBytes) size *= 2;
   return { pageBytes: Math.min(size, maxPageBytes), phase: 0 };

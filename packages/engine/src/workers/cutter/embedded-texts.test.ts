@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { embeddedTexts } from "./embedded.ts";
+import { embeddedTexts } from "./embedded-texts.ts";
 
 const sheet = Buffer.alloc(20_000, "PHhzbDpzdHlsZXNoZWV0").toString("latin1");
 

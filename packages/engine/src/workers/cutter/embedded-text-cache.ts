@@ -21,7 +21,7 @@ const maxTexts = 1024;
 
 const nonce = new Uint8Array(12);
 
-export class KnownTexts {
+export class EmbeddedTextCache {
   readonly #key: Uint8Array;
   readonly #blocks = new Map<string, BlockRun>();
   readonly #most: number;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Dice } from "../../testing/random-tree.ts";
 import { CutBlocks, Cutter } from "./cutter.ts";
-import { KnownTexts } from "./known-texts.ts";
+import { EmbeddedTextCache } from "./embedded-text-cache.ts";
 
 const bufferBytes = 1 << 20;
 const secret = Buffer.alloc(32, 1);
 const cutter = new Cutter(Buffer.alloc(32, 7), bufferBytes, 1);
 
 /** Adds a text to the list, by way of what is known or not, and tells whether it was cut. */
-function add(list: CutBlocks, text: Uint8Array, known?: KnownTexts): boolean {
+function add(list: CutBlocks, text: Uint8Array, known?: EmbeddedTextCache): boolean {
   let isCut = false;
   const cut = () => {
     isCut = true;
@@ -24,7 +24,7 @@ function add(list: CutBlocks, text: Uint8Array, known?: KnownTexts): boolean {
 }
 
 test("a text that comes again has the blocks it had, and is not cut again", () => {
-  const known = new KnownTexts(secret);
+  const known = new EmbeddedTextCache(secret);
   const dice = new Dice(3);
   // Zeros in one of them: that a block is empty is remembered with it.
   const texts = [dice.bytes(117_000), Buffer.alloc(90_000), dice.bytes(16 * 1024), dice.bytes(40_000)];
@@ -39,7 +39,7 @@ test("a text that comes again has the blocks it had, and is not cut again", () =
 });
 
 test("a text that differs in any bit, or is shorter or longer, is another one", () => {
-  const known = new KnownTexts(secret);
+  const known = new EmbeddedTextCache(secret);
   const text = new Dice(4).bytes(20_000);
   const list = new CutBlocks(64);
   assert.ok(add(list, text, known));
@@ -57,11 +57,11 @@ test("a text that differs in any bit, or is shorter or longer, is another one", 
 test("what one session has seen no other knows: its time would tell", () => {
   const text = new Dice(5).bytes(50_000);
   const list = new CutBlocks(64);
-  for (const known of [new KnownTexts(secret), new KnownTexts(secret)]) assert.ok(add(list, text, known));
+  for (const known of [new EmbeddedTextCache(secret), new EmbeddedTextCache(secret)]) assert.ok(add(list, text, known));
 });
 
 test("more texts than are remembered: some are cut again, none gets another's blocks", () => {
-  const known = new KnownTexts(secret, 4);
+  const known = new EmbeddedTextCache(secret, 4);
   const dice = new Dice(6);
   const texts = Array.from({ length: 9 }, () => dice.bytes(17_000));
   const withMemory = new CutBlocks(64);

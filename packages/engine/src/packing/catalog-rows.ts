@@ -1,0 +1,32 @@
+/**
+ * The catalog rows of packs that became durable. Backup and upkeep register the same rows.
+ */
+
+import type { FrameRow, PackRow } from "../catalog/catalog.ts";
+import type { DurablePack } from "./pack-uploader.ts";
+
+/** A data frame's block list, and the metadata frame that has its copy. */
+export interface BlockListRecord {
+  readonly record: number;
+  readonly blockList: Uint8Array;
+}
+
+const noRecord: BlockListRecord = { record: 0, blockList: new Uint8Array(0) };
+
+export function packRows(session: number, packs: readonly DurablePack[]): PackRow[] {
+  return packs.map(({ pack, size }) => ({ pack, session, size, state: "live" }));
+}
+
+/** `recordOf` returns the record of every data frame, and undefined for metadata frames. */
+export function frameRows(
+  session: number,
+  packs: readonly DurablePack[],
+  recordOf: (frame: number) => BlockListRecord | undefined,
+): FrameRow[] {
+  return packs.flatMap(({ pack, frames }) =>
+    frames.map(({ frame, generation, kind, offset, length, frameId }) => {
+      const { record, blockList } = recordOf(frame) ?? noRecord;
+      return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged: false };
+    }),
+  );
+}

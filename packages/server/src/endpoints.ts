@@ -44,7 +44,7 @@ export const tags: readonly OpenapiTag[] = [
   ...sandboxTags,
   ...healthTags,
   ...docsTags,
-  { name: "webhooks", description: "What we tell your systems." },
+  { name: "webhooks", description: "Events that are sent to your systems." },
 ];
 
 /** The OpenAPI document of this release. */

@@ -13,7 +13,7 @@ export const clientId = closed({ id: uuid("The `client_id`.") });
 export const secretText = Type.String({
   maxLength: 60,
   pattern: "^ems_[A-Za-z0-9_-]{43}$",
-  description: "Shown this once. Keep it where only the client can read it.",
+  description: "Shown only in this answer. Keep it where only the client can read it.",
 });
 
 type Member = Extract<Principal, { kind: "member" }>;

@@ -8,7 +8,7 @@ export const suspensionCauses = ["unpaid", "abuse", "security", "request", "othe
 export const accountSuspended = eventType({
   name: "account.suspended",
   summary: "The account was suspended",
-  description: "It can be read and restored, not written, until it is resumed.",
+  description: "Members can read and restore, but not write, until the account is resumed.",
   fields: closed({ reason: oneOf(suspensionCauses, "Why.") }, { title: "AccountSuspended" }),
 });
 

@@ -28,19 +28,19 @@ export const languageSchema = oneOf(["tr", "en"], "Language of mails and message
 export const accountSchema = closed(
   {
     id: uuid("Id of the account."),
-    kind: oneOf(["accounting_office", "company"], "What the customer is."),
+    kind: oneOf(["accounting_office", "company"], "The kind of customer."),
     name: text(200, { pattern: oneLinePattern, description: "Name of the office or company." }),
-    tax_id: identifier("^[0-9*]{10,11}$", "Tax number, all but its last four digits masked."),
+    tax_id: identifier("^[0-9*]{10,11}$", "Tax number; only its last four digits are shown."),
     package: oneOf(packages, "The package."),
-    entitlements: Type.Array(identifier("^[a-z_]+$", "One of them."), {
+    entitlements: Type.Array(identifier("^[a-z_]+$", "An entitlement."), {
       maxItems: 50,
-      description: "What the account may use: its package's, and what was switched on or off for it.",
+      description: "The features that the account may use: those of its package, with the overrides of this account.",
     }),
-    state: oneOf(["active", "suspended", "closed"], "A suspended account is read and restored, not written."),
-    early_access: Type.Boolean({ description: "Planned limits never block, webhooks are off." }),
-    sms_sign_in: Type.Boolean({ description: "Codes by SMS may replace the authenticator at sign-in." }),
+    state: oneOf(["active", "suspended", "closed"], "A suspended account can read and restore, but not write."),
+    early_access: Type.Boolean({ description: "Planned limits never refuse, and webhooks are off." }),
+    sms_sign_in: Type.Boolean({ description: "SMS codes can replace the authenticator at sign-in." }),
     language: languageSchema,
-    created_at: timestamp("When it was opened."),
+    created_at: timestamp("When the account was created."),
     version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
   },
   { title: "Account" },
@@ -68,7 +68,7 @@ export function maskedTaxId(taxId: string): string {
   return taxId.slice(-4).padStart(taxId.length, "*");
 }
 
-export const roleSchema = oneOf(memberRoles, "What the member may do; see the table of roles.");
+export const roleSchema = oneOf(memberRoles, "The role of the member; see the table of roles.");
 
 /** RFC 5321: 254 characters, of which 64 before the sign; mail servers refuse longer ones. */
 export const emailSchema = Type.String({
@@ -85,7 +85,7 @@ export const memberSchema = closed(
     email: emailSchema,
     full_name: text(200, { pattern: oneLinePattern, description: "Name." }),
     role: roleSchema,
-    state: oneOf(["invited", "active", "removed"], "`invited` until the enrolment link was used."),
+    state: oneOf(["invited", "active", "removed"], "`invited` until the person has used the enrolment link."),
     phone_verified: Type.Boolean({ description: "Whether codes can be sent by SMS." }),
     created_at: timestamp("When they were invited."),
     version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
@@ -109,7 +109,7 @@ export function memberShape(row: PersonRow): Static<typeof memberSchema> {
 
 const scopeNames = Object.keys(oauthScopes) as OauthScope[];
 
-export const scopesSchema = Type.Array(oneOf(scopeNames, "What it may do."), {
+export const scopesSchema = Type.Array(oneOf(scopeNames, "A scope."), {
   minItems: 1,
   maxItems: scopeNames.length,
   uniqueItems: true,
@@ -125,23 +125,27 @@ const redirectUri = Type.String({
   format: "uri",
   maxLength: 500,
   pattern: "^(https://[^#]+|http://(127\\.0\\.0\\.1|\\[::1\\])(:[0-9]+)?/[^#]*)$",
-  description: "https, or http on a loopback address; compared as a whole.",
+  description: "https, or http on a loopback address. The whole URI is compared.",
 });
 
 export const clientFields = {
-  name: text(200, { pattern: oneLinePattern, description: "What people call it." }),
+  name: text(200, { pattern: oneLinePattern, description: "Name of the client." }),
   scopes: scopesSchema,
-  role: oneOf(memberRoles, "What it may do at most, whatever its scopes are."),
+  role: oneOf(memberRoles, "The role limits what the client may do, in addition to its scopes."),
   vault_ids: nullable(
     Type.Array(uuid("Id of a vault."), {
       maxItems: maxClientVaults,
       uniqueItems: true,
-      description: "The only vaults that it may touch; null for all.",
+      description: "The vaults that it may access; null for all.",
     }),
   ),
   redirect_uris: Type.Array(redirectUri, { maxItems: 10, uniqueItems: true, description: "For `authorization_code`." }),
-  grant_types: Type.Array(oneOf(grantTypes, "How it gets tokens."), { minItems: 1, maxItems: 2, uniqueItems: true }),
-  auth_method: oneOf(["client_secret", "private_key_jwt", "none"], "How it shows that it is itself."),
+  grant_types: Type.Array(oneOf(grantTypes, "How the client gets tokens."), {
+    minItems: 1,
+    maxItems: 2,
+    uniqueItems: true,
+  }),
+  auth_method: oneOf(["client_secret", "private_key_jwt", "none"], "How the client authenticates."),
 };
 
 export const publicKeySet = closed(
@@ -168,11 +172,11 @@ export const clientSchema = closed(
     ...clientFields,
     jwks: nullable(publicKeySet),
     created_at: timestamp("When it was made."),
-    last_used_at: nullable(timestamp("When it last got a token, to the minute.")),
-    responsible_id: nullable(uuid("The member who answers for it: who made it, or the owner who reviewed it last.")),
+    last_used_at: nullable(timestamp("When the client last got a token, to the minute.")),
+    responsible_id: nullable(uuid("The member responsible for it: its creator, or the owner who last reviewed it.")),
     review_since: nullable(
       timestamp(
-        "Since when an owner has to review it: the member who answered for it left or lost rights. Until then it only writes snapshots.",
+        "Set while the client waits for a review by an owner, because the responsible member left or lost rights. Until the review it can only write snapshots.",
       ),
     ),
     version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),

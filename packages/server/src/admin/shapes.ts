@@ -18,7 +18,7 @@ import {
 export const reasonSchema = text(500, {
   minLength: 3,
   pattern: "^[^\\u0000-\\u001f\\u007f]+$",
-  description: "Why. Kept in the audit trail: no personal data.",
+  description: "The reason. It is stored in the audit trail, so it must not contain personal data.",
 });
 
 export const idParam = closed({ id: uuid("Id.") });
@@ -26,20 +26,20 @@ export const idParam = closed({ id: uuid("Id.") });
 export const applicationSchema = closed(
   {
     id: uuid("Id of the application."),
-    status: oneOf(applicationStates, "Where it stands."),
-    kind: oneOf(applicationKinds, "Who applies."),
+    status: oneOf(applicationStates, "State of the application."),
+    kind: oneOf(applicationKinds, "The kind of applicant."),
     full_name: text(200, { description: "Name." }),
     email: Type.String({ format: "email", maxLength: 254, description: "E-mail address." }),
     phone: identifier("^\\+[0-9]+$", "Phone."),
     company_name: text(200, { description: "Name of the office or company." }),
-    tax_id: identifier("^[0-9*]{10,11}$", "Tax number, all but its last four digits masked."),
-    package: oneOf(packages, "The package that is wanted."),
-    note: nullable(text(2000, { description: "The applicant's words." })),
+    tax_id: identifier("^[0-9*]{10,11}$", "Tax number; only its last four digits are shown."),
+    package: oneOf(packages, "The requested package."),
+    note: nullable(text(2000, { description: "The note of the applicant." })),
     duplicate_of: nullable(uuid("An earlier application with the same e-mail address.")),
     decided_at: nullable(timestamp("When it was decided.")),
     decided_by: nullable(uuid("Who decided.")),
     decision_reason: nullable(text(500, { description: "Why." })),
-    created_at: timestamp("When it came."),
+    created_at: timestamp("When it was submitted."),
   },
   { title: "AdminApplication" },
 );
@@ -72,20 +72,23 @@ export const adminMemberSchema = closed(
 const facts = Type.Record(Type.String({ maxLength: 64, pattern: "^[a-z_]+$" }), Type.Unknown(), {
   maxProperties: 50,
   additionalProperties: false,
-  description: "Facts about the act, without personal data.",
+  description: "Data about the action, without personal data.",
 });
 
 const actor = closed({
-  kind: oneOf(["anonymous", "system", "member", "client", "agent", "staff"], "Who acted."),
-  id: Type.Optional(uuid("Which one.")),
+  kind: oneOf(["anonymous", "system", "member", "client", "agent", "staff"], "Kind of the actor."),
+  id: Type.Optional(uuid("Id of the actor.")),
 });
 
-const target = closed({ type: identifier("^[a-z_]+$", "What it is."), id: identifier("^[A-Za-z0-9_-]+$", "Its id.") });
+const target = closed({
+  type: identifier("^[a-z_]+$", "Kind of the object."),
+  id: identifier("^[A-Za-z0-9_-]+$", "Its id."),
+});
 
 export const auditRecordSchema = closed(
   {
     id: uuid("Id of the record."),
-    chain: identifier("^(platform|[0-9a-f-]{36})$", "Whose chain: an account's id, or `platform`."),
+    chain: identifier("^(platform|[0-9a-f-]{36})$", "The audit chain: the id of an account, or `platform`."),
     seq: Type.Integer({ format: "int64", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     occurred_at: timestamp("When."),
     action: identifier("^[a-z_.]+$", "What."),
@@ -94,15 +97,15 @@ export const auditRecordSchema = closed(
     context: closed(
       {
         request_id: Type.Optional(identifier("^[A-Za-z0-9_-]+$", "The request.")),
-        operation: Type.Optional(identifier("^[a-z_.]+$", "Its operation.")),
-        session_id: Type.Optional(uuid("The session that was used.")),
-        member_id: Type.Optional(uuid("The member that it belongs to.")),
-        client_id: Type.Optional(uuid("The OAuth client that it belongs to.")),
+        operation: Type.Optional(identifier("^[a-z_.]+$", "The operation of the request.")),
+        session_id: Type.Optional(uuid("The session of the request.")),
+        member_id: Type.Optional(uuid("The member of the session.")),
+        client_id: Type.Optional(uuid("The OAuth client of the session.")),
         address: Type.Optional(identifier("^[0-9a-f.:]+/(24|48)$", "The network that the request came from.")),
       },
       { title: "AuditContext" },
     ),
-    outcome: oneOf(["success", "failure"], "How it went."),
+    outcome: oneOf(["success", "failure"], "Result of the action."),
     metadata: facts,
   },
   { title: "AdminAuditRecord" },

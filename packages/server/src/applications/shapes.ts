@@ -14,9 +14,9 @@ const manyLines = "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]+$";
 
 export const newApplication = closed(
   {
-    kind: oneOf(applicationKinds, "Who applies."),
+    kind: oneOf(applicationKinds, "The kind of applicant."),
     full_name: text(200, { pattern: oneLine, description: "Name of the person who applies." }),
-    email: { ...emailSchema, description: "Where we write to." },
+    email: { ...emailSchema, description: "The e-mail address for the answer." },
     phone: text(24, {
       minLength: 10,
       pattern: "^\\+?[0-9 ().-]+$",
@@ -27,14 +27,14 @@ export const newApplication = closed(
       minLength: 10,
       maxLength: 11,
       pattern: "^[0-9]{10,11}$",
-      description: "VKN (10 digits) or TCKN (11 digits), with right check digits.",
+      description: "VKN (10 digits) or TCKN (11 digits), with valid check digits.",
     }),
-    package: oneOf(packages, "The package that is wanted."),
-    note: Type.Optional(text(2000, { pattern: manyLines, description: "Anything we should know." })),
+    package: oneOf(packages, "The requested package."),
+    note: Type.Optional(text(2000, { pattern: manyLines, description: "A note to us." })),
     consents: closed({
       terms: Type.Boolean({ description: "The terms of service are accepted; must be true." }),
       privacy: Type.Boolean({ description: "The privacy notice (KVKK) was read; must be true." }),
-      marketing: Type.Optional(Type.Boolean({ description: "News by e-mail is welcome." })),
+      marketing: Type.Optional(Type.Boolean({ description: "We may send news by e-mail." })),
     }),
   },
   {
@@ -59,7 +59,7 @@ export type NewApplication = Static<typeof newApplication>;
 export const applicationAccepted = closed(
   {
     id: uuid("The application's number."),
-    status: oneOf(applicationStates, "Where it stands."),
+    status: oneOf(applicationStates, "State of the application."),
   },
   {
     title: "ApplicationAccepted",

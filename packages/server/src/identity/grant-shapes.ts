@@ -13,16 +13,18 @@ const scopeNames = Object.keys(oauthScopes) as OauthScope[];
 
 export const grantSchema = closed(
   {
-    id: uuid("Id of the grant; also that of the agent, where the program is one."),
+    id: uuid("Id of the grant. If the program is an agent, also the id of the agent."),
     client_id: uuid("The program's `client_id`; all agents share one."),
-    client_name: text(200, { description: "What people call the program." }),
-    kind: oneOf(["api", "agent"], "What its tokens count as."),
-    scopes: Type.Array(oneOf(scopeNames, "What it may do."), { maxItems: scopeNames.length }),
-    member_id: uuid("The member who answers for it: who allowed it, or the owner who reviewed it last."),
-    created_at: timestamp("When it was allowed."),
-    last_used_at: timestamp("When it last got a token."),
+    client_name: text(200, { description: "Name of the program." }),
+    kind: oneOf(["api", "agent"], "The kind of its tokens."),
+    scopes: Type.Array(oneOf(scopeNames, "A scope."), { maxItems: scopeNames.length }),
+    member_id: uuid("The member responsible for it: the member who granted it, or the owner who last reviewed it."),
+    created_at: timestamp("When it was granted."),
+    last_used_at: timestamp("When the program last got a token."),
     review_since: nullable(
-      timestamp("Since when an owner has to review it. Until then it writes snapshots and does nothing else."),
+      timestamp(
+        "Set while the grant waits for a review by an owner. Until the review the program can only write snapshots.",
+      ),
     ),
   },
   { title: "OauthGrant" },

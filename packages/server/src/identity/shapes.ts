@@ -29,13 +29,13 @@ export const factorCode = Type.String({
 
 export const sixDigits = Type.String({ minLength: 6, maxLength: 6, pattern: "^\\d{6}$", description: "Six digits." });
 
-export const challengeId = uuid("With a code by SMS: the `challenge_id` that it answers.");
+export const challengeId = uuid("For an SMS code: its `challenge_id`.");
 
 export const linkToken = Type.String({
   minLength: 40,
   maxLength: 60,
   pattern: "^[a-z]{3}_[A-Za-z0-9_-]{43}$",
-  description: "What follows the hash sign in the link of the mail.",
+  description: "The part after `#` in the link of the mail.",
 });
 
 /** The seed's answer, with its type beside it. */
@@ -46,7 +46,7 @@ export const accessTokenReply = closed(
       pattern: "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$",
       description: "JWT. Keep it in memory.",
     }),
-    token_type: oneOf(["Bearer"], "How to send it."),
+    token_type: oneOf(["Bearer"], "The scheme of the `Authorization` header."),
     expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
   },
   { title: "AccessToken" },
@@ -66,7 +66,7 @@ export function cookies(...set: readonly NewCookie[]): { "Set-Cookie": string[] 
 
 export const challengeReply = closed(
   {
-    challenge_id: uuid("To be sent with the code."),
+    challenge_id: uuid("Send it together with the code."),
     expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
   },
   { title: "CodeChallenge" },
@@ -75,12 +75,12 @@ export const challengeReply = closed(
 export const sessionSchema = closed(
   {
     id: uuid("Id of the session."),
-    kind: oneOf(["api", "dashboard", "agent"], "What its tokens count as."),
-    client_id: nullable(uuid("The OAuth client that it was opened for.")),
-    current: Type.Boolean({ description: "Whether it is the one that asks." }),
-    created_at: timestamp("When it was opened."),
+    kind: oneOf(["api", "dashboard", "agent"], "The kind of its tokens."),
+    client_id: nullable(uuid("The OAuth client of the session.")),
+    current: Type.Boolean({ description: "Whether this is the session of the request." }),
+    created_at: timestamp("When the account was created."),
     last_used_at: timestamp("When it was last refreshed."),
-    expires_at: timestamp("When it ends if it is not used again."),
+    expires_at: timestamp("When it expires if it is not used again."),
   },
   { title: "Session" },
 );
@@ -106,11 +106,11 @@ export const meSchema = closed(
   {
     id: uuid("Your id."),
     account_id: nullable(uuid("Your account; null for staff.")),
-    role: oneOf([...memberRoles, "staff"], "What you may do."),
+    role: oneOf([...memberRoles, "staff"], "Your role."),
     email: emailSchema,
     full_name: text(200, { pattern: oneLinePattern, description: "Your name." }),
     language: languageSchema,
-    phone: nullable(identifier("^[+0-9*]+$", "Your phone, all but its last four digits masked.")),
+    phone: nullable(identifier("^[+0-9*]+$", "Your phone; only its last four digits are shown.")),
     phone_verified: Type.Boolean({ description: "Whether codes can be sent by SMS." }),
     recovery_codes_left: Type.Integer({ format: "int32", minimum: 0, maximum: 100 }),
     version: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647 }),
@@ -120,26 +120,26 @@ export const meSchema = closed(
 
 export const totpSetup = closed(
   {
-    totp_secret: identifier("^[A-Z2-7]+$", "For typing it in by hand (base32)."),
+    totp_secret: identifier("^[A-Z2-7]+$", "The secret in base32, to type it in."),
     otpauth_uri: Type.String({ format: "uri", maxLength: 600, description: "For authenticators." }),
     qr_svg: Type.String({
       maxLength: 200_000,
       pattern: "^<svg",
-      description: "The same as a picture: an SVG image of a QR code.",
+      description: "The same as a QR code in SVG.",
     }),
     qr_png: Type.String({
       maxLength: 20_000,
       pattern: "^iVBORw0KGgo[A-Za-z0-9+/]*={0,2}$",
-      description: "The same as a PNG image, in base64.",
+      description: "The same as a QR code in PNG, in base64.",
     }),
   },
   { title: "TotpSetup" },
 );
 
-export const recoveryCodes = Type.Array(identifier("^[a-z0-9]{5}-[a-z0-9]{5}$", "Good once, in place of a code."), {
+export const recoveryCodes = Type.Array(identifier("^[a-z0-9]{5}-[a-z0-9]{5}$", "Works once, in place of a code."), {
   minItems: 10,
   maxItems: 10,
-  description: "Shown this once. Print them and keep them apart from the phone.",
+  description: "Shown only in this answer. Print the codes and do not keep them with the phone.",
 });
 
 export const recoveryCodesReply = closed({ recovery_codes: recoveryCodes }, { title: "RecoveryCodes" });
@@ -156,7 +156,7 @@ export const enrolmentCompletion = closed(
     token: linkToken,
     password: passwordSchema,
     totp_code: sixDigits,
-    phone_challenge_id: Type.Optional(uuid("Of the code by SMS.")),
+    phone_challenge_id: Type.Optional(uuid("The `challenge_id` of the SMS code.")),
     phone_code: Type.Optional(sixDigits),
   },
   { title: "EnrolmentCompletion" },

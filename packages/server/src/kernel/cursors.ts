@@ -24,7 +24,12 @@ const tagBytes = 16;
 /** Query parameters of every list; spread them into the endpoint's query schema. */
 export const pageQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: maxPageSize, format: "int32", description: "How many items a page has (25)." }),
+    Type.Integer({
+      minimum: 1,
+      maximum: maxPageSize,
+      format: "int32",
+      description: "Number of items per page (default 25).",
+    }),
   ),
   cursor: Type.Optional(
     Type.String({

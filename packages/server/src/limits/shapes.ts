@@ -21,23 +21,31 @@ const count = (description: string, maximum: number) =>
 
 /** A rate for one policy, as staff and customers write it. */
 export const rateFields = {
-  policy: oneOf(accountPolicyNames, "Which limit."),
+  policy: oneOf(accountPolicyNames, "Name of the limit."),
   limit: count("Requests in the window.", maxRate.limit),
   window_s: count("Length of the window, in seconds.", maxRate.windowMs / 1000),
   burst: Type.Optional(
-    count("What a bucket holds (policy `package` alone); twice the limit when left out.", maxRate.burst),
+    count("Size of the bucket (only for policy `package`); default: twice the limit.", maxRate.burst),
   ),
 };
 
 export const limitSchema = closed(
   {
     policy: oneOf(policyNames, "Name of the limit."),
-    kind: oneOf(["window", "bucket"], "Exact in any window, or a bucket that fills again."),
-    mode: oneOf(["enforce", "shadow", "off"], "Whether it refuses, only watches, or is off."),
-    limit: count("Requests in the window, or what the bucket holds.", 1_000_000_000),
-    window_s: count("Length of the window, or the time in which an empty bucket is full again.", 1_000_000_000),
-    remaining: Type.Integer({ format: "int32", minimum: 0, maximum: 1_000_000_000, description: "What is left." }),
-    reset_at: timestamp("When nothing is spent any more."),
+    kind: oneOf(["window", "bucket"], "An exact window, or a bucket that refills."),
+    mode: oneOf(["enforce", "shadow", "off"], "Whether the limit refuses, only counts, or is off."),
+    limit: count("Requests in the window, or the size of the bucket.", 1_000_000_000),
+    window_s: count(
+      "Length of the window, or the time until an empty bucket is full again, in seconds.",
+      1_000_000_000,
+    ),
+    remaining: Type.Integer({
+      format: "int32",
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: "Number of requests left.",
+    }),
+    reset_at: timestamp("When the whole limit is available again."),
     custom: Type.Boolean({ description: "Whether staff set it for this account." }),
   },
   { title: "RateLimit" },
@@ -46,12 +54,12 @@ export const limitSchema = closed(
 export const limitRequestSchema = closed(
   {
     id: uuid("Id of the request."),
-    policy: oneOf(accountPolicyNames, "Which limit."),
+    policy: oneOf(accountPolicyNames, "Name of the limit."),
     limit: count("Requests in the window.", maxRate.limit),
     window_s: count("Length of the window, in seconds.", maxRate.windowMs / 1000),
-    burst: count("What a bucket holds.", maxRate.burst),
+    burst: count("Size of the bucket.", maxRate.burst),
     reason: text(2000, { description: "Why it is needed." }),
-    state: oneOf(["pending", "approved", "rejected"], "Where it stands."),
+    state: oneOf(["pending", "approved", "rejected"], "State of the application."),
     decided_at: nullable(timestamp("When it was decided.")),
     created_at: timestamp("When it was made."),
   },
@@ -76,12 +84,15 @@ export const banSchema = closed(
   {
     id: uuid("Id of the ban."),
     kind: oneOf(["client", "session", "address"], "What is banned."),
-    subject: identifier("^[0-9A-Za-z.:/-]+$", "Id of the client or session, or the address (of IPv6 its /64)."),
-    account_id: nullable(uuid("Whose credential it is.")),
-    cause: oneOf(["pattern", "staff"], "Set by machine for a suspicious pattern, or by staff."),
-    reason: nullable(text(500, { description: "Why, when staff set it." })),
-    created_at: timestamp("Since when."),
-    expires_at: nullable(timestamp("Until when; null: until it is lifted.")),
+    subject: identifier(
+      "^[0-9A-Za-z.:/-]+$",
+      "Id of the client or session, or the address (for IPv6 the /64 network).",
+    ),
+    account_id: nullable(uuid("The account of the credential.")),
+    cause: oneOf(["pattern", "staff"], "Set automatically for a suspicious pattern, or by staff."),
+    reason: nullable(text(500, { description: "The reason, if staff set the ban." })),
+    created_at: timestamp("When the ban started."),
+    expires_at: nullable(timestamp("When the ban ends; null: when it is lifted.")),
     lifted_at: nullable(timestamp("When it was lifted.")),
     lift_reason: nullable(text(500, { description: "Why it was lifted." })),
   },

@@ -39,7 +39,7 @@ export const tokenForm = closed(
   {
     grant_type: oneOf(grantTypes, "How the token is obtained."),
     scope: Type.Optional(
-      scope("Scopes, separated by spaces. None: all of the client's, or of the grant that is refreshed."),
+      scope("Scopes, separated by spaces. Default: all scopes of the client, or of the refreshed grant."),
     ),
     code: Type.Optional(opaque("`authorization_code`: the code.")),
     redirect_uri: Type.Optional(
@@ -62,8 +62,8 @@ export const tokenAnswer = closed(
     access_token: opaque("JWT (RFC 9068), for `Authorization: Bearer`."),
     token_type: Type.Literal("Bearer", { type: "string" }),
     expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 86_400, description: "Seconds." }),
-    scope: scope("What the token may do."),
-    refresh_token: Type.Optional(opaque("For the next token; replaces the one before.")),
+    scope: scope("Scopes of the token."),
+    refresh_token: Type.Optional(opaque("Use it to get the next token. It replaces the previous refresh token.")),
   },
   { title: "TokenAnswer" },
 );
@@ -71,7 +71,9 @@ export const tokenAnswer = closed(
 export const tokenOnlyForm = closed(
   {
     token: opaque("An access or refresh token."),
-    token_type_hint: Type.Optional(text(64, { description: "`access_token` or `refresh_token`; need not be right." })),
+    token_type_hint: Type.Optional(
+      text(64, { description: "`access_token` or `refresh_token`; only a hint, it can be wrong." }),
+    ),
     ...clientFields,
   },
   { title: "TokenReference" },
@@ -82,9 +84,11 @@ const seconds = (description: string) =>
 
 export const introspection = closed(
   {
-    active: Type.Boolean({ description: "Whether the token is good now. Everything else only if it is." }),
-    scope: Type.Optional(scope("What it may do.")),
-    client_id: Type.Optional(text(64, { description: "The client that it was issued to." })),
+    active: Type.Boolean({
+      description: "Whether the token is valid now. The other fields are present only if it is.",
+    }),
+    scope: Type.Optional(scope("Scopes of the token.")),
+    client_id: Type.Optional(text(64, { description: "The client of the token." })),
     token_type: Type.Optional(Type.Literal("Bearer", { type: "string" })),
     exp: Type.Optional(seconds("Expiry, Unix seconds.")),
     iat: Type.Optional(seconds("Issue, Unix seconds.")),
@@ -92,29 +96,29 @@ export const introspection = closed(
     aud: Type.Optional(Type.String({ format: "uri", maxLength: 255 })),
     iss: Type.Optional(Type.String({ format: "uri", maxLength: 255 })),
     jti: Type.Optional(text(64)),
-    sid: Type.Optional(uuid("The session that it answers to.")),
+    sid: Type.Optional(uuid("The session of the token.")),
     acct: Type.Optional(uuid("The account.")),
   },
   { title: "Introspection" },
 );
 
 export const deviceForm = closed(
-  { scope: Type.Optional(scope("Scopes, separated by spaces. None: all of the client's.")), ...clientFields },
+  { scope: Type.Optional(scope("Scopes, separated by spaces. Default: all scopes of the client.")), ...clientFields },
   { title: "DeviceRequest" },
 );
 
 export const deviceAnswer = closed(
   {
-    device_code: opaque("For the device, which asks with it at the token endpoint."),
-    user_code: Type.String({ maxLength: 9, pattern: "^[A-Z]{4}-[A-Z]{4}$", description: "For the person." }),
+    device_code: opaque("The device sends it to the token endpoint."),
+    user_code: Type.String({ maxLength: 9, pattern: "^[A-Z]{4}-[A-Z]{4}$", description: "The person types it." }),
     verification_uri: Type.String({
       format: "uri",
       maxLength: maxUriLength,
-      description: "Where the person types it.",
+      description: "The page on which the person types the user code.",
     }),
     verification_uri_complete: Type.String({ format: "uri", maxLength: maxUriLength }),
     expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
-    interval: Type.Integer({ format: "int32", minimum: 1, maximum: 60, description: "Seconds between two questions." }),
+    interval: Type.Integer({ format: "int32", minimum: 1, maximum: 60, description: "Seconds between two polls." }),
   },
   { title: "DeviceAnswer" },
 );
@@ -123,10 +127,10 @@ export const authorizeQuery = closed({
   response_type: Type.Optional(oneOf(["code"], "Always `code`.")),
   client_id: Type.Optional(text(64, { description: "The client." })),
   redirect_uri: Type.Optional(
-    Type.String({ format: "uri", maxLength: maxUriLength, description: "Exactly one that is registered." }),
+    Type.String({ format: "uri", maxLength: maxUriLength, description: "Must be equal to a registered URI." }),
   ),
-  scope: Type.Optional(scope("Scopes, separated by spaces. None: all of the client's.")),
-  state: Type.Optional(text(maxStateLength, { description: "Comes back unchanged." })),
+  scope: Type.Optional(scope("Scopes, separated by spaces. Default: all scopes of the client.")),
+  state: Type.Optional(text(maxStateLength, { description: "Is returned unchanged." })),
   code_challenge: Type.Optional(
     Type.String({ minLength: 43, maxLength: 128, pattern: "^[\\w.~-]+$", description: "PKCE; required." }),
   ),
@@ -138,15 +142,15 @@ export const interactionId = Type.String({
   minLength: 10,
   maxLength: 64,
   pattern: "^[\\w-]+$",
-  description: "The walk through the pages.",
+  description: "Id of the authorization request.",
 });
 
 export const codeForm = closed(
   {
     xsrf: text(100, { description: "From the page." }),
-    user_code: text(20, { description: "What the device shows." }),
-    confirm: Type.Optional(oneOf(["yes"], "The person says that it is their device.")),
-    abort: Type.Optional(oneOf(["yes"], "The person says that it is not.")),
+    user_code: text(20, { description: "The code on the device." }),
+    confirm: Type.Optional(oneOf(["yes"], "The person confirms that it is their device.")),
+    abort: Type.Optional(oneOf(["yes"], "The person says that it is not their device.")),
   },
   { title: "UserCodeForm" },
 );
@@ -158,7 +162,7 @@ export const interactionForm = closed(
     email: Type.Optional(text(254, { description: "To sign in." })),
     password: Type.Optional(text(1024, { description: "To sign in." })),
     totp_code: Type.Optional(text(11, { description: "To sign in: six digits, or a recovery code." })),
-    otp_challenge_id: Type.Optional(text(36, { description: "From the page, once a code was sent by SMS." })),
+    otp_challenge_id: Type.Optional(text(36, { description: "From the page, after an SMS code was sent." })),
   },
   { title: "InteractionForm" },
 );
@@ -168,15 +172,15 @@ const list = (description: string) =>
   Type.Array(Type.String({ maxLength: 100, pattern: "^[\\w:.-]+$" }), { maxItems: 50, description });
 
 export const deviceQuery = closed({
-  user_code: Type.Optional(text(20, { description: "Filled into the form, for the person to compare." })),
+  user_code: Type.Optional(text(20, { description: "Is filled into the form, so that the person can compare it." })),
 });
 
 export const metadata = closed(
   {
     issuer: uri("The issuer of every token."),
-    authorization_endpoint: uri("Where a browser is sent."),
-    token_endpoint: uri("Where tokens come from."),
-    device_authorization_endpoint: uri("Where the device flow starts (RFC 8628)."),
+    authorization_endpoint: uri("The endpoint for browsers."),
+    token_endpoint: uri("The token endpoint."),
+    device_authorization_endpoint: uri("The endpoint that starts the device flow (RFC 8628)."),
     revocation_endpoint: uri("RFC 7009."),
     introspection_endpoint: uri("RFC 7662."),
     jwks_uri: uri("The keys that sign access tokens."),
@@ -186,11 +190,11 @@ export const metadata = closed(
     response_modes_supported: list("Always `query`."),
     grant_types_supported: list("See the token operation."),
     code_challenge_methods_supported: list("Always `S256`."),
-    token_endpoint_auth_methods_supported: list("How clients prove who they are."),
+    token_endpoint_auth_methods_supported: list("How clients authenticate."),
     token_endpoint_auth_signing_alg_values_supported: list("For `private_key_jwt`."),
     revocation_endpoint_auth_methods_supported: list("As for the token endpoint."),
     revocation_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint."),
-    introspection_endpoint_auth_methods_supported: list("As for the token endpoint, but not without a proof."),
+    introspection_endpoint_auth_methods_supported: list("As for the token endpoint, but without `none`."),
     introspection_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint."),
     ui_locales_supported: list("Languages of the pages."),
     authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),

@@ -33,15 +33,15 @@ export const createOauthClient = endpoint(
     id: "oauth_clients.create",
     method: "POST",
     path: "/v1/oauth-clients",
-    summary: "Make a machine client",
+    summary: "Create an OAuth client",
     description:
-      "For unattended programs (`client_credentials`, the default) and for software that acts for your members (`authorization_code`). The secret is shown this once. Its role is at most yours, and its scopes are among yours; without `role` it gets the narrowest one that may use all its scopes. Asks for a fresh second factor.",
+      "For unattended programs (`client_credentials`, the default) and for software that acts for your members (`authorization_code`). The secret is shown only in this answer. The client's role can be at most your role, and you must have all its scopes. Without `role` it gets the narrowest role that may use all its scopes. Needs a fresh second factor.",
     access: writes,
     stepUp: true,
     body: newClient,
     replies: {
       201: {
-        description: "The client, with its secret where it has one.",
+        description: "The client, with its secret if it has one.",
         body: closed({ client: clientSchema, secret: Type.Optional(secretText) }, { title: "OauthClientCreated" }),
       },
     },

@@ -13,7 +13,7 @@ export const getAccount = endpoint(
     path: "/v1/account",
     tag: "account",
     summary: "Read the account",
-    description: "The account, its package and what it is entitled to.",
+    description: "The account, its package and its entitlements.",
     access: { kind: "account", scope: "account:read" },
     replies: { 200: { description: "The account.", body: accountSchema } },
     errors: ["not_found"],

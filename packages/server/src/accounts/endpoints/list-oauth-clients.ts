@@ -14,7 +14,7 @@ export const listOauthClients = endpoint(
     id: "oauth_clients.list",
     method: "GET",
     path: "/v1/oauth-clients",
-    summary: "List the machine clients",
+    summary: "List the OAuth clients",
     description: "Newest first.",
     access: reads,
     query: closed({ ...pageQuery, ...newestFirst.query }),

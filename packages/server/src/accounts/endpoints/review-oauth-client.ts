@@ -13,9 +13,9 @@ export const reviewOauthClient = endpoint(
     id: "oauth_clients.review",
     method: "POST",
     path: "/v1/oauth-clients/{id}/review",
-    summary: "Answer for a machine client",
+    summary: "Review an OAuth client",
     description:
-      "For a client with `review_since`: the member who answered for it was removed or demoted, or their password was reset. It gets its scopes back, and you answer for it from now on. Its old secrets stay valid: rotate them if the member who left may know one.",
+      "For a client with `review_since`: the member responsible for it was removed or demoted, or their password was reset. The client gets its scopes back, and you are responsible for it from now on. Its old secrets stay valid: rotate them if the former member may know one.",
     access: { kind: "account", scope: "account:write", roles: ["owner"] },
     stepUp: true,
     params: clientId,

@@ -21,7 +21,7 @@ export const rotateOauthClientSecret = endpoint(
     path: "/v1/oauth-clients/{id}/rotate-secret",
     summary: "Replace a client's secret",
     description:
-      "Makes a new secret and shows it this once. The old one stays valid for `overlap_s` (a day), so that no program has to stop; 0 ends it at once. `If-Match` with the client's ETag is required, so that two people do not replace each other's secret unseen; the client has another ETag afterwards.",
+      "Creates a new secret, which is shown only in this answer. The old secret stays valid for `overlap_s` (default one day), so that no program has to stop; 0 ends it at once. `If-Match` with the client's ETag is required, so that two people do not replace each other's secret by mistake. The client has a new ETag afterwards.",
     access: writes,
     stepUp: true,
     params: clientId,

@@ -16,13 +16,13 @@ export const updateAccountSettings = endpoint(
     tag: "account",
     summary: "Change the account",
     description:
-      "Name, language, and whether codes by SMS may be used to sign in. Owners only. Changing `sms_sign_in` asks for a person with a fresh second factor.",
+      "Changes the name, the language, and whether SMS codes may be used to sign in. Owners only. To change `sms_sign_in` you must be a person with a fresh second factor.",
     access: { kind: "account", scope: "account:write", roles: ["owner"] },
     body: closed(
       {
         name: Type.Optional(text(200, { pattern: oneLinePattern, description: "Name of the office or company." })),
         language: Type.Optional(languageSchema),
-        sms_sign_in: Type.Optional(Type.Boolean({ description: "Codes by SMS may replace the authenticator." })),
+        sms_sign_in: Type.Optional(Type.Boolean({ description: "SMS codes can replace the authenticator." })),
       },
       { title: "AccountChange" },
     ),

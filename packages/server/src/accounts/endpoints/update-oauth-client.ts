@@ -14,9 +14,9 @@ export const updateOauthClient = endpoint(
     id: "oauth_clients.update",
     method: "PATCH",
     path: "/v1/oauth-clients/{id}",
-    summary: "Change a machine client",
+    summary: "Change an OAuth client",
     description:
-      "Name, scopes, role and vaults. What is taken away counts for tokens that are out already. Its role stays within yours, and its scopes among yours.",
+      "Changes name, scopes, role and vaults. Removed rights are also removed from tokens that were issued before. The client's role can be at most your role, and you must have all its scopes.",
     access: writes,
     stepUp: true,
     params: clientId,

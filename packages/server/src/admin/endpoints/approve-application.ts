@@ -18,7 +18,7 @@ export const approveApplication = endpoint(
     tag: "admin",
     summary: "Approve an application",
     description:
-      "Makes the account and its owner and mails the owner an enrolment link. 409 when the e-mail address already signs in here; invitations of other accounts are no obstacle.",
+      "Creates the account and its owner and mails the owner an enrolment link. 409 when the e-mail address already signs in here. Invitations of other accounts do not matter.",
     access: { kind: "staff" },
     params: idParam,
     body: closed({ reason: reasonSchema }),

@@ -31,7 +31,7 @@ export const listAdminBans = endpoint(
     query: closed({
       ...pageQuery,
       ...newestFirst.query,
-      state: Type.Optional(oneOf(["active"], "Only those that hold now.")),
+      state: Type.Optional(oneOf(["active"], "Only bans that are active now.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(banSchema, "AdminBanPage") } },
   },
@@ -51,7 +51,7 @@ export const setBan = endpoint(
     path: "/v1/admin/bans",
     summary: "Ban a client, a session or an address",
     description:
-      "An address is banned for requests without a credential, for a day at most, and never when it is a configured proxy.",
+      "The ban of an address applies to requests without a credential and lasts at most a day. A configured proxy cannot be banned.",
     body: closed(
       {
         kind: oneOf(["client", "session", "address"], "What to ban."),
@@ -61,7 +61,7 @@ export const setBan = endpoint(
             format: "int32",
             minimum: 1,
             maximum: maxHours,
-            description: "How long; null: until lifted.",
+            description: "Length in hours; null: until the ban is lifted.",
           }),
         ),
         reason: reasonSchema,
@@ -94,7 +94,7 @@ export const liftAdminBan = endpoint(
     method: "POST",
     path: "/v1/admin/bans/{id}/lift",
     summary: "Lift a ban",
-    description: "Counts from the next request on; for an address within about a second on other processes.",
+    description: "Applies from the next request on; for an address it reaches other processes within about a second.",
     params: idParam,
     body: closed({ reason: reasonSchema }),
     replies: { 200: { description: "The ban.", body: banSchema } },

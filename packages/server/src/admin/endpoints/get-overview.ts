@@ -22,7 +22,7 @@ export const getOverview = endpoint(
     access: { kind: "staff" },
     replies: {
       200: {
-        description: "How things stand.",
+        description: "The numbers.",
         body: closed({ accounts: counts, applications: counts }, { title: "AdminOverview" }),
       },
     },

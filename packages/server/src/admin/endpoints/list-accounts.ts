@@ -17,7 +17,7 @@ export const listAdminAccounts = endpoint(
     query: closed({
       ...pageQuery,
       ...newestFirst.query,
-      state: Type.Optional(oneOf(["active", "suspended", "closed"], "Only those in this state.")),
+      state: Type.Optional(oneOf(["active", "suspended", "closed"], "Only items in this state.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(accountSchema, "AdminAccountPage") } },
   },

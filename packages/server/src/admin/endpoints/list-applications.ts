@@ -18,7 +18,7 @@ export const listAdminApplications = endpoint(
     query: closed({
       ...pageQuery,
       ...newestFirst.query,
-      status: Type.Optional(oneOf(applicationStates, "Only those in this state.")),
+      status: Type.Optional(oneOf(applicationStates, "Only items in this state.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(applicationSchema, "AdminApplicationPage") } },
   },

@@ -15,7 +15,7 @@ import {
 } from "../../kernel/http/schema.ts";
 import { jobStates, type ListedJob, listJobs } from "../../kernel/jobs/index.ts";
 
-const jobKind = text(100, { pattern: "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", description: "What is to be done." });
+const jobKind = text(100, { pattern: "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", description: "The kind of work." });
 
 const jobSchema = closed(
   {
@@ -26,24 +26,27 @@ const jobSchema = closed(
       format: "int32",
       minimum: 1,
       maximum: 2_147_483_647,
-      description: "Which attempt it is at, from 1.",
+      description: "Number of the current attempt, from 1.",
     }),
     crashes: Type.Integer({
       format: "int32",
       minimum: 0,
       maximum: 2_147_483_647,
-      description: "How many workers died while they ran it.",
+      description: "How many workers died while they ran the job.",
     }),
     last_error: nullable(
       closed(
         {
           class: identifier("^[A-Za-z0-9_]+$", "Class of the error."),
-          code: nullable(identifier("^[A-Za-z0-9_]+$", "Its code, where it has one.")),
+          code: nullable(identifier("^[A-Za-z0-9_]+$", "Code of the error, if it has one.")),
         },
-        { description: "Of the last attempt that failed. Its message, which may hold personal data, is not kept." },
+        {
+          description:
+            "Error of the last failed attempt. The message is not stored, because it can contain personal data.",
+        },
       ),
     ),
-    created_at: timestamp("When it was asked for."),
+    created_at: timestamp("When it was created."),
     run_at: timestamp("When it is or was due."),
     failed_at: nullable(timestamp("When it was given up.")),
   },
@@ -61,13 +64,13 @@ export const listAdminJobs = endpoint(
     tag: "admin",
     summary: "List the jobs",
     description:
-      "Background work that is not done yet, newest first, and what failed in the last 90 days. What a job is about is not shown: it may hold personal data. Jobs that are done are gone.",
+      "Jobs that are waiting or running, and jobs that failed in the last 90 days, newest first. Payloads are not shown, because they can contain personal data. Finished jobs are deleted.",
     access: { kind: "staff" },
     query: closed({
       ...pageQuery,
       ...sorting.query,
       kind: Type.Optional(jobKind),
-      state: Type.Optional(oneOf(jobStates, "Only those in this state.")),
+      state: Type.Optional(oneOf(jobStates, "Only items in this state.")),
     }),
     replies: { 200: { description: "A page.", body: pageOf(jobSchema, "AdminJobPage") } },
   },

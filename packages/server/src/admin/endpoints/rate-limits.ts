@@ -32,11 +32,21 @@ const nearLimit = closed(
   {
     account_id: uuid("The account."),
     policy: oneOf(policyNames, "The limit."),
-    mode: oneOf(["enforce", "shadow", "off"], "Whether it refuses."),
-    limit: Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000, description: "How many it allows." }),
-    remaining: Type.Integer({ format: "int32", minimum: 0, maximum: 1_000_000_000, description: "What is left." }),
-    used_percent: Type.Integer({ format: "int32", minimum: 0, maximum: 100, description: "How much is used." }),
-    reset_at: timestamp("When nothing is spent any more."),
+    mode: oneOf(["enforce", "shadow", "off"], "Whether the limit refuses requests."),
+    limit: Type.Integer({
+      format: "int32",
+      minimum: 1,
+      maximum: 1_000_000_000,
+      description: "Number of allowed requests.",
+    }),
+    remaining: Type.Integer({
+      format: "int32",
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: "Number of requests left.",
+    }),
+    used_percent: Type.Integer({ format: "int32", minimum: 0, maximum: 100, description: "Used part in percent." }),
+    reset_at: timestamp("When the whole limit is available again."),
   },
   { title: "AdminRateLimit" },
 );
@@ -48,7 +58,7 @@ export const listAdminRateLimits = endpoint(
     method: "GET",
     path: "/v1/admin/rate-limits",
     summary: "List the accounts nearest to their limits",
-    description: "Of those with requests lately, the most used first.",
+    description: "Accounts with recent requests, the most used first.",
     replies: {
       200: {
         description: "The accounts.",
@@ -91,7 +101,7 @@ export const listAdminLimitRequests = endpoint(
     query: closed({
       ...pageQuery,
       ...newestFirst.query,
-      state: Type.Optional(oneOf(["pending", "approved", "rejected"], "Only those in this state.")),
+      state: Type.Optional(oneOf(["pending", "approved", "rejected"], "Only items in this state.")),
     }),
     replies: {
       200: { description: "A page.", body: pageOf(adminRequestSchema(), "AdminLimitRequestPage") },
@@ -108,7 +118,10 @@ export const listAdminLimitRequests = endpoint(
 );
 
 function adminRequestSchema() {
-  return closed({ ...limitRequestSchema.properties, account_id: uuid("Who asks.") }, { title: "AdminLimitRequest" });
+  return closed(
+    { ...limitRequestSchema.properties, account_id: uuid("The account that requests the limit.") },
+    { title: "AdminLimitRequest" },
+  );
 }
 
 export const approveLimitRequest = decision("approved");
@@ -123,7 +136,7 @@ function decision(state: "approved" | "rejected") {
       method: "POST",
       path: `/v1/admin/rate-limit-requests/{id}/${verb}`,
       summary: state === "approved" ? "Approve a request for another limit" : "Reject a request for another limit",
-      description: "The account's owners are told by mail; an approved rate counts from its next request on.",
+      description: "The account's owners get a mail. An approved rate applies from the account's next request on.",
       params: idParam,
       body: closed({ reason: reasonSchema }),
       replies: { 200: { description: "The request.", body: limitRequestSchema } },
@@ -174,11 +187,11 @@ export const setAccountRate = endpoint(
     method: "POST",
     path: "/v1/admin/accounts/{id}/limits",
     summary: "Set a limit for one account",
-    description: "Any limit that is counted by account. Counts from the account's next request on.",
+    description: "Any limit that is counted per account. It applies from the account's next request on.",
     params: idParam,
     body: closed({ ...rateFields, reason: reasonSchema }, { title: "AccountLimit" }),
     replies: {
-      200: { description: "The limit as it is now.", body: closed({ ...rateFields }, { title: "AccountLimitSet" }) },
+      200: { description: "The new limit.", body: closed({ ...rateFields }, { title: "AccountLimitSet" }) },
     },
   },
   async (ctx, { params, body, language }) => {
@@ -204,11 +217,11 @@ export const resetAccountRate = endpoint(
     id: "admin.reset_account_limit",
     method: "POST",
     path: "/v1/admin/accounts/{id}/limits/reset",
-    summary: "Put a limit of one account back",
-    description: "To what its package or the stated limits say.",
+    summary: "Reset a limit of one account",
+    description: "The account uses the limit of its package or the default limit again.",
     params: idParam,
     body: closed({ policy: rateFields.policy, reason: reasonSchema }, { title: "AccountLimitReset" }),
-    replies: { 204: { description: "The account has no rate of its own for it.", empty: true } },
+    replies: { 204: { description: "The account has no custom rate for this limit.", empty: true } },
   },
   async (ctx, { params, body }) => {
     const { policy, reason } = body;

@@ -13,7 +13,7 @@ export const rejectApplication = endpoint(
     path: "/v1/admin/applications/{id}/reject",
     tag: "admin",
     summary: "Reject an application",
-    description: "The applicant is told by mail, with the reason as it is written here.",
+    description: "The applicant gets a mail with exactly this reason.",
     access: { kind: "staff" },
     params: idParam,
     body: closed({ reason: reasonSchema }),

@@ -14,7 +14,7 @@ export const resetSecondFactor = endpoint(
     tag: "admin",
     summary: "Reset a member's second factor",
     description:
-      "Tells every owner of the account by mail and takes effect after 24 hours, or as soon as an owner confirms it. The password is not touched.",
+      "Mails every owner of the account. Takes effect after 24 hours, or as soon as an owner confirms it. The password does not change.",
     access: { kind: "staff" },
     stepUp: true,
     params: idParam,
@@ -23,7 +23,7 @@ export const resetSecondFactor = endpoint(
       202: {
         description: "Waiting.",
         body: closed(
-          { id: uuid("Of the request."), effective_at: timestamp("When it takes effect.") },
+          { id: uuid("Id of the reset."), effective_at: timestamp("When it takes effect.") },
           { title: "SecondFactorReset" },
         ),
       },

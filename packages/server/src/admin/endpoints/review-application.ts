@@ -12,7 +12,7 @@ export const reviewApplication = endpoint(
     path: "/v1/admin/applications/{id}/review",
     tag: "admin",
     summary: "Take an application into review",
-    description: "Says that somebody is looking at it.",
+    description: "Marks the application as being reviewed.",
     access: { kind: "staff" },
     params: idParam,
     body: closed({ reason: reasonSchema }),

@@ -12,7 +12,7 @@ export const setEarlyAccess = endpoint(
     id: "admin.set_early_access",
     path: "/v1/admin/accounts/{id}/early-access",
     summary: "Switch early access on or off",
-    description: "With it, planned limits are watched but never block, and webhooks are off.",
+    description: "With early access, planned limits are counted but never refuse, and webhooks are off.",
     body: closed({ early_access: Type.Boolean({ description: "On or off." }), reason: reasonSchema }),
   },
   async (ctx, { params, body }) => {

@@ -12,10 +12,10 @@ export const setAccountEntitlement = endpoint(
     id: "admin.set_entitlement",
     path: "/v1/admin/accounts/{id}/entitlements",
     summary: "Switch an entitlement on or off",
-    description: "For one account, whatever its package says; null goes back to the package.",
+    description: "Overrides the package for one account; null uses the package again.",
     body: closed({
       entitlement: oneOf(["api"], "Which."),
-      enabled: nullable(Type.Boolean({ description: "On, off, or null for what the package says." })),
+      enabled: nullable(Type.Boolean({ description: "On, off, or null to use the package." })),
       reason: reasonSchema,
     }),
   },

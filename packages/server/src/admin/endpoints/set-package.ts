@@ -12,7 +12,7 @@ export const setAccountPackage = endpoint(
     id: "admin.set_package",
     path: "/v1/admin/accounts/{id}/package",
     summary: "Set an account's package",
-    description: "Counts from the account's next request on.",
+    description: "Applies from the account's next request on.",
     body: closed({ package: oneOf(packages, "The package."), reason: reasonSchema }),
   },
   async (ctx, { params, body }) => {

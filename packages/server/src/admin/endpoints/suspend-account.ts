@@ -13,8 +13,11 @@ export const suspendAccount = endpoint(
     id: "admin.suspend_account",
     path: "/v1/admin/accounts/{id}/suspend",
     summary: "Suspend an account",
-    description: "Its members can sign in, read and restore, not write. Emits `account.suspended`.",
-    body: closed({ cause: oneOf(suspensionCauses, "Why, for the customer's systems."), reason: reasonSchema }),
+    description: "Its members can sign in, read and restore, but not write. Emits `account.suspended`.",
+    body: closed({
+      cause: oneOf(suspensionCauses, "The cause that is sent to the customer's systems."),
+      reason: reasonSchema,
+    }),
     errors: ["state_conflict"],
   },
   async (ctx, { params, body }) => {

@@ -29,7 +29,7 @@ const show: Endpoint = {
     id: "withdrawal.show_form",
     method: "GET",
     summary: "Page to withdraw an application",
-    description: "For people who came by the link of the mail. Spends nothing.",
+    description: "A page for people who opened the link in the mail. It does not use the link up.",
     errors: ["not_found", "origin_not_allowed"],
     replies: { 200: pageSpec },
   },
@@ -62,7 +62,8 @@ const confirm: Endpoint = {
     id: "withdrawal.confirm",
     method: "POST",
     summary: "Withdraw an application",
-    description: "The button of that page: the operation `applications.withdraw`. Spends the link.",
+    description:
+      "The form of that page. It does the same as the operation `applications.withdraw` and uses the link up.",
     idempotency: "none",
     form: closed({
       csrf: Type.String({ maxLength: 64, pattern: "^[A-Za-z0-9_-]*$", description: "From the page." }),

@@ -14,4 +14,6 @@ export const applicationEndpoints: readonly Endpoint[] = [
   ...withdrawalPages,
 ];
 
-export const applicationTags: readonly OpenapiTag[] = [{ name: "applications", description: "Becoming a customer." }];
+export const applicationTags: readonly OpenapiTag[] = [
+  { name: "applications", description: "Applications for an account." },
+];

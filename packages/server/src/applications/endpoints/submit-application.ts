@@ -19,7 +19,7 @@ export const submitApplication = endpoint(
     tag: "applications",
     summary: "Submit an application",
     description:
-      "Asks for an account. The answer is the same whether or not the e-mail address is known already; what happens next comes by mail. At most 5 an hour from one address.",
+      "Applies for an account. The answer is the same whether or not the e-mail address is known. The decision comes by mail. At most 5 an hour from one client address.",
     access: { kind: "public" },
     limits: ["applications"],
     notWhileBanned: true,

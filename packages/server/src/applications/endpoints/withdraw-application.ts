@@ -13,7 +13,8 @@ export const withdrawApplication = endpoint(
     path: "/v1/applications/withdraw",
     tag: "applications",
     summary: "Withdraw an application",
-    description: "Spends the link of the mail that confirmed the application. Possible until it is decided.",
+    description:
+      "Uses up the link in the mail that confirmed the application. It works until the application is decided.",
     access: { kind: "public" },
     limits: ["login_ip"],
     idempotency: "none",

@@ -15,4 +15,6 @@ export function docsEndpoints(apiDocument: () => JsonObject): readonly Endpoint[
   return readDocs(pages);
 }
 
-export const docsTags: readonly OpenapiTag[] = [{ name: "docs", description: "This document, and pages about it." }];
+export const docsTags: readonly OpenapiTag[] = [
+  { name: "docs", description: "This document and the documentation pages." },
+];

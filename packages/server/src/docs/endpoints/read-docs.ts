@@ -65,7 +65,7 @@ function errorPages(pages: () => DocsPages): readonly Endpoint[] {
       id: "docs.error",
       path: "/docs/errors/{code}",
       summary: "One error code",
-      description: "What a code means and what to do about it; a problem's `type` points here.",
+      description: "The meaning of a code and what to do about it. The `type` of a problem is this URL.",
       params: closed({
         code: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z_]+$", description: "The code." }),
       }),

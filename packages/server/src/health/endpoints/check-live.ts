@@ -10,7 +10,7 @@ export const checkLive = endpoint(
     path: "/health/live",
     tag: "health",
     summary: "Is the process running?",
-    description: "Answers as long as the process runs, whatever the state of what it depends on.",
+    description: "Answers as long as the process runs, also when the database is not available.",
     access: { kind: "public" },
     replies: { 200: { description: "It runs.", body: health } },
   },

@@ -14,7 +14,7 @@ export const checkReady = endpoint(
     path: "/health/ready",
     tag: "health",
     summary: "Can requests be served?",
-    description: "Asks the database. 503 `unavailable` while it cannot be reached.",
+    description: "Checks the database. 503 `unavailable` while the database does not answer.",
     access: { kind: "public" },
     replies: { 200: { description: "Requests are served.", body: health } },
     deadlineMs: readyDeadlineMs,

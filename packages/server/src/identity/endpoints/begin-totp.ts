@@ -16,11 +16,11 @@ export const beginTotp = endpoint(
     tag: "me",
     summary: "Set up a new authenticator",
     description:
-      "Shows the secret of a new authenticator. The old one counts until a code of the new one is shown (`/v1/me/totp/confirm`).",
+      "Shows the secret of a new authenticator. The old one works until you send a code of the new one (`/v1/me/totp/confirm`).",
     access: { kind: "person", scope: "account:write" },
     stepUp: true,
     idempotency: "none",
-    replies: { 200: { description: "For the authenticator.", body: totpSetup } },
+    replies: { 200: { description: "The data for the authenticator.", body: totpSetup } },
     errors: ["not_found"],
   },
   async (ctx, { principal }) => {

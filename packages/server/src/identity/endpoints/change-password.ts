@@ -21,7 +21,7 @@ export const changePassword = endpoint(
     tag: "me",
     summary: "Change your password",
     description:
-      "Needs the current password and a fresh second factor. Ends all your other sessions. Attempts count per session, together with those to step up. A new password has at least 12 characters and is not among those that are guessed first.",
+      "Needs the current password and a fresh second factor. Ends all your other sessions. Attempts count per session, together with step-ups. A new password has at least 12 characters and is not a common password.",
     access: { kind: "person", scope: "account:write" },
     stepUp: true,
     idempotency: "none",

@@ -42,7 +42,7 @@ const show: Endpoint = {
     id: "password_reset.show_form",
     method: "GET",
     summary: "Page for the new password",
-    description: "For people who came by the link of the mail. Spends nothing.",
+    description: "A page for people who opened the link in the mail. It does not use the link up.",
     replies: { 200: pageSpec },
   },
   handle: async (ctx, call) => {
@@ -58,7 +58,7 @@ const choose: Endpoint = {
     id: "password_reset.choose",
     method: "POST",
     summary: "Set the new password",
-    description: "The button of that page: the operation `auth.reset_password`. Spends the link.",
+    description: "The form of that page. It does the same as the operation `auth.reset_password` and uses the link up.",
     idempotency: "none",
     form: closed({
       csrf: Type.String({ maxLength: 64, pattern: "^[A-Za-z0-9_-]*$", description: "From the page." }),
@@ -91,7 +91,7 @@ const done: Endpoint = {
     method: "GET",
     path: "/reset-password/done",
     summary: "Page after a new password",
-    description: "For people: it worked.",
+    description: "A page for people, shown after the password was changed.",
     replies: { 200: pageSpec },
   },
   handle: async (_ctx, { language }) => pageReply(200, noticeHtml(language, "resetDoneTitle", "resetDoneLead")),

@@ -23,7 +23,7 @@ const show: Endpoint = {
     method: "GET",
     path: "/enrol/sign-in",
     summary: "Page to sign in for the first time",
-    description: "For people: tries out what was just set up.",
+    description: "A page for people, to try the access that was just set up.",
     replies: { 200: pageSpec },
   },
   handle: async (_ctx, { language }) => pageReply(200, firstSignInHtml(language, "", null)),
@@ -37,7 +37,8 @@ const confirm: Endpoint = {
     method: "POST",
     path: "/enrol/sign-in",
     summary: "Sign in for the first time",
-    description: "The button of that page: the operation `auth.login`, with its limits and lockout.",
+    description:
+      "The form of that page. It does the same as the operation `auth.login`, with the same limits and lockout.",
     idempotency: "none",
     limits: ["login_ip"],
     contentLimits: ["login"],

@@ -24,7 +24,7 @@ export const confirmTotp = endpoint(
     stepUp: true,
     idempotency: "none",
     body: closed({ totp_code: sixDigits }, { title: "TotpConfirmation" }),
-    replies: { 200: { description: "The new authenticator counts.", body: recoveryCodesReply } },
+    replies: { 200: { description: "The new authenticator works now.", body: recoveryCodesReply } },
     errors: ["invalid_credentials", "state_conflict"],
   },
   async (ctx, { principal, body }) => {

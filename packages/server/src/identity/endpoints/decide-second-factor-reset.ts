@@ -14,7 +14,7 @@ export const decideSecondFactorReset = endpoint(
     tag: "members",
     summary: "Confirm or cancel the reset of a second factor",
     description:
-      "Staff were asked to reset this member's authenticator; it takes effect after 24 hours unless an owner confirms it at once or cancels it here.",
+      "Staff have started a reset of this member's authenticator. It takes effect after 24 hours. With this operation an owner confirms it at once or cancels it.",
     access: { kind: "account", scope: "account:write", roles: ["owner"] },
     stepUp: true,
     whileSuspended: true,

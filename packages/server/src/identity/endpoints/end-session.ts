@@ -14,7 +14,7 @@ export const endSession = endpoint(
     path: "/v1/sessions/{id}",
     tag: "sessions",
     summary: "End a session",
-    description: "Signs one of your sessions out: its access and refresh tokens are refused from now on.",
+    description: "Ends one of your sessions. Its access and refresh tokens are refused from now on.",
     access: { kind: "person", scope: "account:write" },
     params: closed({ id: uuid("Id of the session.") }),
     ifMatch: "optional",

@@ -24,17 +24,17 @@ export const beginEnrolment = endpoint(
     path: "/v1/enrolment",
     summary: "Open an enrolment",
     description:
-      "Shows whose enrolment the link is and what the authenticator needs. May be repeated; the link is spent by completing. 409 when the address signs in to another account meanwhile.",
+      "Shows the person of the link and the data for the authenticator. It can be repeated; only completing the enrolment uses the link up. 409 when the address now signs in to another account.",
     body: closed({ token: linkToken }, { title: "EnrolmentRequest" }),
     replies: {
       200: {
-        description: "What to set up.",
+        description: "The data of the enrolment.",
         body: closed(
           {
             purpose: oneOf(["enrolment", "second_factor_reset"], "A new person, or a new authenticator."),
-            email: Type.String({ format: "email", maxLength: 254, description: "What you will sign in with." }),
-            phone: nullable(identifier("^[+0-9*]+$", "The phone we know, masked.")),
-            phone_required: Type.Boolean({ description: "Whether a phone has to be verified." }),
+            email: Type.String({ format: "email", maxLength: 254, description: "The e-mail address for the sign-in." }),
+            phone: nullable(identifier("^[+0-9*]+$", "The stored phone number, masked.")),
+            phone_required: Type.Boolean({ description: "Whether a phone must be verified." }),
             totp: totpSetup,
           },
           { title: "Enrolment" },
@@ -58,7 +58,7 @@ export const requestEnrolmentCode = endpoint(
     method: "POST",
     path: "/v1/enrolment/phone",
     summary: "Verify the phone",
-    description: "Sends a code to the phone of the application, or to another one that is given here.",
+    description: "Sends a code to the phone in the application, or to the phone in this request.",
     body: closed(
       {
         token: linkToken,
@@ -66,7 +66,7 @@ export const requestEnrolmentCode = endpoint(
       },
       { title: "EnrolmentCodeRequest" },
     ),
-    replies: { 202: { description: "A message is on its way.", body: challengeReply } },
+    replies: { 202: { description: "A message will be sent.", body: challengeReply } },
     errors: ["not_found", "state_conflict"],
   },
   async (ctx, { body, language }) => {
@@ -83,7 +83,7 @@ export const completeEnrolment = endpoint(
     path: "/v1/enrolment/complete",
     summary: "Complete an enrolment",
     description:
-      "Sets password, authenticator and phone in one step, spends the link and shows the recovery codes, this once. After a reset of the second factor, `password` is the one you have: a mailbox alone does not open an account. An address belongs to the person who enrols it first: 409 for everybody else.",
+      "Sets password, authenticator and phone in one step, uses the link up and shows the recovery codes, only in this answer. After a reset of the second factor, `password` must be your current password, because access to the mailbox alone is not enough. An address belongs to the person who enrols it first: 409 for everybody else.",
     body: enrolmentCompletion,
     replies: { 200: { description: "You can sign in now.", body: recoveryCodesReply } },
     errors: ["not_found", "invalid_credentials", "too_many_attempts", "state_conflict"],

@@ -13,10 +13,10 @@ export const getMe = endpoint(
     method: "GET",
     path: "/v1/me",
     tag: "me",
-    summary: "Read yourself",
-    description: "Who the access token stands for.",
+    summary: "Read your own data",
+    description: "The person of the access token.",
     access: { kind: "person", scope: "account:read" },
-    replies: { 200: { description: "You.", body: meSchema } },
+    replies: { 200: { description: "Your data.", body: meSchema } },
     errors: ["not_found"],
   },
   async (ctx, { principal }) => {

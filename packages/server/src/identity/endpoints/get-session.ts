@@ -15,7 +15,8 @@ export const getSession = endpoint(
     path: "/v1/sessions/{id}",
     tag: "sessions",
     summary: "Read one of your sessions",
-    description: "Its ETag changes when it is used; `current`, which depends on who asks, is no part of it.",
+    description:
+      "The ETag changes when the session is used. The field `current` depends on the caller and does not change the ETag.",
     access: { kind: "person", scope: "account:read" },
     params: closed({ id: uuid("Id of the session.") }),
     replies: { 200: { description: "The session.", body: sessionSchema } },

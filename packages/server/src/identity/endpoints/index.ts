@@ -82,9 +82,9 @@ export const identityEndpoints: readonly Endpoint[] = [
 
 export const identityTags: readonly OpenapiTag[] = [
   { name: "auth", description: "Signing in and out." },
-  { name: "enrolment", description: "From a link in a mail to a person who can sign in." },
-  { name: "me", description: "The person who asks: name, password, second factor, phone." },
-  { name: "members", description: "The people of an account and what they may do." },
-  { name: "oauth-grants", description: "Programs that members allowed to act for them, agents included." },
-  { name: "sessions", description: "Where a person is signed in." },
+  { name: "enrolment", description: "Setting up access with the link in a mail." },
+  { name: "me", description: "The signed-in person: name, password, second factor, phone." },
+  { name: "members", description: "The people of an account and their roles." },
+  { name: "oauth-grants", description: "Programs that may act for members, including agents." },
+  { name: "sessions", description: "The sessions of a person." },
 ];

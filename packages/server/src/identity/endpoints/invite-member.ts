@@ -27,7 +27,7 @@ export const inviteMember = endpoint(
     tag: "members",
     summary: "Invite a member",
     description:
-      "Mails an enrolment link, good once and for a week. Only owners invite owners. 409 when the account has the address already, invited or active. Whether other accounts know it makes no difference here: an address belongs to the person who enrols it first. At most 20 mails with invitations a day per account.",
+      "Mails an enrolment link that works once, for a week. Only owners can invite owners. 409 when the account already has the address, invited or active. Other accounts can invite the same address: it belongs to the person who enrols it first. At most 20 invitation mails a day per account.",
     access: writes,
     stepUp: true,
     body: closed(

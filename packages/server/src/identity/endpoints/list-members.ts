@@ -14,7 +14,7 @@ export const listAccountMembers = endpoint(
     path: "/v1/members",
     tag: "members",
     summary: "List the members",
-    description: "Oldest first; removed ones are left out.",
+    description: "Oldest first, without removed members.",
     access: reads,
     query: closed({ ...pageQuery, ...oldestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(memberSchema, "MemberPage") } },

@@ -14,7 +14,7 @@ export const listSessions = endpoint(
     path: "/v1/sessions",
     tag: "sessions",
     summary: "List your sessions",
-    description: "Where you are signed in, newest first.",
+    description: "Your sessions, newest first.",
     access: { kind: "person", scope: "account:read" },
     query: closed({ ...pageQuery, ...newestFirst.query }),
     replies: { 200: { description: "A page.", body: pageOf(sessionSchema, "SessionPage") } },

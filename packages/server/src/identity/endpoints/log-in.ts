@@ -16,7 +16,7 @@ export const logIn = endpoint(
     tag: "auth",
     summary: "Log in",
     description:
-      "Checks e-mail, password and second factor. Answers with an access token, to be kept in memory, and sets the refresh cookie. Whatever is wrong, the answer is the same. At most 5 a minute per e-mail and address; a growing wait follows ten failures in a row.",
+      "Checks e-mail, password and second factor. The answer has an access token, to be kept in memory, and sets the refresh cookie. The answer is the same for every wrong value. At most 5 attempts a minute per e-mail and client address; after ten failures in a row the waiting time grows.",
     access: { kind: "public" },
     limits: ["login_ip"],
     contentLimits: ["login"],
@@ -28,7 +28,7 @@ export const logIn = endpoint(
         password: passwordSchema,
         totp_code: factorCode,
         otp_challenge_id: Type.Optional(challengeId),
-        client: Type.Optional(oneOf(["api", "dashboard"], "What the session is for (`api`).")),
+        client: Type.Optional(oneOf(["api", "dashboard"], "The kind of session (default `api`).")),
       },
       { title: "LoginRequest" },
     ),

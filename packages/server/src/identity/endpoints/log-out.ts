@@ -13,7 +13,7 @@ export const logOut = endpoint(
     tag: "auth",
     summary: "Log out",
     description:
-      "Ends the session of the refresh cookie, or of the access token where there is no cookie, and takes the cookie away. Access tokens of the session are refused from then on. Answers the same when there is nothing to end.",
+      "Ends the session of the refresh cookie, or of the access token if there is no cookie, and deletes the cookie. Access tokens of the session are refused from then on. The answer is the same when there is no session to end.",
     access: { kind: "public" },
     cookies: ["__Host-refresh"],
     idempotency: "none",

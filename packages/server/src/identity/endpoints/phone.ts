@@ -19,7 +19,7 @@ export const requestPhoneCode = endpoint(
     path: "/v1/me/phone",
     tag: "me",
     summary: "Change your phone",
-    description: "Sends a code to the new number; nothing changes before it is shown (`/v1/me/phone/confirm`).",
+    description: "Sends a code to the new number. The number changes when you send the code (`/v1/me/phone/confirm`).",
     access: { kind: "person", scope: "account:write" },
     contentLimits: ["sms_minute", "sms_hour"],
     stepUp: true,
@@ -28,7 +28,7 @@ export const requestPhoneCode = endpoint(
       { phone: text(24, { minLength: 10, pattern: "^\\+?[0-9 ().-]+$", description: "Turkish mobile." }) },
       { title: "PhoneChange" },
     ),
-    replies: { 202: { description: "A message is on its way.", body: challengeReply } },
+    replies: { 202: { description: "A message will be sent.", body: challengeReply } },
   },
   async (ctx, { principal, body, language }) => {
     const { personId, accountId, scope } = personOf(principal);
@@ -50,12 +50,15 @@ export const confirmPhone = endpoint(
     path: "/v1/me/phone/confirm",
     tag: "me",
     summary: "Confirm your new phone",
-    description: "Takes the code that was sent to it.",
+    description: "Needs the code that was sent to the new phone.",
     access: { kind: "person", scope: "account:write" },
     stepUp: true,
     idempotency: "none",
-    body: closed({ challenge_id: uuid("Of the request."), code: sixDigits }, { title: "PhoneConfirmation" }),
-    replies: { 204: { description: "The new phone counts.", empty: true } },
+    body: closed(
+      { challenge_id: uuid("The `challenge_id` of the request."), code: sixDigits },
+      { title: "PhoneConfirmation" },
+    ),
+    replies: { 204: { description: "The new phone is set.", empty: true } },
     errors: ["invalid_credentials"],
   },
   async (ctx, { principal, body }) => {

@@ -17,7 +17,7 @@ export const refreshSession = endpoint(
     tag: "auth",
     summary: "Renew the access token",
     description:
-      "Takes no body (an empty JSON object counts as none): the refresh cookie is what counts. Each use replaces the cookie. The one before gets the same successor for 30 seconds (two tabs, a lost answer); an older one ends the whole session.",
+      "Uses the refresh cookie and takes no body (an empty JSON object counts as none). Each use replaces the cookie. For 30 seconds the previous cookie gets the same successor (two tabs, a lost answer). An older cookie ends the whole session.",
     access: { kind: "public" },
     cookies: ["__Host-refresh"],
     idempotency: "none",

@@ -17,7 +17,7 @@ export const removeMember = endpoint(
     tag: "members",
     summary: "Remove a member",
     description:
-      "Ends all their sign-ins at once. Clients that they made and programs that they allowed go on writing snapshots, lose the rest, and wait for an owner's review. Only owners remove owners; the last one cannot be removed. Also while the account is suspended.",
+      "Ends all sign-ins of the member at once. Their clients and grants can only write snapshots until an owner reviews them. Only owners can remove owners, and the last owner cannot be removed. This also works while the account is suspended.",
     access: writes,
     stepUp: true,
     whileSuspended: true,

@@ -14,11 +14,11 @@ export const renewCodes = endpoint(
     path: "/v1/me/recovery-codes",
     tag: "me",
     summary: "Make new recovery codes",
-    description: "The old ones stop counting.",
+    description: "The old codes stop working.",
     access: { kind: "person", scope: "account:write" },
     stepUp: true,
     idempotency: "none",
-    replies: { 200: { description: "Ten new codes, shown this once.", body: recoveryCodesReply } },
+    replies: { 200: { description: "Ten new codes, shown only in this answer.", body: recoveryCodesReply } },
   },
   async (ctx, { principal }) => {
     const { personId, accountId, scope } = personOf(principal);

@@ -18,7 +18,7 @@ export const requestSmsCode = endpoint(
     tag: "auth",
     summary: "Request an SMS one-time code",
     description:
-      "Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same; a message leaves only when e-mail and password are right, the phone is verified and the account allows it. With an access token, and then without e-mail and password, it makes a challenge for stepping up; that, too, sends nothing unless the phone is verified and the account allows codes by SMS. Once a minute and five times an hour per e-mail and address; each request counts to the lockout of logging in until the next whole login, whether or not the password was right.",
+      "Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same. A message is sent only if e-mail and password are right, the phone is verified and the account allows SMS codes. With an access token, and without e-mail and password, the code is for a step-up; a message is sent only if the phone is verified and the account allows SMS codes. Once a minute and five times an hour per e-mail and client address. Each request counts towards the login lockout until the next complete login, whether or not the password was right.",
     access: { kind: "public" },
     contentLimits: ["sms_minute", "sms_hour"],
     cookies: ["__Host-device"],
@@ -27,7 +27,7 @@ export const requestSmsCode = endpoint(
       { email: Type.Optional(emailSchema), password: Type.Optional(passwordSchema) },
       { title: "SmsCodeRequest" },
     ),
-    replies: { 202: { description: "If everything is right, a message is on its way.", body: challengeReply } },
+    replies: { 202: { description: "If the data is right, a message will be sent.", body: challengeReply } },
     errors: ["too_many_attempts"],
   },
   async (ctx, { body, principal, cookies, language }) => {

@@ -16,7 +16,7 @@ export const resendInvitation = endpoint(
     tag: "members",
     summary: "Send an enrolment link again",
     description:
-      "For a member who has not enrolled yet; the link of the earlier mail ends. Once an hour per address; counts to the 20 mails a day of the account.",
+      "For a member who has not enrolled yet. The link in the earlier mail stops working. Once an hour per address; it counts towards the account's 20 mails a day.",
     access: writes,
     stepUp: true,
     params: memberId,

@@ -12,9 +12,9 @@ export const requestPasswordReset = endpoint(
     method: "POST",
     path: "/v1/auth/password-reset/request",
     tag: "auth",
-    summary: "Ask for a new password",
+    summary: "Request a password reset",
     description:
-      "Mails a link that is good once, for an hour. Links that were mailed before stay good; while three are, no further one is mailed. The answer is the same whether or not the address is known.",
+      "Mails a link that works once, for an hour. Earlier links stay valid; while three links are valid, no other link is mailed. The answer is the same whether or not the address is known.",
     access: { kind: "public" },
     limits: ["login_ip"],
     contentLimits: ["login"],
@@ -22,7 +22,7 @@ export const requestPasswordReset = endpoint(
     body: closed({ email: emailSchema }, { title: "PasswordResetRequest" }),
     replies: {
       202: {
-        description: "If the address is known, a mail is on its way.",
+        description: "If the address is known, a mail will be sent.",
         body: closed({ accepted: Type.Boolean() }, { title: "Accepted" }),
       },
     },
@@ -41,12 +41,12 @@ export const resetPassword = endpoint(
     tag: "auth",
     summary: "Set a new password",
     description:
-      "Spends the link of the mail, and all others that were mailed. Ends all sessions; the second factor is not touched and is asked for at the next login.",
+      "Uses up the link in the mail and all other reset links. Ends all sessions. The second factor does not change and is needed at the next login.",
     access: { kind: "public" },
     limits: ["login_ip"],
     idempotency: "none",
     body: passwordReset,
-    replies: { 204: { description: "The new password counts.", empty: true } },
+    replies: { 204: { description: "The new password is set.", empty: true } },
     errors: ["not_found"],
   },
   async (ctx, { body, language }) => {

@@ -12,7 +12,7 @@ export const reviewOauthGrant = endpoint(
     method: "POST",
     path: "/v1/oauth-grants/{id}/review",
     tag: grantTag,
-    summary: "Answer for a program that a member allowed",
+    summary: "Review a grant",
     description:
       "For a grant with `review_since`: its member was removed or demoted, or replaced a password or second factor. The program gets its scopes back and acts for you from now on.",
     access: { kind: "account", scope: "account:write", roles: ["owner"] },

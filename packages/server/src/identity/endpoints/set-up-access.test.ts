@@ -68,7 +68,7 @@ describe("the page that sets up access", () => {
     const { jar, csrf, secret } = await begin("par@ornek.example");
     for (const [given, tr, en] of [
       ["on bir harf", /en az 12 karakter olmalı/, /Too short/],
-      ["Parola123456", /ilk denenenlerden/, /guessed first/],
+      ["Parola123456", /çok yaygın/, /too common/],
     ] as const) {
       for (const [language, words] of [["tr", tr] as const, ["en", en] as const]) {
         const headers = { cookie: jar.header, "accept-language": language };

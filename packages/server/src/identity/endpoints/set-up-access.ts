@@ -39,7 +39,7 @@ const show: Endpoint = {
     method: "GET",
     summary: "Page to set up access",
     description:
-      "For people who came by the link of the mail. Shows the QR code for the authenticator; spends nothing.",
+      "A page for people who opened the link in the mail. It shows the QR code for the authenticator and does not use the link up.",
     query: closed({ challenge: Type.Optional(uuid("The code that was sent to the phone.")) }),
     errors: ["not_found", "origin_not_allowed", "state_conflict"],
     replies: { 200: pageSpec, 303: redirectSpec },
@@ -63,7 +63,7 @@ const finish: Endpoint = {
     method: "POST",
     summary: "Set up access",
     description:
-      "The button of that page: the operation `enrolment.complete`. Spends the link; the answer shows the recovery codes, this once.",
+      "The form of that page. It does the same as the operation `enrolment.complete`. It uses the link up. The recovery codes are shown only in this answer.",
     idempotency: "none",
     form: closed({
       csrf: text("From the page."),

@@ -22,7 +22,7 @@ export const stepUp = endpoint(
     tag: "auth",
     summary: "Confirm with a fresh code",
     description:
-      "Checks a second factor again and answers with an access token whose `auth_time` is now, with the scopes of the one that was sent. Acts that cannot be undone ask for one that is younger than ten minutes (403 `step_up_required`). Failures count per session, by the rules of the lockout; those of others with your address do not.",
+      "Checks a second factor again. The answer has an access token whose `auth_time` is now, with the scopes of the token in the request. Actions that cannot be undone need an `auth_time` of less than ten minutes ago (403 `step_up_required`). Failures count per session, by the rules of the lockout; failed logins of other people with your e-mail do not count.",
     access: { kind: "person", scope: "account:read" },
     idempotency: "none",
     body: closed({ totp_code: factorCode, otp_challenge_id: Type.Optional(challengeId) }, { title: "StepUpRequest" }),

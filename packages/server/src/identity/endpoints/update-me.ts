@@ -15,7 +15,7 @@ export const updateMe = endpoint(
     path: "/v1/me",
     tag: "me",
     summary: "Change your name or language",
-    description: "Phone, password and second factor have operations of their own, which ask for a fresh code.",
+    description: "Phone, password and second factor have separate operations, which need a fresh code.",
     access: { kind: "person", scope: "account:write" },
     body: closed(
       {
@@ -25,7 +25,7 @@ export const updateMe = endpoint(
       { title: "MeChange" },
     ),
     ifMatch: "optional",
-    replies: { 200: { description: "You.", body: meSchema } },
+    replies: { 200: { description: "Your data.", body: meSchema } },
     errors: ["not_found"],
   },
   async (ctx, { principal, body, requireMatch }) => {

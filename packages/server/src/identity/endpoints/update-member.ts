@@ -16,7 +16,7 @@ export const updateMember = endpoint(
     tag: "members",
     summary: "Change a member's role",
     description:
-      "Counts from the member's next request on. Only owners make or change owners; the last one stays. Programs of a member who gets a narrower role go on writing snapshots, lose the rest, and wait for an owner's review.",
+      "Applies from the member's next request on. Only owners can make or change owners, and the last owner cannot be changed. If the new role is narrower, the member's programs can only write snapshots until an owner reviews them.",
     access: writes,
     stepUp: true,
     params: memberId,

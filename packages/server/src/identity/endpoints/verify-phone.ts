@@ -38,7 +38,7 @@ const show: Endpoint = {
     id: "enrolment.show_phone",
     method: "GET",
     summary: "Page to verify the phone",
-    description: "For people who came by the link of the mail. Changes nothing.",
+    description: "A page for people who opened the link in the mail. It changes nothing.",
     replies: { 200: pageSpec, 303: redirectSpec },
   },
   handle: async (ctx, call) => {
@@ -56,7 +56,8 @@ const send: Endpoint = {
     contentLimits: ["sms_minute", "sms_hour"],
     method: "POST",
     summary: "Send the code to the phone",
-    description: "The button of that page: the operation `enrolment.request_code`, with its limits.",
+    description:
+      "The form of that page. It does the same as the operation `enrolment.request_code`, with the same limits.",
     idempotency: "none",
     form: closed({
       csrf: Type.String({ maxLength: 64, pattern: "^[A-Za-z0-9_-]*$", description: "From the page." }),

@@ -53,11 +53,13 @@ export type OauthErrorCode = (typeof oauthErrorCodes)[number];
 /** The body of every error under `/oauth2/`. */
 export const oauthErrorSchema = closed(
   {
-    error: oneOf(oauthErrorCodes, "What went wrong, in the words of RFC 6749 and its relatives."),
+    error: oneOf(oauthErrorCodes, "The error code of RFC 6749 and its extensions."),
     error_description: Type.Optional(text(1000, { description: "For developers, in English." })),
     scope: Type.Optional(text(1000, { description: "`invalid_scope`: the scope that is not allowed." })),
     state: Type.Optional(text(4096, { description: "The `state` of the request." })),
-    iss: Type.Optional(Type.String({ format: "uri", maxLength: 255, description: "Who answers (RFC 9207)." })),
+    iss: Type.Optional(
+      Type.String({ format: "uri", maxLength: 255, description: "The issuer of the answer (RFC 9207)." }),
+    ),
   },
   { title: "OauthError" },
 );

@@ -130,29 +130,30 @@ function count(description: string) {
 
 const headers = {
   "X-Request-Id": {
-    description: "Names this request in our logs: your own if you sent one of this form.",
+    description: "Id of this request in our logs. It is your own id if you sent a valid one.",
     schema: identifier("^[A-Za-z0-9_-]{1,64}$", ""),
   },
-  "X-RateLimit-Limit": count("Requests that the tightest limit allows."),
-  "X-RateLimit-Remaining": count("Requests left of it."),
-  "X-RateLimit-Reset": count("When it is whole again, in Unix seconds."),
+  "X-RateLimit-Limit": count("Limit of the policy with the fewest requests left."),
+  "X-RateLimit-Remaining": count("Requests left in that policy."),
+  "X-RateLimit-Reset": count("When that policy is fully available again, in Unix seconds."),
   // In small letters: the linter takes the draft's headers in capitals for another way to say the three above.
   ratelimit: {
-    description: "Of every limit of the request: what is left (`r`), and the seconds until it is whole again (`t`).",
+    description:
+      "For every limit of the request: what is left (`r`) and the seconds until it is fully available again (`t`).",
     schema: Type.String({ maxLength: 500, pattern: '^"[a-z_]+";r=[0-9]+;t=[0-9]+' }),
   },
   "ratelimit-policy": {
-    description: "Every limit of the request: how many (`q`) in which time in seconds (`w`).",
+    description: "For every limit of the request: how many requests (`q`) in how many seconds (`w`).",
     schema: Type.String({ maxLength: 500, pattern: '^"[a-z_]+";q=[0-9]+;w=[0-9]+' }),
   },
   "Access-Control-Allow-Origin": {
-    description: "Only on documents that any page may read (`*`); left out of every other answer.",
+    description: "Sent only with documents that any page may read (`*`).",
     schema: { type: "string", const: "*" },
   },
-  ETag: { description: "Version of what is shown.", schema: Type.String({ maxLength: 64, pattern: '^"[^"]+"$' }) },
+  ETag: { description: "Version of the resource.", schema: Type.String({ maxLength: 64, pattern: '^"[^"]+"$' }) },
   Link: {
     description:
-      'Address of the next page, `rel="next"` (RFC 8288); left out of the last. Of a deprecated operation also the page about it, `rel="deprecation"` and `rel="sunset"`.',
+      'URL of the next page, `rel="next"` (RFC 8288), except on the last page. For a deprecated operation also the page about it, `rel="deprecation"` and `rel="sunset"`.',
     schema: Type.String({
       maxLength: 20_000,
       pattern: '^<[^>]+>; rel="(next|deprecation|sunset)"(, <[^>]+>; rel="(next|deprecation|sunset)")*$',
@@ -167,12 +168,12 @@ const headers = {
     schema: Type.String({ maxLength: 40, pattern: "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$" }),
   },
   "Idempotency-Replayed": {
-    description: "`true` on an answer that was given before to the same Idempotency-Key.",
+    description: "`true` on a repeated answer to the same Idempotency-Key.",
     schema: { type: "string", const: "true" },
   },
-  "Retry-After": count("Seconds to wait before the next try."),
+  "Retry-After": count("Seconds to wait before the next attempt."),
   "WWW-Authenticate": {
-    description: "How to sign in (RFC 6750); under `/oauth2/` how a client does (RFC 7617).",
+    description: "How to authenticate (RFC 6750); under `/oauth2/` how a client authenticates (RFC 7617).",
     schema: Type.String({ maxLength: 500, pattern: "^(Bearer|Basic) " }),
   },
 } satisfies Record<string, { description: string; schema: unknown }>;

@@ -67,9 +67,9 @@ const info = {
   title: "Emanet API",
   summary: "Backup and restore for accounting offices and companies",
   description: [
-    "Everything is JSON in snake_case, times are ISO 8601 in UTC, ids are UUIDs.",
-    "Errors are `application/problem+json` (RFC 9457); `code` says which, and each code has a page under `/docs/errors/`.",
-    "Additions (operations, optional parameters, fields, headers, enum values, event kinds) may come at any time; anything else needs a new major version.",
+    "Bodies are JSON with field names in snake_case. Times are ISO 8601 in UTC. Ids are UUIDs.",
+    "Errors are `application/problem+json` (RFC 9457); `code` names the error, and each code has a page under `/docs/errors/`.",
+    "Additions (operations, optional parameters, fields, headers, enum values, event kinds) can come at any time; any other change needs a new major version.",
   ].join("\n\n"),
   contact: { name: "Emanet", url: "https://emanet.example/destek", email: "destek@emanet.example" },
   license: { name: "Proprietary", url: "https://emanet.example/kosullar" },
@@ -147,7 +147,7 @@ function operationParameters(spec: EndpointSpec, components: Components): JsonOb
           header(
             "Idempotency-Key",
             false,
-            "Makes a repeated request harmless: within 24 hours it gets the first answer.",
+            "A repeated request with the same key gets the first answer, for 24 hours.",
             { maxLength: 255, pattern: idempotencyKeyPattern },
           ),
         ]
@@ -157,13 +157,20 @@ function operationParameters(spec: EndpointSpec, components: Components): JsonOb
           header(
             "If-Match",
             spec.ifMatch === "required",
-            "ETag of the version that you read; 412 when it is another by now.",
+            "The ETag that you read. If the resource has changed since, the answer is 412.",
             condition,
           ),
         ]
       : []),
     ...(spec.method === "GET"
-      ? [header("If-None-Match", false, "ETag that you have; answered with 304 when nothing changed.", condition)]
+      ? [
+          header(
+            "If-None-Match",
+            false,
+            "The ETag that you have. If it is still current, the answer is 304.",
+            condition,
+          ),
+        ]
       : []),
   ];
 }
@@ -287,7 +294,7 @@ function oauthErrorResponse(status: number, components: Components): JsonObject 
 }
 
 const oauthErrorTitles: Readonly<Record<number, string>> = {
-  400: "The request is wrong; `error` says how",
+  400: "The request is wrong; `error` names the error",
   401: "`invalid_client`: the client is unknown or did not prove that it is itself",
   403: "`access_denied`",
   404: "`invalid_request`: there is nothing at this address",

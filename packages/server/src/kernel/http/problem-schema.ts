@@ -9,14 +9,14 @@ export function problemSchema(problems: ProblemCatalogue) {
       type: Type.String({ format: "uri", maxLength: 255, description: "Page that explains the code." }),
       title: text(200, { description: "The code in words, in the language of `Accept-Language` (tr, en)." }),
       status: Type.Integer({ format: "int32", minimum: 400, maximum: 599 }),
-      code: oneOf(Object.keys(problems), "What went wrong; never changes its meaning."),
-      detail: text(1000, { description: "What to do about it. Never repeats what you sent." }),
+      code: oneOf(Object.keys(problems), "The error code. A code never changes its meaning."),
+      detail: text(1000, { description: "What to do about it. It never contains data of the request." }),
       instance: Type.String({
         maxLength: 45,
         pattern: "^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
-        description: "Our own id of the request, whatever you called it.",
+        description: "The server's own id of the request, also when you sent a request id.",
       }),
-      request_id: identifier("^[A-Za-z0-9_-]{1,64}$", "Quote this when you ask for help."),
+      request_id: identifier("^[A-Za-z0-9_-]{1,64}$", "Give this id to support."),
       errors: Type.Optional(
         Type.Array(
           closed(
@@ -26,7 +26,7 @@ export function problemSchema(problems: ProblemCatalogue) {
                 pattern: "^(/.*)?$",
                 description: "JSON Pointer into the body; `/query/…` and `/path/…` for parameters.",
               }),
-              code: identifier("^[a-z_]+$", "What is wrong there."),
+              code: identifier("^[a-z_]+$", "The kind of error."),
               detail: text(500),
             },
             { title: "FieldError" },

@@ -142,15 +142,15 @@ const combinators = new Set(["anyOf", "oneOf", "allOf", "if"]);
 // biome-ignore format: one code, one line
 const fieldErrors = {
   required: { en: "This field is required.", tr: "Bu alan zorunludur." },
-  unknown_field: { en: "This field is not known here.", tr: "Bu alan burada tanınmıyor." },
+  unknown_field: { en: "This field is not supported.", tr: "Bu alan desteklenmiyor." },
   wrong_type: { en: "The value has the wrong type.", tr: "Değerin türü yanlış." },
-  not_allowed: { en: "The value is not one of those allowed.", tr: "Değer izin verilenlerden biri değil." },
+  not_allowed: { en: "The value is not one of the allowed values.", tr: "Değer izin verilenlerden biri değil." },
   too_short: { en: "The value is too short.", tr: "Değer çok kısa." },
   too_long: { en: "The value is too long.", tr: "Değer çok uzun." },
   out_of_range: { en: "The number is out of range.", tr: "Sayı aralık dışında." },
   wrong_format: { en: "The value does not have the required format.", tr: "Değer istenen biçimde değil." },
-  invalid_checksum: { en: "The check digits are wrong; please look for a typing mistake.", tr: "Kontrol haneleri tutmuyor; yazım hatası olup olmadığına bakın." },
-  too_common: { en: "This password is among those that are guessed first. Choose another.", tr: "Bu parola ilk denenenlerden. Başka bir parola seçin." },
+  invalid_checksum: { en: "The check digits are wrong. Check for a typing mistake.", tr: "Kontrol haneleri yanlış. Yazım hatası olup olmadığını kontrol edin." },
+  too_common: { en: "This password is too common. Choose another one.", tr: "Bu parola çok yaygın. Başka bir parola seçin." },
   consent_required: { en: "This consent is required.", tr: "Bu onay zorunludur." },
 } satisfies Record<string, Record<Language, string>>;
 

@@ -11,9 +11,9 @@ export interface ListedJob {
   readonly id: string;
   readonly task: string;
   readonly state: JobState;
-  /** Which attempt it is at, from 1. */
+  /** Number of the current attempt, from 1. */
   readonly attempt: number;
-  /** How many workers died while they ran it. */
+  /** How many workers died while they ran the job. */
   readonly crashes: number;
   readonly run_at: Date;
   readonly created_at: Date;

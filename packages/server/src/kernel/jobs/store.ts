@@ -24,7 +24,7 @@ export interface ClaimedJob extends Pointer {
   readonly key: string | null;
   readonly payload: unknown;
   readonly attempt: number;
-  /** How many workers died while they ran it. */
+  /** How many workers died while they ran the job. */
   readonly crashes: number;
 }
 

@@ -11,7 +11,7 @@ export interface Look {
   /** Zero: one more is let through. Else how long until it would be. */
   readonly retryAfterMs: number;
   readonly remaining: number;
-  /** When nothing is spent any more. */
+  /** When the whole limit is available again. */
   readonly resetAtMs: number;
 }
 

@@ -9,5 +9,5 @@ import { requestRateLimit } from "./request-rate-limit.ts";
 export const limitEndpoints: readonly Endpoint[] = [listRateLimits, requestRateLimit, listRateLimitRequests];
 
 export const limitTags: readonly OpenapiTag[] = [
-  { name: "rate-limits", description: "How often an account may ask, and what is left." },
+  { name: "rate-limits", description: "The limits of an account and what is left of them." },
 ];

@@ -12,7 +12,7 @@ export const listRateLimits = endpoint(
     path: "/v1/rate-limits",
     tag: "rate-limits",
     summary: "Read the account's limits",
-    description: "Every limit that is counted by account, with what is left of it. Asking spends nothing.",
+    description: "Every limit that is counted per account, with what is left of it. This request spends nothing.",
     access: { kind: "account", scope: "account:read" },
     free: true,
     replies: {

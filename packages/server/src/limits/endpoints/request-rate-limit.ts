@@ -18,12 +18,12 @@ export const requestRateLimit = endpoint(
     method: "POST",
     path: "/v1/rate-limits/requests",
     tag: "rate-limits",
-    summary: "Ask for another limit",
+    summary: "Request another limit",
     description:
-      "For corporate accounts. Staff decide, and the answer comes by mail; one request for a limit waits at a time.",
+      "For corporate accounts. Staff decide, and the decision comes by mail. An account can have one open request per limit.",
     access: { kind: "account", scope: "account:write" },
     body: closed(
-      { ...rateFields, reason: text(2000, { minLength: 3, description: "What it is needed for." }) },
+      { ...rateFields, reason: text(2000, { minLength: 3, description: "Why you need it." }) },
       { title: "NewRateLimitRequest" },
     ),
     replies: { 201: { description: "The request.", body: limitRequestSchema } },

@@ -14,7 +14,7 @@ export const authorizeDevice: Endpoint = {
     tag: "oauth",
     summary: "Start the device flow",
     description:
-      "RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and allows it; meanwhile the program asks at the token endpoint with the device code. Codes live ten minutes. Who asks more often than every `interval` seconds hears `slow_down` and has to add five.",
+      "RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and decides. The program polls the token endpoint with the device code. Codes are valid for ten minutes. A program that polls more often than every `interval` seconds gets `slow_down` and must add five seconds.",
     access: { kind: "public" },
     contentLimits: ["token"],
     idempotency: "none",

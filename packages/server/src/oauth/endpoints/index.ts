@@ -24,5 +24,5 @@ export const oauthEndpoints: readonly Endpoint[] = [
 ];
 
 export const oauthTags: readonly OpenapiTag[] = [
-  { name: "oauth", description: "OAuth 2.0: access for programs, and the pages where people allow it." },
+  { name: "oauth", description: "OAuth 2.0: access for programs, and the pages on which people grant it." },
 ];

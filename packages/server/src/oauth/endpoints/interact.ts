@@ -49,7 +49,8 @@ const show: Endpoint = {
     id: "oauth.show_interaction",
     method: "GET",
     summary: "Page to sign in and decide",
-    description: "Shows who asks for what. For the browser that began it, for fifteen minutes.",
+    description:
+      "Shows the client and the requested scopes. It works only in the browser that started the flow, for fifteen minutes.",
     replies: { 200: pageSpec, 303: redirectSpec, ...failures },
   },
   handle: (ctx, call) =>
@@ -69,7 +70,7 @@ const act: Endpoint = {
     method: "POST",
     summary: "Sign in, allow or deny",
     description:
-      "The buttons of that page. Signing in is the operation `auth.login`: same limits, lockout and second factor.",
+      "The forms of that page. Signing in does the same as the operation `auth.login`, with the same limits, lockout and second factor.",
     idempotency: "none",
     form: interactionForm,
     limits: ["login_ip"],

@@ -13,14 +13,14 @@ export const introspectToken: Endpoint = {
     method: "POST",
     path: "/oauth2/introspect",
     tag: "oauth",
-    summary: "Ask about a token",
+    summary: "Introspect a token",
     description:
-      "RFC 7662. Only for clients that prove who they are, about their own tokens and those of their account; any other token is `active: false`.",
+      "RFC 7662. Only for authenticated clients, for their own tokens and those of their account. Any other token is `active: false`.",
     access: { kind: "public" },
     idempotency: "none",
     wire: "oauth",
     form: tokenOnlyForm,
-    replies: { 200: { description: "What is known about it.", body: introspection } },
+    replies: { 200: { description: "The data of the token.", body: introspection } },
   },
   handle: async (ctx, call) => {
     const { form, jwt } = withTokenHandle(new URLSearchParams(rawOf(call).form));

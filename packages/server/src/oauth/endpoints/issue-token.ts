@@ -22,7 +22,7 @@ export const issueToken: Endpoint = {
     tag: "oauth",
     summary: "Obtain an access token",
     description:
-      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients prove who they are by HTTP Basic, in the form, or by a signed assertion (`private_key_jwt`); there is no `password` grant. Each use of a refresh token gives the next one. The one before gets the same successor for 30 seconds (two uses at once, a lost answer); an older one ends the grant and every token of it. 60 requests a minute per account; what fails counts by address.",
+      "OAuth 2.0 (RFC 6749, 7636, 8628). Clients authenticate with HTTP Basic, in the form, or with a signed assertion (`private_key_jwt`). There is no `password` grant. Each use of a refresh token returns the next one. For 30 seconds the previous token gets the same successor (two uses at once, a lost answer). An older token ends the grant and all its tokens. 60 requests a minute per account; failed requests count per client address.",
     access: { kind: "public" },
     contentLimits: ["token"],
     idempotency: "none",

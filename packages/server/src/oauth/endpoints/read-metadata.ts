@@ -17,7 +17,7 @@ export const readKeys = endpoint(
     path: "/oauth2/jwks",
     summary: "Public keys",
     description:
-      "The keys that sign access tokens (RFC 7517). A new key is shown before it is used and stays until every token that it signed has expired.",
+      "The keys that sign access tokens (RFC 7517). A new key is published before its first use and stays until all tokens that it signed have expired.",
     replies: { 200: { description: "The keys.", body: jwks } },
   },
   async (ctx) => ({ status: 200, headers: { "cache-control": keysCaching }, body: await publicKeys(ctx) }),
@@ -50,17 +50,17 @@ export const metadataEndpoints: readonly Endpoint[] = [
   metadataEndpoint(
     "oauth.metadata",
     "/oauth2/.well-known/oauth-authorization-server",
-    "RFC 8414, below the issuer, where many clients look.",
+    "RFC 8414. This path is below the issuer; many clients expect it here.",
   ),
   metadataEndpoint(
     "oauth.metadata_by_rfc",
     "/.well-known/oauth-authorization-server/oauth2",
-    "The same document where RFC 8414 puts it for an issuer with a path.",
+    "The same document at the path that RFC 8414 defines for an issuer with a path.",
   ),
   metadataEndpoint(
     "oauth.metadata_openid",
     "/oauth2/.well-known/openid-configuration",
-    "The same document for clients that only look here (RFC 8414, section 5). There are no ID tokens.",
+    "The same document for clients that read only this path (RFC 8414, section 5). There are no ID tokens.",
   ),
 ];
 

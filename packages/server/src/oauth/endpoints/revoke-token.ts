@@ -13,12 +13,12 @@ export const revokeToken: Endpoint = {
     tag: "oauth",
     summary: "Revoke a token",
     description:
-      "RFC 7009. Ends the grant that the token belongs to: every access and refresh token of it stops working, everywhere within a second. An unknown token is answered like a known one.",
+      "RFC 7009. Ends the grant of the token. All its access and refresh tokens stop working within a second, on every server. The answer is the same for an unknown token.",
     access: { kind: "public" },
     idempotency: "none",
     wire: "oauth",
     form: tokenOnlyForm,
-    replies: { 200: { description: "The token is good no longer.", empty: true } },
+    replies: { 200: { description: "The token is not valid any more.", empty: true } },
   },
   handle: async (ctx, call) => {
     const { form, jwt } = withTokenHandle(new URLSearchParams(rawOf(call).form));

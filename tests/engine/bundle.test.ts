@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { describeTree, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 import { bundleEngine } from "../../tools/bundle.ts";
 
@@ -26,9 +26,9 @@ test("the bundled command backs up, restores with its threads and verifies, from
 
   const from = path.join(folder, "from");
   mkdirSync(path.join(from, "Taramalar"), { recursive: true });
-  const dice = new Dice(11);
+  const random = new SeededRandom(11);
   // More than a restore writes without threads.
-  for (let i = 0; i < 4; i++) writeFileSync(path.join(from, "Taramalar", `${i}.pdf`), dice.bytes(6_000_000));
+  for (let i = 0; i < 4; i++) writeFileSync(path.join(from, "Taramalar", `${i}.pdf`), random.bytes(6_000_000));
   for (let i = 0; i < 50; i++)
     writeFileSync(path.join(from, `fatura ${i}.xml`), `<Invoice><ID>${i}</ID>${"<Line/>".repeat(i)}</Invoice>`);
 

@@ -4,12 +4,12 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { RestoreResult } from "../../packages/engine/src/restore/folder/restore.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
@@ -64,14 +64,14 @@ const short = (name: string) => name.slice(name.lastIndexOf("/") + 1);
 test("a changed byte anywhere in a pack is found by scrubbing without keys, and the pack is named", async (t) => {
   const bench = await prepare(t);
   assert.deepEqual((await scrubbed(bench)).findings, []);
-  const dice = new Dice(5);
+  const random = new SeededRandom(5);
   for (let i = 0; i < scaled(400, 20_000); i++) {
-    const name = dice.pick(bench.packs);
+    const name = random.pick(bench.packs);
     const good = await bench.store.get(name);
     const bad = Buffer.from(good);
     // The first cases walk through the header, encapsulation included, and the footer; the rest is anywhere.
-    const at = i < 100 ? i * 13 : i < 150 ? bad.length - 1 - (i - 100) : dice.below(bad.length);
-    bad[at] = (bad[at] ?? 0) ^ (1 << dice.below(8));
+    const at = i < 100 ? i * 13 : i < 150 ? bad.length - 1 - (i - 100) : random.below(bad.length);
+    bad[at] = (bad[at] ?? 0) ^ (1 << random.below(8));
     await bench.store.put(name, bad);
     const { findings } = await scrubbed(bench);
     assert.deepEqual(
@@ -138,7 +138,7 @@ test("verification with keys finds and names what scrubbing finds", async (t) =>
   const bad = Buffer.from(await bench.store.get(name));
   bad[data.offset + 60] = (bad[data.offset + 60] ?? 0) ^ 4;
   await bench.store.put(name, bad);
-  const report = await verifySnapshots({ pool: inlineWriters, vault: bench.env.vault, snapshots, readData: true });
+  const report = await verifySnapshots({ pool: inlineRestorePool, vault: bench.env.vault, snapshots, readData: true });
   assert.ok(report.findings.length > 0);
   for (const finding of report.findings) assert.equal(finding.pack, data.pack);
   assert.deepEqual(report.damagedFrames, [{ frame: data.frame, pack: data.pack, generation: 0 }]);

@@ -30,7 +30,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { store, env, id: snapshot.id };
 }
 
-/** Runs `before` when the store is about to write an object whose name ends so. */
+/** Runs `before` when the store is about to write an object whose name ends with `end`. */
 function whenPut(inner: MemoryStore, end: string, before: () => Promise<unknown>): MemoryStore {
   return new Proxy(inner, {
     get: (store, name) => {
@@ -46,7 +46,7 @@ function whenPut(inner: MemoryStore, end: string, before: () => Promise<unknown>
 }
 
 describe("holds against deletions", () => {
-  test("a hold that comes while a snapshot is deleted is refused or obeyed: never a held snapshot with a tombstone", async (t) => {
+  test("a hold that is set while a snapshot is deleted is refused or kept: a held snapshot never has a tombstone", async (t) => {
     const { store, env, id } = await prepare(t);
     let promised = false;
     const racing = whenPut(store, "tombstone", async () => {
@@ -58,7 +58,7 @@ describe("holds against deletions", () => {
       );
     });
     await deleteSnapshot({ ...env.vault, store: racing }, id).catch(() => {
-      // Whether it was refused or done, the tombstone tells.
+      // Refused or done: the tombstone shows which.
     });
     const dead = (await store.stat(env.vault.names.tombstone(id))) !== null;
     assert.notEqual(promised, dead);
@@ -66,7 +66,7 @@ describe("holds against deletions", () => {
     assert.deepEqual(snapshots, promised ? [id] : []);
   });
 
-  test("a deletion that died anywhere is finished by the next collection, and its content goes", async (t) => {
+  test("an interrupted deletion is finished by the next prune, and its packs are deleted", async (t) => {
     for (let call = 1; call <= 4; call++) {
       for (const when of ["before", "after"] as const) {
         const { store, env, id } = await prepare(t);
@@ -85,7 +85,7 @@ describe("holds against deletions", () => {
     }
   });
 
-  test("a hold that the store has and the catalog has lost is found before a deletion", async (t) => {
+  test("a hold that the store has and the catalog has lost is applied before a deletion", async (t) => {
     const { store, env, id } = await prepare(t);
     const faulty = new FaultyStore(store, ({ operation }) =>
       operation === "put" ? { kind: "crash", when: "after" } : null,
@@ -97,7 +97,7 @@ describe("holds against deletions", () => {
   });
 });
 
-test("two changes at once: the catalog ends with the one that the store has last, and a lock is not undone by it", async (t) => {
+test("after two changes at once the catalog has the one with the highest number, and a lock stays", async (t) => {
   const { store, env, id } = await prepare(t);
   const locked = { expiresAt: null, lockedUntil: env.ctx.now() + 5000, hold: false };
   let raced = false;
@@ -114,7 +114,7 @@ test("two changes at once: the catalog ends with the one that the store has last
   assert.equal((await env.vault.catalog.snapshots())[0]?.changes, 2);
 });
 
-test("an adopted snapshot comes with the hold that the store has for it", async (t) => {
+test("a recovered snapshot has the hold that the store has for it", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(62)(9000));

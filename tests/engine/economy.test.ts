@@ -12,7 +12,7 @@ import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts"
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
 import type { SourceEvent } from "../../packages/engine/src/source/source.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -43,13 +43,13 @@ async function newBytes(env: TestEnvironment, snapshot: SnapshotRow): Promise<nu
 test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
-  const dice = new Dice(1);
-  const bytes = dump(dice, 4000);
+  const random = new SeededRandom(1);
+  const bytes = dump(random, 4000);
   writeFileSync(path.join(from, "LOGODB_20261114_0200.bak"), bytes);
   const env = await openTestEnvironment(new MemoryStore());
   await env.backup(from);
   for (let night = 1; night <= 3; night++) {
-    for (let i = 0; i < 68; i++) dice.bytes(300).copy(bytes, dice.below(4000) * pageBytes + 200);
+    for (let i = 0; i < 68; i++) random.bytes(300).copy(bytes, random.below(4000) * pageBytes + 200);
     renameSync(
       path.join(from, `LOGODB_2026111${3 + night}_0200.bak`),
       path.join(from, `LOGODB_2026111${4 + night}_0200.bak`),
@@ -66,15 +66,15 @@ test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it
 test("another client's backup of the same dump leaves the next night as cheap as it was", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
-  const dice = new Dice(11);
-  const bytes = dump(dice, 2000);
+  const random = new SeededRandom(11);
+  const bytes = dump(random, 2000);
   writeFileSync(path.join(from, "monday.bak"), bytes);
   const env = await openTestEnvironment(new MemoryStore());
   await env.backup(from, { owner: "one" });
   env.ctx.advance(1000);
   const other = await env.backup(from, { owner: "two" });
   assert.ok((await newBytes(env, other.snapshot)) > bytes.length * 0.9, "nobody is told what another one stored");
-  for (let i = 0; i < 34; i++) dice.bytes(300).copy(bytes, dice.below(2000) * pageBytes + 200);
+  for (let i = 0; i < 34; i++) random.bytes(300).copy(bytes, random.below(2000) * pageBytes + 200);
   rmSync(path.join(from, "monday.bak"));
   writeFileSync(path.join(from, "tuesday.bak"), bytes);
   for (const owner of ["one", "two"]) {
@@ -88,7 +88,7 @@ test("another client's backup of the same dump leaves the next night as cheap as
 test("what does not compress is stored in long blocks, and what follows an insertion is found again", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
-  const scan = new Dice(12).bytes(12_000_000);
+  const scan = new SeededRandom(12).bytes(12_000_000);
   writeFileSync(path.join(from, "tarama.pdf"), scan);
   const env = await openTestEnvironment(new MemoryStore());
   await env.backup(from);
@@ -108,13 +108,13 @@ test("what does not compress is stored in long blocks, and what follows an inser
 test("a file that grows is cut as it was before, whatever lies in its new middle", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
-  const dice = new Dice(13);
+  const random = new SeededRandom(13);
   const page = Buffer.alloc(35_000, "fatura satırı ");
-  const signed = Buffer.concat([dice.bytes(165_000), page, dice.bytes(120_000)]);
+  const signed = Buffer.concat([random.bytes(165_000), page, random.bytes(120_000)]);
   writeFileSync(path.join(from, "imzalı.pdf"), signed);
   const env = await openTestEnvironment(new MemoryStore());
   await env.backup(from);
-  writeFileSync(path.join(from, "imzalı.pdf"), Buffer.concat([signed, dice.bytes(40_000)]));
+  writeFileSync(path.join(from, "imzalı.pdf"), Buffer.concat([signed, random.bytes(40_000)]));
   env.ctx.advance(1000);
   const { snapshot } = await env.backup(from);
   const stored = await newBytes(env, snapshot);
@@ -125,7 +125,7 @@ test("invoices that carry their issuer's style sheet store it once per issuer", 
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const issuers = 20;
-  const sheets = Array.from({ length: issuers }, (_, i) => new Dice(100 + i).bytes(88_000).toString("base64"));
+  const sheets = Array.from({ length: issuers }, (_, i) => new SeededRandom(100 + i).bytes(88_000).toString("base64"));
   for (let i = 0; i < 200; i++) {
     const text = `<Invoice><ID>${i}</ID><Amount>${i * 37}</Amount><Sheet>${sheets[(i * 7) % issuers]}</Sheet></Invoice>`;
     writeFileSync(path.join(from, `fatura-${i}.xml`), text);
@@ -143,7 +143,7 @@ test("a renamed parent folder stores no data, an unchanged source nothing at all
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(path.join(from, "eski"), { recursive: true });
-  for (let i = 0; i < 60; i++) writeFileSync(path.join(from, "eski", `f${i}`), new Dice(i + 1).bytes(20_000));
+  for (let i = 0; i < 60; i++) writeFileSync(path.join(from, "eski", `f${i}`), new SeededRandom(i + 1).bytes(20_000));
   settleTimes(from);
   const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(path.join(folder, "cache"));
@@ -165,10 +165,10 @@ test("a rewritten frame changes no recipe: every one is the same byte for byte, 
   mkdirSync(from);
   const env = await openTestEnvironment(new MemoryStore());
   const file = (i: number) => path.join(from, `f${i}`);
-  for (let i = 0; i < 40; i++) writeFileSync(file(i), new Dice(i + 1).bytes(30_000));
+  for (let i = 0; i < 40; i++) writeFileSync(file(i), new SeededRandom(i + 1).bytes(30_000));
   settleTimes(from);
   const first = await env.backup(from);
-  for (let i = 0; i < 40; i += 2) writeFileSync(file(i), new Dice(i + 100).bytes(20_000));
+  for (let i = 0; i < 40; i += 2) writeFileSync(file(i), new SeededRandom(i + 100).bytes(20_000));
   settleTimes(from);
   env.ctx.advance(1000);
   const second = await env.backup(from);
@@ -202,7 +202,7 @@ test("many packs are rewritten by one marking, and a backup that commits meanwhi
   mkdirSync(from);
   const env = await openTestEnvironment(new MemoryStore());
   const settings = { packBytes: 100_000, unitBytes: 200_000 };
-  for (let i = 0; i < 120; i++) writeFileSync(path.join(from, `f${i}`), new Dice(i + 1).bytes(30_000));
+  for (let i = 0; i < 120; i++) writeFileSync(path.join(from, `f${i}`), new SeededRandom(i + 1).bytes(30_000));
   settleTimes(from);
   const first = await env.backup(from, { settings });
   for (let i = 0; i < 120; i += 2) rmSync(path.join(from, `f${i}`));
@@ -212,7 +212,7 @@ test("many packs are rewritten by one marking, and a backup that commits meanwhi
   await deleteSnapshot(env.vault, first.snapshot.id);
   const other = path.join(folder, "other");
   mkdirSync(other);
-  writeFileSync(path.join(other, "again"), new Dice(117).bytes(30_000));
+  writeFileSync(path.join(other, "again"), new SeededRandom(117).bytes(30_000));
   settleTimes(other);
   const { catalog } = env.vault;
   let markings = 0;
@@ -282,7 +282,7 @@ test("a large file that grows or shrinks while it is read is read again as it is
   const from = path.join(folder, "from");
   mkdirSync(from);
   for (const name of ["grows", "shrinks", "vanishes", "stays"])
-    writeFileSync(path.join(from, name), new Dice(3).bytes(700_000));
+    writeFileSync(path.join(from, name), new SeededRandom(3).bytes(700_000));
   const env = await openTestEnvironment(new MemoryStore());
   const source = slowSource(from, (file) => {
     if (file.endsWith("grows")) appendFileSync(file, "more");
@@ -313,7 +313,7 @@ test("SQLite, Firebird, SQL Server pages behind a preamble, and disk images are 
   firebird.writeUInt16LE(16384, 16);
   firebird.writeUInt16LE(0x800d, 18);
   assert.deepEqual(recognisePages(firebird, size), { pageBytes: 16384, phase: 0 });
-  const server = Buffer.concat([Buffer.from("TAPE"), Buffer.alloc(1532), dump(new Dice(2), 20)]);
+  const server = Buffer.concat([Buffer.from("TAPE"), Buffer.alloc(1532), dump(new SeededRandom(2), 20)]);
   assert.deepEqual(recognisePages(server, size), { pageBytes: 8192, phase: 1536 });
   const image = Buffer.alloc(65_536);
   image.write("EFI PART", 512, "latin1");
@@ -328,7 +328,7 @@ test("SQLite, Firebird, SQL Server pages behind a preamble, and disk images are 
 test("two cutting threads make the same tree as none", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
-  for (let i = 0; i < 40; i++) writeFileSync(path.join(from, `f${i}`), new Dice(i + 1).bytes(i * 9000));
+  for (let i = 0; i < 40; i++) writeFileSync(path.join(from, `f${i}`), new SeededRandom(i + 1).bytes(i * 9000));
   settleTimes(from);
   const pool = new CutWorkerPool(2);
   t.after(() => pool.close());

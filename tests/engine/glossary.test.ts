@@ -24,7 +24,22 @@ const generalWords = new Set([
     "file",
     "header",
   ],
-  ...["keys", "kind", "link", "move", "names", "new", "numbers", "open", "rebuilt", "registry", "row", "seal", "sink"],
+  ...[
+    "keys",
+    "kind",
+    "link",
+    "move",
+    "names",
+    "new",
+    "numbers",
+    "open",
+    "rebuilt",
+    "registry",
+    "result",
+    "row",
+    "seal",
+    "sink",
+  ],
   ...["start", "state", "status", "table", "tree", "trusted", "version"],
 ]);
 

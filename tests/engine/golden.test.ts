@@ -23,7 +23,7 @@ import { readEntry, writeEntry } from "../../packages/engine/src/format/tree-ent
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   scratch,
   testContext,
 } from "../../packages/engine/src/testing/test-environment.ts";
@@ -37,7 +37,7 @@ import fixture from "./golden/v1.json" with { type: "json" };
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const key = Buffer.alloc(32, 5);
 
-/** Change one of these and old repositories cannot be read: a new format version instead. */
+/** These never change: with another value old repositories could not be read. A new format version gets new ones. */
 const goldenIds = {
   derive: "8be5d977fea0b92932a8cd4fd772e0cb04514b950a417a4397f2f13a5a3135e0",
   block: "001ab559e88ded7a58d8dc3937758528",
@@ -77,7 +77,7 @@ test("ids and derived keys", () => {
   assert.deepEqual(values, goldenIds);
 });
 
-test("recipes, directories, entries, bitmaps", () => {
+test("recipes, block lists, entries, bitmaps", () => {
   const recipe = encodeRecipe([
     { kind: "stored", frame: frameNumber(3, 4), slot: 5, count: 6, bytes: 49152 },
     { kind: "zeros", count: 2, bytes: 16384 },
@@ -156,11 +156,11 @@ test("is rebuilt, scrubbed, verified and restored from its objects and the maste
   const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
   assert.deepEqual((await scrub({ ...vault, judge })).findings, []);
   assert.deepEqual(
-    (await verifySnapshots({ pool: inlineWriters, vault, snapshots: [snapshot], readData: true })).findings,
+    (await verifySnapshots({ pool: inlineRestorePool, vault, snapshots: [snapshot], readData: true })).findings,
     [],
   );
   const to = path.join(scratch(t), "to");
   mkdirSync(to);
-  assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineWriters })).failures, []);
+  assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineRestorePool })).failures, []);
   assert.deepEqual(describeTree(to), fixture.tree);
 });

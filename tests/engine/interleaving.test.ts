@@ -8,10 +8,10 @@ import { MemoryStore } from "@emanet/storage";
 import type { Catalog, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { Scheduler } from "../../packages/engine/src/testing/scheduler.ts";
-import type { WorldKind } from "../../packages/engine/src/testing/simulation.ts";
+import type { SimulationKind } from "../../packages/engine/src/testing/simulation.ts";
 import type { Seeds, SeedsAnswer } from "../../packages/engine/src/testing/simulation-thread.ts";
 import {
   describeTree,
@@ -38,16 +38,16 @@ async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
 }
 
 describe("interleavings", () => {
-  // A step of SQLite costs five times one in memory, and other processes' steps come between its statements as well.
-  const worlds = [
+  // A step in SQLite takes five times as long as one in memory, and steps of other processes run between its statements.
+  const catalogs = [
     { catalog: "memory", seeds: scaled(10_000, 100_000) },
     { catalog: "sqlite", seeds: scaled(2_000, 100_000) },
   ] as const;
 
-  for (const { catalog, seeds } of worlds) {
-    test(`uploads, deletions, collection and rewriting in ${seeds} random orders lose nothing and fail no backup: ${catalog}`, async () => {
+  for (const { catalog, seeds } of catalogs) {
+    test(`uploads, deletions, prunes and repacks in ${seeds} random orders lose nothing and fail no backup: ${catalog}`, async () => {
       const parts = Array.from({ length: threads }, (_, i) =>
-        runSeeds({ first: i + 1, last: seeds, step: threads, kind: { catalog, planted: null } }),
+        runSeeds({ first: i + 1, last: seeds, step: threads, kind: { catalog, bug: null } }),
       );
       const answers = await Promise.all(parts);
       for (const { failure } of answers) assert.equal(failure, null);
@@ -59,21 +59,21 @@ describe("interleavings", () => {
     });
   }
 
-  const bugs: readonly WorldKind[] = [
-    { catalog: "memory", planted: "unpinned-answer" },
-    { catalog: "memory", planted: "stale-condemn" },
-    { catalog: "memory", planted: "lost-pins" },
-    { catalog: "sqlite", planted: "torn-roots" },
+  const bugs: readonly SimulationKind[] = [
+    { catalog: "memory", bug: "unpinned-answers" },
+    { catalog: "memory", bug: "stale-markings" },
+    { catalog: "memory", bug: "lost-pins" },
+    { catalog: "sqlite", bug: "torn-roots" },
   ];
   for (const kind of bugs) {
-    test(`a planted bug is found: ${kind.planted}`, async () => {
+    test(`the simulation finds a catalog that breaks a rule: ${kind.bug}`, async () => {
       const { failure } = await runSeeds({ first: 1, last: 2000, step: 1, kind });
-      // Lost content, or a backup that fails because of a collection: both are what pins are there to prevent.
+      // Pins prevent both: lost content, and a backup that fails because of a prune.
       assert.match(failure?.message ?? "nothing found", /lost|not_closed/);
     });
   }
 
-  test("the same with real backups, restores, collection and relaying over a real store", async () => {
+  test("the same with real backups, restores, prunes and repacks over a real store", async () => {
     for (let seed = 1; seed <= scaled(25, 2000); seed++) {
       await realInterleaving(seed).catch((cause: unknown) => {
         throw new Error(`seed ${seed}`, { cause });
@@ -85,7 +85,7 @@ describe("interleavings", () => {
 async function realInterleaving(seed: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "emanet-turns-"));
   try {
-    const dice = new Dice(seed);
+    const random = new SeededRandom(seed);
     const store = new MemoryStore();
     const catalog =
       seed % 2 === 0 ? openSqliteCatalog(":memory:", testContext(seed)) : new MemoryCatalog(testContext(seed));
@@ -93,12 +93,14 @@ async function realInterleaving(seed: number): Promise<void> {
     const folders = ["a", "b"].map((name) => path.join(folder, name));
     for (const each of folders) {
       mkdirSync(each);
-      for (let i = 0; i < 4; i++) writeFileSync(path.join(each, `f${i}`), new Dice(i + dice.below(2)).bytes(6000));
+      for (let i = 0; i < 4; i++)
+        writeFileSync(path.join(each, `f${i}`), new SeededRandom(i + random.below(2)).bytes(6000));
       settleTimes(each);
     }
     const settings = { packBytes: 10_000, unitBytes: 20_000 };
     for (const [i, each] of folders.entries()) await env.backup(each, { sourceName: `s${i}`, settings });
-    for (const each of folders) writeFileSync(path.join(each, "f0"), new Dice(90 + dice.below(3)).bytes(9000));
+    for (const each of folders)
+      writeFileSync(path.join(each, "f0"), new SeededRandom(90 + random.below(3)).bytes(9000));
     for (const each of folders) settleTimes(each);
     const scheduler = new Scheduler(seed);
     const vault = {

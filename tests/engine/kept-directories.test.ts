@@ -15,43 +15,43 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { describeTree, openTestEnvironment, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
 /** Enough for a tree of several nodes. */
 const filesAtFirst = 400;
 
-const changes: readonly ((folder: string, dice: Dice) => void)[] = [
+const changes: readonly ((folder: string, random: SeededRandom) => void)[] = [
   () => {
     // Nothing changes.
   },
-  (folder, dice) => rmSync(path.join(folder, pick(folder, dice, "first"))),
-  (folder, dice) => rmSync(path.join(folder, pick(folder, dice, "middle"))),
-  (folder, dice) => rmSync(path.join(folder, pick(folder, dice, "last"))),
-  (folder, dice) => write(path.join(folder, pick(folder, dice, "first")), dice.bytes(70)),
-  (folder, dice) => write(path.join(folder, pick(folder, dice, "middle")), dice.bytes(80)),
-  (folder, dice) => write(path.join(folder, pick(folder, dice, "last")), dice.bytes(90)),
-  (folder, dice) => write(path.join(folder, ` ${dice.below(100)}`), dice.bytes(30)),
-  (folder, dice) => write(path.join(folder, `f${dice.below(10)}5 new`), dice.bytes(30)),
-  (folder, dice) => write(path.join(folder, `z${dice.below(100)}`), dice.bytes(30)),
-  (folder, dice) =>
-    renameSync(path.join(folder, pick(folder, dice, "middle")), path.join(folder, `y${dice.below(99)}`)),
+  (folder, random) => rmSync(path.join(folder, pick(folder, random, "first"))),
+  (folder, random) => rmSync(path.join(folder, pick(folder, random, "middle"))),
+  (folder, random) => rmSync(path.join(folder, pick(folder, random, "last"))),
+  (folder, random) => write(path.join(folder, pick(folder, random, "first")), random.bytes(70)),
+  (folder, random) => write(path.join(folder, pick(folder, random, "middle")), random.bytes(80)),
+  (folder, random) => write(path.join(folder, pick(folder, random, "last")), random.bytes(90)),
+  (folder, random) => write(path.join(folder, ` ${random.below(100)}`), random.bytes(30)),
+  (folder, random) => write(path.join(folder, `f${random.below(10)}5 new`), random.bytes(30)),
+  (folder, random) => write(path.join(folder, `z${random.below(100)}`), random.bytes(30)),
+  (folder, random) =>
+    renameSync(path.join(folder, pick(folder, random, "middle")), path.join(folder, `y${random.below(99)}`)),
   (folder) => replaced(path.join(folder, "f300 link"), (at) => symlinkSync("f1", at)),
   (folder) => rmSync(path.join(folder, "f300 link"), { force: true }),
   // Behind all files, which are as they were.
   (folder) => replaced(path.join(folder, "zz link"), (at) => symlinkSync("f1", at)),
   (folder) => replaced(path.join(folder, "zz link"), (at) => mkdirSync(at)),
   (folder) => rmSync(path.join(folder, "zz link"), { recursive: true, force: true }),
-  (folder, dice) =>
+  (folder, random) =>
     replaced(path.join(folder, "f200 below"), (at) => {
       mkdirSync(at);
-      write(path.join(at, "a"), dice.bytes(40));
+      write(path.join(at, "a"), random.bytes(40));
     }),
   (folder) => rmSync(path.join(folder, "f200 below"), { recursive: true, force: true }),
   (folder) => {
     for (const name of readdirSync(folder)) rmSync(path.join(folder, name), { recursive: true });
   },
-  (folder, dice) => fill(folder, dice, filesAtFirst),
+  (folder, random) => fill(folder, random, filesAtFirst),
 ];
 
 for (const [where, below] of [
@@ -63,14 +63,14 @@ for (const [where, below] of [
     const from = path.join(folder, "from");
     const changing = path.join(from, below);
     mkdirSync(changing, { recursive: true });
-    const dice = new Dice(71);
-    fill(changing, dice, filesAtFirst);
+    const random = new SeededRandom(71);
+    fill(changing, random, filesAtFirst);
     const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(":memory:");
     t.after(() => cache.close());
-    const order = [...changes.keys(), ...Array.from({ length: 40 }, () => dice.below(changes.length))];
+    const order = [...changes.keys(), ...Array.from({ length: 40 }, () => random.below(changes.length))];
     for (const [run, index] of order.entries()) {
-      changes[index]?.(changing, dice);
+      changes[index]?.(changing, random);
       settleFolders(from, changing);
       const { snapshot } = await env.backup(from, { cache });
       const to = path.join(folder, `to ${run}`);
@@ -112,7 +112,7 @@ const moves: readonly (readonly [what: string, read: number, move: (from: string
       renameSync(path.join(from, "b"), path.join(from, "c"));
       renameSync(path.join(from, "a"), path.join(from, "b"));
       mkdirSync(path.join(from, "a"));
-      fill(path.join(from, "a"), new Dice(3), 5);
+      fill(path.join(from, "a"), new SeededRandom(3), 5);
     },
   ],
   [
@@ -143,10 +143,10 @@ test("a folder that is moved is known with all that is in it, and the snapshot h
     t.skip("this file system does not say when a folder was made");
     return;
   }
-  const dice = new Dice(72);
+  const random = new SeededRandom(72);
   for (const below of ["a", "b", "müşteri/2024", "müşteri/2025/faturalar"]) {
     mkdirSync(path.join(from, below), { recursive: true });
-    fill(path.join(from, below), dice, filesAtFirst);
+    fill(path.join(from, below), random, filesAtFirst);
   }
   const env = await openTestEnvironment(new MemoryStore());
   const cache = new FileCache(":memory:");
@@ -168,8 +168,8 @@ test("a folder that is moved is known with all that is in it, and the snapshot h
   }
 });
 
-function fill(folder: string, dice: Dice, count: number): void {
-  for (let i = 0; i < count; i++) write(path.join(folder, `f${i}`), dice.bytes(10 + dice.below(40)));
+function fill(folder: string, random: SeededRandom, count: number): void {
+  for (let i = 0; i < count; i++) write(path.join(folder, `f${i}`), random.bytes(10 + random.below(40)));
 }
 
 /** Whole seconds, so that trees compare exactly. Nothing else is touched: other files must stay as they were. */
@@ -186,11 +186,11 @@ function settleFolders(...folders: readonly string[]): void {
   for (const folder of [...below, ...folders]) utimesSync(folder, 1_600_000_000, 1_600_000_000);
 }
 
-function pick(folder: string, dice: Dice, where: "first" | "middle" | "last"): string {
+function pick(folder: string, random: SeededRandom, where: "first" | "middle" | "last"): string {
   const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  if (files.length === 0) fill(folder, dice, 3);
+  if (files.length === 0) fill(folder, random, 3);
   const names = files.length === 0 ? ["f0", "f1", "f2"] : files.map(({ name }) => name).sort();
-  const at = where === "first" ? 0 : where === "last" ? names.length - 1 : dice.below(names.length);
+  const at = where === "first" ? 0 : where === "last" ? names.length - 1 : random.below(names.length);
   return names[at] ?? "";
 }
 

@@ -1,4 +1,4 @@
-/** An upload lives for as long as its backup runs, whatever it asks meanwhile, and its packs are left alone. */
+/** An upload keeps its lease while its backup runs, and prune keeps its packs. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { folder, from, env: await openTestEnvironment(new MemoryStore()) };
 }
 
-/** A timer that goes by the laboratory's clock. */
+/** A timer that runs by the test's clock. */
 class LabTimer {
   readonly #works = new Set<{ readonly everyMs: number; readonly work: () => void; at: number }>();
   readonly #env: TestEnvironment;
@@ -53,7 +53,7 @@ class LabTimer {
     return this.#works.size;
   }
 
-  /** Lets time go by, minute by minute; another process ends what has expired. */
+  /** Advances the time minute by minute; another process ends uploads whose lease has ended. */
   async pass(minutes: number): Promise<void> {
     for (let i = 0; i < minutes; i++) {
       this.#env.ctx.advance(minuteMs);
@@ -72,7 +72,7 @@ function targetOf(env: TestEnvironment, more: Partial<LocalTargetOptions>): Loca
   return { access: vault, upload: "slow", owner: hex(writer.id), authority: vault.authority, ...more };
 }
 
-test("a walk of hours that finds nothing new keeps its upload: the lease goes by the clock, not by questions", async (t) => {
+test("a walk of hours that finds nothing new keeps its upload: the lease is renewed by the clock", async (t) => {
   const { from, env } = await prepare(t);
   const cache = new FileCache(":memory:");
   t.after(() => cache.close());
@@ -110,7 +110,7 @@ test("a backup that fails stops renewing: its pins end with its lease", async (t
   assert.equal(timer.running, 0);
 });
 
-test("the lease is fresh when the manifest is written: half an hour of storing it does not end the upload", async (t) => {
+test("the lease is renewed before the manifest is written: storing it for half an hour does not end the upload", async (t) => {
   const { folder, from, env } = await prepare(t);
   const { store } = env.vault;
   const slow = new Proxy(store, {
@@ -127,7 +127,7 @@ test("the lease is fresh when the manifest is written: half an hour of storing i
       };
     },
   });
-  // The timer is silent: what is told apart here is the renewal before the manifest.
+  // The timer does nothing here, so only the renewal before the manifest can extend the lease.
   const target = new LocalTarget(targetOf(env, { access: { ...env.vault, store: slow }, repeat: () => () => {} }));
   const walked = folderSource(from);
   const source: BackupSource = {
@@ -140,7 +140,7 @@ test("the lease is fresh when the manifest is written: half an hour of storing i
   assert.deepEqual((await env.restore(snapshot, path.join(folder, "to"))).failures, []);
 });
 
-test("collection leaves the packs of a running upload alone that the catalog does not know yet", async (t) => {
+test("prune keeps the packs of a running upload that the catalog does not know yet", async (t) => {
   const { folder, from, env } = await prepare(t);
   let collections = 0;
   class Collected extends LocalTarget {
@@ -159,7 +159,7 @@ test("collection leaves the packs of a running upload alone that the catalog doe
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("a file is remembered once it has rested for longer than the kernel takes to write mapped pages back", async (t) => {
+test("the file cache takes a file only if it last changed longer ago than the kernel needs to write mapped pages back", async (t) => {
   const { from, env } = await prepare(t);
   const changedMs = Math.max(...Array.from({ length: 8 }, (_, i) => statSync(path.join(from, `f${i}`)).ctimeMs));
   for (const [restedMs, unchanged] of [

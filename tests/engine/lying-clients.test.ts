@@ -12,11 +12,11 @@ import { ByteWriter, FormatError } from "../../packages/engine/src/format/bytes.
 import { frameNumber } from "../../packages/engine/src/format/frame.ts";
 import { blockId } from "../../packages/engine/src/format/hash.ts";
 import type { SnapshotDraft } from "../../packages/engine/src/format/manifest.ts";
-import { noRetention } from "../../packages/engine/src/format/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { startSession } from "../../packages/engine/src/format/session-header.ts";
 import { signerFromSeed } from "../../packages/engine/src/format/signing.ts";
+import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import { nodeKinds } from "../../packages/engine/src/format/tree-builder.ts";
 import type { Reference } from "../../packages/engine/src/format/tree-entry.ts";
 import { writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
@@ -25,7 +25,7 @@ import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
@@ -108,12 +108,12 @@ test("verifying without reading vouches for nothing; with reading, others are to
     for await (const item of env.vault.catalog.allItems()) count += item.verified ? 1 : 0;
     return count;
   };
-  await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots: [snapshot], readData: false });
+  await verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots: [snapshot], readData: false });
   assert.equal(await verified(), 0);
   env.ctx.advance(1000);
   const first = await env.backup(from, { owner: "two" });
   assert.ok(first.snapshot.storedBytes > 40_000, "stored again");
-  await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots: [snapshot], readData: true });
+  await verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots: [snapshot], readData: true });
   assert.ok((await verified()) > 0);
   rmSync(path.join(folder, "from", "a"), { force: true });
   writeFileSync(path.join(from, "a"), seededBytes(71)(50_000));
@@ -282,7 +282,7 @@ test("one honest slot does not vouch for the others: a frame with a false one is
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
   await env.vault.catalog.restore({ unit: { ...nothing, frames: [{ ...row, blockList: encodeBlockList(more) }] } });
   const report = await verifySnapshots({
-    pool: inlineWriters,
+    pool: inlineRestorePool,
     vault: env.vault,
     snapshots: [snapshot],
     readData: true,
@@ -307,7 +307,7 @@ test("blocks that are not what their frame says are found by verifying, in a thr
   t.after(() => void threads.close());
   threads.expect(64 * 1024 * 1024);
   assert.ok(threads.width > 1, "a thread was started");
-  for (const pool of [inlineWriters, threads]) {
+  for (const pool of [inlineRestorePool, threads]) {
     const report = await verifySnapshots({ pool, vault: env.vault, snapshots: [snapshot], readData: true });
     assert.deepEqual(
       report.damagedFrames.map(({ frame }) => frame),
@@ -337,7 +337,7 @@ test("a size or an ordinal beyond reason is a finding, not the end of verificati
       return at.ordinal === lying.rootOrdinal ? Promise.resolve(hostile.view()) : node.call(this, at);
     });
     const report = await verifySnapshots({
-      ...{ pool: inlineWriters, vault: env.vault, readData: true },
+      ...{ pool: inlineRestorePool, vault: env.vault, readData: true },
       snapshots: [lying, snapshot],
     });
     reading.mock.restore();

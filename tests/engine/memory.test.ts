@@ -10,7 +10,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { restMs } from "../../packages/engine/src/backup/tree-writer.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
@@ -69,12 +69,12 @@ function engine({ folder, env }: Bench, ...args: string[]): { answer: Record<str
 
 /** Adds the files `from` … `to` - 1: invoices of 100 to 500 bytes, no two alike. */
 function addFiles(folder: string, from: number, to: number, perFolder: number): void {
-  const dice = new Dice(from + 1);
+  const random = new SeededRandom(from + 1);
   for (let i = from; i < to; i++) {
     const at = path.join(folder, `klasör-${Math.floor(i / perFolder)}`);
     if (i % perFolder === 0 || i === from) mkdirSync(at, { recursive: true });
-    const body = `<Invoice><ID>${i}</ID><Amount>${dice.below(1_000_000)}</Amount>${"<Line/>".repeat(10 + dice.below(50))}`;
-    writeFileSync(path.join(at, `fatura-${dice.below(1_000_000_000)}-${i}.xml`), body);
+    const body = `<Invoice><ID>${i}</ID><Amount>${random.below(1_000_000)}</Amount>${"<Line/>".repeat(10 + random.below(50))}`;
+    writeFileSync(path.join(at, `fatura-${random.below(1_000_000_000)}-${i}.xml`), body);
   }
 }
 

@@ -1,4 +1,4 @@
-/** No key seals two frames under one nonce, in a backup or in upkeep; and frames open as the format says. */
+/** No key encrypts two frames with the same nonce, in a backup or in upkeep. Frames decrypt as the format says. */
 
 import assert from "node:assert/strict";
 import { createCipheriv, createDecipheriv } from "node:crypto";
@@ -22,7 +22,7 @@ import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-change
 const headerLength = 40;
 const tagLength = 16;
 
-/** Opens a frame by FORMAT.md section 6 with nothing but standard tools, and says by which key and nonce. */
+/** Decrypts a frame as FORMAT.md section 6 describes, with standard tools only. Returns the key and the nonce. */
 async function opened(env: TestEnvironment, row: FrameRow): Promise<string> {
   const { store, names, catalog, keys } = env.vault;
   const sealed = Buffer.from(
@@ -41,12 +41,12 @@ async function opened(env: TestEnvironment, row: FrameRow): Promise<string> {
   return `session ${session}, worker ${worker}, nonce ${nonce.toString("hex")}`;
 }
 
-test("every frame of data and metadata has a nonce of its own under its key, and opens with it", async (t) => {
+test("no two frames of data or metadata share a key and a nonce, and each frame decrypts", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 5), Buffer.alloc(16));
   for (let i = 0; i < 8; i++) writeFileSync(path.join(from, `big${i}`), noise.update(Buffer.alloc(1 << 20)));
-  // Long names, so that the tree takes several frames of metadata.
+  // Long names, so that the tree needs several metadata frames.
   for (let i = 0; i < 3000; i++) writeFileSync(path.join(from, `${"ad".repeat(100)}-${i}`), `${i}`);
   settleTimes(from);
   const env = await openTestEnvironment(new MemoryStore());

@@ -15,7 +15,7 @@ import { readFile } from "../../packages/engine/src/restore/read-file.ts";
 import { resolveSegments } from "../../packages/engine/src/restore/resolve-segments.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import {
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
@@ -114,7 +114,7 @@ test("a segment is vouched for only when all its frames were read, also those th
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
   await catalog.restore({ unit: { ...nothing, items } });
   const report = await verifySnapshots({
-    pool: inlineWriters,
+    pool: inlineRestorePool,
     vault: env.vault,
     snapshots: [snapshot],
     readData: true,

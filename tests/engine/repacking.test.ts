@@ -10,11 +10,11 @@ import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts"
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { frameNumber, sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   settleTimes,
@@ -48,7 +48,7 @@ test("a restore that is overtaken by relaying and collection restores everything
 
 test("a verification that is overtaken by relaying and collection looks again, and finds nothing", async (t) => {
   const { newest, vault, moved } = await overtakenDump(t);
-  const report = await verifySnapshots({ pool: inlineWriters, vault, snapshots: [newest], readData: true });
+  const report = await verifySnapshots({ pool: inlineRestorePool, vault, snapshots: [newest], readData: true });
   assert.ok(moved() > 0, "segments were laid down again meanwhile");
   assert.deepEqual([report.findings, report.damagedFrames], [[], []]);
 });
@@ -126,13 +126,13 @@ test("a frame that somebody else moved while its pack is rewritten stays there, 
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  const bytes = dump(new Dice(41), 400);
+  const bytes = dump(new SeededRandom(41), 400);
   writeFileSync(path.join(from, "a.bak"), bytes);
   settleTimes(from);
   const env = await openTestEnvironment(new MemoryStore());
   const { snapshot: old } = await env.backup(from);
   for (let page = 0; page < 400; page++)
-    if (page % 2 === 0) new Dice(page).bytes(600).copy(bytes, page * pageBytes + 96);
+    if (page % 2 === 0) new SeededRandom(page).bytes(600).copy(bytes, page * pageBytes + 96);
   writeFileSync(path.join(from, "a.bak"), bytes);
   settleTimes(from);
   env.ctx.advance(1000);
@@ -169,7 +169,7 @@ test("a frame that somebody else moved while its pack is rewritten stays there, 
 test("after relaying a restore opens no frame of which it needs less than half, and little was stored for it", async (t) => {
   const pages = 2000;
   // Most changes are in the newest pages, as in a ledger.
-  const pick = (dice: Dice) => (dice.chance(60) ? pages - 1 - dice.below(100) : dice.below(pages));
+  const pick = (random: SeededRandom) => (random.chance(60) ? pages - 1 - random.below(100) : random.below(pages));
   const { folder, from, env, newest } = await agedDump(t, 6, { pages, nights: 30, changes: 35, pick });
   const before = await opened(env, newest);
   assert.ok(Math.min(...before.shares) < 0.3, "some frames are hardly needed any more");
@@ -197,7 +197,7 @@ test("what many segments share stays where it is, however many frames they read 
   const env = await openTestEnvironment(new MemoryStore());
   for (let night = 0; night < 24; night++) {
     // A new issuer every night; in the end one folder has invoices of all of them.
-    sheets.push(new Dice(200 + night).bytes(20_000).toString("base64"));
+    sheets.push(new SeededRandom(200 + night).bytes(20_000).toString("base64"));
     for (let i = 0; i < 3; i++) invoice(`${night}-${i}.xml`, night);
     if (night === 23) for (const issuer of sheets.keys()) invoice(`z-${issuer}.xml`, issuer);
     settleTimes(from);
@@ -215,8 +215,8 @@ test("what many segments share stays where it is, however many frames they read 
 test("sources that share frames are laid out together: a second run finds nothing to do", async (t) => {
   const folder = scratch(t);
   const env = await openTestEnvironment(new MemoryStore());
-  const dice = new Dice(7);
-  const bytes = dump(dice, 600);
+  const random = new SeededRandom(7);
+  const bytes = dump(random, 600);
   // The second has a part of what the first has: of the frames that both read it needs little.
   const sources = [
     { name: "one", from: path.join(folder, "one"), pages: 600 },
@@ -224,7 +224,7 @@ test("sources that share frames are laid out together: a second run finds nothin
   ];
   for (const { from } of sources) mkdirSync(from);
   for (let night = 0; night < 16; night++) {
-    for (let i = 0; i < 20; i++) dice.bytes(300).copy(bytes, dice.below(600) * pageBytes + 200);
+    for (let i = 0; i < 20; i++) random.bytes(300).copy(bytes, random.below(600) * pageBytes + 200);
     for (const { name, from, pages } of sources) {
       writeFileSync(path.join(from, "db.bak"), bytes.subarray(0, pages * pageBytes));
       settleTimes(from);
@@ -270,9 +270,9 @@ test("what is deleted and rewritten while relaying is under way is not brought b
   const { catalog: real } = env.vault;
   let overtaken = false;
   const overtake = async () => {
-    const dice = new Dice(90);
+    const random = new SeededRandom(90);
     const bytes = Buffer.from(before);
-    for (let page = 0; page < 600; page++) if (dice.chance(25)) dice.bytes(300).copy(bytes, page * pageBytes + 200);
+    for (let page = 0; page < 600; page++) if (random.chance(25)) random.bytes(300).copy(bytes, page * pageBytes + 200);
     writeFileSync(file, bytes);
     settleTimes(from);
     const { snapshot } = await env.backup(from);
@@ -338,10 +338,10 @@ interface Ageing {
   readonly nights: number;
   /** Pages that change in a night, and which. */
   readonly changes: number;
-  readonly pick: (dice: Dice) => number;
+  readonly pick: (random: SeededRandom) => number;
 }
 
-const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (dice) => dice.below(600) };
+const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (random) => random.below(600) };
 
 /** A database that has changed for some nights. */
 async function agedDump(
@@ -357,11 +357,11 @@ async function agedDump(
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  const dice = new Dice(seed);
-  const bytes = dump(dice, pages);
+  const random = new SeededRandom(seed);
+  const bytes = dump(random, pages);
   const env = await openTestEnvironment(new MemoryStore());
   for (let night = 0; night < nights; night++) {
-    for (let i = 0; i < changes; i++) dice.bytes(300).copy(bytes, pick(dice) * pageBytes + 200);
+    for (let i = 0; i < changes; i++) random.bytes(300).copy(bytes, pick(random) * pageBytes + 200);
     writeFileSync(path.join(from, "db.bak"), bytes);
     settleTimes(from);
     await env.backup(from);

@@ -23,7 +23,7 @@ import type { RestoreOptions } from "../../packages/engine/src/restore/folder/re
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   settleTimes,
@@ -73,7 +73,7 @@ async function stopped(folder: string, reads: number): Promise<void> {
 async function again(folder: string, snapshot: SnapshotRow, more: Partial<RestoreOptions> = {}) {
   const { vault, seen } = await openRepository(folder, () => undefined);
   const target = path.join(folder, "to");
-  const result = await restoreSnapshot({ vault, snapshot, target, pool: inlineWriters, ...more });
+  const result = await restoreSnapshot({ vault, snapshot, target, pool: inlineRestorePool, ...more });
   return { result, seen };
 }
 
@@ -108,7 +108,7 @@ test("an error of the store stops a restore; the next run goes on with it", asyn
   const { vault } = await openRepository(folder, (reads) => {
     if (reads === 5) throw new Error("the store is away");
   });
-  await assert.rejects(restoreSnapshot({ vault, snapshot, target: to, pool: inlineWriters }), /away/);
+  await assert.rejects(restoreSnapshot({ vault, snapshot, target: to, pool: inlineRestorePool }), /away/);
   const done = complete(to).length;
   assert.ok(done > 0);
   assert.ok((await again(folder, snapshot)).result.skippedFiles >= done);

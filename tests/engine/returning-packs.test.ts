@@ -10,7 +10,7 @@ import { emptyBlockList, encodeBlockList } from "../../packages/engine/src/forma
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
@@ -149,7 +149,7 @@ test("a clean read takes the mark away: by restore, by verification, by scrubbin
   await env.restore(old, path.join(folder, "to"));
   assert.deepEqual(await marked(), []);
   await catalog.setDamaged([frame], true);
-  await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots: [old], readData: true });
+  await verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots: [old], readData: true });
   assert.deepEqual(await marked(), []);
   await catalog.setDamaged([frame], true);
   assert.deepEqual(

@@ -14,7 +14,7 @@ import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
 import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import type { BackupSource, SourceEvent } from "../../packages/engine/src/source/source.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { dump } from "./testing/dump.ts";
@@ -65,8 +65,12 @@ async function hashOf(env: TestEnvironment, snapshot: SnapshotRow, name: string)
 
 const dense = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(Buffer.alloc(3 << 20));
 const contents: Record<string, Buffer> = {
-  "a dump": dump(new Dice(31), 400),
-  "a dump after a preamble": Buffer.concat([Buffer.from("TAPE"), Buffer.alloc(1532, 7), dump(new Dice(32), 400)]),
+  "a dump": dump(new SeededRandom(31), 400),
+  "a dump after a preamble": Buffer.concat([
+    Buffer.from("TAPE"),
+    Buffer.alloc(1532, 7),
+    dump(new SeededRandom(32), 400),
+  ]),
   "a dense file": dense,
 };
 for (const [what, bytes] of Object.entries(contents)) {

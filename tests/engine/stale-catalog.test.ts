@@ -50,7 +50,7 @@ async function namesUnder(store: MemoryStore, prefix: string): Promise<string[]>
   return names;
 }
 
-/** Packs and snapshots: what a refusal must leave alone. Claims may be added. */
+/** Packs and snapshots: a refused operation must not change them. It may add claims. */
 async function content({ store }: Bench, env: TestEnvironment): Promise<string[]> {
   return [...(await namesUnder(store, env.vault.names.packs)), ...(await namesUnder(store, env.vault.names.snapshots))];
 }
@@ -70,7 +70,7 @@ async function assertRestores(
   }
 }
 
-/** Two nights; the catalog file as it was after the first one is put back. */
+/** Two backups; then the catalog file is replaced by its copy from after the first one. */
 async function lastNightsCatalog(bench: Bench) {
   const files = { now: path.join(bench.folder, "now.db"), old: path.join(bench.folder, "old.db") };
   const ctx = testContext(5);
@@ -92,13 +92,13 @@ async function lastNightsCatalog(bench: Bench) {
 }
 
 describe("a catalog that is older than the store", () => {
-  test("collects nothing, rewrites nothing and backs nothing up; after a rebuild every snapshot restores", async (t) => {
+  test("prunes nothing, rewrites nothing and backs nothing up; after a rebuild every snapshot restores", async (t) => {
     const bench = prepare(t);
     const { env, expected, old } = await lastNightsCatalog(bench);
     const before = await content(bench, env);
     await assert.rejects(prune(env.vault), { name: "IncompleteCatalogError", message: /rebuild/ });
     await assert.rejects(rewritePacks(env.vault, 0), { name: "IncompleteCatalogError" });
-    // However often it tries: a number that is free by chance must not let it through.
+    // Tried several times: a session number that is free by chance must not be enough.
     for (let i = 0; i < 4; i++)
       await assert.rejects(env.backup(bench.from), { name: "IncompleteCatalogError", message: /rebuild/ });
     assert.deepEqual(await content(bench, env), before);
@@ -108,7 +108,7 @@ describe("a catalog that is older than the store", () => {
     await old.close();
   });
 
-  test("is found out by its own claim where the listing lags", async (t) => {
+  test("is found by its own claim if the listing lags", async (t) => {
     const bench = prepare(t);
     const { env, old } = await lastNightsCatalog(bench);
     const before = await content(bench, env);
@@ -126,7 +126,7 @@ describe("a catalog that is older than the store", () => {
     await old.close();
   });
 
-  test("a session that was running when the catalog was copied, and was completed since, is not garbage", async (t) => {
+  test("a session that was running when the catalog was copied, and has completed since, is not pruned", async (t) => {
     const bench = prepare(t);
     const file = path.join(bench.folder, "i.db");
     const copy = path.join(bench.folder, "copy.db");
@@ -195,7 +195,7 @@ describe("a new catalog over a used store", () => {
 });
 
 describe("what rebuild refused is no garbage", () => {
-  test("a flipped bit in a manifest, a rebuild, a collection: nothing is deleted, and the repaired manifest restores", async (t) => {
+  test("after a flipped bit in a manifest and a rebuild, prune deletes nothing, and the repaired manifest restores", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -216,7 +216,7 @@ describe("what rebuild refused is no garbage", () => {
     await assertRestores(bench, env, new Map([[snapshot.id, describeTree(bench.from)]]));
   });
 
-  test("a manifest that nobody can repair stops collection until it is given up by name", async (t) => {
+  test("a manifest that cannot be repaired stops prune until it is given up by name", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -229,7 +229,7 @@ describe("what rebuild refused is no garbage", () => {
     assert.ok(report.deletedPacks.length > 0);
   });
 
-  test("a flipped bit anywhere in a manifest, or a lost one, is found by scrubbing without secrets and named", async (t) => {
+  test("a flipped bit anywhere in a manifest, or a lost one, is found and named by scrub without secret keys", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -256,7 +256,7 @@ describe("what rebuild refused is no garbage", () => {
     );
   });
 
-  test("a manifest that is damaged or gone is written anew from the row: rebuild brings the same snapshot back", async (t) => {
+  test("a damaged or lost manifest is rewritten from the row: a rebuild recovers the same snapshot", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -285,7 +285,7 @@ describe("what rebuild refused is no garbage", () => {
     }
   });
 
-  test("a forged tombstone does not make an unknown snapshot garbage", async (t) => {
+  test("a forged tombstone does not make prune delete an unknown snapshot", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -299,7 +299,7 @@ describe("what rebuild refused is no garbage", () => {
     assert.deepEqual(await content(bench, env), before);
   });
 
-  test("one damaged metadata frame costs a rebuild that frame, not the others of its pack", async (t) => {
+  test("a rebuild loses one damaged metadata frame, not the others of its pack", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -331,7 +331,7 @@ describe("what rebuild refused is no garbage", () => {
     }
   });
 
-  test("metadata that rebuild could not read: the snapshot's data packs stay", async (t) => {
+  test("prune keeps the data packs of a snapshot whose metadata a rebuild could not read", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");

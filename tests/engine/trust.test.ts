@@ -6,10 +6,11 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
-import { countersign, noRetention } from "../../packages/engine/src/format/manifest.ts";
+import { countersign } from "../../packages/engine/src/format/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/format/session-header.ts";
 import { signerFromSeed } from "../../packages/engine/src/format/signing.ts";
+import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import {
   createVaultKeys,
   unwrapVaultKeys,

@@ -8,7 +8,7 @@ import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { UploadUnit } from "../../packages/engine/src/catalog/catalog.ts";
-import { restingOn } from "../../packages/engine/src/catalog/rules.ts";
+import { framesNeededBy } from "../../packages/engine/src/catalog/rules.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -64,7 +64,7 @@ test("nothing is registered before the pack that holds it: a crash leaves no ite
     units++;
     for (const { frame } of frames) durable.add(frame);
     for (const item of items)
-      for (const frame of restingOn(item)) assert.ok(durable.has(frame), `unit ${units}: item ${item.ordinal}`);
+      for (const frame of framesNeededBy(item)) assert.ok(durable.has(frame), `unit ${units}: item ${item.ordinal}`);
   });
   const settings = { packBytes: 60_000, unitBytes: 120_000 };
   const { snapshot } = await env.backup(from, { target, settings });

@@ -11,15 +11,15 @@ import { test } from "node:test";
 import type { GetOptions } from "@emanet/engine/object-store";
 import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
-import { IncompleteCatalogError } from "../../packages/engine/src/catalog/session-claims.ts";
+import { IncompleteCatalogError } from "../../packages/engine/src/catalog/claim-session.ts";
 import { DamageError } from "../../packages/engine/src/restore/frame-reader.ts";
 import { recheckDamagedFrames } from "../../packages/engine/src/restore/recheck-damaged.ts";
-import { Dice } from "../../packages/engine/src/testing/random-tree.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
@@ -47,7 +47,7 @@ class FlickeringStore extends MemoryStore {
 }
 
 class Life {
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #store = new FlickeringStore();
   readonly #away = new Map<string, Uint8Array>();
   readonly #folder = mkdtempSync(path.join(tmpdir(), "emanet-vanishing-"));
@@ -57,7 +57,7 @@ class Life {
   #restores = 0;
 
   constructor(seed: number) {
-    this.#dice = new Dice(seed);
+    this.#random = new SeededRandom(seed);
   }
 
   async live(): Promise<void> {
@@ -67,8 +67,8 @@ class Life {
       for (let i = 0; i < 40; i++) this.#write();
       await this.#backup(env);
       this.#store.before = () => {
-        if (this.#dice.chance(2)) this.#vanish(env, 10);
-        if (this.#dice.chance(4)) this.#comeBack(30);
+        if (this.#random.chance(2)) this.#vanish(env, 10);
+        if (this.#random.chance(4)) this.#comeBack(30);
       };
       for (let i = 0; i < stepsPerSeed; i++) await this.#step(env);
       this.#store.before = () => {};
@@ -99,7 +99,7 @@ class Life {
       restore: () => this.#restore(env),
       rebuild: () => rebuild(env.vault),
     };
-    const name = this.#dice.pick(Object.keys(actions));
+    const name = this.#random.pick(Object.keys(actions));
     this.log.push(name);
     env.ctx.advance(1000);
     try {
@@ -112,26 +112,26 @@ class Life {
   }
 
   #write(): void {
-    const name = `f${this.#dice.below(60)}`;
-    writeFileSync(path.join(this.#from, name), this.#dice.bytes(500 + this.#dice.below(6000)));
+    const name = `f${this.#random.below(60)}`;
+    writeFileSync(path.join(this.#from, name), this.#random.bytes(500 + this.#random.below(6000)));
   }
 
   #change(): void {
-    for (const name of readdirSync(this.#from)) if (this.#dice.chance(30)) rmSync(path.join(this.#from, name));
-    for (let i = this.#dice.below(12); i > 0; i--) this.#write();
+    for (const name of readdirSync(this.#from)) if (this.#random.chance(30)) rmSync(path.join(this.#from, name));
+    for (let i = this.#random.below(12); i > 0; i--) this.#write();
   }
 
   async #backup(env: TestEnvironment): Promise<void> {
     settleTimes(this.#from);
     const { snapshot } = await env.backup(this.#from, { settings });
     this.#lines.set(snapshot.id, describeTree(this.#from));
-    if (this.#dice.chance(60)) await heal(env.vault);
+    if (this.#random.chance(60)) await heal(env.vault);
   }
 
   /** Some packs of data go; metadata goes with them where it is in the same pack. */
   #vanish(env: TestEnvironment, percent: number): void {
     for (const [name, bytes] of this.#store.objects) {
-      if (!name.startsWith(env.vault.names.packs) || !this.#dice.chance(percent)) continue;
+      if (!name.startsWith(env.vault.names.packs) || !this.#random.chance(percent)) continue;
       this.#away.set(name, bytes);
       this.#store.objects.delete(name);
     }
@@ -140,7 +140,7 @@ class Life {
   /** What upkeep has deleted meanwhile comes back as well: it is nobody's then. */
   #comeBack(percent: number): void {
     for (const [name, bytes] of this.#away) {
-      if (!this.#dice.chance(percent)) continue;
+      if (!this.#random.chance(percent)) continue;
       this.#store.objects.set(name, bytes);
       this.#away.delete(name);
     }
@@ -158,17 +158,17 @@ class Life {
 
   async #verify(env: TestEnvironment): Promise<void> {
     const snapshots = await env.vault.catalog.snapshots();
-    const report = await verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots, readData: true });
+    const report = await verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots, readData: true });
     await env.vault.catalog.setDamaged(report.damagedFrames, true);
   }
 
   async #delete(env: TestEnvironment): Promise<void> {
     const rows = await env.vault.catalog.snapshots();
-    if (rows.length > 1) await deleteSnapshot(env.vault, this.#dice.pick(rows).id);
+    if (rows.length > 1) await deleteSnapshot(env.vault, this.#random.pick(rows).id);
   }
 
   async #restore(env: TestEnvironment): Promise<void> {
-    const row = this.#dice.pick(await env.vault.catalog.snapshots());
+    const row = this.#random.pick(await env.vault.catalog.snapshots());
     const { damagedFrames } = await env.restore(row, path.join(this.#folder, `to ${this.#restores++}`));
     await env.vault.catalog.setDamaged(damagedFrames, true);
   }

@@ -7,7 +7,7 @@ import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
 import {
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
@@ -61,7 +61,7 @@ const allFiles = 7 + 8 + 8 + 9;
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 function verify({ env }: Prepared, snapshots: readonly SnapshotRow[], more: Partial<VerifyOptions> = {}) {
-  return verifySnapshots({ pool: inlineWriters, vault: env.vault, snapshots, readData: true, ...more });
+  return verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots, readData: true, ...more });
 }
 
 test("snapshots that are verified together are each verified whole, and everything they reach is vouched for", async (t) => {

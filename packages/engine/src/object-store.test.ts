@@ -40,7 +40,7 @@ const refused = [
 ];
 
 describe("object names", () => {
-  test("names that mean the same on every store are allowed", () => {
+  test("names that every store keeps as they are are allowed", () => {
     for (const name of allowed) assertObjectName(name);
   });
 
@@ -87,7 +87,7 @@ test("a range must be made of non-negative integers whose sum is exact", () => {
   }
 });
 
-test("only errors that may pass by themselves are retryable", () => {
+test("only temporary errors are retryable", () => {
   assert.equal(new ObjectStoreError("unavailable", "x").retryable, true);
   assert.equal(new ObjectStoreError("corrupt", "x").retryable, true);
   for (const code of ["not_found", "exists", "full", "denied", "range", "bad_body", "aborted"] as const) {

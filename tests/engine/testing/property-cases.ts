@@ -12,11 +12,11 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../../packages/engine/src/cache/file-cache.ts";
 import { MemoryCatalog } from "../../../packages/engine/src/catalog/memory.ts";
 import { openSqliteCatalog } from "../../../packages/engine/src/catalog/sqlite/sqlite.ts";
-import { Dice, RandomTree } from "../../../packages/engine/src/testing/random-tree.ts";
+import { RandomTree, SeededRandom } from "../../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../../packages/engine/src/testing/scale.ts";
 import {
   describeTree,
-  inlineWriters,
+  inlineRestorePool,
   openTestEnvironment,
   testContext,
 } from "../../../packages/engine/src/testing/test-environment.ts";
@@ -38,29 +38,29 @@ const groups = 5;
 /** One case. Rejects where a tree does not come back as it was. */
 export async function runCase(seed: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "emanet-property-"));
-  const dice = new Dice(seed);
-  const cache = dice.chance(50) ? new FileCache(":memory:") : undefined;
+  const random = new SeededRandom(seed);
+  const cache = random.chance(50) ? new FileCache(":memory:") : undefined;
   try {
     const ctx = testContext(seed);
-    const catalog = dice.chance(50) ? new MemoryCatalog(ctx) : openSqliteCatalog(":memory:", ctx);
+    const catalog = random.chance(50) ? new MemoryCatalog(ctx) : openSqliteCatalog(":memory:", ctx);
     const env = await openTestEnvironment(new MemoryStore(), { seed, catalog });
     const from = path.join(folder, "from");
-    const tree = new RandomTree(from, dice);
-    tree.fill(1 + dice.below(12));
+    const tree = new RandomTree(from, random);
+    tree.fill(1 + random.below(12));
     // Packs of a megabyte are never filled by most of these trees; larger ones would only cost their memory.
-    const settings = dice.chance(30) ? { packBytes: 40_000, unitBytes: 100_000 } : { packBytes: 1_000_000 };
+    const settings = random.chance(30) ? { packBytes: 40_000, unitBytes: 100_000 } : { packBytes: 1_000_000 };
     const made: { snapshot: Awaited<ReturnType<typeof env.backup>>["snapshot"]; lines: string[] }[] = [];
-    for (let generation = 0; generation < 1 + dice.below(4); generation++) {
-      if (generation > 0) for (let i = 1 + dice.below(4); i > 0; i--) tree.edit();
+    for (let generation = 0; generation < 1 + random.below(4); generation++) {
+      if (generation > 0) for (let i = 1 + random.below(4); i > 0; i--) tree.edit();
       tree.settle();
       const { snapshot, warnings } = await env.backup(from, { cache, settings });
       assert.deepEqual(warnings, []);
       made.push({ snapshot, lines: describeTree(from) });
       env.ctx.advance(1000);
     }
-    if (dice.chance(20)) await repack(env.vault);
-    if (dice.chance(20)) await prune(env.vault);
-    if (dice.chance(20)) assert.deepEqual((await rebuild(env.vault)).refused, []);
+    if (random.chance(20)) await repack(env.vault);
+    if (random.chance(20)) await prune(env.vault);
+    if (random.chance(20)) assert.deepEqual((await rebuild(env.vault)).refused, []);
     for (const [i, { snapshot, lines }] of made.entries()) {
       const to = path.join(folder, `to${i}`);
       const result = await env.restore(snapshot, to);
@@ -68,9 +68,9 @@ export async function runCase(seed: number): Promise<void> {
       assert.deepEqual(describeTree(to), lines);
       rmSync(to, { recursive: true });
     }
-    if (dice.chance(20)) {
+    if (random.chance(20)) {
       const report = await verifySnapshots({
-        pool: inlineWriters,
+        pool: inlineRestorePool,
         vault: env.vault,
         snapshots: await catalog.snapshots(),
         readData: true,

@@ -13,10 +13,11 @@ import type { EngineContext } from "../context.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { hex } from "../format/bytes.ts";
 import type { BackupWarning } from "../format/manifest.ts";
-import { draftManifest, noRetention } from "../format/manifest.ts";
+import { draftManifest } from "../format/manifest.ts";
 import type { OpenSession } from "../format/session-header.ts";
 import { startSession } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
+import { noRetention } from "../format/snapshot.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
 import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "../source/source.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
@@ -70,7 +71,7 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
     const session = startSession(ctx, options.keys, options.signer, start);
     upload = new LazyUpload({ ...options, session, increment });
     const stored = await store(options, session, upload, start, usable, startedAt);
-    return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.generation) };
+    return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.catalogId) };
   } catch (error) {
     cache?.rollback();
     await target.abandon().catch(() => {
@@ -83,9 +84,9 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
 }
 
 /** The snapshot is made by now: a cache that cannot be kept costs the next backup time, and nothing else. */
-function commitCache(cache: FileCache | null, snapshot: string, generation: number): Error | null {
+function commitCache(cache: FileCache | null, snapshot: string, catalogId: number): Error | null {
   try {
-    cache?.commit(snapshot, generation);
+    cache?.commit(snapshot, catalogId);
     return null;
   } catch (error) {
     cache?.rollback();
@@ -104,11 +105,11 @@ async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beg
   const base = cache?.base ?? null;
   try {
     const start = await target.begin(base);
-    return { start, usable: cache?.begin(base, start.generation) ?? false, increment: base !== null };
+    return { start, usable: cache?.begin(base, start.catalogId) ?? false, increment: base !== null };
   } catch (error) {
     if (base === null || !(error instanceof CatalogError) || error.code !== "unknown_snapshot") throw error;
     const start = await target.begin(null);
-    return { start, usable: cache?.begin(null, start.generation) ?? false, increment: false };
+    return { start, usable: cache?.begin(null, start.catalogId) ?? false, increment: false };
   }
 }
 

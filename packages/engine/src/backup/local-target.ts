@@ -9,7 +9,7 @@
 
 import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import { beginClaimed } from "../catalog/session-claims.ts";
+import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, sameBytes } from "../format/bytes.ts";
 import type { SnapshotDraft } from "../format/manifest.ts";
@@ -62,7 +62,7 @@ export class LocalTarget implements UploadTarget {
     await access.catalog.expireUploads(access.ctx.now());
     if (recheck !== undefined && (await access.catalog.damagedFrames()).length > 0) await recheck();
     const leaseUntil = access.ctx.now() + uploadLeaseMs;
-    this.#start = await beginClaimed(access, { upload, owner, leaseUntil, base });
+    this.#start = await beginClaimedUpload(access, { upload, owner, leaseUntil, base });
     this.#stopRenewing = (this.#options.repeat ?? byTimer)(renewEveryMs, () => {
       // If the upload has ended, `complete` reports it.
       this.#renew().catch(() => undefined);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Dice } from "../testing/random-tree.ts";
+import { SeededRandom } from "../testing/random-tree.ts";
 import { decodeTotals, encodeTotals, marksPerFile, rollDigest } from "./directory-digest.ts";
 
 test("rolls are the same only with the same names in the same order and every mark of every file", () => {
@@ -23,9 +23,9 @@ test("rolls are the same only with the same names in the same order and every ma
 });
 
 test("a sum is read as it was written: files, bytes, each ordinal once", () => {
-  const dice = new Dice(5);
+  const random = new SeededRandom(5);
   for (const count of [0, 1, 2, 1000]) {
-    const ordinals = Array.from({ length: count }, () => dice.below(2 ** 30));
+    const ordinals = Array.from({ length: count }, () => random.below(2 ** 30));
     const sum = { files: count, size: count * 2 ** 33, ordinals: [...ordinals, ...ordinals] };
     const read = decodeTotals(encodeTotals(sum));
     assert.deepEqual([read.files, read.size], [sum.files, sum.size]);

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { folderSource } from "../source/folder-source.ts";
 import type { GlimpsedFile } from "../source/source.ts";
-import { Dice } from "../testing/random-tree.ts";
+import { SeededRandom } from "../testing/random-tree.ts";
 import { scratch } from "../testing/test-environment.ts";
 import type { CachedFile } from "./cached-directory.ts";
 import { FileCache } from "./file-cache.ts";
@@ -14,17 +14,17 @@ const directory = Buffer.from("faturalar");
 
 test("after any run the cache knows exactly the files of that run, whatever was added, changed, dropped or moved", () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
-    const dice = new Dice(seed);
+    const random = new SeededRandom(seed);
     const cache = new FileCache(":memory:");
     const folders = [1, 2].map((inode) => ({ identity: identityOn(1, inode), files: new Map<string, number>() }));
     const paths = ["faturalar", "arşiv/faturalar", "yeni"].map((name) => Buffer.from(name));
     for (let run = 1; run <= 12; run++) {
       assert.equal(cache.begin(run === 1 ? null : String(run - 1), 7), run > 1);
       // They stay, swap places, or go where nobody was or where the other one came from.
-      paths.push(...paths.splice(dice.below(3), 1), ...paths.splice(0, dice.below(2)));
+      paths.push(...paths.splice(random.below(3), 1), ...paths.splice(0, random.below(2)));
       for (const [i, { identity, files }] of folders.entries()) {
         const before = new Map(files);
-        edit(dice, files, run);
+        edit(random, files, run);
         runOver(cache, before, files, { path: paths[i], identity });
       }
       cache.commit(String(run), 7);
@@ -259,10 +259,10 @@ function* glimpsesOf(folder: string): Generator<GlimpsedFile> {
 }
 
 /** Adds, changes and drops some files; now and then many or none. Enough of them for several parts. */
-function edit(dice: Dice, files: Map<string, number>, run: number): void {
-  const count = run === 1 ? 1500 : ([0, 0, 1, 1, 5, 300][dice.below(6)] ?? 0);
-  for (let i = 0; i < count; i++) files.set(nameOf(dice.below(names)), run * 10_000 + i);
-  for (const name of [...files.keys()]) if (dice.below(run % 3 === 0 ? 500 : 100_000) === 0) files.delete(name);
+function edit(random: SeededRandom, files: Map<string, number>, run: number): void {
+  const count = run === 1 ? 1500 : ([0, 0, 1, 1, 5, 300][random.below(6)] ?? 0);
+  for (let i = 0; i < count; i++) files.set(nameOf(random.below(names)), run * 10_000 + i);
+  for (const name of [...files.keys()]) if (random.below(run % 3 === 0 ? 500 : 100_000) === 0) files.delete(name);
   if (run === 10) files.clear();
 }
 

@@ -1,32 +1,38 @@
 /**
- * The catalog port: everything that must be found fast. The object store is complete without it (see rebuild); losing it
- * loses nothing but time. One `Catalog` serves one vault. Each method is one atomic step; no method waits for another
- * upload.
+ * The catalog port: the database of what is stored where. Everything in it can be rebuilt from the object store (see
+ * upkeep/rebuild.ts); losing it costs time, not data. One `Catalog` serves one vault. Each method is one atomic step. No
+ * method waits for another upload.
  *
- * Nouns
- * - *item*: a segment or a node, addressed by its id and by its *ordinal* (small, unique in the vault, never reused).
- * - *upload*: a session in progress, with a lease. It holds *pins* on packs.
- * - *pack state*: `live` → `condemned` → `deleting`. `condemned → live` when somebody needs it; `deleting` is final.
+ * Nouns (docs/GLOSSARY.md has all of them)
+ * - *item*: a segment or a tree node. It has an id and an *ordinal* (small, unique in the vault, never used again).
+ * - *upload*: a session in progress, with a lease. It *pins* the packs that it needs.
+ * - *pack state*: `live` → `condemned` → `deleting`. A pin makes a condemned pack live again; `deleting` is final.
+ * - *revision*: a count of all changes that matter to marking. A *marking* is named by the revision that it saw.
  *
- * Rules every implementation keeps (`conformance.ts` tests them)
- * 1. An answer "known" (`acquire`, `acquireFrames`) first pins every pack it rests on, in the same step. A condemned pack
- *    comes back to `live` by that; an item with a frame in a deleting pack, or with a damaged frame, is not known.
- * 2. `condemn` succeeds only for a live pack without pins, and only if no snapshot or upload base was added since the
- *    generation that the caller's marking saw.
- * 3. `beginDelete` succeeds only for a condemned pack without pins. Its frames and the given dead items leave with it.
- * 4. `commit` succeeds only while the lease runs, only for a new snapshot id, and only if every item of the snapshot is in the base or rests on packs
- *    that this upload has pinned. It ends the upload and its pins in the same step.
- * 5. What another owner added is known only once it is verified.
- * 6. A session number is given out once, with a nonce that is remembered. One claim found taken makes the catalog stale:
- *    it begins no upload until it was cleared.
- * 7. A recipe that replaces another is pinned for every upload that had pinned what the old one rests on, in the same step.
- * 8. Hooks and neighbours are kept per owner: a unit replaces nobody else's.
- * 9. Changes of a snapshot's retention are applied in the order of their numbers; a deletion that began cannot be held.
+ * Rules of every implementation (`conformance.test.ts` tests them)
+ * 1. `acquire` and `acquireFrames` pin every pack that a known item or frame needs, in the same step. A condemned pack
+ *    becomes live by this. An item is not known if one of its frames is damaged or in a deleting pack.
+ * 2. `condemn` succeeds only for a pack without pins, and only if the revision is still that of the caller's marking.
+ * 3. `beginDelete` succeeds only for a condemned pack without pins. It removes the pack's frames and the given dead items.
+ * 4. `commit` succeeds only before the lease ends, only for a new snapshot id, and only if every item of the snapshot is in
+ *    the base or needs only packs that this upload has pinned. It ends the upload and its pins in the same step.
+ * 5. An item of another owner is known only if it is verified.
+ * 6. A session number is given out once, with a nonce that is kept. A claim that another catalog has taken makes the
+ *    catalog stale: it begins no upload until it is cleared.
+ * 7. If a recipe replaces another, every upload that has pinned the packs of the old recipe pins those of the new one, in
+ *    the same step.
+ * 8. Hooks and neighbours are kept per owner: a unit replaces only those of its owner.
+ * 9. Changes of a snapshot's retention are applied in the order of their numbers. A snapshot that is being deleted takes
+ *    no change.
  *
- * `addUnit` registers what it is given. What a client says goes through `checkUnit` (backup/unit-gate.ts) first.
+ * `addUnit` registers what it is given. A unit of a client is checked by `checkUnit` (backup/check-unit.ts) first.
  */
 
 import type { EngineContext } from "../context.ts";
+import type { FrameKind } from "../format/frame.ts";
+import type { Retention, SnapshotRow } from "../format/snapshot.ts";
+
+export type { Retention, SnapshotRow, SnapshotStatus } from "../format/snapshot.ts";
 
 export type ItemKind = "segment" | "node";
 
@@ -38,7 +44,7 @@ export interface Item {
   readonly recipe: Uint8Array;
   /** The metadata frame that holds its record: for a node the same frame as in its recipe. */
   readonly record: number;
-  /** The segment that followed it when its owner last stored it, or 0. */
+  /** The ordinal of the segment that followed it when its owner last stored it, or 0. */
   readonly next: number;
   readonly owner: string;
   readonly verified: boolean;
@@ -48,7 +54,7 @@ export interface Item {
 export interface FrameRow {
   readonly frame: number;
   readonly generation: number;
-  readonly kind: "data" | "meta";
+  readonly kind: FrameKind;
   readonly pack: string;
   readonly offset: number;
   readonly length: number;
@@ -77,38 +83,6 @@ export interface SessionRow {
   readonly header: Uint8Array;
 }
 
-export interface Retention {
-  readonly expiresAt: number | null;
-  readonly lockedUntil: number | null;
-  readonly hold: boolean;
-}
-
-/**
- * `recovered`: found by rebuild as a manifest without a row; true, but nobody confirmed it. `deleting`: its deletion was
- * decided and cannot be stopped; it still protects its content until the row goes.
- */
-export type SnapshotStatus = "completed" | "recovered" | "deleting";
-
-export interface SnapshotRow {
-  readonly id: string;
-  readonly source: string;
-  readonly session: number;
-  readonly startedAt: number;
-  readonly completedAt: number;
-  readonly rootOrdinal: number;
-  readonly rootId: Uint8Array;
-  readonly size: number;
-  readonly files: number;
-  readonly warnings: number;
-  readonly storedBytes: number;
-  readonly status: SnapshotStatus;
-  readonly retention: Retention;
-  /** The number of the newest change of retention that is in it; 0: as the manifest says. */
-  readonly changes: number;
-  /** Encoded `Bitmap` of reachable ordinals. */
-  readonly reach: Uint8Array;
-}
-
 export interface NewUpload {
   readonly upload: string;
   readonly owner: string;
@@ -119,27 +93,27 @@ export interface NewUpload {
 
 export interface UploadStart {
   readonly session: number;
-  /** Drawn with the session's number; tells this catalog's session from another's of the same number. */
+  /** Drawn with the session number: two catalogs that give out the same number draw different nonces. */
   readonly nonce: number;
-  /** Drawn anew when the catalog is made or rebuilt: what a cache says about another incarnation is void. */
-  readonly generation: number;
-  /** Ordinals of items that rest on damaged frames: what a cache says about them is void. */
+  /** Drawn when the catalog is made or rebuilt. A file cache that was filled under another id is not used. */
+  readonly catalogId: number;
+  /** Ordinals of items with damaged frames: a file cache must not use them. */
   readonly damaged: readonly number[];
 }
 
-/** What the catalog says about the numbers of sessions. */
+/** The session numbers that the catalog has given out, and the next one. */
 export interface SessionNumbers {
   /** Sessions of uploads that have not ended: their packs may be in the store before the catalog knows them. */
   readonly live: readonly number[];
   /** The number that the next session will have. */
   readonly next: number;
-  /** Numbers given out of which nobody has said yet whether the store has them as ours. */
+  /** Sessions whose claims are open: it is not known yet whether the store has them with our nonce. */
   readonly open: readonly { readonly session: number; readonly nonce: number }[];
-  /** Another catalog has used a number of this one: rebuild. */
+  /** Another catalog has used a number of this one: this one must be rebuilt. */
   readonly stale: boolean;
 }
 
-/** What becomes known together once its packs are durable. */
+/** Packs and all that they hold, registered in one step once the packs are durable. */
 export interface UploadUnit {
   readonly packs: readonly PackRow[];
   readonly header: Uint8Array;
@@ -147,31 +121,32 @@ export interface UploadUnit {
   readonly items: readonly Item[];
   /** (hook, ordinal): the first eight bytes of a small block id, and the newest segment of this owner that has it. */
   readonly hooks: readonly (readonly [bigint, number])[];
-  /** (earlier, later): segments that stood next to each other. What another owner said of `earlier` stays. */
+  /** (earlier, later): ordinals of neighbouring segments. A neighbour that another owner has registered stays. */
   readonly follows: readonly (readonly [number, number])[];
 }
 
-/** One version of a frame. What is said about it says nothing about another: frames move while they are read. */
+/** One version of a frame in one pack. Frames move while they are read, so a damage mark is for one version only. */
 export interface FrameVersion {
   readonly frame: number;
   readonly pack: string;
   readonly generation: number;
 }
 
-/** A frame moved by rewriting or healing: where it was, where it is now. */
+/** A frame that a repack or a heal has moved: where it was, where it is now. */
 export interface FrameMove {
   readonly from: {
     readonly pack: string;
     readonly generation: number;
-    /** The marking by which the pack was condemned; null where the pack stays as it is. */
+    /** The marking that condemned the pack; null if the pack stays as it is. */
     readonly marking: number | null;
   };
   readonly to: FrameRow;
 }
 
-export interface CondemnedPacks {
+/** What `condemn` did with a marking's packs. */
+export interface MarkingResult {
   readonly condemned: readonly string[];
-  /** True when something was committed since the marking: mark again. */
+  /** True if the revision has changed since the marking: the caller must mark again. */
   readonly stale: boolean;
 }
 
@@ -196,26 +171,28 @@ export class CatalogError extends Error {
 
 /** The catalog of one vault. */
 export interface Catalog {
-  /** Gives out a session number with an open claim. Rejects with `stale` once a claim was found taken. */
+  /** Gives out a session number with an open claim. Rejects with `stale` if the catalog is stale. */
   beginUpload(upload: NewUpload): Promise<UploadStart>;
-  /** Says how an open claim ended. One that is not `ours` makes the catalog stale until `clear`. */
+  /** Closes an open claim. A claim that is not `ours` makes the catalog stale until `clear`. */
   settleClaim(session: number, ours: boolean): Promise<void>;
-  /** Prolongs the lease; rejects with `lease_expired` once it is over. */
+  /** Extends the lease. Rejects with `lease_expired` if it has ended. */
   renewUpload(upload: string, now: number, leaseUntil: number): Promise<void>;
-  /** Ends an upload without a snapshot. Its pins go; what it registered stays until collected. */
+  /** Ends an upload without a snapshot and removes its pins. Its units stay until they are pruned. */
   endUpload(upload: string): Promise<void>;
-  /** Ends every upload whose lease is over, and says which. */
+  /** Ends every upload whose lease has ended. Returns these uploads. */
   expireUploads(now: number): Promise<readonly string[]>;
   /** Reserves `count` ordinals and returns the first. */
   reserveOrdinals(count: number): Promise<number>;
+  /** The items of these ids, pinned for the upload; null where an item is not known. */
   acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
-  /** Like `acquire`, for frames that single blocks are taken from. */
+  /** Like `acquire`, for frames of which an upload uses single blocks. */
   acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]>;
-  /** Registers durable packs and what they hold; the packs are pinned by the upload. */
+  /** Registers durable packs and what they hold, and pins the packs for the upload. */
   addUnit(upload: string, now: number, unit: UploadUnit): Promise<void>;
+  /** Adds the snapshot and ends the upload. Rejects with `lease_expired`, `conflict` or `not_closed` (rule 4). */
   commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void>;
 
-  /** Per hook the owner's newest segment that has it, or else the newest verified one of anybody. */
+  /** Per hook the ordinal of the owner's newest segment with it, or else of the newest verified one, or null. */
   findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]>;
   itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]>;
   itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
@@ -224,36 +201,37 @@ export interface Catalog {
 
   snapshots(): Promise<readonly SnapshotRow[]>;
   /**
-   * Applies change `number`, which is in the store already. The next one in order is applied, an earlier one is ignored,
-   * a later one rejects with `conflict`, as does any change of a snapshot that is being deleted.
+   * Applies change `number`, which is in the store already. An earlier number than the next one is ignored, a later one
+   * rejects with `conflict`. So does any change of a snapshot that is being deleted.
    */
   changeRetention(id: string, retention: Retention, number: number): Promise<void>;
-  /** Decides a deletion for good. Rejects with `retained` where a hold or a lock protects the snapshot at `now`. */
+  /** Sets the status `deleting`, which is final. Rejects with `retained` if the snapshot is held, or locked at `now`. */
   beginDeleteSnapshot(id: string, now: number): Promise<void>;
-  /** Removes a snapshot. Rejects with `retained` where a hold or a lock protects it at `now`. */
+  /** Removes a snapshot's row. Rejects with `retained` if it is held, or locked at `now`. */
   deleteSnapshot(id: string, now: number): Promise<void>;
 
-  /** The generation and the bitmaps that marking starts from: snapshots and the bases of live uploads. */
-  roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }>;
+  /** What a marking starts from: the revision, and the bitmaps of all snapshots and of the bases of running uploads. */
+  roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }>;
   allItems(): AsyncIterable<Item>;
   allFrames(): AsyncIterable<FrameRow>;
   packs(): Promise<readonly PackRow[]>;
   sessions(): Promise<SessionNumbers>;
   /** The nonce of a session that this catalog gave out itself; null for any other. */
-  givenNonce(session: number): Promise<number | null>;
+  issuedNonce(session: number): Promise<number | null>;
   /**
-   * Condemns packs by a marking (its generation) where nothing was committed since. Packs that are condemned already pass
-   * to this marking: whoever died or is still at work with an older one may not act on it any more. A pack that came
-   * back to life and was condemned again may hold what the older marking took for dead.
+   * Condemns the packs without pins, if the revision is still that of the marking. A pack that an older marking has
+   * condemned belongs to this marking from now on: the older one must not delete it any more, since the pack may have been
+   * pinned and used in between.
    */
-  condemn(packs: readonly string[], marking: number): Promise<CondemnedPacks>;
-  /** Refused (false) unless the pack is unpinned and condemned by this very marking. */
+  condemn(packs: readonly string[], marking: number): Promise<MarkingResult>;
+  /** Makes the pack `deleting`. Returns false if it is pinned, or not condemned by this marking. */
   beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean>;
+  /** Removes the row of a deleting pack, whose object is gone. */
   forgetPack(pack: string): Promise<void>;
   /**
-   * Puts rewritten frames in place of the old ones, all or none: refused (false) when a frame is no longer where
-   * `from` says, or when a pack it leaves is not condemned by that marking (somebody came to need it meanwhile). These packs
-   * become `deleting`. Items that rest on dropped slots leave in the same step: nobody may be told that they are known.
+   * Replaces frames by their rewritten versions, all or none. Returns false if a frame is no longer where `from` says, or
+   * if a pack that it leaves is not condemned by that marking any more. The packs that were left become `deleting`. Items
+   * that need dropped slots are removed in the same step, so that no upload gets them as known.
    */
   moveFrames(
     upload: string,
@@ -263,18 +241,18 @@ export interface Catalog {
     deadItems: readonly number[],
   ): Promise<boolean>;
 
-  /** Marks frames, or takes their marks away. A version that is no longer the frame's is passed over. */
+  /** Sets or clears damage marks. A version that the catalog no longer has is ignored. */
   setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void>;
   damagedFrames(): Promise<readonly number[]>;
   setVerified(ordinals: readonly number[]): Promise<void>;
-  /** Removes everything; used by rebuild, which then registers what it found. */
+  /** Removes everything and draws a new catalog id. The first step of a rebuild. */
   clear(ctx: EngineContext): Promise<void>;
-  /** Registers what rebuild found, without an upload. */
+  /** Registers what a rebuild has found, without an upload. */
   restore(found: RebuiltCatalog): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A part of what rebuild found; called once per part, and once with `next` numbers at the end. */
+/** A part of what a rebuild has found: packs and items, snapshots, or at the end the next numbers. */
 export interface RebuiltCatalog {
   readonly unit?: UploadUnit | undefined;
   readonly snapshots?: readonly SnapshotRow[] | undefined;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Bitmap } from "../format/bitmap.ts";
-import { noRetention } from "../format/manifest.ts";
 import { encodeRecipe } from "../format/recipe.ts";
+import { noRetention } from "../format/snapshot.ts";
 import { testContext } from "../testing/test-environment.ts";
 import type { Catalog, FrameRow, Item, SnapshotRow, UploadUnit } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
@@ -81,9 +81,9 @@ const begin = (
     leaseUntil: more.leaseUntil ?? 1000,
     base: more.base ?? null,
   });
-const generationOf = async (catalog: Catalog) => (await catalog.roots()).generation;
+const revisionOf = async (catalog: Catalog) => (await catalog.roots()).revision;
 
-/** An catalog with one committed snapshot "s1": item 1 in frame 10 of pack p1. */
+/** A catalog with one committed snapshot "s1": item 1 in frame 10 of pack p1. */
 async function filled(make: () => Catalog): Promise<Catalog> {
   const catalog = make();
   await begin(catalog, "u1");
@@ -111,34 +111,34 @@ for (const [name, make] of Object.entries(makers)) {
     await assert.rejects(catalog.commit("u2", 1, snapshotOf("s2", [1])), CatalogError);
   });
 
-  test(`${name}: a replaced recipe is pinned for whoever was told of the old one: its commit is not refused`, async () => {
+  test(`${name}: an upload that acquired an item pins the packs of its new recipe too: its commit is not refused`, async () => {
     const catalog = await filled(make);
-    await begin(catalog, "told");
-    await begin(catalog, "untold");
-    assert.equal((await catalog.acquire("told", [idOf(1)]))[0]?.ordinal, 1);
+    await begin(catalog, "holder");
+    await begin(catalog, "other");
+    assert.equal((await catalog.acquire("holder", [idOf(1)]))[0]?.ordinal, 1);
     await begin(catalog, "upkeep", { owner: "upkeep" });
     await catalog.addUnit("upkeep", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(1, 20)]));
     await catalog.endUpload("upkeep");
-    assert.deepEqual((await catalog.condemn(["p2"], await generationOf(catalog))).condemned, []);
-    await catalog.commit("told", 1, snapshotOf("s2", [1]));
-    await assert.rejects(catalog.commit("untold", 1, snapshotOf("s3", [1])), { code: "not_closed" });
+    assert.deepEqual((await catalog.condemn(["p2"], await revisionOf(catalog))).condemned, []);
+    await catalog.commit("holder", 1, snapshotOf("s2", [1]));
+    await assert.rejects(catalog.commit("other", 1, snapshotOf("s3", [1])), { code: "not_closed" });
   });
 
-  test(`${name}: an answer known pins: the pack cannot be condemned until the upload ends`, async () => {
+  test(`${name}: an acquired item pins its pack: it cannot be condemned until the upload ends`, async () => {
     const catalog = await filled(make);
     await catalog.deleteSnapshot("s1", 1);
     await begin(catalog, "u2");
     const [item] = await catalog.acquire("u2", [idOf(1)]);
     assert.equal(item?.ordinal, 1);
-    assert.deepEqual((await catalog.condemn(["p1"], await generationOf(catalog))).condemned, []);
+    assert.deepEqual((await catalog.condemn(["p1"], await revisionOf(catalog))).condemned, []);
     await catalog.endUpload("u2");
-    assert.deepEqual((await catalog.condemn(["p1"], await generationOf(catalog))).condemned, ["p1"]);
+    assert.deepEqual((await catalog.condemn(["p1"], await revisionOf(catalog))).condemned, ["p1"]);
   });
 
-  test(`${name}: needing a condemned pack brings it back; a deleting one is gone for good`, async () => {
+  test(`${name}: an acquired item makes its condemned pack live again; a deleting pack stays deleting`, async () => {
     const catalog = await filled(make);
     await catalog.deleteSnapshot("s1", 1);
-    const marking = await generationOf(catalog);
+    const marking = await revisionOf(catalog);
     await catalog.condemn(["p1"], marking);
     await begin(catalog, "u2");
     assert.equal((await catalog.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
@@ -153,15 +153,15 @@ for (const [name, make] of Object.entries(makers)) {
     assert.deepEqual(await catalog.packs(), []);
   });
 
-  test(`${name}: a pack that came back to life and was condemned again is not deleted or left by the older marking`, async () => {
+  test(`${name}: a pack that became live and was condemned again is neither deleted nor rewritten by the older marking`, async () => {
     const catalog = await filled(make);
     await catalog.deleteSnapshot("s1", 1);
-    const older = await generationOf(catalog);
+    const older = await revisionOf(catalog);
     await catalog.condemn(["p1"], older);
     await begin(catalog, "u2");
     await catalog.acquire("u2", [idOf(1)]);
     await catalog.commit("u2", 1, snapshotOf("s2", [1]));
-    const newer = await generationOf(catalog);
+    const newer = await revisionOf(catalog);
     assert.deepEqual((await catalog.condemn(["p1"], newer)).condemned, ["p1"]);
     assert.equal(await catalog.beginDelete("p1", older, [1]), false);
     await begin(catalog, "up");
@@ -174,11 +174,11 @@ for (const [name, make] of Object.entries(makers)) {
 
   test(`${name}: condemning with a marking older than the last commit, deletion or new recipe is refused as stale`, async () => {
     const catalog = await filled(make);
-    const before = await generationOf(catalog);
+    const before = await revisionOf(catalog);
     await begin(catalog, "u2", { base: "s1" });
     await catalog.addUnit("u2", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(1, 20)]));
     assert.equal((await catalog.condemn(["p1"], before)).stale, true);
-    const next = await generationOf(catalog);
+    const next = await revisionOf(catalog);
     await catalog.commit("u2", 1, snapshotOf("s2", [1]));
     assert.equal((await catalog.condemn(["p1"], next)).stale, true);
   });
@@ -195,7 +195,7 @@ for (const [name, make] of Object.entries(makers)) {
     await catalog.endUpload("u1");
     await begin(catalog, "u2");
     await catalog.acquireFrames("u2", [10]);
-    assert.deepEqual((await catalog.condemn(["data", "meta"], await generationOf(catalog))).condemned, []);
+    assert.deepEqual((await catalog.condemn(["data", "meta"], await revisionOf(catalog))).condemned, []);
   });
 
   test(`${name}: what another owner added is known only once it is verified`, async () => {
@@ -206,7 +206,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal((await catalog.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
   });
 
-  test(`${name}: damaged content is not known, and a new upload is told of it`, async () => {
+  test(`${name}: an item with a damaged frame is not known, and a new upload gets its ordinal`, async () => {
     const catalog = await filled(make);
     await catalog.setDamaged([{ frame: 10, pack: "p1", generation: 0 }], true);
     const { damaged } = await begin(catalog, "u2");
@@ -214,7 +214,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.deepEqual(await catalog.acquire("u2", [idOf(1)]), [null]);
   });
 
-  test(`${name}: a mark is for one version of a frame: one that moved since is neither marked nor cleared`, async () => {
+  test(`${name}: a damage mark is for one version of a frame: a frame that has moved is neither marked nor cleared`, async () => {
     const catalog = await filled(make);
     const mark = { frame: 10, pack: "p1", generation: 0 };
     await catalog.setDamaged([{ ...mark, generation: 1 }], true);
@@ -227,7 +227,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.deepEqual(await catalog.damagedFrames(), []);
   });
 
-  test(`${name}: a frame is replaced by healing only where it was found damaged, and its pack stays`, async () => {
+  test(`${name}: heal replaces a frame only in the version that was damaged, and its pack stays`, async () => {
     const catalog = await filled(make);
     await begin(catalog, "up");
     const to = frameRow(10, "p2", { generation: 1 });
@@ -242,7 +242,7 @@ for (const [name, make] of Object.entries(makers)) {
     const catalog = await filled(make);
     await begin(catalog, "up");
     const unit = unitOf("p2", [], []);
-    const marking = await generationOf(catalog);
+    const marking = await revisionOf(catalog);
     const moves = [{ from: { pack: "p1", generation: 0, marking }, to: frameRow(10, "p2", { generation: 1 }) }];
     assert.equal(await catalog.moveFrames("up", 1, unit, moves, []), false);
     await catalog.condemn(["p1"], marking);
@@ -271,14 +271,14 @@ for (const [name, make] of Object.entries(makers)) {
     await catalog.deleteSnapshot("s1", 1);
   });
 
-  test(`${name}: a number is given out once with its nonce; one claim found taken stops the catalog until it is cleared`, async () => {
+  test(`${name}: a session number is given out once with its nonce; a claim of another catalog makes this one stale until it is cleared`, async () => {
     const catalog = make();
     const first = await begin(catalog, "u1");
     const second = await begin(catalog, "u2");
     assert.notEqual(first.session, second.session);
     assert.notEqual(first.nonce, second.nonce);
-    assert.equal(await catalog.givenNonce(first.session), first.nonce);
-    assert.equal(await catalog.givenNonce(second.session + 1), null);
+    assert.equal(await catalog.issuedNonce(first.session), first.nonce);
+    assert.equal(await catalog.issuedNonce(second.session + 1), null);
     await catalog.settleClaim(first.session, true);
     assert.deepEqual((await catalog.sessions()).open, [{ session: second.session, nonce: second.nonce }]);
     await catalog.settleClaim(second.session, false);
@@ -290,11 +290,11 @@ for (const [name, make] of Object.entries(makers)) {
     });
     await assert.rejects(begin(catalog, "u3"), { code: "stale" });
     await catalog.clear(testContext(2));
-    assert.equal(await catalog.givenNonce(first.session), null);
+    assert.equal(await catalog.issuedNonce(first.session), null);
     assert.ok((await begin(catalog, "u3")).session > second.session);
   });
 
-  test(`${name}: hooks and successors of several owners live side by side`, async () => {
+  test(`${name}: hooks and neighbours are kept per owner`, async () => {
     const catalog = await filled(make);
     await begin(catalog, "u2", { owner: "b" });
     const items = [itemRow(2, 20, { owner: "b" }), itemRow(3, 20, { owner: "b" })];
@@ -310,14 +310,14 @@ for (const [name, make] of Object.entries(makers)) {
       follows,
     });
     await catalog.addUnit("u2", 1, more("p3", [[1, 2]]));
-    assert.equal(await next(1), 2, "nobody had said what follows");
+    assert.equal(await next(1), 2, "no neighbour was registered before");
     await begin(catalog, "u4");
     await catalog.addUnit("u4", 1, { ...unitOf("p4", [], [itemRow(4, 10)]), follows: [[1, 4]] });
     await catalog.addUnit("u2", 1, more("p5", [[1, 3]]));
     assert.equal(await next(1), 4, "the owner's word stays");
   });
 
-  test(`${name}: hooks, successors, sessions and ordinals are what was stored last`, async () => {
+  test(`${name}: hooks, neighbours, sessions and ordinals are those that were stored last`, async () => {
     const catalog = await filled(make);
     assert.deepEqual(await catalog.findHooks("a", [1n, 9n, -5n]), [1, null, null]);
     await begin(catalog, "u2", { base: "s1" });

@@ -1,6 +1,9 @@
 /**
- * The catalog in memory, for tests and simulations. The same rules as everywhere (`port.ts`); every method runs to its end
- * without yielding, so each is one atomic step.
+ * The catalog in memory, for tests and simulations. `catalog.ts` has the rules. Every method runs to its end without
+ * yielding, so each is one atomic step.
+ *
+ * The simulation must notice a catalog that breaks a rule. Its broken catalogs (testing/broken-catalogs.ts) override the
+ * protected methods.
  */
 
 import type { EngineContext } from "../context.ts";
@@ -8,11 +11,11 @@ import { Bitmap } from "../format/bitmap.ts";
 import { hex } from "../format/bytes.ts";
 import type {
   Catalog,
-  CondemnedPacks,
   FrameMove,
   FrameRow,
   FrameVersion,
   Item,
+  MarkingResult,
   NewUpload,
   PackRow,
   RebuiltCatalog,
@@ -24,15 +27,9 @@ import type {
   UploadUnit,
 } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
-import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "./rules.ts";
+import { assertDeletable, drawNumber, framesNeededBy, isNextChange, itemFrames } from "./rules.ts";
 
-/**
- * Bugs that a simulation can plant to prove that it would find them: answering "known" without pinning, condemning by a
- * marking that is out of date, and replacing a recipe without its holders' pins.
- */
-export type PlantedBug = "unpinned-answer" | "stale-condemn" | "lost-pins";
-
-interface LiveUpload {
+interface RunningUpload {
   readonly owner: string;
   readonly session: number;
   readonly reach: Uint8Array;
@@ -44,26 +41,24 @@ export class MemoryCatalog implements Catalog {
   readonly #byId = new Map<string, Set<number>>();
   readonly #frames = new Map<number, FrameRow>();
   readonly #packs = new Map<string, PackRow>();
-  /** The marking by which a pack was condemned last. */
+  /** The marking that condemned a pack last. */
   readonly #markings = new Map<string, number>();
   readonly #pins = new Map<string, Set<string>>();
   readonly #hooks = new Map<bigint, Map<string, number>>();
   readonly #sessions = new Map<number, SessionRow>();
-  readonly #uploads = new Map<string, LiveUpload>();
+  readonly #uploads = new Map<string, RunningUpload>();
   readonly #snapshots = new Map<string, SnapshotRow>();
   readonly #claims = new Map<number, { readonly nonce: number; open: boolean }>();
-  readonly #planted: PlantedBug | null;
   readonly #ctx: EngineContext;
   #stale = false;
-  #generation = 1;
-  #incarnation: number;
+  #revision = 1;
+  #catalogId: number;
   #nextOrdinal = 1;
   #nextSession = 1;
 
-  constructor(ctx: EngineContext, planted: PlantedBug | null = null) {
+  constructor(ctx: EngineContext) {
     this.#ctx = ctx;
-    this.#incarnation = drawNumber(ctx);
-    this.#planted = planted;
+    this.#catalogId = drawNumber(ctx);
   }
 
   async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
@@ -76,7 +71,7 @@ export class MemoryCatalog implements Catalog {
     const damaged = [...this.#items.values()].filter((item) =>
       itemFrames(item).some((frame) => this.#frames.get(frame)?.damaged),
     );
-    return { session, nonce, generation: this.#incarnation, damaged: damaged.map(({ ordinal }) => ordinal) };
+    return { session, nonce, catalogId: this.#catalogId, damaged: damaged.map(({ ordinal }) => ordinal) };
   }
 
   async settleClaim(session: number, ours: boolean): Promise<void> {
@@ -86,7 +81,7 @@ export class MemoryCatalog implements Catalog {
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
-    this.#live(upload, now).leaseUntil = leaseUntil;
+    this.#running(upload, now).leaseUntil = leaseUntil;
   }
 
   async endUpload(upload: string): Promise<void> {
@@ -112,7 +107,7 @@ export class MemoryCatalog implements Catalog {
       for (const ordinal of candidates) {
         const item = this.#items.get(ordinal);
         if (item === undefined || !(item.verified || item.owner === owner)) continue;
-        if (this.#pinFrames(upload, restingOn(item))) return item;
+        if (this.#pinFrames(upload, framesNeededBy(item))) return item;
       }
       return null;
     });
@@ -124,29 +119,29 @@ export class MemoryCatalog implements Catalog {
   }
 
   async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
-    this.#live(upload, now);
+    this.#running(upload, now);
     this.#register(unit);
     for (const { pack } of unit.packs) this.#pin(pack, upload);
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
-    const { reach } = this.#live(upload, now);
+    const { reach } = this.#running(upload, now);
     if (this.#snapshots.has(snapshot.id)) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
     for (const ordinal of Bitmap.decode(snapshot.reach).minus(Bitmap.decode(reach))) {
       const item = this.#items.get(ordinal);
-      const closed = item !== undefined && restingOn(item).every((frame) => this.#isPinned(frame, upload));
+      const closed = item !== undefined && framesNeededBy(item).every((frame) => this.isPinned(frame, upload));
       if (!closed) throw new CatalogError("not_closed", `item ${ordinal} is neither in the base nor pinned`);
     }
     this.#snapshots.set(snapshot.id, snapshot);
     this.#end(upload);
-    this.#generation++;
+    this.#revision++;
   }
 
   async findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
     return hooks.map((hook) => {
-      const there = [...(this.#hooks.get(hook) ?? [])].filter(([, ordinal]) => this.#items.has(ordinal));
-      const own = there.find(([each]) => each === owner)?.[1];
-      const others = there.map(([, ordinal]) => ordinal).filter((ordinal) => this.#items.get(ordinal)?.verified);
+      const found = [...(this.#hooks.get(hook) ?? [])].filter(([, ordinal]) => this.#items.has(ordinal));
+      const own = found.find(([each]) => each === owner)?.[1];
+      const others = found.map(([, ordinal]) => ordinal).filter((ordinal) => this.#items.get(ordinal)?.verified);
       return own ?? (others.length === 0 ? null : Math.max(...others));
     });
   }
@@ -176,7 +171,7 @@ export class MemoryCatalog implements Catalog {
 
   async changeRetention(id: string, retention: Retention, number: number): Promise<void> {
     const row = this.#snapshot(id);
-    if (takesChange(row, number)) this.#snapshots.set(id, { ...row, retention, changes: number });
+    if (isNextChange(row, number)) this.#snapshots.set(id, { ...row, retention, changes: number });
   }
 
   async beginDeleteSnapshot(id: string, now: number): Promise<void> {
@@ -188,12 +183,12 @@ export class MemoryCatalog implements Catalog {
   async deleteSnapshot(id: string, now: number): Promise<void> {
     assertDeletable(this.#snapshot(id), now);
     this.#snapshots.delete(id);
-    this.#generation++;
+    this.#revision++;
   }
 
-  async roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }> {
+  async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
     const rows = [...this.#snapshots.values(), ...this.#uploads.values()];
-    return { generation: this.#generation, reach: rows.map(({ reach }) => reach) };
+    return { revision: this.#revision, reach: rows.map(({ reach }) => reach) };
   }
 
   async *allItems(): AsyncIterable<Item> {
@@ -218,12 +213,12 @@ export class MemoryCatalog implements Catalog {
     };
   }
 
-  async givenNonce(session: number): Promise<number | null> {
+  async issuedNonce(session: number): Promise<number | null> {
     return this.#claims.get(session)?.nonce ?? null;
   }
 
-  async condemn(packs: readonly string[], marking: number): Promise<CondemnedPacks> {
-    if (marking !== this.#generation && this.#planted !== "stale-condemn") return { condemned: [], stale: true };
+  async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
+    if (!this.isCurrent(marking)) return { condemned: [], stale: true };
     const states = new Set<string | undefined>(["live", "condemned"]);
     const condemned = packs.filter((pack) => states.has(this.#packs.get(pack)?.state) && !this.#pins.has(pack));
     for (const pack of condemned) {
@@ -254,7 +249,7 @@ export class MemoryCatalog implements Catalog {
     moves: readonly FrameMove[],
     deadItems: readonly number[],
   ): Promise<boolean> {
-    this.#live(upload, now);
+    this.#running(upload, now);
     const left = new Set<string>();
     for (const { from, to } of moves) {
       const row = this.#frames.get(to.frame);
@@ -267,7 +262,7 @@ export class MemoryCatalog implements Catalog {
     for (const { to } of moves) this.#frames.set(to.frame, to);
     for (const ordinal of deadItems) this.#forget(ordinal);
     for (const pack of left) this.#setState(pack, "deleting");
-    this.#generation++;
+    this.#revision++;
     return true;
   }
 
@@ -276,7 +271,7 @@ export class MemoryCatalog implements Catalog {
       const row = this.#frames.get(frame);
       if (row?.pack === pack && row.generation === generation) this.#frames.set(frame, { ...row, damaged });
     }
-    this.#generation++;
+    this.#revision++;
   }
 
   async damagedFrames(): Promise<readonly number[]> {
@@ -303,10 +298,10 @@ export class MemoryCatalog implements Catalog {
       this.#uploads,
     ];
     for (const map of [...all, this.#snapshots]) map.clear();
-    this.#generation++;
+    this.#revision++;
     this.#claims.clear();
     this.#stale = false;
-    this.#incarnation = drawNumber(ctx);
+    this.#catalogId = drawNumber(ctx);
   }
 
   async restore({ unit, snapshots, nextOrdinal, nextSession }: RebuiltCatalog): Promise<void> {
@@ -314,7 +309,7 @@ export class MemoryCatalog implements Catalog {
     for (const snapshot of snapshots ?? []) this.#snapshots.set(snapshot.id, snapshot);
     this.#nextOrdinal = Math.max(this.#nextOrdinal, nextOrdinal ?? 0);
     this.#nextSession = Math.max(this.#nextSession, nextSession ?? 0);
-    this.#generation++;
+    this.#revision++;
   }
 
   async close(): Promise<void> {}
@@ -322,9 +317,9 @@ export class MemoryCatalog implements Catalog {
   #register(unit: UploadUnit): void {
     const replaced = unit.items.flatMap((item) => {
       const old = this.#items.get(item.ordinal);
-      return old === undefined ? [] : [{ item, holders: this.#holders(old) }];
+      return old === undefined ? [] : [{ item, holders: this.holdersOf(old) }];
     });
-    if (replaced.length > 0) this.#generation++;
+    if (replaced.length > 0) this.#revision++;
     for (const row of unit.packs) {
       if (this.#packs.has(row.pack)) throw new CatalogError("conflict", `pack ${row.pack} is registered already`);
       this.#packs.set(row.pack, row);
@@ -346,15 +341,33 @@ export class MemoryCatalog implements Catalog {
       if (item !== undefined && (item.next === 0 || item.owner === this.#items.get(later)?.owner))
         this.#items.set(earlier, { ...item, next: later });
     }
-    // Whoever was told that it is known goes on to hold what it rests on.
-    for (const { item, holders } of replaced) for (const upload of holders) this.#pinFrames(upload, restingOn(item));
+    // An upload that uses the item needs the packs of its new recipe.
+    for (const { item, holders } of replaced)
+      for (const upload of holders) this.#pinFrames(upload, framesNeededBy(item));
   }
 
-  /** The uploads that have pinned everything that an item rests on. */
-  #holders(item: Item): string[] {
-    if (this.#planted === "lost-pins") return [];
-    const frames = restingOn(item);
-    return [...this.#uploads.keys()].filter((upload) => frames.every((frame) => this.#isPinned(frame, upload)));
+  /** Whether nothing has changed since the marking. */
+  protected isCurrent(marking: number): boolean {
+    return marking === this.#revision;
+  }
+
+  /** The uploads that have pinned all packs that an item needs. */
+  protected holdersOf(item: Item): string[] {
+    const frames = framesNeededBy(item);
+    return [...this.#uploads.keys()].filter((upload) => frames.every((frame) => this.isPinned(frame, upload)));
+  }
+
+  /** Pins packs of a known item or frame; a condemned one becomes live. */
+  protected pinKnown(packs: Iterable<string>, upload: string): void {
+    for (const pack of packs) {
+      this.#pin(pack, upload);
+      if (this.#packs.get(pack)?.state === "condemned") this.#setState(pack, "live");
+    }
+  }
+
+  /** Whether the upload has pinned the pack of a frame. */
+  protected isPinned(frame: number, upload: string): boolean {
+    return this.#pins.get(this.#frames.get(frame)?.pack ?? "")?.has(upload) ?? false;
   }
 
   #forget(ordinal: number): void {
@@ -364,6 +377,7 @@ export class MemoryCatalog implements Catalog {
     this.#byId.get(hex(item.id))?.delete(ordinal);
   }
 
+  /** Pins the packs of all frames and of the records of their block lists, or none if one of them is not known. */
   #pinFrames(upload: string, frames: readonly number[]): boolean {
     const packs = new Set<string>();
     for (const frame of frames) {
@@ -375,21 +389,12 @@ export class MemoryCatalog implements Catalog {
         at = row.record;
       }
     }
-    if (this.#planted === "unpinned-answer") return true;
-    for (const pack of packs) {
-      this.#pin(pack, upload);
-      if (this.#packs.get(pack)?.state === "condemned") this.#setState(pack, "live");
-    }
+    this.pinKnown(packs, upload);
     return true;
   }
 
   #pin(pack: string, upload: string): void {
     this.#pins.set(pack, (this.#pins.get(pack) ?? new Set()).add(upload));
-  }
-
-  #isPinned(frame: number, upload: string): boolean {
-    if (this.#planted === "unpinned-answer") return this.#frames.has(frame);
-    return this.#pins.get(this.#frames.get(frame)?.pack ?? "")?.has(upload) ?? false;
   }
 
   #isCondemned(pack: string, marking: number): boolean {
@@ -407,16 +412,16 @@ export class MemoryCatalog implements Catalog {
     for (const [pack, uploads] of this.#pins) if (uploads.delete(upload) && uploads.size === 0) this.#pins.delete(pack);
   }
 
-  #upload(upload: string): LiveUpload {
-    const live = this.#uploads.get(upload);
-    if (live === undefined) throw new CatalogError("unknown_upload", upload);
-    return live;
+  #upload(upload: string): RunningUpload {
+    const running = this.#uploads.get(upload);
+    if (running === undefined) throw new CatalogError("unknown_upload", upload);
+    return running;
   }
 
-  #live(upload: string, now: number): LiveUpload {
-    const live = this.#upload(upload);
-    if (live.leaseUntil <= now) throw new CatalogError("lease_expired", upload);
-    return live;
+  #running(upload: string, now: number): RunningUpload {
+    const running = this.#upload(upload);
+    if (running.leaseUntil <= now) throw new CatalogError("lease_expired", upload);
+    return running;
   }
 
   #snapshot(id: string): SnapshotRow {

@@ -15,7 +15,7 @@ import { entriesOf, findEntry } from "./tree-reader.ts";
 /** What a lying writer can send: few bytes that claim to stand for very many. All of it is an error of the format. */
 const huge = 2 ** 40;
 
-test("a recipe of zeros or slots without end is refused", () => {
+test("a recipe with too many zeros or slots is refused", () => {
   const zeros = (count: number, bytes: number) => new ByteWriter().varint(1).u8(0).varint(count).varint(bytes).take();
   const stored = (count: number, bytes: number) =>
     new ByteWriter().varint(1).u8(1).zigzag(5).varint(0).varint(count).varint(bytes).take();
@@ -27,7 +27,7 @@ test("a recipe of zeros or slots without end is refused", () => {
   assert.throws(() => decodeRecipe(many.take()), FormatError);
 });
 
-test("a directory of more slots than it has bytes for is refused before room is made for them", () => {
+test("a block list with more slots than bytes is refused before memory is allocated for them", () => {
   for (const shape of [0, 1]) {
     const bytes = new ByteWriter()
       .varint(1 << 24)
@@ -40,7 +40,7 @@ test("a directory of more slots than it has bytes for is refused before room is 
   assert.throws(() => decodeBlockList(long), FormatError);
 });
 
-test("a bitmap that unpacks to more than its reader knows of is refused, as is one that does not unpack", () => {
+test("a bitmap that decompresses to more ordinals than the reader allows is refused, as is one that does not decompress", () => {
   const fine = new Bitmap();
   fine.add(999);
   assert.equal(Bitmap.decode(fine.encode(), 1000).has(999), true);
@@ -57,7 +57,7 @@ test("a segment with more hooks than bytes is refused", () => {
   assert.throws(() => readMetadataItems(item), FormatError);
 });
 
-test("an encapsulation with a point of low order is an error of the format, not of the program", () => {
+test("an encapsulation with a point of low order is a FormatError", () => {
   // X25519 of the all-zero point gives an all-zero secret, which OpenSSL refuses.
   const header = { encapsulation: Buffer.alloc(1120), commitment: Buffer.alloc(32) } as unknown as SessionHeader;
   assert.throws(() => openContentKey(randomBytes(32), header), FormatError);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { constants, zstdCompressSync } from "node:zlib";
 import { compressBound, compressionOf, windowLogOf } from "./frame.ts";
 
-test("the window covers a frame, but for the little that a directory adds to a full one", () => {
+test("the window covers a frame, except the block list that follows the blocks of a full one", () => {
   for (const blocks of [1 << 20, 2 << 20]) {
     assert.equal(1 << windowLogOf(blocks), blocks);
     assert.equal(1 << windowLogOf(blocks + 4096), blocks);
@@ -14,12 +14,12 @@ test("the window covers a frame, but for the little that a directory adds to a f
     assert.ok(2 ** windowLogOf(length) * (1 + 1 / 16) >= length, `${length}`);
 });
 
-test("windows stay within what readers allow", () => {
+test("windows are never larger than readers allow", () => {
   assert.equal(windowLogOf(0), 14);
   assert.equal(windowLogOf(16 * 1024 * 1024), 23);
 });
 
-test("what does not compress fits the bound at any length", () => {
+test("bytes that do not compress fit the bound at any length", () => {
   const cipher = createCipheriv("aes-256-ctr", Buffer.alloc(32, 3), Buffer.alloc(16));
   const noise = cipher.update(Buffer.alloc(400_000));
   const params = { [constants.ZSTD_c_compressionLevel]: 1 };
@@ -27,7 +27,7 @@ test("what does not compress fits the bound at any length", () => {
     assert.ok(zstdCompressSync(noise.subarray(0, length), { params }).length <= compressBound(length), `${length}`);
 });
 
-test("a frame of pages looks near, a frame of text all over itself", () => {
+test("a frame of pages has a small window, a frame of text one that covers it", () => {
   const windowOf = (length: number) => compressionOf(length)[constants.ZSTD_c_windowLog];
   assert.equal(windowOf((1 << 20) + 2100), 18);
   assert.equal(windowOf(300_000), 18);

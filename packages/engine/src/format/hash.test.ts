@@ -5,7 +5,7 @@ import { blockId, digestBlock, digestBlocks, digestLength, keyBlockIds, sha256 }
 
 const key = Buffer.alloc(32, 5);
 
-test("a block id rests on every bit of the digest, under the key", () => {
+test("a block id depends on every bit of the digest and on the key", () => {
   const digest = sha256(Buffer.from("a block"));
   const id = keyBlockIds(key, digest);
   for (let bit = 0; bit < 256; bit++) {
@@ -29,7 +29,7 @@ test("a block id is AES-256-CBC-MAC of the block's SHA-256, alone or in a list",
   }
 });
 
-test("blocks that lie back to back are digested together as they are one by one", () => {
+test("consecutive blocks have the same digests together and one by one", () => {
   const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * i) & 0xff));
   const ends = Uint32Array.of(12, 13, 900, 4999);
   const together = Buffer.alloc(6 * digestLength, 0xee);
@@ -39,7 +39,7 @@ test("blocks that lie back to back are digested together as they are one by one"
   assert.deepEqual(together, single);
 });
 
-test("ids do not depend on where in memory the digests lie", () => {
+test("ids do not depend on the memory alignment of the digests", () => {
   const digests = Buffer.concat([sha256(Buffer.from("a")), sha256(Buffer.from("b"))]);
   const room = Buffer.alloc(digests.length + 3);
   for (let shift = 0; shift < 4; shift++) {

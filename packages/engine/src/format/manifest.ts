@@ -1,7 +1,7 @@
 /**
- * Manifests: what makes a snapshot a snapshot, in the object store. Signed by the writer (who saw the files) and
- * countersigned by the authority (who read and accepted it, at its own time and under its own retention); rebuild accepts nothing else. Later changes are objects of their
- * own, signed by the authority; a tombstone is one of them and final.
+ * Manifests. A snapshot exists if its manifest does. The writer, which read the files, signs the manifest. The authority
+ * accepts it: it adds its own time and the retention and signs the whole. A rebuild takes no other manifest. Later changes
+ * of retention are separate objects that the authority signs. The last of them may be a tombstone.
  *
  *   manifest  magic "EMANETM1" · vault (16) · snapshot (16) · session header · u64 started, completed · varint root
  *             ordinal · root id (32) · varint size, files, warnings, stored · bytes reach · bytes private · writer's
@@ -13,13 +13,14 @@
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
 import { deriveKey, idLength } from "./hash.ts";
 import type { OpenSession, SessionHeader } from "./session-header.ts";
 import { openContentKey, parseSessionHeader, sessionHeaderLength, verifySessionHeader } from "./session-header.ts";
 import type { Signer } from "./signing.ts";
 import { signatureLength, verifySignature } from "./signing.ts";
+import type { Retention, SnapshotRow } from "./snapshot.ts";
+import { noRetention } from "./snapshot.ts";
 import { vaultIdLength } from "./vault-keys.ts";
 import type { WriterRegistry } from "./writer-registration.ts";
 
@@ -34,14 +35,14 @@ const acceptanceLength = 8 + 17;
 /** Warnings kept in a manifest; their number is kept in full. */
 export const maxKeptWarnings = 1000;
 
-/** A file that is not in the snapshot as it should be. */
+/** A file that is missing in the snapshot, or that changed while it was read. */
 export interface BackupWarning {
   readonly path: Uint8Array;
-  /** A system error code, or `changed`: the file moved while it was read. */
+  /** A system error code, or `changed`: the file changed while it was read. */
   readonly code: string;
 }
 
-/** A snapshot about to be made: the writer-signed manifest and the row that will stand for it. */
+/** A snapshot before it is accepted: the manifest that the writer has signed, and its row. */
 export interface SnapshotDraft {
   readonly manifest: Uint8Array;
   readonly row: SnapshotRow;
@@ -54,14 +55,12 @@ export interface ManifestDetails {
 
 export interface Manifest {
   readonly header: SessionHeader;
-  /** Everything but the source's name, which is private; `status` is `recovered`. */
+  /** All of the row but the source's name, which is encrypted; `status` is `recovered`. */
   readonly row: SnapshotRow;
   readonly sealed: Uint8Array;
 }
 
-export const noRetention: Retention = { expiresAt: null, lockedUntil: null, hold: false };
-
-/** Writes and signs a manifest; the authority's signature is still missing. */
+/** Writes a manifest and signs it as the writer. The acceptance is still missing. */
 export function draftManifest(
   session: OpenSession,
   writer: Signer,
@@ -77,13 +76,13 @@ export function draftManifest(
   return out.raw(signature).take();
 }
 
-/** What the authority adds: when it accepted the snapshot, by its own clock, and how long it is kept. */
+/** What the authority adds: when it accepted the snapshot, by its own clock, and the retention. */
 export interface Acceptance {
   readonly at: number;
   readonly retention: Retention;
 }
 
-/** Adds the authority's word and signature. */
+/** Adds the acceptance and the authority's signature. */
 export function countersign(authority: Signer, draft: Uint8Array, { at, retention }: Acceptance): Buffer {
   const out = new ByteWriter(draft.length + acceptanceLength + signatureLength).raw(draft).u64(at);
   writeRetention(out, retention);
@@ -123,14 +122,14 @@ export function openManifest(
   return { ...manifest, row: { ...manifest.row, completedAt, retention } };
 }
 
-/** The session header of a draft; whether anybody signed it, `openDraft` says. */
+/** The session header of a draft. Its signature is not checked here; `openDraft` does that. */
 export function draftHeader(draft: Uint8Array): SessionHeader {
   const reader = new ByteReader(draft);
   reader.raw(manifestMagic.length + vaultIdLength + snapshotIdLength);
   return parseSessionHeader(reader.raw(sessionHeaderLength));
 }
 
-/** The private part of a manifest, for whoever holds the vault's private seed. */
+/** Decrypts the private part of a manifest with the vault's private seed. */
 export function openDetails(privateSeed: Uint8Array, manifest: Manifest): ManifestDetails {
   const key = deriveKey(openContentKey(privateSeed, manifest.header), `manifest ${manifest.row.id}`);
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(12));
@@ -220,8 +219,8 @@ function parseManifest(
 }
 
 function expectPlace(reader: ByteReader, expected: { readonly snapshot: string; readonly vaultId: Uint8Array }): void {
-  if (!sameBytes(reader.raw(vaultIdLength), expected.vaultId)) throw new FormatError("of another vault");
-  if (hex(reader.raw(snapshotIdLength)) !== expected.snapshot) throw new FormatError("of another snapshot");
+  if (!sameBytes(reader.raw(vaultIdLength), expected.vaultId)) throw new FormatError("belongs to another vault");
+  if (hex(reader.raw(snapshotIdLength)) !== expected.snapshot) throw new FormatError("belongs to another snapshot");
 }
 
 function sealDetails(contentKey: Uint8Array, row: SnapshotRow, warnings: readonly BackupWarning[]): Buffer {
@@ -229,7 +228,7 @@ function sealDetails(contentKey: Uint8Array, row: SnapshotRow, warnings: readonl
   const kept = warnings.slice(0, maxKeptWarnings);
   plain.varint(kept.length);
   for (const { path, code } of kept) plain.bytes(path).text(code);
-  // One key for one message: a snapshot id is drawn once, so a constant nonce is never used twice with a key.
+  // The key is for this snapshot only and encrypts one message, so a constant nonce is safe.
   const cipher = createCipheriv("aes-256-gcm", deriveKey(contentKey, `manifest ${row.id}`), Buffer.alloc(12));
   return Buffer.concat([cipher.update(plain.view()), cipher.final(), cipher.getAuthTag()]);
 }

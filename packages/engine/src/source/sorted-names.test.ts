@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Dice } from "../testing/random-tree.ts";
+import { SeededRandom } from "../testing/random-tree.ts";
 import { SortedNames } from "./sorted-names.ts";
 
 function sorted(names: readonly Buffer[]): Buffer[] {
@@ -13,7 +13,7 @@ function sorted(names: readonly Buffer[]): Buffer[] {
 }
 
 test("names come in byte order whatever their number: none, one, one run, many runs", () => {
-  const dice = new Dice(1);
+  const random = new SeededRandom(1);
   // 60 000 names of up to 60 bytes are two runs by bytes; 70 000 of three bytes are two by number.
   for (const [count, length] of [
     [0, 0],
@@ -23,7 +23,7 @@ test("names come in byte order whatever their number: none, one, one run, many r
     [70_000, 3],
   ] as const) {
     const names = Array.from({ length: count }, (_, i) =>
-      i % 3 === 0 ? dice.bytes(1 + dice.below(length)) : Buffer.from(`fatura-${i}`.slice(-length)),
+      i % 3 === 0 ? random.bytes(1 + random.below(length)) : Buffer.from(`fatura-${i}`.slice(-length)),
     );
     const expected = [...names].sort(Buffer.compare);
     assert.ok(Buffer.concat(sorted(names)).equals(Buffer.concat(expected)), `${count} names`);

@@ -1,6 +1,6 @@
 /**
- * Random trees and random edits, repeatable by seed. Sizes crowd around every boundary that the engine has; content is
- * random, text, zeros, pages or mixtures that share pieces with each other.
+ * Random trees and random edits, repeatable by seed. Many sizes are near the engine's boundaries. Content is random, text,
+ * zeros, pages, or a mixture that shares parts with other files.
  */
 
 import { createCipheriv } from "node:crypto";
@@ -17,8 +17,8 @@ import {
   writeFileSync,
 } from "node:fs";
 
-/** A small repeatable generator (xorshift32). */
-export class Dice {
+/** A small random generator (xorshift32). The same seed gives the same numbers. */
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
@@ -60,35 +60,35 @@ const boundaries = [0, 1, 511, 2047, 2048, 2049, 8191, 8192, 8193, 65535, 65536,
 const largeBoundaries = [262143, 262144, 262145, 524287, 524288, 1048577, 4194303, 4194304, 4194305, 8388609];
 
 /** Size of a file: mostly small, often at a boundary, rarely large. */
-function sizeFor(dice: Dice): number {
-  const kind = dice.below(100);
-  if (kind < 45) return dice.below(3000);
-  if (kind < 75) return dice.pick(boundaries);
-  if (kind < 98) return dice.below(40_000);
-  return dice.pick(largeBoundaries);
+function sizeFor(random: SeededRandom): number {
+  const kind = random.below(100);
+  if (kind < 45) return random.below(3000);
+  if (kind < 75) return random.pick(boundaries);
+  if (kind < 98) return random.below(40_000);
+  return random.pick(largeBoundaries);
 }
 
-/** File content of a size: one of several textures. */
-export function contentFor(dice: Dice, size: number): Buffer {
-  switch (dice.below(5)) {
+/** File content of a size, of one of several kinds. */
+export function contentFor(random: SeededRandom, size: number): Buffer {
+  switch (random.below(5)) {
     case 0:
-      return dice.bytes(size);
+      return random.bytes(size);
     case 1:
-      return Buffer.alloc(size, `<cbc:ID>${dice.below(1000)}</cbc:ID> `);
+      return Buffer.alloc(size, `<cbc:ID>${random.below(1000)}</cbc:ID> `);
     case 2:
       return Buffer.alloc(size);
     case 3:
-      return pagesFor(dice, size);
+      return pagesFor(random, size);
     default: {
-      const shared = new Dice(dice.below(3)).bytes(Math.min(size, 50_000));
-      return Buffer.concat([shared, dice.bytes(size - shared.length)]);
+      const shared = new SeededRandom(random.below(3)).bytes(Math.min(size, 50_000));
+      return Buffer.concat([shared, random.bytes(size - shared.length)]);
     }
   }
 }
 
-function pagesFor(dice: Dice, size: number): Buffer {
+function pagesFor(random: SeededRandom, size: number): Buffer {
   const bytes = Buffer.alloc(size);
-  const filler = dice.bytes(512);
+  const filler = random.bytes(512);
   for (let at = 0; at + 8192 <= size; at += 8192) {
     bytes[at] = 1;
     bytes[at + 1] = 1 + (at % 3);
@@ -112,39 +112,39 @@ const oddNames: readonly Buffer[] = [
 
 const slash = Buffer.from("/");
 
-/** A tree being made and changed; all paths are bytes. */
+/** A folder of random files that is filled and edited. All paths are bytes. */
 export class RandomTree {
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #root: Buffer;
   #directories: Buffer[];
   #files: Buffer[] = [];
   #count = 0;
   #clock = 1_500_000_000;
 
-  constructor(root: string, dice: Dice) {
-    this.#dice = dice;
+  constructor(root: string, random: SeededRandom) {
+    this.#random = random;
     this.#root = Buffer.from(root);
     this.#directories = [this.#root];
     mkdirSync(this.#root, { recursive: true });
   }
 
   fill(files: number): void {
-    const dice = this.#dice;
-    for (let i = dice.below(4); i > 0; i--) this.#makeDirectory();
+    const random = this.#random;
+    for (let i = random.below(4); i > 0; i--) this.#makeDirectory();
     for (let i = 0; i < files; i++) this.#makeFile();
-    if (dice.chance(30)) this.#makeLink();
+    if (random.chance(30)) this.#makeLink();
   }
 
   /** One random change. */
   edit(): void {
-    const dice = this.#dice;
-    const file = this.#files.length === 0 ? null : dice.pick(this.#files);
+    const random = this.#random;
+    const file = this.#files.length === 0 ? null : random.pick(this.#files);
     const edits: readonly (() => void)[] = [
       () => this.#makeFile(),
-      () => this.#rewrite(file, (old) => inserted(dice, old)),
+      () => this.#rewrite(file, (old) => inserted(random, old)),
       () =>
         this.#rewrite(file, (old) => Buffer.concat([old.subarray(0, old.length >> 2), old.subarray(old.length >> 1)])),
-      () => this.#rewrite(file, (old) => changedPages(dice, old)),
+      () => this.#rewrite(file, (old) => changedPages(random, old)),
       () => this.#rename(file),
       () => this.#remove(file),
       () => this.#append(file),
@@ -152,7 +152,7 @@ export class RandomTree {
       () => this.#moveDirectory(),
     ];
     if (file === null) this.#makeFile();
-    else dice.pick(edits)();
+    else random.pick(edits)();
   }
 
   /** Gives every directory a whole second as its time, so that trees compare exactly. */
@@ -161,9 +161,9 @@ export class RandomTree {
   }
 
   #place(): Buffer {
-    const dice = this.#dice;
-    const name = dice.chance(25) ? dice.pick(oddNames) : Buffer.from(`f${this.#count++}`);
-    return Buffer.concat([dice.pick(this.#directories), slash, name]);
+    const random = this.#random;
+    const name = random.chance(25) ? random.pick(oddNames) : Buffer.from(`f${this.#count++}`);
+    return Buffer.concat([random.pick(this.#directories), slash, name]);
   }
 
   #makeDirectory(): void {
@@ -176,14 +176,14 @@ export class RandomTree {
   #makeFile(): void {
     const at = this.#place();
     if (isTaken(at)) return;
-    writeFileSync(at, contentFor(this.#dice, sizeFor(this.#dice)));
+    writeFileSync(at, contentFor(this.#random, sizeFor(this.#random)));
     this.#files.push(at);
     this.#touch(at);
   }
 
   #makeLink(): void {
     const at = this.#place();
-    if (!isTaken(at)) symlinkSync(this.#dice.pick(oddNames), at);
+    if (!isTaken(at)) symlinkSync(this.#random.pick(oddNames), at);
   }
 
   #rewrite(file: Buffer | null, change: (old: Buffer) => Buffer): void {
@@ -207,14 +207,14 @@ export class RandomTree {
 
   #append(file: Buffer | null): void {
     if (file === null) return;
-    appendFileSync(file, this.#dice.bytes(this.#dice.below(5000)));
+    appendFileSync(file, this.#random.bytes(this.#random.below(5000)));
     this.#touch(file);
   }
 
   #truncate(file: Buffer | null): void {
     if (file === null) return;
     // Longer than it was makes a hole, shorter cuts it.
-    truncateSync(file, this.#dice.below(100_000));
+    truncateSync(file, this.#random.below(100_000));
     this.#touch(file);
   }
 
@@ -224,7 +224,7 @@ export class RandomTree {
       this.#makeDirectory();
       return;
     }
-    const from = this.#dice.pick(movable);
+    const from = this.#random.pick(movable);
     const to = Buffer.concat([this.#root, slash, Buffer.from(`moved${this.#count++}`)]);
     renameSync(from, to);
     const follow = (each: Buffer) =>
@@ -235,28 +235,28 @@ export class RandomTree {
     this.#files = this.#files.map(follow);
   }
 
-  /** Every change gets a time of its own, in the past: a rested file, as the cache wants it. */
+  /** Every change gets another time in the past: the file cache takes only files that changed some seconds ago. */
   #touch(file: Buffer): void {
     this.#clock += 10;
     utimesSync(file, this.#clock, this.#clock);
   }
 }
 
-/** Whether something has the name, be it a link that leads nowhere. */
+/** Whether the name exists, even as a dangling link. */
 function isTaken(at: Buffer): boolean {
   return lstatSync(at, { throwIfNoEntry: false }) !== undefined;
 }
 
-function inserted(dice: Dice, old: Buffer): Buffer {
+function inserted(random: SeededRandom, old: Buffer): Buffer {
   const half = old.length >> 1;
-  return Buffer.concat([old.subarray(0, half), dice.bytes(dice.below(300)), old.subarray(half)]);
+  return Buffer.concat([old.subarray(0, half), random.bytes(random.below(300)), old.subarray(half)]);
 }
 
-function changedPages(dice: Dice, old: Buffer): Buffer {
+function changedPages(random: SeededRandom, old: Buffer): Buffer {
   const bytes = Buffer.from(old);
   for (let i = 0; i < 3 && bytes.length >= 8192; i++) {
-    const at = dice.below(Math.floor(bytes.length / 8192)) * 8192;
-    dice.bytes(100).copy(bytes, at + 200);
+    const at = random.below(Math.floor(bytes.length / 8192)) * 8192;
+    random.bytes(100).copy(bytes, at + 200);
   }
   return bytes;
 }

@@ -1,27 +1,27 @@
 /**
- * A random scheduler for tests: actors run until they call a gated object, and wait there for their turn. Which waiting
- * call goes on is decided by dice, so a seed is an interleaving that can be run again.
+ * A random scheduler for tests. An actor runs until it calls a gated object and waits there for its turn. A seeded random
+ * generator chooses the call that runs next, so the same seed gives the same interleaving.
  *
- * A gated object may stand for a process. Its calls then are not the smallest steps: `intrude` lets a waiting call of
- * another process run in the middle of one.
+ * A gated object may represent a process. Then a call is not the smallest step: `intrude` runs a waiting call of another
+ * process in the middle of one.
  */
 
-import { Dice } from "./random-tree.ts";
+import { SeededRandom } from "./random-tree.ts";
 
-/** Turns without anybody waiting after which the actors must be stuck. */
+/** After so many turns without a waiting call the actors count as stuck. */
 const maxIdleTurns = 100_000;
 
 interface WaitingCall {
-  /** Null where nothing begins with the turn. */
+  /** Null if the turn only lets a stream continue. */
   readonly of: object | null;
   readonly go: () => void;
 }
 
-/** How often, in a hundred, another process takes a step where it may. */
+/** The chance, in percent, that another process takes a step in the middle of a call. */
 const intrusionPercent = 30;
 
 export class Scheduler {
-  readonly #dice: Dice;
+  readonly #random: SeededRandom;
   readonly #waiting: WaitingCall[] = [];
   /** Called between any two steps. */
   readonly #between: () => void;
@@ -29,11 +29,11 @@ export class Scheduler {
   steps = 0;
 
   constructor(seed: number, between: () => void = () => {}) {
-    this.#dice = new Dice(seed);
+    this.#random = new SeededRandom(seed);
     this.#between = between;
   }
 
-  /** The same object, each of whose method calls waits for its turn. */
+  /** A proxy of the object. Each of its method calls waits for its turn. */
   gated<T extends object>(target: T): T {
     return new Proxy(target, {
       get: (object, name) => {
@@ -46,13 +46,13 @@ export class Scheduler {
     });
   }
 
-  /** Perhaps runs a waiting call of another gated object than `target`, up to its first await. */
+  /** With some chance, runs a waiting call of another gated object up to its first await. */
   intrude(target: object): void {
     if (this.#isIntruded) return;
     const others = this.#waiting.filter(({ of }) => of !== null && of !== target);
-    if (others.length === 0 || !this.#dice.chance(intrusionPercent)) return;
+    if (others.length === 0 || !this.#random.chance(intrusionPercent)) return;
     this.#isIntruded = true;
-    this.#go(others[this.#dice.below(others.length)]);
+    this.#go(others[this.#random.below(others.length)]);
     this.#isIntruded = false;
   }
 
@@ -76,7 +76,7 @@ export class Scheduler {
         continue;
       }
       idle = 0;
-      this.#go(this.#waiting[this.#dice.below(this.#waiting.length)]);
+      this.#go(this.#waiting[this.#random.below(this.#waiting.length)]);
     }
     if (failure !== null) throw (failure as { error: unknown }).error;
     if (running > 0) throw new Error("the actors are stuck");
@@ -109,7 +109,7 @@ export class Scheduler {
   }
 }
 
-/** Lets every microtask that is due run: a few rounds are enough for chains of awaits, and cheap. */
+/** Runs the microtasks that are due. A few rounds are enough for chains of awaits. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 24; i++) await null;
 }

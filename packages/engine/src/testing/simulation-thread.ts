@@ -1,10 +1,10 @@
 /**
- * Runs interleavings in a thread of its own: the test runner follows every promise of its own thread, which makes a
- * simulation made of nothing but promises ten times slower.
+ * Runs interleavings in a worker thread. The test runner tracks every promise of its own thread, which makes a simulation
+ * ten times slower.
  */
 
 import { parentPort, workerData } from "node:worker_threads";
-import type { WorldKind } from "./simulation.ts";
+import type { SimulationKind } from "./simulation.ts";
 import { interleave } from "./simulation.ts";
 
 /** Seeds to run: every `step`-th from `first` up to `last`, ending at the first failure. */
@@ -12,7 +12,7 @@ export interface Seeds {
   readonly first: number;
   readonly last: number;
   readonly step: number;
-  readonly kind: WorldKind;
+  readonly kind: SimulationKind;
 }
 
 export interface SeedsAnswer {

@@ -1,6 +1,6 @@
 /**
- * A simulation of everything that competes for packs: uploads, deletions, collection, rewriting. Catalog, marking and
- * sweeping are the real ones; content is reduced to names, so that thousands of interleavings take seconds.
+ * A simulation of everything that competes for packs: uploads, deletions, prune, repack. The catalog, marking and the
+ * deletion of packs are the real ones. Packs are names without bytes, so thousands of interleavings take seconds.
  */
 
 import assert from "node:assert/strict";
@@ -9,22 +9,22 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Catalog, FrameRow, Item, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import type { PlantedBug } from "../catalog/memory.ts";
 import { MemoryCatalog } from "../catalog/memory.ts";
 import { SqliteCatalog } from "../catalog/sqlite/sqlite.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList, encodeBlockList } from "../format/block-list.ts";
-import { noRetention } from "../format/manifest.ts";
 import { decodeRecipe, encodeRecipe } from "../format/recipe.ts";
+import { noRetention } from "../format/snapshot.ts";
 import type { Liveness } from "../upkeep/liveness.ts";
 import { wastefulPacks } from "../upkeep/liveness.ts";
 import { deleteDeadPacks, markVault } from "../upkeep/prune.ts";
-import { Dice } from "./random-tree.ts";
+import { brokenMemoryCatalogs, brokenSqliteCatalogs } from "./broken-catalogs.ts";
+import { SeededRandom } from "./random-tree.ts";
 import { Scheduler } from "./scheduler.ts";
 
-/** A world without bytes: real catalog, real marking, real sweeping; packs are names in a set. */
-class World {
-  readonly dice: Dice;
+/** The state of one simulation: the catalog, and the names of the packs that the store has. */
+class Simulation {
+  readonly random: SeededRandom;
   readonly catalog: Catalog;
   readonly packs = new Set<string>();
   readonly names = { pack: (pack: string) => pack } as never;
@@ -32,7 +32,7 @@ class World {
   #frame = 1;
 
   constructor(seed: number, catalog: Catalog) {
-    this.dice = new Dice(seed);
+    this.random = new SeededRandom(seed);
     this.catalog = catalog;
   }
 
@@ -90,14 +90,14 @@ class World {
   }
 }
 
-/** Contents that uploads choose from: few, so that uploads and collections meet. */
+/** Contents that uploads choose from: few, so that uploads and prunes compete for them. */
 const contents = 6;
 const contentId = (n: number) => Buffer.alloc(32, n + 1);
 
-/** An upload as the pipeline does it: ask, pin, store what is unknown, register, commit. */
-async function upload(world: World, catalog: Catalog, name: string): Promise<void> {
-  const { dice } = world;
-  const base = dice.chance(30) ? ((await catalog.snapshots()).at(-1)?.id ?? null) : null;
+/** An upload as a backup does it: acquire items, store the unknown ones, register a unit, commit. */
+async function upload(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
+  const { random } = simulation;
+  const base = random.chance(30) ? ((await catalog.snapshots()).at(-1)?.id ?? null) : null;
   try {
     await catalog.beginUpload({ upload: name, owner: "o", leaseUntil: Number.MAX_SAFE_INTEGER, base });
   } catch (error) {
@@ -105,18 +105,18 @@ async function upload(world: World, catalog: Catalog, name: string): Promise<voi
     throw error;
   }
   const reach = new Bitmap();
-  for (let i = 1 + dice.below(3); i > 0; i--) {
-    const content = dice.below(contents);
+  for (let i = 1 + random.below(3); i > 0; i--) {
+    const content = random.below(contents);
     const [known] = await catalog.acquire(name, [contentId(content)]);
-    reach.add(known?.ordinal ?? (await storeContent(world, catalog, name, content)));
+    reach.add(known?.ordinal ?? (await storeContent(simulation, catalog, name, content)));
   }
-  if (dice.chance(15)) return catalog.endUpload(name);
+  if (random.chance(15)) return catalog.endUpload(name);
   const row: SnapshotRow = {
     id: name,
     source: "s",
     session: 1,
     startedAt: 0,
-    completedAt: dice.below(100),
+    completedAt: random.below(100),
     rootOrdinal: 0,
     rootId: contentId(0),
     size: 0,
@@ -131,11 +131,11 @@ async function upload(world: World, catalog: Catalog, name: string): Promise<voi
   await catalog.commit(name, 1, row);
 }
 
-async function storeContent(world: World, catalog: Catalog, name: string, content: number): Promise<number> {
-  const pack = world.name();
-  const frame = world.frame(pack, 0, [5, 5, 5]);
+async function storeContent(simulation: Simulation, catalog: Catalog, name: string, content: number): Promise<number> {
+  const pack = simulation.name();
+  const frame = simulation.frame(pack, 0, [5, 5, 5]);
   const ordinal = await catalog.reserveOrdinals(1);
-  // A slot of an old frame next to a new one: what block matching does.
+  // A slot of an old frame beside a new one, as the matcher finds it.
   const runs = [{ kind: "stored", frame: frame.frame, slot: 0, count: 1, bytes: 5 }] as {
     kind: "stored";
     frame: number;
@@ -143,15 +143,15 @@ async function storeContent(world: World, catalog: Catalog, name: string, conten
     count: number;
     bytes: number;
   }[];
-  const old = frame.frame - 1 - world.dice.below(3);
+  const old = frame.frame - 1 - simulation.random.below(3);
   const [row] = old > 0 ? await catalog.frames([old]) : [null];
   if (row !== null && row !== undefined && (decodeBlockList(row.blockList).lengths[1] ?? 0) > 0) {
     const [pinned] = await catalog.acquireFrames(name, [old]);
     const [after] = await catalog.frames([old]);
-    const there = after !== null && after !== undefined && (decodeBlockList(after.blockList).lengths[1] ?? 0) > 0;
-    if (pinned === true && there) runs.push({ kind: "stored", frame: old, slot: 1, count: 1, bytes: 5 });
+    const isFilled = after !== null && after !== undefined && (decodeBlockList(after.blockList).lengths[1] ?? 0) > 0;
+    if (pinned === true && isFilled) runs.push({ kind: "stored", frame: old, slot: 1, count: 1, bytes: 5 });
   }
-  world.packs.add(pack);
+  simulation.packs.add(pack);
   const item: Item = {
     ordinal,
     kind: "segment",
@@ -173,16 +173,16 @@ async function storeContent(world: World, catalog: Catalog, name: string, conten
   return ordinal;
 }
 
-/** Rewriting as `rewritePacks` does it: condemn by one marking, write without dead slots, switch over if still condemned. */
-async function rewrite(world: World, catalog: Catalog, name: string): Promise<void> {
-  const { state, generation } = await markVault({ catalog });
-  const { condemned } = await catalog.condemn(wastefulPacks(state, -1), generation);
+/** Like `rewritePacks`: condemn packs by a marking, write them without dead slots, move the frames if still condemned. */
+async function rewrite(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
+  const { state, revision } = await markVault({ catalog });
+  const { condemned } = await catalog.condemn(wastefulPacks(state, -1), revision);
   for (const [i, pack] of condemned.entries())
-    await rewritePack(world, catalog, `${name} ${i}`, pack, state, generation);
+    await rewritePack(simulation, catalog, `${name} ${i}`, pack, state, revision);
 }
 
 async function rewritePack(
-  world: World,
+  simulation: Simulation,
   catalog: Catalog,
   name: string,
   pack: string,
@@ -190,7 +190,7 @@ async function rewritePack(
   marking: number,
 ): Promise<void> {
   await catalog.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
-  const to = world.name();
+  const to = simulation.name();
   const moves = [];
   for await (const row of catalog.allFrames()) {
     const live = state.slots.get(row.frame);
@@ -198,10 +198,10 @@ async function rewritePack(
     const lengths = [...decodeBlockList(row.blockList).lengths].map((length, slot) => (live.has(slot) ? length : 0));
     moves.push({
       from: { pack, generation: row.generation, marking },
-      to: world.frame(to, row.generation + 1, lengths, row.frame),
+      to: simulation.frame(to, row.generation + 1, lengths, row.frame),
     });
   }
-  world.packs.add(to);
+  simulation.packs.add(to);
   const unit = {
     packs: [{ pack: to, session: 1, size: 10, state: "live" as const }],
     header: Buffer.alloc(0),
@@ -212,15 +212,15 @@ async function rewritePack(
   };
   const moved = moves.length > 0 && (await catalog.moveFrames(name, 1, unit, moves, state.deadItems.get(pack) ?? []));
   await catalog.endUpload(name);
-  if (!moved) world.packs.delete(to);
+  if (!moved) simulation.packs.delete(to);
   else {
-    world.packs.delete(pack);
+    simulation.packs.delete(pack);
     await catalog.forgetPack(pack);
   }
 }
 
-/** Relaying as `moveSegments` does it, of all blocks: pin what is read, lay it down in a new pack, replace the recipe. */
-async function repack(world: World, catalog: Catalog, name: string): Promise<void> {
+/** Like `moveSegments`, for all blocks: pin the frames, copy the blocks to a new pack, replace the recipe. */
+async function repack(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
   await catalog.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
   const newest = (await catalog.snapshots()).at(-1);
   for (const item of newest === undefined ? [] : await itemsOf(catalog, newest)) {
@@ -230,17 +230,17 @@ async function repack(world: World, catalog: Catalog, name: string): Promise<voi
       runs.map(({ frame }) => frame),
     );
     if (!pinned.every((each) => each)) continue;
-    const pack = world.name();
-    const frame = world.frame(
+    const pack = simulation.name();
+    const frame = simulation.frame(
       pack,
       0,
       runs.map(() => 5),
     );
-    world.packs.add(pack);
-    const laid = runs.map((run, slot) => ({ ...run, frame: frame.frame, slot }));
+    simulation.packs.add(pack);
+    const copied = runs.map((run, slot) => ({ ...run, frame: frame.frame, slot }));
     const packs = [{ pack, session: 1, size: 10, state: "live" as const }];
     const unit = { packs, header: Buffer.alloc(0), frames: [frame], hooks: [], follows: [] };
-    await catalog.addUnit(name, 1, { ...unit, items: [{ ...item, recipe: encodeRecipe(laid) }] });
+    await catalog.addUnit(name, 1, { ...unit, items: [{ ...item, recipe: encodeRecipe(copied) }] });
   }
   await catalog.endUpload(name);
 }
@@ -249,26 +249,29 @@ async function itemsOf(catalog: Catalog, { reach }: SnapshotRow): Promise<Item[]
   return (await catalog.itemsByOrdinal([...Bitmap.decode(reach)])).filter((item) => item !== null);
 }
 
-async function deleteOldest(_world: World, catalog: Catalog): Promise<void> {
+async function deleteOldest(_simulation: Simulation, catalog: Catalog): Promise<void> {
   const rows = await catalog.snapshots();
   if (rows.length > 1 && rows[0] !== undefined) await catalog.deleteSnapshot(rows[0].id, 1);
 }
 
-/** Where the catalog is, and what is wrong with it on purpose. */
-export type WorldKind =
-  | { readonly catalog: "memory"; readonly planted: PlantedBug | null }
-  | { readonly catalog: "sqlite"; readonly planted: "torn-roots" | null };
+type SqliteBug = keyof typeof brokenSqliteCatalogs | null;
+
+/** Which catalog is simulated: a correct one (`bug` is null) or one that breaks a rule. */
+export type SimulationKind =
+  | { readonly catalog: "memory"; readonly bug: keyof typeof brokenMemoryCatalogs | null }
+  | { readonly catalog: "sqlite"; readonly bug: SqliteBug };
 
 /** Runs one interleaving; throws when it loses something or fails a backup. Returns the number of turns. */
-export async function interleave(seed: number, kind: WorldKind): Promise<number> {
+export async function interleave(seed: number, kind: SimulationKind): Promise<number> {
   const scheduler = new Scheduler(seed);
   if (kind.catalog === "memory") {
-    const catalog = new MemoryCatalog(bareContext(seed), kind.planted);
+    const CatalogClass = kind.bug === null ? MemoryCatalog : brokenMemoryCatalogs[kind.bug];
+    const catalog = new CatalogClass(bareContext(seed));
     return play(seed, scheduler, catalog, catalog);
   }
-  const folder = mkdtempSync(path.join(existsSync(memoryFolder) ? memoryFolder : tmpdir(), "emanet-world-"));
+  const folder = mkdtempSync(path.join(existsSync(memoryFolder) ? memoryFolder : tmpdir(), "emanet-simulation-"));
   try {
-    const [one, two] = [1, 2].map(() => openProcess(path.join(folder, "catalog"), seed, kind.planted, scheduler));
+    const [one, two] = [1, 2].map(() => openProcess(path.join(folder, "catalog"), seed, kind.bug, scheduler));
     if (one === undefined || two === undefined) throw new Error("two processes were asked for");
     const turns = await play(seed, scheduler, one, two);
     await one.close();
@@ -279,50 +282,43 @@ export async function interleave(seed: number, kind: WorldKind): Promise<number>
   }
 }
 
-/** The actors, spread over two processes. */
+/** Runs the actors, which are spread over two processes. */
 async function play(seed: number, scheduler: Scheduler, one: Catalog, two: Catalog): Promise<number> {
-  const world = new World(seed, one);
-  for (const name of ["base1", "base2", "base3"]) await upload(world, one, name);
-  const { store, names } = world;
+  const simulation = new Simulation(seed, one);
+  for (const name of ["base1", "base2", "base3"]) await upload(simulation, one, name);
+  const { store, names } = simulation;
   const [a, b] = [scheduler.gated<Catalog>(one), scheduler.gated<Catalog>(two)];
   await scheduler.run([
-    () => upload(world, a, "u1"),
-    () => upload(world, b, "u2"),
+    () => upload(simulation, a, "u1"),
+    () => upload(simulation, b, "u2"),
     async () => {
-      await deleteOldest(world, a);
-      await deleteOldest(world, a);
+      await deleteOldest(simulation, a);
+      await deleteOldest(simulation, a);
     },
     () => deleteDeadPacks({ catalog: b, store, names }),
-    () => rewrite(world, a, "r1"),
-    () => repack(world, b, "r2"),
+    () => rewrite(simulation, a, "r1"),
+    () => repack(simulation, b, "r2"),
     () => deleteDeadPacks({ catalog: a, store, names }),
   ]);
-  await world.assertSound();
+  await simulation.assertSound();
   return scheduler.steps;
 }
 
-/** Where Linux keeps files in memory: a step of the catalog syncs several times. */
+/** Linux keeps these files in memory. A step of the catalog syncs several times, which is slow on a disk. */
 const memoryFolder = "/dev/shm";
 
-/** A process's connection to the catalog in a file: other processes' steps come between any two of its statements. */
-function openProcess(file: string, seed: number, planted: "torn-roots" | null, scheduler: Scheduler): SqliteCatalog {
+/** Opens the catalog file as one process. Steps of other processes run between any two of its statements. */
+function openProcess(file: string, seed: number, bug: SqliteBug, scheduler: Scheduler): SqliteCatalog {
   let opened: SqliteCatalog | null = null;
   const before = () => {
     if (opened !== null) scheduler.intrude(opened);
   };
-  opened = new (planted === null ? SqliteCatalog : TornRoots)(file, bareContext(seed), before);
+  const CatalogClass = bug === null ? SqliteCatalog : brokenSqliteCatalogs[bug];
+  opened = new CatalogClass(file, bareContext(seed), before);
   return opened;
 }
 
-/** The bug that this was made to find: the generation is of a later moment than the bitmaps. */
-class TornRoots extends SqliteCatalog {
-  override async roots() {
-    const [first, second] = await Promise.all([super.roots(), super.roots()]);
-    return { generation: second.generation, reach: first.reach };
-  }
-}
-
-/** Randomness for the catalog's incarnation; a env's context would hash for it. */
+/** A context without hashing: a catalog draws few numbers, and they need not be random here. */
 function bareContext(seed: number) {
   return { now: () => 0, random: (length: number) => Buffer.alloc(length, seed) };
 }

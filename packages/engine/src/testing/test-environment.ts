@@ -1,6 +1,6 @@
 /**
- * A laboratory for tests: a seeded context, a vault in memory or on disk, backups and restores in one call, and
- * comparison of trees. Used by tests only.
+ * The environment of engine tests: a seeded context, a vault in memory or on disk, backups and restores in one call, and
+ * comparison of trees.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ import { createVault, registerWriter } from "../vault.ts";
 import { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 
-/** A clock that moves only by itself when asked, and a generator that repeats itself for a seed. */
+/** A clock that only `advance` moves, and seeded random bytes. */
 export interface TestContext extends EngineContext {
   advance(ms: number): void;
 }
@@ -36,14 +36,14 @@ export interface TestContext extends EngineContext {
 export const masterKey = Buffer.alloc(32, 7);
 export const vaultId = Buffer.alloc(16, 3);
 
-/** A context from a seed. Starts well after any file's time, so that files count as rested. */
+/** A context from a seed. Its time is later than that of any file, so the file cache takes every file. */
 export function testContext(seed: number): TestContext {
   let now = 4_102_444_800_000;
   const next = seededBytes(seed);
   return { now: () => now, random: next, advance: (ms) => (now += ms) };
 }
 
-/** Repeatable bytes: SHA-256 in counter mode over the seed. */
+/** Seeded random bytes: SHA-256 over the seed and a counter. */
 export function seededBytes(seed: number): (length: number) => Uint8Array {
   let counter = 0;
   return (length) => {
@@ -55,9 +55,9 @@ export function seededBytes(seed: number): (length: number) => Uint8Array {
   };
 }
 
-/** One pool for all tests of a file, in the test's own thread: a case costs milliseconds. */
+/** Pools without threads, shared by all tests of a file: starting threads would take longer than a test. */
 export const inlinePool = new CutWorkerPool(0);
-export const inlineWriters = new RestoreWorkerPool(0);
+export const inlineRestorePool = new RestoreWorkerPool(0);
 
 export interface TestEnvironment {
   readonly ctx: TestContext;
@@ -80,7 +80,7 @@ export async function openTestEnvironment(
   return testEnvironmentOf(ctx, vault, writer);
 }
 
-/** The same calls over a vault that is open already. */
+/** The environment of a vault that is open already. */
 export function testEnvironmentOf(ctx: TestContext, vault: Vault, writer: Signer): TestEnvironment {
   return {
     ctx,
@@ -104,7 +104,7 @@ export function testEnvironmentOf(ctx: TestContext, vault: Vault, writer: Signer
       });
     },
     restore: (snapshot, target, more = {}) =>
-      restoreSnapshot({ vault, snapshot, target, pool: inlineWriters, ...more }),
+      restoreSnapshot({ vault, snapshot, target, pool: inlineRestorePool, ...more }),
   };
 }
 

@@ -21,8 +21,8 @@
  */
 
 import { CatalogError } from "../catalog/catalog.ts";
-import { restingOn } from "../catalog/rules.ts";
-import { beginClaimed, IncompleteCatalogError } from "../catalog/session-claims.ts";
+import { beginClaimedUpload, IncompleteCatalogError } from "../catalog/claim-session.ts";
+import { framesNeededBy } from "../catalog/rules.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import type { Manifest } from "../format/manifest.ts";
@@ -91,9 +91,9 @@ export async function assertComplete(vault: Vault): Promise<void> {
 export async function deleteDeadPacks(vault: PruneVault): Promise<{ packs: string[]; bytes: number }> {
   const packs: string[] = [];
   let bytes = 0;
-  const { state, generation, condemned } = await condemnBy(vault, deadPacks);
+  const { state, revision, condemned } = await condemnBy(vault, deadPacks);
   for (const pack of condemned) {
-    if (!(await vault.catalog.beginDelete(pack, generation, state.deadItems.get(pack) ?? []))) continue;
+    if (!(await vault.catalog.beginDelete(pack, revision, state.deadItems.get(pack) ?? []))) continue;
     await vault.store.delete(vault.names.pack(pack));
     await vault.catalog.forgetPack(pack);
     packs.push(pack);
@@ -110,22 +110,22 @@ export async function deleteDeadPacks(vault: PruneVault): Promise<{ packs: strin
 async function proveNewest(vault: Vault): Promise<void> {
   const upload = `prune ${hex(vault.ctx.random(8))}`;
   const leaseUntil = vault.ctx.now() + adoptionLeaseMs;
-  await beginClaimed(vault, { upload, owner: "", leaseUntil, base: null });
+  await beginClaimedUpload(vault, { upload, owner: "", leaseUntil, base: null });
   await vault.catalog.endUpload(upload);
 }
 
 /**
- * What lives now, and the generation that this holds for. Rejects with `IncompleteCatalogError` where something that lives
+ * What lives now, and the revision that this holds for. Rejects with `IncompleteCatalogError` where something that lives
  * is unknown to the catalog: what it rests on would look dead.
  */
-export async function markVault(vault: Pick<Vault, "catalog">): Promise<{ state: Liveness; generation: number }> {
+export async function markVault(vault: Pick<Vault, "catalog">): Promise<{ state: Liveness; revision: number }> {
   const { catalog } = vault;
   for (let i = 0; i < maxMarkings; i++) {
     const roots = await catalog.roots();
     const packs = await catalog.packs();
     const live = markLive(roots.reach);
     const state = await liveness({ live, items: catalog.allItems(), frames: catalog.allFrames(), packs });
-    if (state.unknown === 0) return { state, generation: roots.generation };
+    if (state.unknown === 0) return { state, revision: roots.revision };
     // Something may have been deleted and swept since the roots were read: only what is still reached counts.
     const now = markLive((await catalog.roots()).reach);
     if (now.minus(live).size > 0 || live.minus(now).size > 0) continue;
@@ -138,7 +138,7 @@ export async function markVault(vault: Pick<Vault, "catalog">): Promise<{ state:
 
 export interface CondemnedPacks {
   readonly state: Liveness;
-  readonly generation: number;
+  readonly revision: number;
   readonly condemned: readonly string[];
 }
 
@@ -148,9 +148,9 @@ export async function condemnBy(
   choose: (state: Liveness) => readonly string[],
 ): Promise<CondemnedPacks> {
   for (let i = 1; ; i++) {
-    const { state, generation } = await markVault(vault);
-    const { condemned, stale } = await vault.catalog.condemn(choose(state), generation);
-    if (!stale || i === maxMarkings) return { state, generation, condemned };
+    const { state, revision } = await markVault(vault);
+    const { condemned, stale } = await vault.catalog.condemn(choose(state), revision);
+    if (!stale || i === maxMarkings) return { state, revision, condemned };
   }
 }
 
@@ -215,7 +215,7 @@ async function orphanTable(
 
 /** Whether this catalog remembers giving out that very session. */
 async function isOurs(vault: Vault, { session, nonce }: SessionHeader): Promise<boolean> {
-  return (await vault.catalog.givenNonce(session)) === nonce;
+  return (await vault.catalog.issuedNonce(session)) === nonce;
 }
 
 async function isLive(vault: Vault, { session }: SessionHeader): Promise<boolean> {
@@ -304,9 +304,9 @@ async function adopt(vault: Vault, manifest: Manifest): Promise<boolean> {
   const { rootOrdinal, rootId } = manifest.row;
   if (!items.some(({ ordinal, id }) => ordinal === rootOrdinal && sameBytes(id, rootId))) return false;
   const upload = `adopt ${manifest.row.id} ${hex(ctx.random(8))}`;
-  await beginClaimed(vault, { upload, owner: "", leaseUntil: ctx.now() + adoptionLeaseMs, base: null });
+  await beginClaimedUpload(vault, { upload, owner: "", leaseUntil: ctx.now() + adoptionLeaseMs, base: null });
   try {
-    const frames = [...new Set(items.flatMap((item) => restingOn(item)))];
+    const frames = [...new Set(items.flatMap((item) => framesNeededBy(item)))];
     if (!(await catalog.acquireFrames(upload, frames)).every((pinned) => pinned)) return false;
     const { source } = openDetails(vault.keys.privateSeed, manifest);
     await catalog.commit(upload, ctx.now(), { ...manifest.row, source });

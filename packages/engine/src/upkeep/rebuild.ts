@@ -12,7 +12,7 @@
  */
 
 import type { FrameRow, Item, SnapshotRow, UploadUnit } from "../catalog/catalog.ts";
-import { readClaim } from "../catalog/session-claims.ts";
+import { readClaim } from "../catalog/claim-session.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList, emptyBlockList, encodeBlockList } from "../format/block-list.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Dice } from "../testing/random-tree.ts";
+import { SeededRandom } from "../testing/random-tree.ts";
 import type { RetentionSnapshot } from "./retention.ts";
 import { planRetention } from "./retention.ts";
 
@@ -42,19 +42,19 @@ test("a day is a day in Istanbul: 22:00 UTC belongs to the next one", () => {
 
 test("the newest of every source, held and locked ones are never removed, whatever the policy", () => {
   for (let seed = 1; seed <= 500; seed++) {
-    const dice = new Dice(seed);
-    const now = start + dice.below(1000) * day;
-    const snapshots: RetentionSnapshot[] = Array.from({ length: 1 + dice.below(40) }, (_, i) => ({
+    const random = new SeededRandom(seed);
+    const now = start + random.below(1000) * day;
+    const snapshots: RetentionSnapshot[] = Array.from({ length: 1 + random.below(40) }, (_, i) => ({
       id: `x${i}`,
-      source: `s${dice.below(4)}`,
-      completedAt: start + dice.below(900) * day,
+      source: `s${random.below(4)}`,
+      completedAt: start + random.below(900) * day,
       retention: {
         expiresAt: null,
-        lockedUntil: dice.chance(20) ? start + dice.below(1500) * day : null,
-        hold: dice.chance(10),
+        lockedUntil: random.chance(20) ? start + random.below(1500) * day : null,
+        hold: random.chance(10),
       },
     }));
-    const policy = { last: dice.below(3), daily: dice.below(5), monthly: dice.below(3) };
+    const policy = { last: random.below(3), daily: random.below(5), monthly: random.below(3) };
     const removed = new Set(planRetention(snapshots, policy, now).remove);
     for (const source of new Set(snapshots.map((each) => each.source))) {
       const own = snapshots.filter((each) => each.source === source);

@@ -6,7 +6,7 @@
  * A deletion that begins meanwhile has the last word: its tombstone makes the next collection remove the manifest again.
  */
 
-import { beginClaimed } from "../catalog/session-claims.ts";
+import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import { hex } from "../format/bytes.ts";
 import { countersign, draftManifest, openManifest } from "../format/manifest.ts";
 import { startSession } from "../format/session-header.ts";
@@ -33,7 +33,7 @@ async function rewriteManifest(vault: Vault, id: string): Promise<void> {
   const { ctx, catalog, store, names, keys, authority } = vault;
   const upload = `rewriteManifest ${id} ${hex(ctx.random(8))}`;
   // With the snapshot as its base: what the new manifest reaches is protected until it is there.
-  const start = await beginClaimed(vault, {
+  const start = await beginClaimedUpload(vault, {
     upload,
     owner: "upkeep",
     leaseUntil: ctx.now() + restateLeaseMs,

@@ -63,7 +63,7 @@ async function rewritePack(
   session: UpkeepSession,
   pack: string,
   frames: readonly number[],
-  { state, generation: marking }: CondemnedPacks,
+  { state, revision: marking }: CondemnedPacks,
 ): Promise<boolean> {
   const reader = new FrameReader(vault);
   const records = new Map<number, { record: number; blockList: BlockList }>();

@@ -4,7 +4,7 @@
  */
 
 import type { FrameRow, UploadUnit } from "../catalog/catalog.ts";
-import { beginClaimed } from "../catalog/session-claims.ts";
+import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { encodeBlockList } from "../format/block-list.ts";
 import type { CompressionLevel, FrameKind } from "../format/frame.ts";
@@ -45,7 +45,7 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
   const { ctx, catalog, store, names, authority: writer } = vault;
   const upload = `upkeep ${Buffer.from(ctx.random(16)).toString("hex")}`;
   const leaseUntil = ctx.now() + upkeepLeaseMs;
-  const start = await beginClaimed(vault, { upload, owner: "upkeep", leaseUntil, base: null });
+  const start = await beginClaimedUpload(vault, { upload, owner: "upkeep", leaseUntil, base: null });
   const open = startSession(ctx, vault.keys, writer, start);
   const line = new PackUploader({
     header: open.header,

@@ -1,14 +1,14 @@
-/** Pins in the SQLite catalog: which upload needs which packs. Every function is part of its caller's transaction. */
+/** Pins in the SQLite catalog: which upload needs which packs. The functions run in the transaction of their caller. */
 
 import type { StatementSync } from "node:sqlite";
 import type { Bitmap } from "../../format/bitmap.ts";
 import type { Item } from "../catalog.ts";
-import { restingOn } from "../rules.ts";
+import { framesNeededBy } from "../rules.ts";
 import { integer, itemOf, text } from "./rows.ts";
 
 type Sql = (text: string) => StatementSync;
 
-/** Pins the packs of all these frames and of their block list records for the upload, or none of them. */
+/** Pins the packs of all frames and of the records of their block lists, or none if one of them is not known. */
 export function pinFrames(sql: Sql, upload: string, frames: readonly number[]): boolean {
   const packs = packsOf(sql, frames);
   if (packs === null) return false;
@@ -19,7 +19,7 @@ export function pinFrames(sql: Sql, upload: string, frames: readonly number[]): 
   return true;
 }
 
-/** The packs that frames and their block list records are in; null where one is damaged, unknown or being deleted. */
+/** The packs of frames and of the records of their block lists; null if a frame is damaged, unknown or being deleted. */
 function packsOf(sql: Sql, frames: readonly number[]): ReadonlySet<string> | null {
   const packs = new Set<string>();
   const place = sql(
@@ -36,9 +36,9 @@ function packsOf(sql: Sql, frames: readonly number[]): ReadonlySet<string> | nul
   return packs;
 }
 
-/** The uploads that have pinned everything that an item rests on. */
+/** The uploads that have pinned all packs that an item needs. */
 export function holdersOf(sql: Sql, item: Item): readonly string[] {
-  const packs = [...(packsOf(sql, restingOn(item)) ?? [])];
+  const packs = [...(packsOf(sql, framesNeededBy(item)) ?? [])];
   const holders = packs.map(
     (pack) =>
       new Set(
@@ -51,14 +51,14 @@ export function holdersOf(sql: Sql, item: Item): readonly string[] {
   return [...(first ?? [])].filter((upload) => others.every((each) => each.has(upload)));
 }
 
-/** The first item of the set that does not rest on packs pinned by the upload, or null. */
-export function gapOf(sql: Sql, upload: string, wanted: Bitmap): number | null {
+/** The first item of the set that needs a pack which the upload has not pinned, or null. */
+export function firstUnpinned(sql: Sql, upload: string, wanted: Bitmap): number | null {
   const pinned = sql("select 1 from frames join pins on pins.pack = frames.pack and upload = ? where frame = ?");
   const find = sql("select * from items where ordinal = ?");
   for (const ordinal of wanted) {
     const row = find.get(ordinal);
-    const isHeld = (frame: number) => pinned.get(upload, frame) !== undefined;
-    if (row === undefined || !restingOn(itemOf(row)).every(isHeld)) return ordinal;
+    const isPinned = (frame: number) => pinned.get(upload, frame) !== undefined;
+    if (row === undefined || !framesNeededBy(itemOf(row)).every(isPinned)) return ordinal;
   }
   return null;
 }

@@ -1,4 +1,4 @@
-/** The tables of the SQLite catalog, and the way from a row to the port's nouns. */
+/** The tables of the SQLite catalog, and how a row becomes an item, a frame, a pack or a snapshot. */
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type {
@@ -14,8 +14,8 @@ import type {
 
 export type Row = Record<string, SQLOutputValue>;
 
-/** Bump with any change; a catalog of another version is thrown away and rebuilt from the object store. */
-export const schemaVersion = 5;
+/** Raised with every change of the schema. A catalog of another version must be rebuilt from the object store. */
+export const schemaVersion = 6;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
@@ -44,7 +44,7 @@ create table snapshots (
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
   files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
   locked integer, hold integer not null, changes integer not null, reach blob not null) without rowid;
-insert into numbers values ('generation', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
+insert into numbers values ('revision', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
 `;
 
 export const tables = [
@@ -59,7 +59,7 @@ export const tables = [
   "snapshots",
 ] as const;
 
-/** Prepares each statement once; `before` is called whenever one is about to run. */
+/** Prepares each statement once. Calls `before` before each run. */
 export function statements(database: DatabaseSync, before?: () => void): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>();
   return (sql) => {
@@ -178,12 +178,12 @@ export function snapshotOf(row: Row): SnapshotRow {
 
 type Sql = (text: string) => StatementSync;
 
-/** The segment that a hook stands for: the owner's own, or else somebody's that is verified. */
+/** The newest segment with a hook: the owner's, or else a verified one of another owner. */
 export const findHook =
   "select hooks.ordinal from hooks join items on items.ordinal = hooks.ordinal" +
   " where hook = ? and (hooks.owner = ? or verified = 1) order by hooks.owner = ? desc, hooks.ordinal desc limit 1";
 
-/** Writes everything of a unit. */
+/** Inserts everything of a unit. */
 export function putUnit(sql: Sql, unit: UploadUnit): void {
   for (const { pack, session, size, state } of unit.packs) {
     sql("insert into packs (pack, session, size, state) values (?, ?, ?, ?)").run(pack, session, size, state);
@@ -203,7 +203,7 @@ export function putUnit(sql: Sql, unit: UploadUnit): void {
   for (const [earlier, later] of unit.follows) follow.run(later, earlier, later);
 }
 
-/** Writes a frame, in place of what was there. */
+/** Inserts or replaces a frame. */
 export function putFrame(sql: Sql, row: FrameRow): void {
   const { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged } = row;
   sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
@@ -221,7 +221,7 @@ export function putFrame(sql: Sql, row: FrameRow): void {
   );
 }
 
-/** Writes a new snapshot. */
+/** Inserts a new snapshot. */
 export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
   const { expiresAt, lockedUntil, hold } = row.retention;
   sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
@@ -245,7 +245,7 @@ export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
   );
 }
 
-/** What the tables say about the numbers of sessions. */
+/** The session numbers as the tables have them. */
 export function sessionNumbers(sql: Sql, number: (name: string) => number): SessionNumbers {
   const live = sql("select session from uploads").all();
   const open = sql("select session, nonce from claims where open = 1").all();

@@ -5,7 +5,7 @@ import { encodeRecipe } from "../../format/recipe.ts";
 import { testContext } from "../../testing/test-environment.ts";
 import { openSqliteCatalog } from "./sqlite.ts";
 
-test("every step but pins and leases is synced before it returns: nothing irrevocable follows a step that a power cut undoes", async (t) => {
+test("every step but pins and leases is synced before it returns, so a power cut undoes nothing that was relied on", async (t) => {
   const exec = DatabaseSync.prototype.exec;
   let level = "";
   let commits: string[] = [];
@@ -40,7 +40,7 @@ test("every step but pins and leases is synced before it returns: nothing irrevo
   await step("condemn", () => catalog.condemn([], 1));
   await step("delete", () => catalog.beginDelete("p", 1, []));
   await step("damaged", () => catalog.setDamaged([{ frame: 1, pack: "p", generation: 0 }], true));
-  // An id that nobody knows: there is nothing to pin.
+  // An unknown id: there is nothing to pin.
   const light = { acquire: [], "acquire known": ["normal"], frames: ["normal"], renew: ["normal"] };
   const expected = Object.fromEntries(Object.keys(levels).map((name) => [name, ["full"]]));
   assert.deepEqual(levels, { ...expected, ...light });

@@ -1,11 +1,9 @@
 /**
- * The catalog in one SQLite file: for the command-line tools and local repositories. See `port.ts` for the rules; each
- * method here is one transaction, reading ones too: calls are synchronous inside, so nothing of this process comes between
- * two statements of one method, but another process's commit does where both are not in one transaction.
+ * The catalog in one SQLite file, for the command and local repositories. `catalog.ts` has the rules. Each method is one
+ * transaction. Methods that only read are transactions too: another process may commit between two statements.
  *
- * Every step is on disk when it returns: numbers are given out, packs deleted and holds promised on the strength of it,
- * and none of that comes back after a power cut. Only pins and leases may be lost with the machine: an upload whose pins
- * are gone is refused at its commit.
+ * A step is on disk when its method returns, because session numbers, deleted packs and holds must survive a power cut.
+ * Only pins and leases may be lost: the commit of an upload that has lost its pins is refused.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -13,11 +11,11 @@ import type { EngineContext } from "../../context.ts";
 import { Bitmap } from "../../format/bitmap.ts";
 import type {
   Catalog,
-  CondemnedPacks,
   FrameMove,
   FrameRow,
   FrameVersion,
   Item,
+  MarkingResult,
   NewUpload,
   PackRow,
   RebuiltCatalog,
@@ -29,8 +27,8 @@ import type {
   UploadUnit,
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertDeletable, drawNumber, itemFrames, restingOn, takesChange } from "../rules.ts";
-import { gapOf, holdersOf, pinFrames } from "./pins.ts";
+import { assertDeletable, drawNumber, framesNeededBy, isNextChange, itemFrames } from "../rules.ts";
+import { firstUnpinned, holdersOf, pinFrames } from "./pins.ts";
 import {
   blob,
   findHook,
@@ -50,22 +48,22 @@ import {
   text,
 } from "./rows.ts";
 
-/** How long a statement waits for another process's transaction. */
+/** How long a statement waits for the transaction of another process. */
 const busyTimeoutMs = 10_000;
 
-/** Page cache: small, because a backup's whole memory is bounded and the file is in the system's cache anyway. */
+/** Page cache: small, because the memory of a backup is bounded and the system caches the file anyway. */
 const cacheKib = 2 * 1024;
 
-/** Rows fetched at a time when everything is scanned; a frame's row has its block list, tens of kilobytes. */
+/** Rows per page of a full scan. The row of a frame holds its block list, tens of kilobytes. */
 const itemsPage = 500;
 const framesPage = 32;
 
-/** Opens (and where needed makes) the catalog in a file; ":memory:" keeps it in memory. */
+/** Opens the catalog in a file, and makes it if there is none; ":memory:" keeps it in memory. */
 export function openSqliteCatalog(path: string, ctx: EngineContext): SqliteCatalog {
   return new SqliteCatalog(path, ctx);
 }
 
-/** Called before each statement that no lock keeps apart from other processes: where a simulation runs one of their steps. */
+/** Called before each statement outside of a write transaction. The simulation runs a step of another process there. */
 export type BeforeStatement = () => void;
 
 export class SqliteCatalog implements Catalog {
@@ -86,7 +84,7 @@ export class SqliteCatalog implements Catalog {
     if (version === 0) {
       this.#write(() => {
         this.#database.exec(`${schema}; pragma user_version = ${schemaVersion}`);
-        this.#newIncarnation(ctx);
+        this.#newCatalogId(ctx);
       });
     }
     if (version !== 0 && version !== schemaVersion)
@@ -101,7 +99,7 @@ export class SqliteCatalog implements Catalog {
       const nonce = drawNumber(this.#ctx);
       this.#sql("insert into claims values (?, ?, 1)").run(session, nonce);
       this.#sql("insert into uploads values (?, ?, ?, ?, ?)").run(upload, owner, leaseUntil, session, reach);
-      return { session, nonce, generation: this.#number("incarnation"), damaged: this.#damagedItems() };
+      return { session, nonce, catalogId: this.#number("catalog_id"), damaged: this.#damagedItems() };
     });
   }
 
@@ -113,8 +111,8 @@ export class SqliteCatalog implements Catalog {
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
-    this.#writeLightly(() => {
-      this.#live(upload, now);
+    this.#writeWithoutSync(() => {
+      this.#running(upload, now);
       this.#sql("update uploads set lease = ? where upload = ?").run(leaseUntil, upload);
     });
   }
@@ -138,17 +136,17 @@ export class SqliteCatalog implements Catalog {
   }
 
   async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
-    // Most of what is new is known to nobody, and then there is nothing to pin.
+    // Most new ids are unknown. Then there is nothing to pin and no transaction to write.
     this.#upload(upload);
     const isKnown = this.#sql("select 1 from items where id = ? limit 1");
     if (ids.every((id) => isKnown.get(id) === undefined)) return ids.map(() => null);
-    return this.#writeLightly(() => {
+    return this.#writeWithoutSync(() => {
       const owner = text(this.#upload(upload), "owner");
       return ids.map((id) => {
         for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
           const item = itemOf(row);
           const visible = item.verified || item.owner === owner;
-          if (visible && pinFrames(this.#sql, upload, restingOn(item))) return item;
+          if (visible && pinFrames(this.#sql, upload, framesNeededBy(item))) return item;
         }
         return null;
       });
@@ -156,12 +154,12 @@ export class SqliteCatalog implements Catalog {
   }
 
   async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
-    return this.#writeLightly(() => frames.map((frame) => pinFrames(this.#sql, upload, [frame])));
+    return this.#writeWithoutSync(() => frames.map((frame) => pinFrames(this.#sql, upload, [frame])));
   }
 
   async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
     this.#write(() => {
-      this.#live(upload, now);
+      this.#running(upload, now);
       this.#register(unit);
       for (const { pack } of unit.packs) this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
     });
@@ -169,14 +167,18 @@ export class SqliteCatalog implements Catalog {
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
     this.#write(() => {
-      const row = this.#live(upload, now);
-      const twin = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
-      if (twin !== undefined) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
-      const gap = gapOf(this.#sql, upload, Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))));
-      if (gap !== null) throw new CatalogError("not_closed", `item ${gap} is neither in the base nor pinned`);
+      const row = this.#running(upload, now);
+      const existing = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
+      if (existing !== undefined) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
+      const unpinned = firstUnpinned(
+        this.#sql,
+        upload,
+        Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))),
+      );
+      if (unpinned !== null) throw new CatalogError("not_closed", `item ${unpinned} is neither in the base nor pinned`);
       insertSnapshot(this.#sql, snapshot);
       this.#end(upload);
-      this.#take("generation", 1);
+      this.#take("revision", 1);
     });
   }
 
@@ -217,7 +219,7 @@ export class SqliteCatalog implements Catalog {
 
   async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention, number: number): Promise<void> {
     this.#write(() => {
-      if (!takesChange(this.#snapshot(id), number)) return;
+      if (!isNextChange(this.#snapshot(id), number)) return;
       const sql = "update snapshots set expires = ?, locked = ?, hold = ?, changes = ? where id = ?";
       this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, number, id);
     });
@@ -234,14 +236,14 @@ export class SqliteCatalog implements Catalog {
     this.#write(() => {
       assertDeletable(this.#snapshot(id), now);
       this.#sql("delete from snapshots where id = ?").run(id);
-      this.#take("generation", 1);
+      this.#take("revision", 1);
     });
   }
 
-  async roots(): Promise<{ readonly generation: number; readonly reach: readonly Uint8Array[] }> {
+  async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
     return this.#read(() => {
       const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
-      return { generation: this.#number("generation"), reach: rows.map((row) => blob(row, "reach")) };
+      return { revision: this.#number("revision"), reach: rows.map((row) => blob(row, "reach")) };
     });
   }
 
@@ -273,14 +275,14 @@ export class SqliteCatalog implements Catalog {
     return this.#read(() => sessionNumbers(this.#sql, (name) => this.#number(name)));
   }
 
-  async givenNonce(session: number): Promise<number | null> {
+  async issuedNonce(session: number): Promise<number | null> {
     const row = this.#sql("select nonce from claims where session = ?").get(session);
     return row === undefined ? null : integer(row, "nonce");
   }
 
-  async condemn(packs: readonly string[], marking: number): Promise<CondemnedPacks> {
+  async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
     return this.#write(() => {
-      if (this.#number("generation") !== marking) return { condemned: [], stale: true };
+      if (this.#number("revision") !== marking) return { condemned: [], stale: true };
       const change = this.#sql(
         "update packs set state = 'condemned', marking = ? where pack = ? and state in ('live', 'condemned') and not exists (select 1 from pins where pins.pack = packs.pack)",
       );
@@ -310,7 +312,7 @@ export class SqliteCatalog implements Catalog {
     deadItems: readonly number[],
   ): Promise<boolean> {
     return this.#write(() => {
-      this.#live(upload, now);
+      this.#running(upload, now);
       const left = new Set<string>();
       for (const { from, to } of moves) {
         const row = this.#frame(to.frame);
@@ -322,7 +324,7 @@ export class SqliteCatalog implements Catalog {
       this.#register(unit);
       for (const { to } of moves) putFrame(this.#sql, to);
       for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
-      this.#take("generation", 1);
+      this.#take("revision", 1);
       for (const pack of left) this.#toDeleting(pack);
       return true;
     });
@@ -332,7 +334,7 @@ export class SqliteCatalog implements Catalog {
     this.#write(() => {
       const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
       for (const { frame, pack, generation } of marks) mark.run(damaged ? 1 : 0, frame, pack, generation);
-      this.#take("generation", 1);
+      this.#take("revision", 1);
     });
   }
 
@@ -349,9 +351,9 @@ export class SqliteCatalog implements Catalog {
   async clear(ctx: EngineContext): Promise<void> {
     this.#write(() => {
       for (const table of tables) this.#sql(`delete from ${table}`).run();
-      this.#take("generation", 1);
+      this.#take("revision", 1);
       this.#sql("update numbers set value = 0 where name = 'stale'").run();
-      this.#newIncarnation(ctx);
+      this.#newCatalogId(ctx);
     });
   }
 
@@ -359,7 +361,7 @@ export class SqliteCatalog implements Catalog {
     this.#write(() => {
       if (unit !== undefined) this.#register(unit);
       for (const snapshot of snapshots ?? []) insertSnapshot(this.#sql, snapshot);
-      this.#take("generation", 1);
+      this.#take("revision", 1);
       const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
       if (nextOrdinal !== undefined) raise.run(nextOrdinal, "ordinal");
       if (nextSession !== undefined) raise.run(nextSession, "session");
@@ -375,12 +377,12 @@ export class SqliteCatalog implements Catalog {
       const old = this.#item(item.ordinal);
       return old === null ? [] : [{ item, holders: holdersOf(this.#sql, old) }];
     });
-    // A recipe that replaces another makes every marking in progress wrong.
-    if (replaced.length > 0) this.#take("generation", 1);
+    // A replaced recipe makes every running marking wrong.
+    if (replaced.length > 0) this.#take("revision", 1);
     putUnit(this.#sql, unit);
-    // Whoever was told that it is known goes on to hold what it rests on.
+    // An upload that uses the item needs the packs of its new recipe.
     for (const { item, holders } of replaced)
-      for (const upload of holders) pinFrames(this.#sql, upload, restingOn(item));
+      for (const upload of holders) pinFrames(this.#sql, upload, framesNeededBy(item));
   }
 
   #damagedFrames(): number[] {
@@ -405,7 +407,7 @@ export class SqliteCatalog implements Catalog {
     this.#sql("delete from uploads where upload = ?").run(upload);
   }
 
-  #live(upload: string, now: number) {
+  #running(upload: string, now: number) {
     const row = this.#upload(upload);
     if (integer(row, "lease") <= now) throw new CatalogError("lease_expired", upload);
     return row;
@@ -446,8 +448,8 @@ export class SqliteCatalog implements Catalog {
     this.#sql("update packs set state = 'deleting' where pack = ?").run(pack);
   }
 
-  #newIncarnation(ctx: EngineContext): void {
-    this.#sql("insert or replace into numbers values ('incarnation', ?)").run(drawNumber(ctx));
+  #newCatalogId(ctx: EngineContext): void {
+    this.#sql("insert or replace into numbers values ('catalog_id', ?)").run(drawNumber(ctx));
   }
 
   #number(name: string): number {
@@ -460,8 +462,8 @@ export class SqliteCatalog implements Catalog {
     return value;
   }
 
-  /** A step that a power cut may undo: pins and leases, of which a backup takes thousands. */
-  #writeLightly<T>(work: () => T): T {
+  /** A step that a power cut may undo: pins and leases. A backup takes thousands of them. */
+  #writeWithoutSync<T>(work: () => T): T {
     this.#database.exec("pragma synchronous = normal");
     try {
       return this.#write(work);
@@ -471,18 +473,18 @@ export class SqliteCatalog implements Catalog {
   }
 
   #write<T>(work: () => T): T {
-    return this.#within("begin immediate", () => {
+    return this.#transaction("begin immediate", () => {
       this.#isWriting = true;
       return work();
     });
   }
 
-  /** Statements that see one state of the database, whatever other processes commit meanwhile. */
+  /** Runs statements that see one state of the database, even if another process commits meanwhile. */
   #read<T>(work: () => T): T {
-    return this.#within("begin", work);
+    return this.#transaction("begin", work);
   }
 
-  #within<T>(begin: string, work: () => T): T {
+  #transaction<T>(begin: string, work: () => T): T {
     this.#database.exec(begin);
     try {
       const result = work();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Dice } from "../../testing/random-tree.ts";
+import { SeededRandom } from "../../testing/random-tree.ts";
 import { maxSegmentBytes } from "./cut-limits.ts";
 import { type BlockSizes, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter.ts";
 
@@ -20,7 +20,7 @@ test("where no byte is left there is no page, not even an empty one", () => {
   for (const beyond of [0, 1, 4095]) assert.deepEqual([...cutter.pages(500, 500, 4096, beyond, true)], []);
 });
 
-const random = new Dice(8).bytes(900_000);
+const randomBytes = new SeededRandom(8).bytes(900_000);
 
 /** The lengths of the blocks of some bytes. */
 function lengthsOf(bytes: Uint8Array, sizes: BlockSizes): number[] {
@@ -31,15 +31,19 @@ function lengthsOf(bytes: Uint8Array, sizes: BlockSizes): number[] {
 
 test("fine and coarse blocks keep to their lengths, whichever were cut before", () => {
   for (const sizes of [coarseBlocks, fineBlocks, coarseBlocks]) {
-    const lengths = lengthsOf(random, sizes);
-    const mean = random.length / lengths.length;
+    const lengths = lengthsOf(randomBytes, sizes);
+    const mean = randomBytes.length / lengths.length;
     assert.ok(lengths.slice(0, -1).every((length) => length > sizes.least && length <= 65_536));
     assert.ok(mean > sizes.normal * 0.9 && mean < sizes.normal * 1.4, `mean ${mean}`);
   }
 });
 
 test("after an insertion coarse blocks are the same again within two of them", () => {
-  const changed = Buffer.concat([random.subarray(0, 400_000), Buffer.from("inserted"), random.subarray(400_000)]);
+  const changed = Buffer.concat([
+    randomBytes.subarray(0, 400_000),
+    Buffer.from("inserted"),
+    randomBytes.subarray(400_000),
+  ]);
   const endsBehind = (bytes: Uint8Array) => {
     let left = bytes.length;
     return lengthsOf(bytes, coarseBlocks).map((length) => {
@@ -47,7 +51,7 @@ test("after an insertion coarse blocks are the same again within two of them", (
       return left;
     });
   };
-  const before = new Set(endsBehind(random));
+  const before = new Set(endsBehind(randomBytes));
   const missing = endsBehind(changed).filter((end) => end < 500_000 && !before.has(end));
   assert.ok(missing.length <= 2, `${missing.length} blocks end elsewhere`);
 });
@@ -68,7 +72,7 @@ test("a segment ends at its most, also where no block's id ends it", () => {
 
 test("a segment is about a megabyte of either kind of blocks", () => {
   const count = 40_000;
-  const ids = new Dice(9).bytes(count * 16);
+  const ids = new SeededRandom(9).bytes(count * 16);
   for (const sizes of [fineBlocks, coarseBlocks]) {
     const segments = cutSegments(ids, new Uint32Array(count).fill(sizes.normal), count, true, sizes);
     const mean = (count * sizes.normal) / segments.length;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Dice } from "../../testing/random-tree.ts";
+import { SeededRandom } from "../../testing/random-tree.ts";
 import { CutBlocks, Cutter } from "./cutter.ts";
 import { EmbeddedTextCache } from "./embedded-text-cache.ts";
 
@@ -25,9 +25,9 @@ function add(list: CutBlocks, text: Uint8Array, known?: EmbeddedTextCache): bool
 
 test("a text that comes again has the blocks it had, and is not cut again", () => {
   const known = new EmbeddedTextCache(secret);
-  const dice = new Dice(3);
+  const random = new SeededRandom(3);
   // Zeros in one of them: that a block is empty is remembered with it.
-  const texts = [dice.bytes(117_000), Buffer.alloc(90_000), dice.bytes(16 * 1024), dice.bytes(40_000)];
+  const texts = [random.bytes(117_000), Buffer.alloc(90_000), random.bytes(16 * 1024), random.bytes(40_000)];
   const withMemory = new CutBlocks(1);
   const without = new CutBlocks(1);
   const cut = [0, 1, 0, 2, 1, 3, 0, 3].map((i) => {
@@ -40,7 +40,7 @@ test("a text that comes again has the blocks it had, and is not cut again", () =
 
 test("a text that differs in any bit, or is shorter or longer, is another one", () => {
   const known = new EmbeddedTextCache(secret);
-  const text = new Dice(4).bytes(20_000);
+  const text = new SeededRandom(4).bytes(20_000);
   const list = new CutBlocks(64);
   assert.ok(add(list, text, known));
   for (let at = 0; at < text.length; at += 997) {
@@ -55,15 +55,15 @@ test("a text that differs in any bit, or is shorter or longer, is another one", 
 });
 
 test("what one session has seen no other knows: its time would tell", () => {
-  const text = new Dice(5).bytes(50_000);
+  const text = new SeededRandom(5).bytes(50_000);
   const list = new CutBlocks(64);
   for (const known of [new EmbeddedTextCache(secret), new EmbeddedTextCache(secret)]) assert.ok(add(list, text, known));
 });
 
 test("more texts than are remembered: some are cut again, none gets another's blocks", () => {
   const known = new EmbeddedTextCache(secret, 4);
-  const dice = new Dice(6);
-  const texts = Array.from({ length: 9 }, () => dice.bytes(17_000));
+  const random = new SeededRandom(6);
+  const texts = Array.from({ length: 9 }, () => random.bytes(17_000));
   const withMemory = new CutBlocks(64);
   const without = new CutBlocks(64);
   for (const text of [...texts, ...texts.toReversed(), ...texts]) {

@@ -1,0 +1,88 @@
+/**
+ * Claims session numbers in the object store. A catalog that is older than the store (restored from a backup, copied, or
+ * new over a used store) would give out numbers that are used, and would delete packs that it does not know. The claims
+ * reveal such a catalog before it does harm.
+ *
+ * Every session claims its number before its first pack: backups, upkeep, and each prune. States of a claim:
+ *   open     the catalog has given out number and nonce, durably; the object may be there or not
+ *   ours     the object is there with our nonce; only now is anything written under the number
+ *   taken    the object is there with another nonce: the catalog is *stale* until it is rebuilt
+ * A crash leaves an open claim. The next upload or prune settles it first.
+ */
+
+import { FormatError } from "../format/bytes.ts";
+import { lastPart } from "../format/object-names.ts";
+import { decodeClaim, encodeClaim } from "../format/session-claim.ts";
+import { isObjectStoreError } from "../object-store.ts";
+import type { VaultAccess } from "../vault.ts";
+import type { NewUpload, UploadStart } from "./catalog.ts";
+
+/** The catalog does not know everything that is in the store: it must write and delete nothing. */
+export class IncompleteCatalogError extends Error {
+  override readonly name = "IncompleteCatalogError";
+}
+
+export type ClaimVault = Pick<VaultAccess, "catalog" | "store" | "names"> & {
+  readonly keys: { readonly vaultId: Uint8Array };
+};
+
+/** Begins an upload and claims its session number. Rejects with `IncompleteCatalogError` if the catalog is stale. */
+export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): Promise<UploadStart> {
+  await assertCatalogIsCurrent(vault);
+  const start = await vault.catalog.beginUpload(upload);
+  try {
+    await claim(vault, start);
+    return start;
+  } catch (error) {
+    await vault.catalog.endUpload(upload.upload);
+    throw error;
+  }
+}
+
+/** Rejects with `IncompleteCatalogError` if the store has sessions that this catalog has not given out. */
+export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
+  const { stale, open, next: before } = await vault.catalog.sessions();
+  if (stale) throw staleCatalog("another catalog has used its numbers");
+  for (const { session, nonce } of open) {
+    const found = await readClaim(vault, session);
+    if (found !== "absent") await settle(vault, session, found === nonce);
+  }
+  let highest = 0;
+  for await (const { name } of vault.store.list(vault.names.sessions, { after: vault.names.session(before - 1) }))
+    highest = Math.max(highest, Number(lastPart(name)));
+  // Read after the listing: numbers that this catalog has given out meanwhile are below it.
+  const { next } = await vault.catalog.sessions();
+  if (highest >= next) throw staleCatalog(`the store has session ${highest}, the catalog would give ${next} next`);
+}
+
+async function claim(vault: ClaimVault, { session, nonce }: UploadStart): Promise<void> {
+  const body = encodeClaim(vault.keys.vaultId, { session, nonce });
+  try {
+    await vault.store.put(vault.names.session(session), body, { ifAbsent: true });
+  } catch (error) {
+    if (!isObjectStoreError(error, "exists")) throw error;
+    // It may be ours: the store may have written it although an earlier attempt failed.
+    return settle(vault, session, (await readClaim(vault, session)) === nonce);
+  }
+  await settle(vault, session, true);
+}
+
+async function settle(vault: ClaimVault, session: number, ours: boolean): Promise<void> {
+  await vault.catalog.settleClaim(session, ours);
+  if (!ours) throw staleCatalog(`another catalog has claimed session ${session}`);
+}
+
+/** The nonce of a claim; `damaged` if the object is not a claim of this session. */
+export async function readClaim(vault: ClaimVault, session: number): Promise<number | "absent" | "damaged"> {
+  try {
+    return decodeClaim(await vault.store.get(vault.names.session(session)), vault.keys.vaultId, session);
+  } catch (error) {
+    if (isObjectStoreError(error, "not_found")) return "absent";
+    if (error instanceof FormatError) return "damaged";
+    throw error;
+  }
+}
+
+function staleCatalog(why: string): IncompleteCatalogError {
+  return new IncompleteCatalogError(`the catalog is older than the store (${why}): rebuild it first`);
+}

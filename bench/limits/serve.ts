@@ -12,7 +12,7 @@ const [variant, settings = "{}", database = "{}"] = process.argv.slice(2);
 
 /** A limiter that asks nobody and says nothing. */
 const none = (real: Limiter): Limiter => {
-  const nothing = async () => ({ verdicts: [], refused: null });
+  const nothing = async () => ({ statuses: [], refused: null });
   return { ...real, spend: nothing, check: nothing, peek: nothing };
 };
 

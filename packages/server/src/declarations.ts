@@ -1,11 +1,12 @@
 /**
- * The names that domains declare, collected: error codes, policies, OAuth scopes and member roles. The kernel gets these
+ * What domains declare, collected: error codes, policies, OAuth scopes, member roles and rules for paths. The kernel gets these
  * tables when the service is put together. A domain imports this file where it needs all names, for example for an enum.
  * The files collected here import the kernel alone, so there is no cycle (decision 0022).
  */
 
 import { memberRoles } from "./accounts/roles.ts";
 import { accountScopes } from "./accounts/scopes.ts";
+import { adminPath } from "./admin/paths.ts";
 import { adminPolicies } from "./admin/policies.ts";
 import { applicationPolicies } from "./applications/policies.ts";
 import { identityPolicies } from "./identity/policies.ts";
@@ -14,6 +15,7 @@ import type { Declared } from "./kernel/declared.ts";
 import { accountPoliciesOf, kernelPolicies, type PolicyName, sortedBySet } from "./kernel/limits/policies.ts";
 import type { OauthScopes } from "./kernel/principal.ts";
 import { groupedByStatus, kernelProblems, type ProblemCode } from "./kernel/problems.ts";
+import { oauthPath } from "./oauth/paths.ts";
 import { oauthPolicies } from "./oauth/policies.ts";
 import { plannedPolicies, plannedProblems, plannedScopes, plannedTaxpayerScopes } from "./planned-domains.ts";
 
@@ -45,7 +47,12 @@ export const problems = groupedByStatus(allProblems);
 export const policies = sortedBySet(allPolicies);
 export const oauthScopes: OauthScopes = allScopes;
 
-export const declared: Declared = { problems, policies, oauthScopes };
+export const declared: Declared = {
+  problems,
+  policies,
+  oauthScopes,
+  paths: { staffOnly: adminPath, oauth: oauthPath },
+};
 
 export const problemCodes = Object.keys(problems) as readonly ProblemCode[];
 export const policyNames = Object.keys(policies) as readonly PolicyName[];

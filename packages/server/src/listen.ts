@@ -5,16 +5,14 @@ import { declared } from "./declarations.ts";
 import type { Foundation } from "./foundation.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
-import { problemReply } from "./kernel/http/answer.ts";
 import { createApp } from "./kernel/http/app.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
-import { safetyHeaders } from "./kernel/http/safety-headers.ts";
+import { parserProblemAnswer } from "./kernel/http/problem-answer.ts";
 import { UnfinishedBodies } from "./kernel/http/unfinished-bodies.ts";
 import { createIdempotency } from "./kernel/idempotency.ts";
-import { Problem } from "./kernel/problems.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { type Certificates, openLocalAuthority, openOwnCertificate } from "./kernel/transport/certificates.ts";
-import { createTransport, type ParserProblem, type ParserProblemKind } from "./kernel/transport/server.ts";
+import { createTransport } from "./kernel/transport/server.ts";
 import { type Limits, openLimits } from "./limits/index.ts";
 
 export interface Face {
@@ -26,14 +24,14 @@ export interface Face {
 
 export async function listen(foundation: Foundation): Promise<Face> {
   const { config, folder, log, onStop, place } = foundation;
-  const limits = await openLimits({ ...foundation, journalFile: folder.path("limits.sqlite") });
+  const limits = await openLimits({ ...foundation, savedWindowsFile: folder.path("limits.sqlite") });
   onStop(() => limits.close());
   const kernel = httpKernel(foundation, limits);
   const certificates = config.behindProxy ? null : await openCertificates(foundation);
   const transport = createTransport({
     mode: certificates === null ? { kind: "plain" } : { kind: "tls", certificates },
     log,
-    writeParserProblem: (kind) => parserProblem(kernel, kind),
+    writeParserProblem: (kind) => parserProblemAnswer(kernel, kind),
     isExempt: (address) => kernel.addresses.isProxy(address),
   });
   const app = createApp(kernel, foundation.endpoints, transport.serverFactory);
@@ -60,7 +58,7 @@ export async function listen(foundation: Foundation): Promise<Face> {
   return { url: boundUrl, caFile, reload };
 }
 
-function httpKernel(foundation: Foundation, { limiter, bans, watch }: Limits): HttpKernel {
+function httpKernel(foundation: Foundation, { limiter, bans, scanDetector }: Limits): HttpKernel {
   const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator, tokens } = foundation;
   return {
     settings: config,
@@ -77,7 +75,7 @@ function httpKernel(foundation: Foundation, { limiter, bans, watch }: Limits): H
     addresses: foundation.addresses,
     limiter: foundation.limiter(limiter),
     bans,
-    watch,
+    scanDetector,
     idempotency: createIdempotency(transactions, secrets),
     cursors: createCursors(secrets),
     unfinishedBodies: new UnfinishedBodies(),
@@ -95,19 +93,6 @@ async function openCertificates({ config, random, log, folder }: Foundation): Pr
   const publicName = config.publicUrl === null ? [] : [new URL(config.publicUrl).hostname];
   const names = [...new Set([...config.tlsNames, ...publicName, config.listen.host])];
   return openLocalAuthority({ folder: folder.path("tls"), names, clock, random, log });
-}
-
-/** Answers of the parser, in the form of the application's own; nothing is known of the client, not even a language. */
-function parserProblem(kernel: HttpKernel, kind: ParserProblemKind): ParserProblem {
-  const { problems } = kernel.declared;
-  const code = kind === "expectation_failed" ? "malformed_request" : kind;
-  const id = kernel.random.uuid();
-  const setting = { id, requestId: id, language: "en", publicUrl: kernel.publicUrl(), problems } as const;
-  const { status, headers, body } = problemReply(new Problem(code), setting);
-  const shown = kind === "expectation_failed" ? 417 : status;
-  const text = JSON.stringify({ ...(body as object), status: shown });
-  const more = { ...safetyHeaders(kernel.settings.profile), "X-Request-Id": setting.requestId };
-  return { status: shown, headers: { ...headers, ...more }, body: text };
 }
 
 /** `https://127.0.0.1:8443`, with the brackets that an IPv6 address needs. */

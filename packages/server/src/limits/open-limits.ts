@@ -5,12 +5,12 @@ import type { Config } from "../config.ts";
 import { policies } from "../declarations.ts";
 import type { Clock, Random } from "../kernel/clock.ts";
 import type { ClientAddresses } from "../kernel/http/client-address.ts";
-import { openLimitJournal } from "../kernel/limits/journal.ts";
 import { createLimiter, type Limiter } from "../kernel/limits/limiter.ts";
 import { createMemoryStore } from "../kernel/limits/memory-store.ts";
 import { openRedis } from "../kernel/limits/redis-connection.ts";
 import { createRedisStore } from "../kernel/limits/redis-store.ts";
-import { createTargetWatch, type TargetWatch, type WatchedSubject } from "../kernel/limits/targets.ts";
+import { openSavedWindows } from "../kernel/limits/saved-windows.ts";
+import { createScanDetector, type ScanDetector, type ScanSubject } from "../kernel/limits/scan-detector.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
 import type { Metrics } from "../kernel/metrics.ts";
 import type { Secrets } from "../kernel/secrets.ts";
@@ -21,7 +21,7 @@ import { banSubject } from "./bans.ts";
 export interface Limits {
   readonly limiter: Limiter;
   readonly bans: AddressBanList;
-  readonly watch: TargetWatch;
+  readonly scanDetector: ScanDetector;
   close(): Promise<void>;
 }
 
@@ -35,15 +35,15 @@ export interface LimitsOptions {
   readonly transactions: Transactions;
   readonly addresses: ClientAddresses;
   /** Where long windows are kept over a restart. */
-  readonly journalFile: string;
+  readonly savedWindowsFile: string;
 }
 
 export async function openLimits(options: LimitsOptions): Promise<Limits> {
   const { config, clock, log, metrics, secrets } = options;
   const { redisUrl: url } = config;
   const redis = url === null ? undefined : await openRedis({ url, log, onState: (up) => metrics.limitStoreUp(up) });
-  const journal = openLimitJournal({ file: options.journalFile, policies, secrets, log });
-  const local = createMemoryStore({ clock, policies, journal });
+  const saved = openSavedWindows({ file: options.savedWindowsFile, policies, secrets, log });
+  const local = createMemoryStore({ clock, policies, saved });
   const limiter = createLimiter({
     policies,
     local,
@@ -62,7 +62,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
   const bans = await openAddressBans({ run, transactions: options.transactions, clock, log });
   const busy = new Set<Promise<void>>();
   const onError = (error: unknown) => log.error("ban_failed", errorFields(error));
-  const onSuspicious = (subject: WatchedSubject) => {
+  const onScan = (subject: ScanSubject) => {
     const work = ban(options, run, subject)
       .catch(onError)
       .finally(() => busy.delete(work));
@@ -71,12 +71,12 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
   return {
     limiter,
     bans,
-    watch: createTargetWatch({
+    scanDetector: createScanDetector({
       clock,
       ...(redis && { redis }),
       ...(config.limitSuspicious !== null && { most: config.limitSuspicious }),
       nameOf: (id) => secrets.digest("limit-key", id).toString("base64url"),
-      onSuspicious,
+      onScan,
       onError,
     }),
     async close() {
@@ -91,7 +91,7 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
 async function ban(
   { config, random, metrics, log, addresses }: LimitsOptions,
   run: RunTx,
-  subject: WatchedSubject,
+  subject: ScanSubject,
 ): Promise<void> {
   // Behind it is everybody.
   if (subject.kind === "address" && addresses.coversProxy(subject.id)) {

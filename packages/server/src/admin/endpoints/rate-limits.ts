@@ -76,16 +76,16 @@ async function nearest(ctx: Ctx): Promise<Static<typeof nearLimit>[]> {
   );
   const known = busy.filter(({ key }) => accounts.has(key));
   if (known.length === 0) return [];
-  const wants = known.map(({ policy, key }) => ctx.limiter.want(policy, key, accounts.get(key) ?? null));
-  const { verdicts } = await ctx.limiter.peek(wants);
-  const rows = verdicts.map((verdict, index) => ({
+  const counters = known.map(({ policy, key }) => ctx.limiter.counterFor(policy, key, accounts.get(key) ?? null));
+  const { statuses } = await ctx.limiter.peek(counters);
+  const rows = statuses.map((status, index) => ({
     account_id: known[index]?.key ?? "",
-    policy: verdict.policy,
-    mode: verdict.mode,
-    limit: verdict.limit,
-    remaining: verdict.remaining,
-    used_percent: Math.floor((100 * (verdict.limit - verdict.remaining)) / verdict.limit),
-    reset_at: new Date(verdict.resetAt * 1000).toISOString(),
+    policy: status.policy,
+    mode: status.mode,
+    limit: status.limit,
+    remaining: status.remaining,
+    used_percent: Math.floor((100 * (status.limit - status.remaining)) / status.limit),
+    reset_at: new Date(status.resetAt * 1000).toISOString(),
   }));
   return rows.toSorted((a, b) => b.used_percent - a.used_percent).slice(0, maxShown);
 }

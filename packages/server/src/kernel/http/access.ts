@@ -53,23 +53,3 @@ export function requireFreshPerson(principal: Principal, now: Date): void {
   if (!("authTime" in principal)) throw new Problem("insufficient_scope");
   if (now.getTime() - principal.authTime.getTime() > stepUpFreshMs) throw new Problem("step_up_required");
 }
-
-/**
- * Whether an address lies under `/v1/admin`, in any spelling that some hop between the client and a handler might read
- * that way: percent-encoded (also more than once), with doubled or backward slashes, dots, or in capitals.
- */
-export function isAdminPath(url: string): boolean {
-  let path = url.split(/[?#]/, 1)[0] ?? "";
-  for (let round = 0; round < maxDecodingRounds && path.includes("%"); round++) {
-    path = path.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  }
-  const parts: string[] = [];
-  for (const part of path.toLowerCase().split(/[/\\]/)) {
-    if (part === "..") parts.pop();
-    else if (part !== "" && part !== ".") parts.push(part);
-  }
-  return parts[0] === "v1" && parts[1] === "admin";
-}
-
-/** Nobody honest encodes an address twice; what is still encoded after this many rounds leads nowhere. */
-const maxDecodingRounds = 5;

@@ -1,12 +1,11 @@
 /**
- * What goes back over the wire: replies as their spec says, problems as the catalogue says. Nothing leaves that the
- * spec does not declare; a reply or a code that it lacks is our mistake and becomes `internal_error`.
+ * Replies as bytes. A reply is checked against the spec of its endpoint. A reply that the spec does not declare is a fault
+ * of ours and becomes `internal_error`.
  */
 
-import type { Language, Problem, ProblemCatalogue } from "../problems.ts";
 import { etagOf, noneMatch } from "./conditional.ts";
 import type { EndpointSpec, HeaderValues, Reply } from "./endpoint.ts";
-import { oauthErrorOf, oauthErrorSchema } from "./oauth-error.ts";
+import { oauthErrorSchema } from "./oauth-error.ts";
 import { type Validator, validator } from "./validate.ts";
 
 /** A whole answer. */
@@ -16,70 +15,8 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Where and for whom a problem is written. */
-export interface ProblemSetting {
-  /** Ours, whatever the client calls the request. */
-  readonly id: string;
-  readonly requestId: string;
-  readonly language: Language;
-  readonly publicUrl: string;
-  readonly problems: ProblemCatalogue;
-}
-
 export const problemMediaType = "application/problem+json; charset=utf-8";
-const jsonMediaType = "application/json; charset=utf-8";
-
-/** A problem as a reply, in the form that is sent and that idempotency records. */
-export function problemReply(problem: Problem, setting: ProblemSetting): Reply {
-  const { status, title, detail } = setting.problems[problem.code];
-  const { language, id, requestId } = setting;
-  return {
-    status,
-    headers: {
-      "Content-Type": problemMediaType,
-      "Content-Language": language,
-      "Cache-Control": "no-store",
-      ...challenge(problem, status),
-      ...problem.extras.headers,
-    },
-    body: {
-      type: `${setting.publicUrl}/docs/errors/${problem.code}`,
-      title: title[language],
-      status,
-      code: problem.code,
-      detail: detail[language],
-      instance: `urn:uuid:${id}`,
-      request_id: requestId,
-      ...(problem.extras.errors && { errors: problem.extras.errors }),
-      ...problem.extras.members,
-    },
-  };
-}
-
-/** A problem of the kernel's stages in the form of RFC 6749, for addresses that speak OAuth. */
-export function oauthErrorReply(problem: Problem, { language, problems }: ProblemSetting): Reply {
-  const { status, detail } = problems[problem.code];
-  return {
-    status,
-    headers: {
-      "Content-Type": jsonMediaType,
-      "Content-Language": language,
-      "Cache-Control": "no-store",
-      Pragma: "no-cache",
-      ...problem.extras.headers,
-    },
-    // RFC 6749 allows ASCII only in a description.
-    body: { error: oauthErrorOf(status), error_description: detail.en },
-  };
-}
-
-/** RFC 6750: a 401 says how to sign in, and what was wrong with the token that was sent. */
-function challenge({ code }: Problem, status: number): Record<string, string> {
-  if (status !== 401 && code !== "insufficient_scope") return {};
-  const tokenWasWrong = code === "invalid_token" || code === "token_expired";
-  const error = tokenWasWrong ? ', error="invalid_token"' : code === "insufficient_scope" ? `, error="${code}"` : "";
-  return { "WWW-Authenticate": `Bearer realm="emanet"${error}` };
-}
+export const jsonMediaType = "application/json; charset=utf-8";
 
 /** Checks a reply against its spec and turns it into bytes; a GET that the client already has becomes 304. */
 export type Answerer = (reply: Reply, ifNoneMatch: string | undefined) => Answer;

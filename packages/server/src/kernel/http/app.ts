@@ -8,16 +8,19 @@
 import type { ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { rateHeaders } from "../limits/headers.ts";
-import type { WatchedSubject } from "../limits/targets.ts";
+import type { ScanSubject } from "../limits/scan-detector.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { Transport } from "../transport/server.ts";
 import type { Answer } from "./answer.ts";
 import { isFromForeignPage } from "./cookies.ts";
 import type { Endpoint, EndpointSpec } from "./endpoint.ts";
-import { type Exchange, openExchange } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
-import { failed, type Pipeline, pipeline } from "./pipeline.ts";
+import { type Pipeline, pipeline } from "./pipeline.ts";
+import { problemAnswer } from "./problem-answer.ts";
+import { receiveRequest } from "./receive-request.ts";
+import { refusalAtRouter } from "./refusals.ts";
+import type { RequestContext } from "./request-context.ts";
 import { safetyHeaders } from "./safety-headers.ts";
 
 /** A path of 4096 bytes, each byte percent-encoded. */
@@ -127,13 +130,13 @@ async function serve(
   run: Pipeline,
 ): Promise<void> {
   const gone = goneSignal(reply.raw);
-  const exchange = await begin(kernel, request, reply, endpoint);
+  const context = await begin(kernel, request, reply, endpoint);
   const [, ...query] = request.url.split("?");
   send(
     kernel,
     reply,
-    exchange,
-    await run(exchange, { raw: request.raw, params: request.params, query: query.join("?"), gone }),
+    context,
+    await run(context, { raw: request.raw, params: request.params, query: query.join("?"), gone }),
   );
 }
 
@@ -144,8 +147,8 @@ async function refuse(
   reply: FastifyReply,
   problem: unknown,
 ): Promise<void> {
-  const exchange = await begin(kernel, request, reply, null);
-  send(kernel, reply, exchange, failed(kernel, exchange, exchange.refusal ?? problem));
+  const context = await begin(kernel, request, reply, null);
+  send(kernel, reply, context, problemAnswer(kernel, context, refusalAtRouter(context, problem)));
 }
 
 async function begin(
@@ -153,32 +156,32 @@ async function begin(
   request: FastifyRequest,
   reply: FastifyReply,
   endpoint: Endpoint | null,
-): Promise<Exchange> {
+): Promise<RequestContext> {
   kernel.metrics.requestStarted();
   const ended = Promise.withResolvers<void>();
   // Listened to from the start: a client may leave while the first stages wait, and HTTP/2 does not say so afterwards.
   reply.raw.once("close", ended.resolve);
   const { method } = request;
   const head = { method, headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
-  const exchange = await openExchange(kernel, head, endpoint);
-  void ended.promise.then(() => observe(kernel, request, reply, exchange));
-  return exchange;
+  const context = await receiveRequest(kernel, head, endpoint);
+  void ended.promise.then(() => observe(kernel, request, reply, context));
+  return context;
 }
 
 /** One line and one measurement per request, whether it was answered or the client left. */
-function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyReply, exchange: Exchange): void {
+function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyReply, context: RequestContext): void {
   const response = reply.raw;
-  const operation = exchange.endpoint?.spec.id;
-  const durationMs = kernel.clock.now().getTime() - exchange.startedAtMs;
+  const operation = context.endpoint?.spec.id;
+  const durationMs = kernel.clock.now().getTime() - context.startedAtMs;
   const status = response.headersSent ? response.statusCode : clientClosedRequest;
   const { method } = request;
   kernel.metrics.requestFinished({ operation: operation ?? null, method, status, durationMs });
   const protocol = request.raw.httpVersionMajor === 2 ? "h2" : `http/${request.raw.httpVersion}`;
-  const { id, requestId } = exchange;
+  const { id, requestId } = context;
   const instance = id === requestId ? undefined : id;
   const fields = { request_id: requestId, instance, operation, method, status, duration_ms: durationMs, protocol };
   kernel.log.info("request", fields);
-  watch(kernel, exchange, request, status);
+  observeScan(kernel, context, request, status);
 }
 
 /** Answers to which a path counts by itself: those that whoever looks around gets. */
@@ -187,9 +190,9 @@ const lookingAround: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 /** The limits have dealt with it. */
 const tooManyRequests = 429;
 
-function watch(
+function observeScan(
   kernel: HttpKernel,
-  { principal, endpoint, addressKey, refusal }: Exchange,
+  { principal, endpoint, addressKey, refusal }: RequestContext,
   { raw }: FastifyRequest,
   status: number,
 ): void {
@@ -198,10 +201,10 @@ function watch(
   if (principal.kind === "anonymous" && isFromForeignPage(raw.headers, kernel.publicUrl())) return;
   const path = raw.url?.split("?", 1)[0] ?? "";
   const target = lookingAround.has(status) || endpoint === null ? path : endpoint.spec.id;
-  kernel.watch.saw(watchedSubject(principal, addressKey), target);
+  kernel.scanDetector.observe(scanSubjectOf(principal, addressKey), target);
 }
 
-function watchedSubject(principal: Principal, addressKey: string): WatchedSubject {
+function scanSubjectOf(principal: Principal, addressKey: string): ScanSubject {
   switch (principal.kind) {
     case "anonymous":
       return { kind: "address", id: addressKey };
@@ -228,12 +231,12 @@ function goneSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-function send(kernel: HttpKernel, reply: FastifyReply, exchange: Exchange, answer: Answer): void {
+function send(kernel: HttpKernel, reply: FastifyReply, context: RequestContext, answer: Answer): void {
   reply.code(answer.status);
   reply.headers(safetyHeaders(kernel.settings.profile));
-  if (exchange.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
-  reply.header("X-Request-Id", exchange.requestId);
-  reply.headers(rateHeaders(exchange.verdicts));
+  if (context.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
+  reply.header("X-Request-Id", context.requestId);
+  reply.headers(rateHeaders(context.limitStatuses));
   for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value);
   reply.send(answer.body.length === 0 ? undefined : answer.body);
 }

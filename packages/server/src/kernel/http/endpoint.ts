@@ -122,7 +122,7 @@ export interface Ctx {
    */
   readonly spend: (policies: readonly PolicyName[], subject: LaterSubject) => Promise<void>;
   /** For showing what limits say; nothing is spent through it. */
-  readonly limiter: Pick<Limiter, "want" | "peek" | "busiest">;
+  readonly limiter: Pick<Limiter, "counterFor" | "peek" | "busiest">;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
 }

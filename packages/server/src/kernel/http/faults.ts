@@ -5,17 +5,17 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { Problem } from "../problems.ts";
-import { type Exchange, single } from "./exchange.ts";
 import type { HttpKernel } from "./kernel.ts";
+import { type RequestContext, single } from "./request-context.ts";
 
 /** `internal_error` and `unavailable` before anything is done; `lost_answer` after everything was done and committed. */
 export const faultNames = ["internal_error", "unavailable", "lost_answer"] as const;
 export type Fault = (typeof faultNames)[number];
 
 /** The fault that a request asks for and may have. */
-export function wantedFault(kernel: HttpKernel, exchange: Exchange, headers: IncomingHttpHeaders): Fault | null {
+export function wantedFault(kernel: HttpKernel, context: RequestContext, headers: IncomingHttpHeaders): Fault | null {
   const asked = single(headers["x-emanet-fault"]);
-  if (asked === undefined || kernel.settings.profile !== "sandbox" || exchange.principal.kind !== "staff") return null;
+  if (asked === undefined || kernel.settings.profile !== "sandbox" || context.principal.kind !== "staff") return null;
   const fault = faultNames.find((name) => name === asked);
   if (fault === undefined) throw new Problem("invalid_header");
   return fault;

@@ -8,7 +8,7 @@ import type { ErrorReports } from "../error-reports.ts";
 import type { Idempotency } from "../idempotency.ts";
 import type { AddressBans } from "../limits/bans.ts";
 import type { Limiter } from "../limits/limiter.ts";
-import type { TargetWatch } from "../limits/targets.ts";
+import type { ScanDetector } from "../limits/scan-detector.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AccessTokens, Authenticator } from "../principal.ts";
@@ -31,7 +31,7 @@ export interface HttpKernel {
   readonly secrets: Secrets;
   readonly limiter: Limiter;
   readonly bans: AddressBans;
-  readonly watch: TargetWatch;
+  readonly scanDetector: ScanDetector;
   readonly transactions: Transactions;
   readonly idempotency: Idempotency;
   readonly cursors: Cursors;

@@ -1,20 +1,12 @@
 /**
- * Addresses that speak OAuth 2.0 (`/oauth2/…`) and therefore not this API's own manners: the `Authorization` header
- * belongs to the protocol (client credentials), unknown parameters are ignored (RFC 6749, section 3.1), a body is a
- * form, and errors have the form of RFC 6749, section 5.2. Everything else is as everywhere: limits, ids, deadlines,
- * bounded bodies, and answers held against their spec. An endpoint says so by `wire: "oauth"`.
+ * The errors of OAuth 2.0. An endpoint with `wire: "oauth"` follows that protocol in four points: the `Authorization` header
+ * has the credentials of the client, unknown parameters are ignored (RFC 6749, section 3.1), a body is a form, and errors
+ * have the form of RFC 6749, section 5.2. Limits, ids, deadlines, sizes and the check of replies are as everywhere.
  */
 
 import { closed, oneOf, Type, text } from "./schema.ts";
 
-/** Below this prefix errors have the form of RFC 6749, also where there is no endpoint. */
-const prefix = "/oauth2/";
-
-export function speaksOauth(url: string): boolean {
-  return url.startsWith(prefix);
-}
-
-/** What RFC 6749 and its relatives call a problem of our own stages, by its status. */
+/** The error code of RFC 6749 for a problem of our own stages, by its status. */
 export function oauthErrorOf(status: number): OauthErrorCode {
   if (status === 429 || status === 503) return "temporarily_unavailable";
   if (status >= 500) return "server_error";
@@ -50,7 +42,7 @@ export const oauthErrorCodes = [
 
 export type OauthErrorCode = (typeof oauthErrorCodes)[number];
 
-/** The body of every error under `/oauth2/`. */
+/** The body of every error of OAuth. */
 export const oauthErrorSchema = closed(
   {
     error: oneOf(oauthErrorCodes, "The error code of RFC 6749 and its extensions."),

@@ -6,6 +6,7 @@
 import type { Declared } from "../declared.ts";
 import type { ProblemCode, ProblemDefinition } from "../problems.ts";
 import type { EndpointSpec } from "./endpoint.ts";
+import { isStaffOnlyPath } from "./path-rules.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { identifier, Type } from "./schema.ts";
 
@@ -32,7 +33,7 @@ export class Components {
   /** Who may call: an access token, however it was obtained. */
   security({ access, path }: EndpointSpec): JsonObject[] {
     if (access.kind === "public") return [{}];
-    if (access.kind === "staff" && path.startsWith("/v1/admin/")) {
+    if (access.kind === "staff" && isStaffOnlyPath(this.declared.paths, path)) {
       this.#usesStaff = true;
       return [{ staff: [] }];
     }
@@ -98,18 +99,18 @@ export class Components {
 }
 
 /** How programs get an access token. The device flow (RFC 8628) has no place in OpenAPI 3.1; its operation says it. */
-function oauthScheme({ oauthScopes }: Declared): JsonObject {
+function oauthScheme({ oauthScopes, paths: { oauth } }: Declared): JsonObject {
   const scopes = Object.fromEntries(Object.entries(oauthScopes).map(([name, { description }]) => [name, description]));
-  const flow = { tokenUrl: "/oauth2/token", refreshUrl: "/oauth2/token", scopes };
+  const { description, tokenUrl, authorizationUrl } = oauth;
+  const flow = { tokenUrl, refreshUrl: tokenUrl, scopes };
   return {
     type: "oauth2",
-    description:
-      "Access token (RFC9068) by OAuth 2.0, issued and checked by the rules of RFC8725. Metadata: `/oauth2/.well-known/oauth-authorization-server`. Agents use the device flow (`POST /oauth2/device_authorization`).",
-    flows: { clientCredentials: flow, authorizationCode: { authorizationUrl: "/oauth2/authorize", ...flow } },
+    description,
+    flows: { clientCredentials: flow, authorizationCode: { authorizationUrl, ...flow } },
   };
 }
 
-/** A scheme of its own: nothing under /v1/admin is to be mistaken for an operation of customers. */
+/** Staff have a scheme of their own, so that nobody takes their operations for those of customers. */
 const staffScheme = {
   type: "http",
   scheme: "bearer",

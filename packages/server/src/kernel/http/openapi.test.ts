@@ -5,8 +5,8 @@ import { declared, problemCodes, problems } from "../../declarations.ts";
 import { apiDocument, endpoints, events, tags } from "../../endpoints.ts";
 import { noteCreated, noteEndpoints } from "../../testing/notes.ts";
 import { declaredProblems, type Endpoint, endpoint } from "./endpoint.ts";
-import { speaksOauth } from "./oauth-error.ts";
 import { openapiDocument } from "./openapi.ts";
+import { isOauthPath } from "./path-rules.ts";
 import { closed, Type, text } from "./schema.ts";
 
 interface Response {
@@ -153,7 +153,9 @@ describe("operations", () => {
     for (const { spec } of everything) {
       const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
       const codes =
-        spec.wire !== undefined || speaksOauth(spec.path) ? [] : declaredProblems(spec, declared.oauthScopes);
+        spec.wire !== undefined || isOauthPath(declared.paths, spec.path)
+          ? []
+          : declaredProblems(spec, declared.oauthScopes);
       for (const code of codes) {
         const response = responses[String(problems[code].status)];
         const examples = response?.content?.["application/problem+json"]?.examples ?? {};

@@ -20,8 +20,9 @@ import {
   refusedWhileSuspended,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { oauthErrorSchema, speaksOauth } from "./oauth-error.ts";
+import { oauthErrorSchema } from "./oauth-error.ts";
 import { Components, type HeaderName, type JsonObject } from "./openapi-components.ts";
+import { isOauthPath } from "./path-rules.ts";
 
 export type { JsonObject };
 
@@ -196,7 +197,8 @@ function undatedResponses(spec: EndpointSpec, components: Components): JsonObjec
   if (spec.method === "GET" && spec.replies[200] !== undefined) {
     all["304"] = { description: "You already have this version.", headers: responseHeaders(components, ["ETag"]) };
   }
-  if (spec.wire === "oauth" || speaksOauth(spec.path)) return { ...oauthErrors(spec, components), ...all };
+  if (spec.wire === "oauth" || isOauthPath(components.declared.paths, spec.path))
+    return { ...oauthErrors(spec, components), ...all };
   if (spec.wire === "pages") return { ...pageErrors(spec, components), ...all };
   const { problems } = components.declared;
   const byStatus = Map.groupBy(problemsOf(spec, components), (code) => problems[code].status);

@@ -1,5 +1,5 @@
 /**
- * One request, from the open exchange to its answer:
+ * One request, from the open context to its answer:
  * refusals of the first stages → access → media types → strict validation → conditions → idempotency → `handle` →
  * the reply checked against its spec. Each stage may throw a {@link Problem}; anything else that is thrown is our fault
  * and is answered with `internal_error`, logged and reported.
@@ -8,15 +8,15 @@
 import type { IncomingMessage } from "node:http";
 import { auditOriginOf } from "../audit.ts";
 import { idempotencyKeyPattern } from "../idempotency.ts";
-import { errorFields } from "../log.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
-import { type Answer, answerer, encodeReply, oauthErrorReply, type ProblemSetting, problemReply } from "./answer.ts";
+import { type Answer, answerer } from "./answer.ts";
+import { currentPrincipal } from "./authentication.ts";
 import { acceptable, type BodyTerms, readJsonBody, readRawCall, refuseBody } from "./body.ts";
 import { checkCondition, requireMatch } from "./conditional.ts";
-import { readCookies, requireOwnOrigin } from "./cookies.ts";
+import { readCookies } from "./cookies.ts";
 import { retirementOf } from "./deprecation.ts";
 import {
   type Call,
@@ -29,9 +29,12 @@ import {
   type Reply,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { currentPrincipal, type Exchange, settle, single, spendLater } from "./exchange.ts";
 import { failAt, wantedFault } from "./faults.ts";
 import type { HttpKernel } from "./kernel.ts";
+import { problemAnswer, problemReply } from "./problem-answer.ts";
+import { checkRefusals } from "./refusals.ts";
+import { type RequestContext, single } from "./request-context.ts";
+import { spendLater, spendUncounted } from "./request-limits.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
 
 /** A request as the router hands it over. */
@@ -44,7 +47,7 @@ export interface RoutedRequest {
   readonly gone: AbortSignal;
 }
 
-export type Pipeline = (exchange: Exchange, request: RoutedRequest) => Promise<Answer>;
+export type Pipeline = (context: RequestContext, request: RoutedRequest) => Promise<Answer>;
 
 /** An endpoint with what is compiled from its spec once. */
 interface Compiled {
@@ -66,71 +69,53 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
     codes.has(problem.code)
       ? problem
       : new Error(`${spec.id} answered ${problem.code}, which its spec does not declare`);
-  const run: Pipeline = async (exchange, request) => {
+  const run: Pipeline = async (context, request) => {
     try {
-      if (exchange.refusal !== null) throw exchange.refusal;
-      retirement.check(kernel.clock.now());
-      checkAccess(spec, oauthScopes, exchange.principal, kernel.clock.now());
-      if (spec.cookies !== undefined) requireOwnOrigin(request.raw.headers, kernel.publicUrl());
+      checkRefusals(kernel, { spec, retirement }, context, request.raw.headers);
       const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
-      const parsed = await parse(exchange, request, bodyTerms(kernel, spec, exchange, deadline));
-      const principal = await currentPrincipal(kernel, exchange, request.raw.headers);
-      if (principal !== exchange.principal) checkAccess(spec, oauthScopes, principal, kernel.clock.now());
+      const parsed = await parse(context, request, bodyTerms(kernel, spec, context, deadline));
+      const principal = await currentPrincipal(kernel, context, request.raw.headers);
+      if (principal !== context.principal) checkAccess(spec, oauthScopes, principal, kernel.clock.now());
       const call = { ...parsed, principal };
-      const fault = wantedFault(kernel, exchange, request.raw.headers);
+      const fault = wantedFault(kernel, context, request.raw.headers);
       failAt("before", fault);
       const reply = await serve(
         { kernel, endpoint, declared },
-        exchange,
+        context,
         call,
         AbortSignal.any([deadline, request.gone]),
       );
       failAt("after", fault);
       // What the handler had no reason to spend; its work is done, so a refusal now comes too late to matter.
-      await settle(kernel, exchange);
+      await spendUncounted(kernel, context);
       return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
     } catch (error) {
       // A request that ended before its limits were spent has reached them all the same.
-      const refusal = await settle(kernel, exchange).catch((fault: unknown) => fault);
+      const refusal = await spendUncounted(kernel, context).catch((fault: unknown) => fault);
       const shown = refusal ?? error;
-      return failed(kernel, exchange, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
+      return problemAnswer(kernel, context, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
     }
   };
-  return async (exchange, request) => retirement.told(await run(exchange, request), kernel.publicUrl());
-}
-
-/** What is wrong on our side is said to us, not to the client. */
-export function failed(kernel: HttpKernel, exchange: Exchange, error: unknown, explain?: Endpoint["explain"]): Answer {
-  const operation = exchange.endpoint?.spec.id;
-  const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
-  if (problem.extras.cause !== undefined) {
-    const fields = { request_id: exchange.requestId, operation, ...errorFields(problem.extras.cause) };
-    kernel.log.error("request_failed", fields);
-  }
-  if (problem.code === "internal_error") {
-    kernel.reports.report(problem.extras.cause, { request_id: exchange.requestId, operation });
-  }
-  if (explain !== undefined) return encodeReply(explain(problem, exchange.language));
-  const form = exchange.errorForm === "oauth" ? oauthErrorReply : problemReply;
-  return encodeReply(form(problem, settingOf(kernel, exchange)));
-}
-
-function settingOf(kernel: HttpKernel, exchange: Exchange): ProblemSetting {
-  return { ...exchange, publicUrl: kernel.publicUrl(), problems: kernel.declared.problems };
+  return async (context, request) => retirement.told(await run(context, request), kernel.publicUrl());
 }
 
 interface ParsedCall extends Call {
   readonly idempotencyKey: string | undefined;
 }
 
-function bodyTerms(kernel: HttpKernel, spec: EndpointSpec, { addressKey }: Exchange, deadline: AbortSignal): BodyTerms {
+function bodyTerms(
+  kernel: HttpKernel,
+  spec: EndpointSpec,
+  { addressKey }: RequestContext,
+  deadline: AbortSignal,
+): BodyTerms {
   // A proxy that does not say for whom it asks stands for everybody.
   const address = kernel.addresses.coversProxy(addressKey) ? null : addressKey;
   return { limitBytes: maxBodyBytes(spec), deadline, begin: (bytes) => kernel.unfinishedBodies.begin(address, bytes) };
 }
 
 /** Reads a request into a call; the body is read on these terms. */
-type CallParser = (exchange: Exchange, request: RoutedRequest, terms: BodyTerms) => Promise<ParsedCall>;
+type CallParser = (context: RequestContext, request: RoutedRequest, terms: BodyTerms) => Promise<ParsedCall>;
 
 function callParser(spec: EndpointSpec): CallParser {
   const validators: { part: "params" | "query" | "body"; check: Validator }[] = [];
@@ -169,41 +154,41 @@ function callParser(spec: EndpointSpec): CallParser {
 
 async function serve(
   { kernel, endpoint, declared }: Compiled,
-  exchange: Exchange,
+  context: RequestContext,
   call: ParsedCall,
   signal: AbortSignal,
 ): Promise<Reply> {
   const { spec } = endpoint;
-  const context: TxContext = {
-    actor: actorOf(exchange.principal),
-    context: auditOriginOf(exchange.principal, { ...exchange, operation: spec.id }),
+  const txContext: TxContext = {
+    actor: actorOf(context.principal),
+    context: auditOriginOf(context.principal, { ...context, operation: spec.id }),
     signal,
   };
   const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
-  const log = kernel.log.child({ request_id: exchange.requestId, operation: spec.id });
+  const log = kernel.log.child({ request_id: context.requestId, operation: spec.id });
   const work = (tx: RunTx) => {
-    const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, exchange, policies, subject);
+    const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, context, policies, subject);
     const ctx: Ctx = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, log, signal, spend, tx };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
-    const run: RunTx = (scope, inside) => kernel.transactions.run(context, scope, inside);
+    const run: RunTx = (scope, inside) => kernel.transactions.run(txContext, scope, inside);
     return before(signal, work(run));
   }
   const keyed = {
     key: call.idempotencyKey,
     operation: spec.id,
-    principal: exchange.principal,
-    addressKey: exchange.addressKey,
+    principal: context.principal,
+    addressKey: context.addressKey,
     content: [call.params ?? null, call.query ?? null, call.body ?? null],
   };
   const asReply = (thrown: Problem) => {
     const problem = declared(thrown);
     if (!(problem instanceof Problem)) throw problem;
-    return problemReply(problem, settingOf(kernel, exchange));
+    return problemReply(kernel, context, problem);
   };
-  const { reply, replayed } = await before(signal, kernel.idempotency.once(context, keyed, work, asReply));
+  const { reply, replayed } = await before(signal, kernel.idempotency.once(txContext, keyed, work, asReply));
   if (!replayed) return reply;
   return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }

@@ -1,21 +1,24 @@
 /**
- * The arithmetic of limits, in whole numbers only: sums of fractions would drift, and a customer would be refused what
- * is theirs. A *state* is what one policy remembers of one subject. The script of the shared store (`redis-script.ts`)
- * does the same sums; a test holds the two together.
+ * The arithmetic of limits. All numbers are whole: sums of fractions drift, and a customer would be refused too early. A
+ * *state* is what one policy stores for one subject. The script of the shared store (`redis-script.ts`) computes the same;
+ * a test compares the two.
  */
 
 import type { Policy, Rate } from "./policies.ts";
 
-/** What a policy says of its subject at one moment. */
-export interface Look {
-  /** Zero: one more is let through. Else how long until it would be. */
+/** What a counter shows at one moment. */
+export interface CounterReading {
+  /** Zero when one more request is allowed, else the time until it is. */
   readonly retryAfterMs: number;
   readonly remaining: number;
   /** When the whole limit is available again. */
   readonly resetAtMs: number;
 }
 
-/** A window's moments in order, oldest first from `head` on; or a bucket's time of being full, in parts of a millisecond. */
+/**
+ * A window stores the times of its requests, oldest first; those before `head` have expired. A bucket stores the time at
+ * which it is full again: `fullAtMs`, and `parts` of a further millisecond.
+ */
 export type LimitState =
   | { readonly kind: "window"; moments: number[]; head: number }
   | { readonly kind: "bucket"; fullAtMs: number; parts: number };
@@ -24,8 +27,8 @@ export function emptyState(kind: Policy["kind"]): LimitState {
   return kind === "window" ? { kind, moments: [], head: 0 } : { kind, fullAtMs: 0, parts: 0 };
 }
 
-export function look(state: LimitState, rate: Rate, now: number): Look {
-  if (state.kind === "window") return lookAtWindow(state, rate, now);
+export function readCounter(state: LimitState, rate: Rate, now: number): CounterReading {
+  if (state.kind === "window") return readWindow(state, rate, now);
   const owed = owedParts(state, rate, now);
   const capacity = rate.burst * rate.windowMs;
   return {
@@ -35,10 +38,10 @@ export function look(state: LimitState, rate: Rate, now: number): Look {
   };
 }
 
-/** Counts one request; to be called only after {@link look} let it through. */
+/** Counts one request. Call it only after {@link readCounter} allowed one. */
 export function spend(state: LimitState, rate: Rate, now: number): void {
   if (state.kind === "window") {
-    // Most subjects come once: a list that grows by itself would hold room for seventeen.
+    // Most subjects send one request: `push` on an empty array would reserve room for seventeen.
     if (state.moments.length === 0) state.moments = [now];
     else state.moments.push(now);
     return;
@@ -46,10 +49,10 @@ export function spend(state: LimitState, rate: Rate, now: number): void {
   setOwed(state, rate, now, owedParts(state, rate, now) + rate.windowMs);
 }
 
-/** Below this a queue is not worth moving. */
+/** Moving fewer expired times costs more than it saves. */
 const compactFrom = 64;
 
-function lookAtWindow(state: Extract<LimitState, { kind: "window" }>, rate: Rate, now: number): Look {
+function readWindow(state: Extract<LimitState, { kind: "window" }>, rate: Rate, now: number): CounterReading {
   const horizon = now - rate.windowMs;
   const { moments } = state;
   while (state.head < moments.length && (moments[state.head] ?? 0) <= horizon) state.head++;
@@ -68,8 +71,8 @@ function lookAtWindow(state: Extract<LimitState, { kind: "window" }>, rate: Rate
 }
 
 /**
- * How far a bucket is from full: a request is `windowMs` parts, a millisecond brings `limit` of them. Never more than a
- * whole bucket: after a change of rate the old time says nothing about the new one, and is replaced.
+ * How many parts a bucket lacks until it is full. A request costs `windowMs` parts, and each millisecond adds `limit` parts.
+ * It never lacks more than its capacity: after a change of the rate the stored time is too late and is replaced.
  */
 function owedParts(state: Extract<LimitState, { kind: "bucket" }>, rate: Rate, now: number): number {
   if (state.fullAtMs < now) return 0;

@@ -1,5 +1,5 @@
-/** What the kernel asks about bans; credentials that are banned are refused by authentication. */
+/** What the kernel needs to know about bans of addresses. Authentication refuses banned credentials. */
 export interface AddressBans {
-  /** Whether requests without a credential from this address are refused. Answers at once, from what is known here. */
+  /** Whether requests without a credential from this address are refused. Reads memory only. */
   isBanned(addressKey: string): boolean;
 }

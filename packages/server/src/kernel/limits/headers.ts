@@ -1,18 +1,18 @@
-/** What limits say in an answer: the rate headers, and the problem of a request that was refused. */
+/** Limits in an answer: the rate headers, and the problem of a refused request. */
 
 import { Problem } from "../problems.ts";
-import type { LimitOutcome, Verdict } from "./limiter.ts";
+import type { LimitOutcome, LimitStatus } from "./limiter.ts";
 
-/** Seconds after which a store that is away is likely to be back. */
+/** Seconds after which the store is likely to answer again. */
 const retryStoreSeconds = 5;
 
 /**
- * The rate headers: in the seed's form of the policy that has least left, and in the IETF's form of all. Policies that
- * only watch are shown where no other applies.
+ * The rate headers. `X-RateLimit-…` is about the policy with the least left, `RateLimit…` (IETF) about all. Policies in mode
+ * `shadow` are shown only where no enforced one applies.
  */
-export function rateHeaders(verdicts: readonly Verdict[]): Record<string, string> {
-  const enforced = verdicts.filter((verdict) => verdict.mode === "enforce");
-  const shown = enforced.length > 0 ? enforced : verdicts;
+export function rateHeaders(statuses: readonly LimitStatus[]): Record<string, string> {
+  const enforced = statuses.filter((status) => status.mode === "enforce");
+  const shown = enforced.length > 0 ? enforced : statuses;
   const [tightest] = shown.toSorted((a, b) => a.remaining - b.remaining || b.resetAt - a.resetAt);
   if (tightest === undefined) return {};
   return {
@@ -28,14 +28,14 @@ export function rateHeaders(verdicts: readonly Verdict[]): Record<string, string
   };
 }
 
-/** The problem of an outcome that refuses; null when the request goes on. */
-export function refusalOf({ verdicts, refused }: LimitOutcome): Problem | null {
+/** The problem of a refused request; null when it is allowed. */
+export function refusalOf({ statuses, refused }: LimitOutcome): Problem | null {
   if (refused === "store_down")
     return new Problem("unavailable", { headers: { "Retry-After": String(retryStoreSeconds) } });
   if (refused === null) return null;
-  // Obeying the longest wait is enough for all of them.
-  const [slowest] = verdicts
-    .filter((verdict) => verdict.mode === "enforce")
+  // After the longest wait all of them allow the request.
+  const [slowest] = statuses
+    .filter((status) => status.mode === "enforce")
     .toSorted((a, b) => b.retryAfterSeconds - a.retryAfterSeconds);
   if (slowest === undefined) return null;
   return new Problem("rate_limited", {

@@ -47,9 +47,9 @@ describe("a client that does what the answers say", () => {
       let refusals = 0;
       for (let sent = 0; sent < 10_000; sent++) {
         clock.advance(random.integer(60));
-        const outcome = await limiter.spend([limiter.want("package", "a", account)]);
+        const outcome = await limiter.spend([limiter.counterFor("package", "a", account)]);
         if (refusalOf(outcome) !== null) refusals++;
-        const headers = rateHeaders(outcome.verdicts);
+        const headers = rateHeaders(outcome.statuses);
         if (headers["X-RateLimit-Remaining"] !== "0") continue;
         clock.advance(Number(headers["X-RateLimit-Reset"]) * 1000 - clock.now().getTime());
       }
@@ -63,14 +63,14 @@ describe("a client that does what the answers say", () => {
       let refused = 0;
       for (let sent = 0; sent < scaled(10_000, 100_000); sent++) {
         if (random.integer(20) === 0) clock.advance(random.integer(100));
-        const wants = (["package", "snapshots_create", "snapshots_create_hour"] as const)
+        const counters = (["package", "snapshots_create", "snapshots_create_hour"] as const)
           .slice(0, 1 + (sent % 3))
-          .map((policy) => limiter.want(policy, "a", account));
-        const problem = refusalOf(await limiter.spend(wants));
+          .map((policy) => limiter.counterFor(policy, "a", account));
+        const problem = refusalOf(await limiter.spend(counters));
         if (problem === null) continue;
         refused++;
         clock.advance(Number(problem.extras.headers?.["Retry-After"]) * 1000);
-        assert.equal(refusalOf(await limiter.spend(wants)), null);
+        assert.equal(refusalOf(await limiter.spend(counters)), null);
       }
       assert.ok(refused > 10, "the limit was never met");
     });
@@ -91,7 +91,7 @@ describe("modes", () => {
       const { limiter } = limiterWith({ plannedMode });
       for (const policy of Object.keys(policies) as PolicyName[]) {
         const expected = planned.includes(policy) ? plannedMode : "enforce";
-        assert.equal(limiter.want(policy, "a", accountWith()).mode, expected, `${policy} at ${plannedMode}`);
+        assert.equal(limiter.counterFor(policy, "a", accountWith()).mode, expected, `${policy} at ${plannedMode}`);
       }
     }
   });
@@ -99,7 +99,7 @@ describe("modes", () => {
   test("early access is watched and never refused by planned limits, and held to those in force", async () => {
     const { limiter, counted } = limiterWith();
     const account = accountWith({ earlyAccess: true });
-    const ask = async (policy: PolicyName) => limiter.spend([limiter.want(policy, "a", account)]);
+    const ask = async (policy: PolicyName) => limiter.spend([limiter.counterFor(policy, "a", account)]);
     for (let sent = 0; sent < 10; sent++) assert.equal((await ask("restore_create")).refused, null);
     assert.equal((await ask("restore_create")).refused, null);
     assert.equal(counted.filter((word) => word === "restore_create shadow_denied").length, 1);
@@ -112,9 +112,9 @@ describe("modes", () => {
     const { limiter } = limiterWith();
     const custom = { snapshots_create: { limit: 2, windowMs: 1000, burst: 2 }, package: packages.corporate };
     const account = accountWith({ limits: { package: packages.starter, custom } });
-    assert.equal(limiter.want("snapshots_create", "a", account).rate.limit, 2);
-    assert.equal(limiter.want("package", "a", account).rate.burst, 3000);
-    assert.equal(limiter.want("package", "b", accountWith()).rate.burst, 100);
+    assert.equal(limiter.counterFor("snapshots_create", "a", account).rate.limit, 2);
+    assert.equal(limiter.counterFor("package", "a", account).rate.burst, 3000);
+    assert.equal(limiter.counterFor("package", "b", accountWith()).rate.burst, 100);
   });
 });
 
@@ -123,29 +123,29 @@ describe("rate headers", () => {
     const { limiter } = limiterWith();
     const account = accountWith();
     const both = await limiter.spend([
-      limiter.want("snapshots_create", "a", account),
-      limiter.want("package", "a", account),
+      limiter.counterFor("snapshots_create", "a", account),
+      limiter.counterFor("package", "a", account),
     ]);
-    const headers = rateHeaders(both.verdicts);
+    const headers = rateHeaders(both.statuses);
     assert.equal(headers["X-RateLimit-Limit"], "10");
     assert.equal(headers["X-RateLimit-Remaining"], "9");
     assert.equal(headers["RateLimit-Policy"], '"snapshots_create";q=10;w=60, "package";q=100;w=100');
     assert.equal(headers.RateLimit, '"snapshots_create";r=9;t=60, "package";r=99;t=1');
     const early = accountWith({ earlyAccess: true });
     const watched = await limiter.spend([
-      limiter.want("snapshots_create", "b", early),
-      limiter.want("package", "b", early),
+      limiter.counterFor("snapshots_create", "b", early),
+      limiter.counterFor("package", "b", early),
     ]);
-    assert.equal(rateHeaders(watched.verdicts)["RateLimit-Policy"], '"snapshots_create";q=10;w=60');
-    const alone = await limiter.spend([limiter.want("package", "b", early)]);
-    assert.equal(rateHeaders(alone.verdicts)["X-RateLimit-Limit"], "100");
+    assert.equal(rateHeaders(watched.statuses)["RateLimit-Policy"], '"snapshots_create";q=10;w=60');
+    const alone = await limiter.spend([limiter.counterFor("package", "b", early)]);
+    assert.equal(rateHeaders(alone.statuses)["X-RateLimit-Limit"], "100");
     const off = limiterWith({ plannedMode: "off" }).limiter;
-    const shown = await off.spend([off.want("package", "b", account)]);
-    assert.equal(rateHeaders(shown.verdicts)["X-RateLimit-Remaining"], "100");
+    const shown = await off.spend([off.counterFor("package", "b", account)]);
+    assert.equal(rateHeaders(shown.statuses)["X-RateLimit-Remaining"], "100");
   });
 });
 
-describe("while the shared store is away", () => {
+describe("while the shared store does not answer", () => {
   const away: LimitStore = {
     decide: async () => {
       throw new StoreDown(null);
@@ -160,16 +160,17 @@ describe("while the shared store is away", () => {
     const { limiter, counted } = limiterWith({ shared: away });
     const closed: readonly PolicyName[] = ["login", "login_ip", "sms_minute", "sms_hour", "applications", "token"];
     for (const policy of Object.keys(policies) as PolicyName[]) {
-      const outcome = await limiter.spend([limiter.want(policy, "a", accountWith())]);
+      const outcome = await limiter.spend([limiter.counterFor(policy, "a", accountWith())]);
       assert.equal(outcome.refused, closed.includes(policy) ? "store_down" : null, policy);
-      assert.equal(outcome.verdicts.length, 1);
+      assert.equal(outcome.statuses.length, 1);
       assert.equal(counted.includes("fell back: refused"), true);
     }
-    const problem = refusalOf(await limiter.spend([limiter.want("login_ip", "a", null)]));
+    const problem = refusalOf(await limiter.spend([limiter.counterFor("login_ip", "a", null)]));
     assert.equal(problem?.code, "unavailable");
     assert.equal(problem?.extras.headers?.["Retry-After"], "5");
-    for (let sent = 1; sent < 10; sent++) await limiter.spend([limiter.want("snapshots_create", "a", accountWith())]);
-    const over = await limiter.spend([limiter.want("snapshots_create", "a", accountWith())]);
+    for (let sent = 1; sent < 10; sent++)
+      await limiter.spend([limiter.counterFor("snapshots_create", "a", accountWith())]);
+    const over = await limiter.spend([limiter.counterFor("snapshots_create", "a", accountWith())]);
     assert.equal(over.refused, "limited");
   });
 });

@@ -1,18 +1,18 @@
 /**
- * How often. A request is checked against every policy that applies to it at once, and spends from all of them or, when
- * one refuses, from none. With a shared store it is exact over all processes; while that store is away, what guards
- * sign-in, messages, applications and tokens refuses, and the rest is counted by each process.
+ * Rate limits. A request is checked against all policies that apply to it at once. It is counted in all of them, or in none
+ * when one refuses. With a shared store the count is exact over all processes. While that store does not answer, policies
+ * with `storeDown: "refuse"` refuse, and each process counts the others by itself.
  */
 
 import type { Rate as RateSetting } from "../../config.ts";
 import type { Metrics } from "../metrics.ts";
 import type { AccountLimits } from "../principal.ts";
-import type { Look } from "./arithmetic.ts";
+import type { CounterReading } from "./arithmetic.ts";
 import type { LimitMode, Policies, Policy, PolicyName, Rate } from "./policies.ts";
-import { type BusySubject, type Decision, type LimitStore, StoreDown, type Want } from "./store.ts";
+import { type BusySubject, type Decision, type LimitCounter, type LimitStore, StoreDown } from "./store.ts";
 
-/** What a policy says after a request was counted or refused. */
-export interface Verdict {
+/** The state of one policy after a request was counted or refused. */
+export interface LimitStatus {
   readonly policy: PolicyName;
   readonly mode: LimitMode;
   /** Requests in the window, or the bucket's capacity. */
@@ -20,53 +20,53 @@ export interface Verdict {
   /** Length of the window, or the time in which an empty bucket fills up. */
   readonly windowSeconds: number;
   readonly remaining: number;
-  /** When the limit is whole again, in Unix seconds. */
+  /** When all requests are available again, in Unix seconds. */
   readonly resetAt: number;
   /** Seconds until then. */
   readonly resetAfterSeconds: number;
-  /** Zero when allowed; else the seconds after which it will be. */
+  /** Zero when allowed, else the seconds until it is. */
   readonly retryAfterSeconds: number;
 }
 
 export interface LimitOutcome {
-  readonly verdicts: readonly Verdict[];
-  /** Why the request must not go on: an enforced policy refuses, or cannot be asked. */
+  readonly statuses: readonly LimitStatus[];
+  /** Why the request is refused: an enforced policy is used up, or its store does not answer. */
   readonly refused: "limited" | "store_down" | null;
 }
 
-/** Whose limits: an account's own rates and early access matter; null for everybody else. */
+/** The account whose rates apply; null for staff and for requests without an account. */
 export type LimitedAccount = { readonly limits: AccountLimits; readonly earlyAccess: boolean } | null;
 
-/** By what a limit counts that is known only from the body: something in it, an account, or the address alone. */
+/** The subject of a limit that is known only after the body was read: text in it, an account, or the address alone. */
 export type LaterSubject =
   | string
   | { readonly accountId: string; readonly account: LimitedAccount }
   | { readonly address: true };
 
 export interface Limiter {
-  /** A policy for a subject, at the rate and in the mode that hold for it now. */
-  want(policy: PolicyName, key: string, account: LimitedAccount): Want;
-  /** Spends one from each, or from none of them when any refuses. */
-  spend(wants: readonly Want[]): Promise<LimitOutcome>;
+  /** The counter of a policy for a subject, with its present rate and mode. */
+  counterFor(policy: PolicyName, key: string, account: LimitedAccount): LimitCounter;
+  /** Counts the request in each, or in none when one refuses. */
+  spend(counters: readonly LimitCounter[]): Promise<LimitOutcome>;
   /**
-   * What spending would say, when the spending itself comes later, together with these policies: a refusal counts as
-   * one, and so does a store that will not be there for them.
+   * Says whether `spend` would refuse, for a request that is counted later together with the policies `later`. It also
+   * refuses when the store does not answer and one of `later` needs it.
    */
-  check(wants: readonly Want[], later: readonly PolicyName[]): Promise<LimitOutcome>;
-  /** For showing alone. */
-  peek(wants: readonly Want[]): Promise<LimitOutcome>;
-  /** Accounts that were counted lately, with the policy; some may be far from their limits. */
+  check(counters: readonly LimitCounter[], later: readonly PolicyName[]): Promise<LimitOutcome>;
+  /** Reads the counters and counts nothing. */
+  peek(counters: readonly LimitCounter[]): Promise<LimitOutcome>;
+  /** Accounts that were counted recently, with the policy; some may be far from their limits. */
   busiest(count: number): Promise<readonly BusySubject[]>;
 }
 
 export interface LimiterOptions {
   readonly policies: Policies;
-  /** Counts in this process; the only store, or the one to fall back to. */
+  /** Counts in this process. It is the only store, or the fallback. */
   readonly local: LimitStore;
   /** Counts for all processes. */
   readonly shared?: LimitStore;
   readonly plannedMode: LimitMode;
-  /** What an operator set in place of the stated rates (profile `sandbox`). */
+  /** Rates that an operator set instead of the declared ones (profile `sandbox`). */
   readonly overrides?: Readonly<Partial<Record<PolicyName, RateSetting | null>>>;
   readonly metrics: Pick<Metrics, "limitDecided" | "limitFellBack">;
 }
@@ -75,39 +75,39 @@ export function createLimiter(options: LimiterOptions): Limiter {
   const { policies, local, shared = local, plannedMode, metrics } = options;
   const modeOf = (policy: PolicyName, account: LimitedAccount) => modeFor(policies[policy], account, plannedMode);
   const decide = async (
-    wants: readonly Want[],
+    counters: readonly LimitCounter[],
     act: "spend" | "peek",
     later: readonly PolicyName[] = [],
   ): Promise<LimitOutcome> => {
     try {
-      return outcome(policies, wants, await shared.decide(wants, act));
+      return outcome(policies, counters, await shared.decide(counters, act));
     } catch (error) {
       if (!(error instanceof StoreDown)) throw error;
-      const all = [...wants, ...later.map((policy) => ({ policy, mode: modeOf(policy, null) }))];
-      const closes = all.some(({ policy, mode }) => mode === "enforce" && policies[policy].storeDown === "refuse");
-      metrics.limitFellBack(closes ? "refused" : "process");
-      const { verdicts, refused } = outcome(policies, wants, await local.decide(wants, closes ? "peek" : act));
-      return { verdicts, refused: closes ? "store_down" : refused };
+      const all = [...counters, ...later.map((policy) => ({ policy, mode: modeOf(policy, null) }))];
+      const refuses = all.some(({ policy, mode }) => mode === "enforce" && policies[policy].storeDown === "refuse");
+      metrics.limitFellBack(refuses ? "refused" : "process");
+      const { statuses, refused } = outcome(policies, counters, await local.decide(counters, refuses ? "peek" : act));
+      return { statuses, refused: refuses ? "store_down" : refused };
     }
   };
   return {
-    want: (policy, key, account) => ({
+    counterFor: (policy, key, account) => ({
       policy,
       key,
       rate: rateOf(policy, account, options),
       mode: modeOf(policy, account),
     }),
-    async spend(wants) {
-      const result = await decide(wants, "spend");
+    async spend(counters) {
+      const result = await decide(counters, "spend");
       count(metrics, result);
       return result;
     },
-    async check(wants, later) {
-      const result = await decide(wants, "peek", later);
+    async check(counters, later) {
+      const result = await decide(counters, "peek", later);
       if (result.refused !== null) count(metrics, result);
       return result;
     },
-    peek: (wants) => decide(wants, "peek"),
+    peek: (counters) => decide(counters, "peek"),
     async busiest(wanted) {
       try {
         return await shared.busiest(wanted);
@@ -132,22 +132,24 @@ function modeFor({ set }: Policy, account: LimitedAccount, plannedMode: LimitMod
   return account?.earlyAccess === true && plannedMode === "enforce" ? "shadow" : plannedMode;
 }
 
-function outcome(policies: Policies, wants: readonly Want[], { nowMs, looks }: Decision): LimitOutcome {
-  const verdicts = wants.map((want, index) => verdictOf(policies[want.policy], want, looks[index] ?? never(), nowMs));
-  const refuses = verdicts.some((verdict) => verdict.mode === "enforce" && verdict.retryAfterSeconds > 0);
-  return { verdicts, refused: refuses ? "limited" : null };
+function outcome(policies: Policies, counters: readonly LimitCounter[], { nowMs, readings }: Decision): LimitOutcome {
+  const statuses = counters.map((counter, index) =>
+    statusOf(policies[counter.policy], counter, readings[index] ?? never(), nowMs),
+  );
+  const isLimited = statuses.some((status) => status.mode === "enforce" && status.retryAfterSeconds > 0);
+  return { statuses, refused: isLimited ? "limited" : null };
 }
 
 function never(): never {
-  throw new Error("a store of limits left a want out");
+  throw new Error("a store of limits did not read every counter");
 }
 
-function verdictOf(
+function statusOf(
   { kind }: Policy,
-  { policy, mode, rate }: Want,
-  { retryAfterMs, remaining, resetAtMs }: Look,
+  { policy, mode, rate }: LimitCounter,
+  { retryAfterMs, remaining, resetAtMs }: CounterReading,
   nowMs: number,
-): Verdict {
+): LimitStatus {
   const isBucket = kind === "bucket";
   const windowMs = isBucket ? (rate.burst * rate.windowMs) / rate.limit : rate.windowMs;
   const resetAt = Math.ceil(resetAtMs / 1000);
@@ -163,9 +165,9 @@ function verdictOf(
   };
 }
 
-/** A refused request was refused by those that refuse; the others let it through and were not asked for anything. */
-function count(metrics: LimiterOptions["metrics"], { verdicts, refused }: LimitOutcome): void {
-  for (const { policy, mode, retryAfterSeconds } of verdicts) {
+/** For a refused request only the policies that refused it are counted: the others counted nothing. */
+function count(metrics: LimiterOptions["metrics"], { statuses, refused }: LimitOutcome): void {
+  for (const { policy, mode, retryAfterSeconds } of statuses) {
     if (mode === "off") continue;
     const denies = retryAfterSeconds > 0;
     if (refused !== null) {

@@ -1,56 +1,56 @@
 /**
- * Limits counted in this process. Exact for one process; several of them need the shared store.
+ * Limits counted in the memory of this process. Exact for one process; several processes need the shared store.
  *
- * Memory is bounded whatever clients send: each policy keeps so many subjects, and forgets those unused for longest
- * first. Policies are apart, so that a flood of addresses forgets no customer.
+ * Memory is bounded: each policy keeps a limited number of subjects and drops the least recently used first. Each policy
+ * has its own map, so that a flood of addresses does not drop the counters of customers.
  */
 
 import type { Clock } from "../clock.ts";
 import { isUuid } from "../uuid.ts";
-import { emptyState, type LimitState, look, spend } from "./arithmetic.ts";
-import type { LimitJournal } from "./journal.ts";
+import { emptyState, type LimitState, readCounter, spend } from "./arithmetic.ts";
 import { accountPoliciesOf, type Policies, type PolicyName } from "./policies.ts";
-import { type BusySubject, isLetThrough, type LimitStore, type Want } from "./store.ts";
+import type { SavedWindows } from "./saved-windows.ts";
+import { type BusySubject, isAllowed, type LimitCounter, type LimitStore } from "./store.ts";
 
-/** Per policy: some 15 MB when full. An attacker who has more addresses than this has no use for a forgotten counter. */
+/** Per policy: about 15 MB when full. An attacker with more addresses gains nothing from a dropped counter. */
 export const maxSubjectsPerPolicy = 50_000;
 
-/** Forgotten at a time: finding the oldest of a large map is slow, so it is not done for every new subject. */
-const forgottenAtOnce = 1_000;
+/** Dropped at a time: finding the oldest entry of a large map is slow, so it is not done for every new subject. */
+const droppedAtOnce = 1_000;
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
   readonly policies: Policies;
-  /** Keeps long windows over a restart; without one they begin anew. */
-  readonly journal?: LimitJournal;
+  /** Keeps long windows over a restart; without it they start empty. */
+  readonly saved?: SavedWindows;
 }
 
-export function createMemoryStore({ clock, policies, journal }: MemoryStoreOptions): LimitStore {
+export function createMemoryStore({ clock, policies, saved }: MemoryStoreOptions): LimitStore {
   const subjects = new Map(Object.keys(policies).map((name) => [name, new Map<string, LimitState>()]));
   const statesOf = (policy: PolicyName) => subjects.get(policy) ?? new Map<string, LimitState>();
   const accountPolicies = accountPoliciesOf(policies);
-  for (const { policy, key, moments } of journal?.read(clock.now().getTime()) ?? []) {
+  for (const { policy, key, moments } of saved?.read(clock.now().getTime()) ?? []) {
     statesOf(policy).set(key, { kind: "window", moments: [...moments], head: 0 });
   }
-  const keyOf = (want: Want) => journal?.keyOf(want) ?? want.key;
+  const keyOf = (counter: LimitCounter) => saved?.keyOf(counter) ?? counter.key;
   return {
-    decide(wants, act) {
+    decide(counters, act) {
       const nowMs = clock.now().getTime();
-      const found = wants.map((want) => {
-        const key = keyOf(want);
-        return { want, key, state: statesOf(want.policy).get(key) ?? emptyState(policies[want.policy].kind) };
+      const found = counters.map((counter) => {
+        const key = keyOf(counter);
+        return { counter, key, state: statesOf(counter.policy).get(key) ?? emptyState(policies[counter.policy].kind) };
       });
-      const looks = found.map(({ want, state }) => look(state, want.rate, nowMs));
-      if (act === "peek" || !isLetThrough(wants, looks)) return { nowMs, looks };
-      const after = found.map(({ want, key, state }, index) => {
-        const before = looks[index] ?? look(state, want.rate, nowMs);
-        if (want.mode === "off" || before.retryAfterMs > 0) return before;
-        spend(state, want.rate, nowMs);
-        remember(statesOf(want.policy), key, state);
-        journal?.write(want, key, nowMs);
-        return { ...look(state, want.rate, nowMs), retryAfterMs: 0 };
+      const readings = found.map(({ counter, state }) => readCounter(state, counter.rate, nowMs));
+      if (act === "peek" || !isAllowed(counters, readings)) return { nowMs, readings };
+      const after = found.map(({ counter, key, state }, index) => {
+        const before = readings[index] ?? readCounter(state, counter.rate, nowMs);
+        if (counter.mode === "off" || before.retryAfterMs > 0) return before;
+        spend(state, counter.rate, nowMs);
+        remember(statesOf(counter.policy), key, state);
+        saved?.write(counter, key, nowMs);
+        return { ...readCounter(state, counter.rate, nowMs), retryAfterMs: 0 };
       });
-      return { nowMs, looks: after };
+      return { nowMs, readings: after };
     },
     busiest(count) {
       const each = Math.ceil(count / accountPolicies.length);
@@ -60,16 +60,16 @@ export function createMemoryStore({ clock, policies, journal }: MemoryStoreOptio
           .map((key): BusySubject => ({ policy, key })),
       );
     },
-    close: async () => journal?.close(),
+    close: async () => saved?.close(),
   };
 }
 
-/** Puts a subject at the end of the order of use. */
+/** Makes a subject the most recently used one. */
 function remember(states: Map<string, LimitState>, key: string, state: LimitState): void {
   states.delete(key);
   states.set(key, state);
   if (states.size <= maxSubjectsPerPolicy) return;
-  for (const oldest of states.keys().take(forgottenAtOnce)) states.delete(oldest);
+  for (const oldest of states.keys().take(droppedAtOnce)) states.delete(oldest);
 }
 
 function newest(states: ReadonlyMap<string, unknown>, count: number): readonly string[] {

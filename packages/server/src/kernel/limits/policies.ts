@@ -27,7 +27,7 @@ export interface Policy {
   readonly set: PolicySet;
   readonly subject: PolicySubject;
   readonly rate: Rate;
-  /** While the shared store is away: `refuse` with 503, or count in the `process` alone. */
+  /** While the shared store does not answer: `refuse` with 503, or count in each `process`. */
   readonly storeDown: "refuse" | "process";
 }
 

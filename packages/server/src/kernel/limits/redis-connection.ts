@@ -1,7 +1,7 @@
 /**
- * The connection to Valkey or Redis. It is *up* or *down*: a command that fails or takes too long makes it down for a
- * moment, in which nobody waits for it; then the next command tries again. It reconnects by itself for ever, so a store
- * that comes back is used again without a restart. Its coming and going is logged once each time.
+ * The connection to Valkey or Redis. It is *up* or *down*. A command that fails or takes too long makes it down for a short
+ * pause, in which all commands fail at once; then the next command tries again. The client reconnects without end, so a
+ * store that comes back is used without a restart. Each change of state is logged once.
  */
 
 import { createHash } from "node:crypto";
@@ -10,25 +10,25 @@ import { errorFields, type Log } from "../log.ts";
 import { StoreDown } from "./store.ts";
 
 /**
- * A script takes a tenth of a millisecond; a store that needs this long for one is as good as away. Shorter, and a crowd
- * of sign-ins on a machine with two busy cores makes a store look away that is only waiting for its turn.
+ * A script takes a tenth of a millisecond; a store that needs this long does not work. A shorter time would fail while many
+ * sign-ins keep both cores of a small machine busy.
  */
-const commandPatienceMs = 2_000;
+const commandTimeoutMs = 2_000;
 
 /** After a failure, so that requests do not queue up behind a store that hangs. */
 const pauseAfterFailureMs = 500;
 
-/** Connecting; also how long a stop waits for answers that are still due. */
-const connectPatienceMs = 2_000;
+/** Longer than a connection in one data centre takes, also on a busy machine. */
+const connectTimeoutMs = 2_000;
 
-/** Attempts to reconnect come at this pace at most. */
+/** The longest pause between two attempts to reconnect. */
 const maxReconnectPauseMs = 1_000;
 
-/** Commands waiting for an answer at most; more means that the store hangs. */
+/** Commands that wait for an answer; more means that the store hangs. */
 const maxQueuedCommands = 10_000;
 
 export interface RedisConnection {
-  /** Runs a script. Throws {@link StoreDown} whatever the reason is that it did not. */
+  /** Runs a script. Throws {@link StoreDown} for every kind of failure. */
   run(script: RedisScript, keys: readonly string[], values: readonly string[]): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -48,9 +48,9 @@ export interface RedisConnectionOptions {
   readonly onState: (up: boolean) => void;
 }
 
-/** Begins to connect; does not wait for it, because a service must start without its store. */
+/** Starts to connect and does not wait for it: the service must start without its store. */
 export async function openRedis({ url, log, onState }: RedisConnectionOptions): Promise<RedisConnection> {
-  // Most services have no store, and its client is a tenth of what they would load.
+  // Most services have no shared store, and the client would be a tenth of the loaded code.
   const { createClient } = await import("@redis/client");
   const client = createClient({
     url,
@@ -59,22 +59,22 @@ export async function openRedis({ url, log, onState }: RedisConnectionOptions): 
     disableOfflineQueue: true,
     commandsQueueMaxLength: maxQueuedCommands,
     socket: {
-      connectTimeout: connectPatienceMs,
+      connectTimeout: connectTimeoutMs,
       reconnectStrategy: (attempts) => Math.min(50 * 2 ** Math.min(attempts, 10), maxReconnectPauseMs),
     },
   });
   let up: boolean | null = null;
-  let restUntil = 0;
-  const say = (now: boolean, error?: unknown) => {
+  let pausedUntil = 0;
+  const setState = (now: boolean, error?: unknown) => {
     if (up === now) return;
     up = now;
     onState(now);
     if (now) log.info("limit_store_up");
     else log.error("limit_store_down", errorFields(error));
   };
-  client.on("error", (error: unknown) => say(false, error));
-  client.on("ready", () => say(true));
-  const connecting = client.connect().catch((error: unknown) => say(false, error));
+  client.on("error", (error: unknown) => setState(false, error));
+  client.on("ready", () => setState(true));
+  const connecting = client.connect().catch((error: unknown) => setState(false, error));
   const send = async ({ text, sha }: RedisScript, keys: readonly string[], values: readonly string[]) => {
     const rest = [String(keys.length), ...keys, ...values];
     try {
@@ -86,14 +86,14 @@ export async function openRedis({ url, log, onState }: RedisConnectionOptions): 
   };
   return {
     async run(script, keys, values) {
-      if (!client.isReady || monotonicMs() < restUntil) throw new StoreDown(null);
+      if (!client.isReady || monotonicMs() < pausedUntil) throw new StoreDown(null);
       try {
-        const answer = await inTime(send(script, keys, values));
-        say(true);
+        const answer = await withTimeout(send(script, keys, values));
+        setState(true);
         return answer;
       } catch (error) {
-        restUntil = monotonicMs() + pauseAfterFailureMs;
-        say(false, error);
+        pausedUntil = monotonicMs() + pauseAfterFailureMs;
+        setState(false, error);
         throw new StoreDown(error);
       }
     },
@@ -104,16 +104,16 @@ export async function openRedis({ url, log, onState }: RedisConnectionOptions): 
   };
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function withTimeout<T>(work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const tooLate = () => late.reject(new Error("no answer in time"));
-  // A busy process sees its timers before what has arrived meanwhile: that is read first, and may be the answer.
-  const timer = setTimeout(() => setImmediate(() => setImmediate(tooLate)), commandPatienceMs);
+  // A busy process runs timers before it reads from sockets. The answer may have arrived, so sockets are read first.
+  const timer = setTimeout(() => setImmediate(() => setImmediate(tooLate)), commandTimeoutMs);
   try {
     return await Promise.race([work, late.promise]);
   } finally {
     clearTimeout(timer);
-    // Its own failure, when it comes after the time, has been told already.
+    // A failure after the timeout has been reported already.
     work.catch(() => undefined);
   }
 }

@@ -1,30 +1,30 @@
 /**
- * Where limits are counted. A *want* is one policy for one subject; a store looks at all wants of a request at once and
- * spends from all that count, or, when one that is enforced refuses, from none.
+ * Where limits are counted. A *counter* is one policy for one subject. A store reads all counters of a request at once. It
+ * counts the request in all of them, or in none when an enforced one refuses.
  */
 
-import type { Look } from "./arithmetic.ts";
+import type { CounterReading } from "./arithmetic.ts";
 import type { LimitMode, PolicyName, Rate } from "./policies.ts";
 
-export interface Want {
+export interface LimitCounter {
   readonly policy: PolicyName;
   readonly key: string;
   readonly rate: Rate;
-  /** `off` is looked at for the headers alone and spends nothing. */
+  /** `off`: read for the headers, never counted. */
   readonly mode: LimitMode;
 }
 
 export interface Decision {
-  /** The store's own time: what the looks are relative to. */
+  /** The store's own time, on which the readings are based. */
   readonly nowMs: number;
-  /** One per want. After spending, where it was spent. */
-  readonly looks: readonly Look[];
+  /** One per counter; taken after counting, where the request was counted. */
+  readonly readings: readonly CounterReading[];
 }
 
 export interface LimitStore {
-  /** Throws {@link StoreDown} when it cannot say. */
-  decide(wants: readonly Want[], act: "spend" | "peek"): Decision | Promise<Decision>;
-  /** Subjects of per-account policies that were counted lately and may be near their limit, newest first. */
+  /** Throws {@link StoreDown} when the store does not answer. */
+  decide(counters: readonly LimitCounter[], act: "spend" | "peek"): Decision | Promise<Decision>;
+  /** Accounts that were counted recently and may be near a limit, newest first. */
   busiest(count: number): readonly BusySubject[] | Promise<readonly BusySubject[]>;
   close(): Promise<void>;
 }
@@ -37,12 +37,12 @@ export interface BusySubject {
 /** The shared store cannot be reached or does not answer in time. */
 export class StoreDown extends Error {
   constructor(cause: unknown) {
-    super("the shared store of limits is away", { cause });
+    super("the shared store of limits does not answer", { cause });
     this.name = "StoreDown";
   }
 }
 
-/** Whether a request that found these looks goes on: no enforced want refuses. */
-export function isLetThrough(wants: readonly Want[], looks: readonly Look[]): boolean {
-  return wants.every((want, index) => want.mode !== "enforce" || looks[index]?.retryAfterMs === 0);
+/** Whether no enforced counter refuses the request. */
+export function isAllowed(counters: readonly LimitCounter[], readings: readonly CounterReading[]): boolean {
+  return counters.every((counter, index) => counter.mode !== "enforce" || readings[index]?.retryAfterMs === 0);
 }

@@ -12,7 +12,7 @@ import { createMemoryStore, maxSubjectsPerPolicy } from "./memory-store.ts";
 import type { PolicyName, Rate } from "./policies.ts";
 import { type RedisConnection, redisScript } from "./redis-connection.ts";
 import { createRedisStore } from "./redis-store.ts";
-import type { Decision, LimitStore, Want } from "./store.ts";
+import type { Decision, LimitCounter, LimitStore } from "./store.ts";
 
 const runs = scaled(200, 20_000);
 
@@ -27,7 +27,7 @@ const pauses = fc.array(
   { minLength: 1, maxLength: 120 },
 );
 
-function want(policy: PolicyName, more: Partial<Want> = {}): Want {
+function counter(policy: PolicyName, more: Partial<LimitCounter> = {}): LimitCounter {
   return { policy, key: "a", rate: policies[policy].rate, mode: "enforce", ...more };
 }
 
@@ -36,8 +36,8 @@ function now(decision: Decision | Promise<Decision>): Decision {
   return decision;
 }
 
-function isAllowed(store: LimitStore, wanted: Want): boolean {
-  return now(store.decide([wanted], "spend")).looks[0]?.retryAfterMs === 0;
+function isAllowed(store: LimitStore, wanted: LimitCounter): boolean {
+  return now(store.decide([wanted], "spend")).readings[0]?.retryAfterMs === 0;
 }
 
 describe("a sliding window", () => {
@@ -51,10 +51,10 @@ describe("a sliding window", () => {
           clock.advance(wait);
           const at = clock.now().getTime();
           const inWindow = admitted.filter((moment) => moment > at - set.windowMs).length;
-          const { looks } = now(store.decide([want("applications", { rate: set })], "spend"));
-          assert.equal(looks[0]?.retryAfterMs === 0, inWindow < set.limit);
-          if (looks[0]?.retryAfterMs === 0) admitted.push(at);
-          assert.equal(looks[0]?.remaining, set.limit - Math.min(inWindow + 1, set.limit));
+          const { readings } = now(store.decide([counter("applications", { rate: set })], "spend"));
+          assert.equal(readings[0]?.retryAfterMs === 0, inWindow < set.limit);
+          if (readings[0]?.retryAfterMs === 0) admitted.push(at);
+          assert.equal(readings[0]?.remaining, set.limit - Math.min(inWindow + 1, set.limit));
         }
       }),
       { seed: 1, numRuns: runs },
@@ -77,7 +77,7 @@ describe("a sliding window", () => {
             clock.advance(wait);
             const at = clock.now().getTime();
             const inWindow = admitted.filter((moment) => moment > at - policy.rate.windowMs).length;
-            const allowed = isAllowed(store, want(name as PolicyName));
+            const allowed = isAllowed(store, counter(name as PolicyName));
             assert.equal(allowed, inWindow < policy.rate.limit);
             if (allowed) admitted.push(at);
           }
@@ -122,8 +122,8 @@ describe("a token bucket", () => {
         for (const wait of waits) {
           clock.advance(wait);
           const expected = exact.spend(clock.now().getTime());
-          const { looks } = now(store.decide([want("anonymous", { rate: set })], "spend"));
-          assert.deepEqual({ allowed: looks[0]?.retryAfterMs === 0, remaining: looks[0]?.remaining }, expected);
+          const { readings } = now(store.decide([counter("anonymous", { rate: set })], "spend"));
+          assert.deepEqual({ allowed: readings[0]?.retryAfterMs === 0, remaining: readings[0]?.remaining }, expected);
         }
       }),
       { seed: 3, numRuns: runs },
@@ -138,9 +138,9 @@ describe("a token bucket", () => {
     for (let request = 0; request < 60_000; request++) {
       if (request % 3 === 0) clock.advance(1);
       const { allowed, remaining } = exact.spend(clock.now().getTime());
-      const { looks } = now(store.decide([want("anonymous", { rate: set })], "spend"));
-      if (allowed === (looks[0]?.retryAfterMs === 0) && remaining === looks[0]?.remaining) continue;
-      assert.fail(`request ${request}: ${JSON.stringify(looks[0])}, not ${JSON.stringify({ allowed, remaining })}`);
+      const { readings } = now(store.decide([counter("anonymous", { rate: set })], "spend"));
+      if (allowed === (readings[0]?.retryAfterMs === 0) && remaining === readings[0]?.remaining) continue;
+      assert.fail(`request ${request}: ${JSON.stringify(readings[0])}, not ${JSON.stringify({ allowed, remaining })}`);
     }
   });
 });
@@ -148,9 +148,9 @@ describe("a token bucket", () => {
 test("a bucket whose rate was raised is at most empty, whatever the old rate still owed", () => {
   const clock = testClock();
   const store = createMemoryStore({ clock, policies });
-  const slow = want("package", { rate: { limit: 10, windowMs: 86_400_000, burst: 20 } });
+  const slow = counter("package", { rate: { limit: 10, windowMs: 86_400_000, burst: 20 } });
   for (let count = 0; count < 20; count++) assert.ok(isAllowed(store, slow));
-  const usual = want("package");
+  const usual = counter("package");
   assert.ok(!isAllowed(store, usual));
   clock.advance(40);
   assert.ok(isAllowed(store, usual));
@@ -159,9 +159,9 @@ test("a bucket whose rate was raised is at most empty, whatever the old rate sti
 describe("the process's own store", () => {
   test("a refusal by one spends nothing from the others, and looking spends nothing at all", () => {
     const store = createMemoryStore({ clock: testClock(), policies });
-    const narrow = want("applications", { rate: { limit: 1, windowMs: 60_000, burst: 1 } });
-    const both = [narrow, want("anonymous")];
-    const remaining = () => now(store.decide(both, "peek")).looks.map((look) => look.remaining);
+    const narrow = counter("applications", { rate: { limit: 1, windowMs: 60_000, burst: 1 } });
+    const both = [narrow, counter("anonymous")];
+    const remaining = () => now(store.decide(both, "peek")).readings.map((look) => look.remaining);
     assert.deepEqual(remaining(), [1, 600]);
     void store.decide(both, "spend");
     assert.deepEqual(remaining(), [0, 599]);
@@ -172,31 +172,31 @@ describe("the process's own store", () => {
   test("a limit that only watches refuses nobody and does not count what it would refuse; one that is off counts nothing", () => {
     const store = createMemoryStore({ clock: testClock(), policies });
     const narrow = { rate: { limit: 1, windowMs: 60_000, burst: 1 } };
-    const wants = [
-      want("token", { ...narrow, mode: "shadow" }),
-      want("restore_create", { mode: "off" }),
-      want("package"),
+    const counters = [
+      counter("token", { ...narrow, mode: "shadow" }),
+      counter("restore_create", { mode: "off" }),
+      counter("package"),
     ];
-    void store.decide(wants, "spend");
-    const { looks } = now(store.decide(wants, "spend"));
+    void store.decide(counters, "spend");
+    const { readings } = now(store.decide(counters, "spend"));
     assert.deepEqual(
-      looks.map((look) => look.remaining),
+      readings.map((look) => look.remaining),
       [0, 10, 2998],
     );
-    assert.ok((looks[0]?.retryAfterMs ?? 0) > 0);
+    assert.ok((readings[0]?.retryAfterMs ?? 0) > 0);
   });
 
   test("forgets the least recently used subjects, policy by policy: a flood of addresses forgets no customer", () => {
     const clock = testClock();
     const store = createMemoryStore({ clock, policies });
-    void store.decide([want("snapshots_create", { key: "customer" })], "spend");
+    void store.decide([counter("snapshots_create", { key: "customer" })], "spend");
     for (let n = 0; n < maxSubjectsPerPolicy * 2; n++)
-      void store.decide([want("anonymous", { key: `address ${n}` })], "spend");
-    const looks = (policy: PolicyName, key: string) =>
-      now(store.decide([want(policy, { key })], "peek")).looks[0]?.remaining;
-    assert.equal(looks("snapshots_create", "customer"), 9);
-    assert.equal(looks("anonymous", `address ${maxSubjectsPerPolicy * 2 - 1}`), 599);
-    assert.equal(looks("anonymous", "address 0"), 600);
+      void store.decide([counter("anonymous", { key: `address ${n}` })], "spend");
+    const readings = (policy: PolicyName, key: string) =>
+      now(store.decide([counter(policy, { key })], "peek")).readings[0]?.remaining;
+    assert.equal(readings("snapshots_create", "customer"), 9);
+    assert.equal(readings("anonymous", `address ${maxSubjectsPerPolicy * 2 - 1}`), 599);
+    assert.equal(readings("anonymous", "address 0"), 600);
   });
 });
 
@@ -240,12 +240,12 @@ describe("the shared store", () => {
         for (const { wait, act, modes, other } of list) {
           clock.advance(wait);
           const key = `00000000-0000-7000-8000-${String(round).padStart(12, "0")}`;
-          const wants = [
-            want("login_ip", { key, rate: first, mode: modes[0] ?? "off" }),
-            want("package", { key, rate: other ? third : second, mode: modes[1] ?? "off" }),
-            want("snapshots_create", { key, rate: third, mode: modes[2] ?? "off" }),
+          const counters = [
+            counter("login_ip", { key, rate: first, mode: modes[0] ?? "off" }),
+            counter("package", { key, rate: other ? third : second, mode: modes[1] ?? "off" }),
+            counter("snapshots_create", { key, rate: third, mode: modes[2] ?? "off" }),
           ];
-          assert.deepEqual(await shared.decide(wants, act as "spend"), local.decide(wants, act as "spend"));
+          assert.deepEqual(await shared.decide(counters, act as "spend"), local.decide(counters, act as "spend"));
         }
       }),
       { seed: 4, numRuns: scaled(60, 5_000) },

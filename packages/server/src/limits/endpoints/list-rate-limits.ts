@@ -27,17 +27,17 @@ export const listRateLimits = endpoint(
   },
   async (ctx, { principal }) => {
     const { accountId, account } = principal;
-    const wants = accountPolicyNames.map((name) => ctx.limiter.want(name, accountId, account));
-    const { verdicts } = await ctx.limiter.peek(wants);
-    const data = verdicts.map((verdict) => ({
-      policy: verdict.policy,
-      kind: policies[verdict.policy].kind,
-      mode: verdict.mode,
-      limit: verdict.limit,
-      window_s: verdict.windowSeconds,
-      remaining: verdict.remaining,
-      reset_at: new Date(verdict.resetAt * 1000).toISOString(),
-      custom: account.limits.custom[verdict.policy] !== undefined,
+    const counters = accountPolicyNames.map((name) => ctx.limiter.counterFor(name, accountId, account));
+    const { statuses } = await ctx.limiter.peek(counters);
+    const data = statuses.map((status) => ({
+      policy: status.policy,
+      kind: policies[status.policy].kind,
+      mode: status.mode,
+      limit: status.limit,
+      window_s: status.windowSeconds,
+      remaining: status.remaining,
+      reset_at: new Date(status.resetAt * 1000).toISOString(),
+      custom: account.limits.custom[status.policy] !== undefined,
     }));
     return { status: 200, body: { data } };
   },

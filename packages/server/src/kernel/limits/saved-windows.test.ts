@@ -8,28 +8,29 @@ import { silentLog } from "../../testing/database.ts";
 import { temporaryFolder } from "../../testing/temporary-folder.ts";
 import { systemRandom } from "../clock.ts";
 import { createSecrets } from "../secrets.ts";
-import { openLimitJournal } from "./journal.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import type { PolicyName } from "./policies.ts";
-import type { Want } from "./store.ts";
+import { openSavedWindows } from "./saved-windows.ts";
+import type { LimitCounter } from "./store.ts";
 
 const secrets = createSecrets(Buffer.alloc(32, 5), systemRandom);
 
-function want(policy: PolicyName): Want {
+function counter(policy: PolicyName): LimitCounter {
   return { policy, key: "192.0.2.1", rate: policies[policy].rate, mode: "enforce" };
 }
 
 test("windows of an hour and a day go on after a restart where they were, and end when they would have", async (t) => {
   const file = path.join(await temporaryFolder(t), "limits.sqlite");
   const clock = testClock();
-  const openJournal = () => openLimitJournal({ file, policies, secrets, log: silentLog });
-  const open = () => createMemoryStore({ clock, policies, journal: openJournal() });
+  const openJournal = () => openSavedWindows({ file, policies, secrets, log: silentLog });
+  const open = () => createMemoryStore({ clock, policies, saved: openJournal() });
   const long = ["applications", "sms_hour", "snapshots_create_hour", "restore_create", "audit_export"] as const;
   const first = open();
-  for (let count = 0; count < 5; count++) for (const policy of long) void first.decide([want(policy)], "spend");
+  for (let count = 0; count < 5; count++) for (const policy of long) void first.decide([counter(policy)], "spend");
   // Not closed: a process that is killed does not either.
   const second = open();
-  const remaining = async (policy: PolicyName) => (await second.decide([want(policy)], "peek")).looks[0]?.remaining;
+  const remaining = async (policy: PolicyName) =>
+    (await second.decide([counter(policy)], "peek")).readings[0]?.remaining;
   assert.deepEqual(await Promise.all(long.map(remaining)), [0, 0, 25, 5, 0]);
   clock.advance(3_600_000);
   assert.deepEqual(await Promise.all(long.map(remaining)), [5, 5, 30, 10, 0]);
@@ -39,7 +40,7 @@ test("windows of an hour and a day go on after a restart where they were, and en
 test("a damaged file is put aside and does not stop a start", async (t) => {
   const file = path.join(await temporaryFolder(t), "limits.sqlite");
   await writeFile(file, "this is no database, and long enough to be noticed as such".repeat(200));
-  const journal = openLimitJournal({ file, policies, secrets, log: silentLog });
-  assert.deepEqual(journal.read(0), []);
-  journal.close();
+  const saved = openSavedWindows({ file, policies, secrets, log: silentLog });
+  assert.deepEqual(saved.read(0), []);
+  saved.close();
 });

@@ -1,10 +1,10 @@
 /**
- * What long windows (an hour, a day) must not forget when the process ends: the moments that were counted, in a small
- * database file in the data folder. Written when a request is counted, read once at the start. A process that was
- * killed loses nothing: what SQLite was told is with the operating system. Losing power may lose the last moments,
- * which then count again; no customer's data depends on it.
+ * Long windows (an hour, a day) have to outlive the process. The time of each counted request is saved in a small SQLite
+ * file in the data folder. It is written when the request is counted and read once at the start. A killed process loses
+ * nothing, because the operating system has the data. A power cut can lose the last few, so that a subject gets them
+ * again; no customer's data depends on it.
  *
- * Addresses and what came in a body are personal: of them only a keyed hash is kept.
+ * Addresses and text from a body are personal data: the file has only a keyed hash of them.
  */
 
 import { renameSync, rmSync } from "node:fs";
@@ -12,34 +12,34 @@ import { DatabaseSync } from "node:sqlite";
 import { errorFields, type Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Policies, PolicyName } from "./policies.ts";
-import type { Want } from "./store.ts";
+import type { LimitCounter } from "./store.ts";
 
-/** Shorter windows are over before a restart is noticed; writing each of their requests would cost more than it saves. */
+/** A shorter window is over soon after a restart; writing each of its requests would cost more than it saves. */
 const longWindowMs = 10 * 60_000;
 
-/** Moments kept at most: bounds the file to some tens of megabytes, whatever addresses requests come from. */
+/** Limits the file to some tens of megabytes, however many addresses send requests. */
 const maxMoments = 500_000;
 
-/** Between two clearings of what is over. */
+/** How often expired rows are deleted. */
 const writesBetweenSweeps = 5_000;
 
-export interface LimitJournal {
-  /** What a want is kept under. */
-  keyOf(want: Pick<Want, "policy" | "key" | "rate">): string;
-  /** The moments that still count. */
+export interface SavedWindows {
+  /** The key under which a counter is saved. */
+  keyOf(counter: Pick<LimitCounter, "policy" | "key" | "rate">): string;
+  /** The times that still count. */
   read(now: number): readonly { policy: PolicyName; key: string; moments: readonly number[] }[];
-  write(want: Pick<Want, "policy" | "rate">, key: string, at: number): void;
+  write(counter: Pick<LimitCounter, "policy" | "rate">, key: string, at: number): void;
   close(): void;
 }
 
-export interface LimitJournalOptions {
+export interface SavedWindowsOptions {
   readonly file: string;
   readonly policies: Policies;
   readonly secrets: Secrets;
   readonly log: Log;
 }
 
-export function openLimitJournal({ file, policies, secrets, log }: LimitJournalOptions): LimitJournal {
+export function openSavedWindows({ file, policies, secrets, log }: SavedWindowsOptions): SavedWindows {
   const database = openDatabase(file, log);
   const insert = database.prepare("insert into moments (policy, key, at, until) values (?, ?, ?, ?)");
   const sweep = database.prepare("delete from moments where until <= ?");
@@ -76,28 +76,28 @@ export function openLimitJournal({ file, policies, secrets, log }: LimitJournalO
         writes++;
         if (writes % writesBetweenSweeps === 0) clear(at);
       } catch (error) {
-        // A full disk: the process goes on counting by itself, only a restart would forget.
-        log.warn("limit_journal_failed", errorFields(error));
+        // For example a full disk. The process still counts in memory; only a restart would start empty.
+        log.warn("limit_windows_not_saved", errorFields(error));
       }
     },
     close: () => database.close(),
   };
 }
 
-/** A file that SQLite cannot read holds nothing that must stop a start: it is put aside and begun anew. */
+/** A damaged file does not stop the start: it is renamed, and a new one is made. */
 function openDatabase(file: string, log: Log): DatabaseSync {
   try {
     return prepared(new DatabaseSync(file));
   } catch (error) {
     if (!isDamage(error)) throw error;
-    log.warn("limit_journal_unreadable", errorFields(error));
+    log.warn("limit_windows_unreadable", errorFields(error));
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
     renameSync(file, `${file}.damaged`);
     return prepared(new DatabaseSync(file));
   }
 }
 
-/** SQLite's codes for "malformed" and "not a database"; anything else (a full disk) is no reason to forget. */
+/** SQLite's codes for "malformed" and "not a database". After other errors (a full disk) the file is kept. */
 const damageCodes = [11, 26];
 
 function isDamage(error: unknown): boolean {

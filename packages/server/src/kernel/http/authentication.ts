@@ -1,0 +1,54 @@
+/** Who sends a request: the bearer token of its `Authorization` header (RFC 6750), turned into a principal. */
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Principal } from "../principal.ts";
+import { Problem } from "../problems.ts";
+import type { HttpKernel } from "./kernel.ts";
+import type { RequestContext } from "./request-context.ts";
+
+export interface Authentication {
+  readonly principal: Principal;
+  readonly refusal: Problem | null;
+}
+
+/** RFC 6750 tokens; ours are below 2 KiB. */
+const bearerPattern = /^Bearer ([A-Za-z0-9\-._~+/]{1,8192}=*)$/i;
+
+/** Tokens are looked up in the database; seconds after which it is likely to answer again. */
+const retrySoon = { headers: { "Retry-After": "5" } };
+
+export async function authenticate(kernel: HttpKernel, header: string | undefined): Promise<Authentication> {
+  const anonymous: Principal = { kind: "anonymous" };
+  if (header === undefined) return { principal: anonymous, refusal: null };
+  const token = bearerPattern.exec(header)?.[1];
+  if (token === undefined) return { principal: anonymous, refusal: new Problem("invalid_token") };
+  try {
+    const result = await kernel.authenticator.authenticate(token);
+    if (result.kind !== "refused") return { principal: result, refusal: null };
+    const extras = result.code === "unavailable" ? retrySoon : {};
+    return { principal: anonymous, refusal: new Problem(result.code, extras) };
+  } catch (error) {
+    // The token could not be checked. That says nothing about the token.
+    const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
+    return { principal: anonymous, refusal: problem };
+  }
+}
+
+/** The contract's time after which a revocation holds on every process. A body may take longer to arrive. */
+const principalValidMs = 1_000;
+
+/**
+ * The principal, looked up again when the body took so long that a right may have been revoked meanwhile. A request that
+ * began before the revocation must not finish after it. Throws what a new request would be refused with.
+ */
+export async function currentPrincipal(
+  kernel: HttpKernel,
+  { principal, startedAtMs }: RequestContext,
+  { authorization }: IncomingHttpHeaders,
+): Promise<Principal> {
+  const ageMs = kernel.clock.now().getTime() - startedAtMs;
+  if (principal.kind === "anonymous" || ageMs < principalValidMs) return principal;
+  const again = await authenticate(kernel, authorization);
+  if (again.refusal !== null) throw again.refusal;
+  return again.principal;
+}

@@ -4,7 +4,7 @@
 import type { Finding, Rule } from "./rule.ts";
 import { headerRule, limitRule, markRule, suppressionRule } from "./rules/comments.ts";
 import { cycleRule } from "./rules/cycles.ts";
-import { endpointListRule, endpointTestRule } from "./rules/endpoints.ts";
+import { endpointListRule, endpointTestRule, oneEndpointRule } from "./rules/endpoints.ts";
 import { globalRules } from "./rules/globals.ts";
 import {
   dependencyRule,
@@ -29,7 +29,7 @@ export const rules: readonly Rule[] = [
       unreadable.map(({ message, ...place }) => ({ ...place, message: `cannot be parsed: ${message}` })),
   },
   ...[roomRule, domainListRule, endpointImportRule, testImportRule, packageNameRule, dependencyRule, cycleRule],
-  ...[endpointTestRule, endpointListRule],
+  ...[endpointTestRule, endpointListRule, oneEndpointRule],
   ...[fileSizeRule, functionSizeRule, nameRule],
   ...globalRules,
   ...[languageRule, classRule, swallowRule],

@@ -140,6 +140,19 @@ export const cases: Readonly<Record<string, Cases>> = {
       },
     ],
   },
+  "one endpoint": {
+    breaks: [
+      breaking(
+        { [`${server}/applications/endpoints/a.ts`]: "export const a = 1;\nexport const b = 2;" },
+        2,
+        /one file each/,
+      ),
+    ],
+    keeps: [
+      { [`${server}/applications/endpoints/a.ts`]: 'export const a = endpoint(\n  {\n    method: "GET",\n  });' },
+      { [`${server}/applications/endpoints/index.ts`]: "export const a = 1;\nexport const b = 2;" },
+    ],
+  },
   "file size": {
     breaks: [breaking({ "tools/a.test.ts": "work();\n".repeat(501) }, 501, /501 lines, 500 allowed/)],
     keeps: [{ "tools/a.ts": "work();\n".repeat(500), "tools/b.generated.ts": "work();\n".repeat(501) }],

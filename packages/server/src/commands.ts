@@ -2,8 +2,8 @@
 
 import { rename } from "node:fs/promises";
 import path from "node:path";
-import { addStaff } from "./admin/index.ts";
 import type { Config } from "./config.ts";
+import { addStaff } from "./identity/index.ts";
 import { syncFolder } from "./kernel/durable-file.ts";
 import { masterKeyFromFile } from "./kernel/secrets.ts";
 import { StartError } from "./kernel/start-error.ts";

@@ -1,7 +1,7 @@
 // An endpoint is a file with its test beside it and a line in the list of its domain.
 
 import { endpointListOf, isEndpoint } from "../rooms.ts";
-import type { Rule } from "../rule.ts";
+import { type Rule, sourceRule } from "../rule.ts";
 
 export const endpointTestRule: Rule = {
   name: "endpoint tests",
@@ -25,3 +25,15 @@ export const endpointListRule: Rule = {
       .map(({ file }) => ({ file, line: 1, message: `is not served; add it to ${endpointListOf(file)}` }));
   },
 };
+
+export const oneEndpointRule: Rule = sourceRule(
+  "one endpoint",
+  "A file in endpoints/ exports one thing: its operation. What operations share is in a module of the domain.",
+  ({ file, lines }) => {
+    if (!isEndpoint(file)) return [];
+    const exported = lines.flatMap((text, at) => (/^export (?!(type|interface) )/.test(text) ? [at + 1] : []));
+    const ids = lines.filter((text) => /^\s+id: "[a-z_]+\./.test(text));
+    if (exported.length === 1 && ids.length <= 1) return [];
+    return [{ line: exported[1] ?? 1, message: "holds more or less than one operation; one file each" }];
+  },
+);

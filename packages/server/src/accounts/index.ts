@@ -47,6 +47,7 @@ export {
   packages,
   roleSchema,
 } from "./shapes.ts";
+export { idParam, reasonSchema, staffOperation } from "./staff-operations.ts";
 export {
   type AccountChange,
   type AccountRow,

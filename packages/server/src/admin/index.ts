@@ -1,11 +1,8 @@
 /**
- * What staff of the platform do: they review applications, look after accounts and help people who locked themselves
- * out. Owns no table. Everything is under `/v1/admin`, behind a guard that stands before the router
- * (`kernel/http/refusals.ts`): whoever is not staff learns nothing there, not even which addresses exist.
+ * What staff of the platform see across all domains: the overview, the audit trail, the jobs. Owns no table. What staff
+ * do to an account, an application, a member or a limit is in the domain that owns it; the operations are all under
+ * `/v1/admin`. A check before the router (`kernel/http/refusals.ts`) refuses everybody else there with one answer, so it
+ * does not tell which addresses exist.
  *
- * Invariants: reading runs in scope `staff` (every account, read-only); a change runs in the scope of the account that
- * it concerns, has a reason, and is in that account's audit chain, where the customer can see it. Nothing here shows
- * file names or content.
+ * Invariant: nothing here shows file names or content.
  */
-
-export { addStaff } from "./staff.ts";

@@ -12,6 +12,7 @@
  * a hash or sealed; role, package, suspension and revocation are read for every request.
  */
 
+export { addStaff } from "./add-staff.ts";
 export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
 export { areCredentialsCurrent, renewRecoveryCodes, setCredentials } from "./credentials.ts";
 export { sendEnrolment } from "./enrolment.ts";

@@ -2,6 +2,13 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import type { OpenapiTag } from "../../kernel/http/openapi.ts";
+import { adminGetAccount } from "./admin-get-account.ts";
+import { adminListAccounts } from "./admin-list-accounts.ts";
+import { adminResumeAccount } from "./admin-resume-account.ts";
+import { adminSetEarlyAccess } from "./admin-set-early-access.ts";
+import { adminSetEntitlement } from "./admin-set-entitlement.ts";
+import { adminSetPackage } from "./admin-set-package.ts";
+import { adminSuspendAccount } from "./admin-suspend-account.ts";
 import { createOauthClient } from "./create-oauth-client.ts";
 import { deleteOauthClient } from "./delete-oauth-client.ts";
 import { getAccount } from "./get-account.ts";
@@ -22,6 +29,13 @@ export const accountEndpoints: readonly Endpoint[] = [
   deleteOauthClient,
   rotateOauthClientSecret,
   reviewOauthClient,
+  adminListAccounts,
+  adminGetAccount,
+  adminSuspendAccount,
+  adminResumeAccount,
+  adminSetPackage,
+  adminSetEntitlement,
+  adminSetEarlyAccess,
 ];
 
 export const accountTags: readonly OpenapiTag[] = [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
 import { listIn } from "../../testing/lists.ts";
-import { startStaffBench } from "../testing.ts";
+import { startStaffBench } from "../../testing/staff.ts";
 
 const { service, get } = await startStaffBench({ after });
 

@@ -7,7 +7,9 @@ import { startTestService } from "../../testing/running.ts";
 import { messageTo, tokenIn } from "../../testing/sent-messages.ts";
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
+
 const service = await startTestService({ after }, { settings });
+
 const staff = await tokenFor(service, { as: "staff" });
 
 async function apply(email: string, company_name = "Örnek Büro") {
@@ -46,12 +48,6 @@ describe("the page that withdraws an application", () => {
     const late = await jar.post("/withdraw/confirm", { csrf });
     assert.equal(late.status, 409);
     assert.match(late.body.toString(), /has been decided/);
-  });
-
-  test("404: a link ends after thirty days", async () => {
-    const { jar } = await apply("ay@ornek.example");
-    service.clock.advance(30 * 24 * 3600 * 1000);
-    assert.equal((await jar.get("/withdraw/confirm")).status, 404);
   });
 
   test("names of companies are shown as text; 403: forms of others withdraw nothing", async () => {

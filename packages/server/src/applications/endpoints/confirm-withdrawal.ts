@@ -1,64 +1,14 @@
-/** `GET` and `POST /withdraw/confirm`: the page where an applicant withdraws. */
+/** `POST /withdraw/confirm`: the button of that page, which withdraws the application. */
 
-import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
+import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
-import {
-  droppedLink,
-  escapeHtml,
-  explaining,
-  fieldsOf,
-  formToken,
-  frame,
-  hidden,
-  linkOf,
-  noticeHtml,
-  pageReply,
-  pageSpec,
-  requireFormToken,
-  sayIn,
-} from "../../pages/index.ts";
-import { findWithdrawal, withdraw } from "../withdrawal.ts";
+import { droppedLink, fieldsOf, linkOf, noticeHtml, pageReply, pageSpec, requireFormToken } from "../../pages/index.ts";
+import { withdraw } from "../withdrawal.ts";
+import { confirmPage, explainLink } from "../withdrawal-pages.ts";
 
-const shared = { tag: "applications", access: { kind: "public" }, wire: "pages" } as const;
-const withLink = { ...shared, path: "/withdraw/confirm", limits: ["login_ip"], cookies: ["__Host-link"] } as const;
-const explain = explaining({ not_found: "withdrawOver", state_conflict: "withdrawDecided" });
-
-const show: Endpoint = {
+export const confirmWithdrawal: Endpoint = {
   spec: {
-    ...withLink,
-    id: "withdrawal.show_form",
-    method: "GET",
-    summary: "Page to withdraw an application",
-    description: "A page for people who opened the link in the mail. It does not use the link up.",
-    errors: ["not_found", "origin_not_allowed"],
-    replies: { 200: pageSpec },
-  },
-  handle: async (ctx, call) => pageReply(200, await confirmHtml(ctx, call)),
-  explain,
-};
-
-async function confirmHtml(ctx: Ctx, call: Call): Promise<string> {
-  const token = linkOf(call);
-  const say = sayIn(call.language);
-  const { id, company_name: company } = await findWithdrawal(ctx, token);
-  return frame(
-    call.language,
-    "withdrawTitle",
-    `<dl>
-<dt>${say("company")}</dt><dd>${escapeHtml(company)}</dd>
-<dt>${say("applicationNumber")}</dt><dd><code>${escapeHtml(id)}</code></dd>
-</dl>
-<p>${say("withdrawLead")}</p>
-<form method="post" action="/withdraw/confirm">
-${hidden("csrf", formToken(ctx, token))}
-<button type="submit">${say("withdrawButton")}</button>
-</form>`,
-  );
-}
-
-const confirm: Endpoint = {
-  spec: {
-    ...withLink,
+    ...confirmPage,
     id: "withdrawal.confirm",
     method: "POST",
     summary: "Withdraw an application",
@@ -77,7 +27,5 @@ const confirm: Endpoint = {
     await withdraw(ctx, token);
     return pageReply(200, noticeHtml(call.language, "withdrawnTitle", "withdrawnLead"), { cookies: [droppedLink] });
   },
-  explain,
+  explain: explainLink,
 };
-
-export const withdrawalPages: readonly Endpoint[] = [show, confirm];

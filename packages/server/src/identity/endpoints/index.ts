@@ -2,16 +2,19 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import type { OpenapiTag } from "../../kernel/http/openapi.ts";
-import { askPages } from "./ask-for-password-reset.ts";
+import { adminListMembers } from "./admin-list-members.ts";
+import { adminResetSecondFactor } from "./admin-reset-second-factor.ts";
+import { askPasswordReset } from "./ask-password-reset.ts";
+import { beginEnrolment } from "./begin-enrolment.ts";
 import { beginTotp } from "./begin-totp.ts";
 import { changePassword } from "./change-password.ts";
-import { passwordPages } from "./choose-password.ts";
-import { confirmPages } from "./confirm-access.ts";
+import { choosePasswordReset } from "./choose-password-reset.ts";
+import { completeEnrolment } from "./complete-enrolment.ts";
+import { confirmPhone } from "./confirm-phone.ts";
 import { confirmTotp } from "./confirm-totp.ts";
 import { decideSecondFactorReset } from "./decide-second-factor-reset.ts";
 import { endOauthGrant } from "./end-oauth-grant.ts";
 import { endSession } from "./end-session.ts";
-import { beginEnrolment, completeEnrolment, requestEnrolmentCode } from "./enrol.ts";
 import { getMe } from "./get-me.ts";
 import { getMember } from "./get-member.ts";
 import { getOauthGrant } from "./get-oauth-grant.ts";
@@ -22,21 +25,33 @@ import { listOauthGrants } from "./list-oauth-grants.ts";
 import { listSessions } from "./list-sessions.ts";
 import { logIn } from "./log-in.ts";
 import { logOut } from "./log-out.ts";
-import { enrolmentDoor } from "./open-enrolment.ts";
-import { resetDoor } from "./open-password-reset.ts";
-import { confirmPhone, requestPhoneCode } from "./phone.ts";
+import { openEnrolmentLink } from "./open-enrolment-link.ts";
+import { openPasswordResetLink } from "./open-password-reset-link.ts";
 import { refreshSession } from "./refresh-session.ts";
 import { removeMember } from "./remove-member.ts";
 import { renewCodes } from "./renew-recovery-codes.ts";
+import { requestEnrolmentCode } from "./request-enrolment-code.ts";
+import { requestPasswordReset } from "./request-password-reset.ts";
+import { requestPhoneCode } from "./request-phone-code.ts";
 import { requestSmsCode } from "./request-sms-code.ts";
 import { resendInvitation } from "./resend-invitation.ts";
-import { requestPasswordReset, resetPassword } from "./reset-password.ts";
+import { resetPassword } from "./reset-password.ts";
 import { reviewOauthGrant } from "./review-oauth-grant.ts";
-import { setupPages } from "./set-up-access.ts";
+import { sendEnrolmentPhoneCode } from "./send-enrolment-phone-code.ts";
+import { setUpEnrolment } from "./set-up-enrolment.ts";
+import { showEnrolmentLink } from "./show-enrolment-link.ts";
+import { showEnrolmentPhone } from "./show-enrolment-phone.ts";
+import { showEnrolmentSetup } from "./show-enrolment-setup.ts";
+import { showEnrolmentSignIn } from "./show-enrolment-sign-in.ts";
+import { showPasswordResetDone } from "./show-password-reset-done.ts";
+import { showPasswordResetForm } from "./show-password-reset-form.ts";
+import { showPasswordResetLink } from "./show-password-reset-link.ts";
+import { showPasswordResetRequest } from "./show-password-reset-request.ts";
+import { showPasswordResetSent } from "./show-password-reset-sent.ts";
+import { signInEnrolment } from "./sign-in-enrolment.ts";
 import { stepUp } from "./step-up.ts";
 import { updateMe } from "./update-me.ts";
 import { updateMember } from "./update-member.ts";
-import { phonePages } from "./verify-phone.ts";
 
 export const identityEndpoints: readonly Endpoint[] = [
   listAccountMembers,
@@ -48,8 +63,8 @@ export const identityEndpoints: readonly Endpoint[] = [
   decideSecondFactorReset,
   listOauthGrants,
   getOauthGrant,
-  reviewOauthGrant,
   endOauthGrant,
+  reviewOauthGrant,
   beginEnrolment,
   requestEnrolmentCode,
   completeEnrolment,
@@ -71,13 +86,24 @@ export const identityEndpoints: readonly Endpoint[] = [
   listSessions,
   getSession,
   endSession,
-  ...enrolmentDoor,
-  ...phonePages,
-  ...setupPages,
-  ...confirmPages,
-  ...resetDoor,
-  ...passwordPages,
-  ...askPages,
+  adminListMembers,
+  adminResetSecondFactor,
+  showEnrolmentLink,
+  openEnrolmentLink,
+  showEnrolmentPhone,
+  sendEnrolmentPhoneCode,
+  showEnrolmentSetup,
+  setUpEnrolment,
+  showEnrolmentSignIn,
+  signInEnrolment,
+  showPasswordResetLink,
+  openPasswordResetLink,
+  showPasswordResetForm,
+  choosePasswordReset,
+  showPasswordResetDone,
+  showPasswordResetRequest,
+  askPasswordReset,
+  showPasswordResetSent,
 ];
 
 export const identityTags: readonly OpenapiTag[] = [

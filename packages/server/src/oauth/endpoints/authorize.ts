@@ -1,31 +1,19 @@
 /**
- * `GET /oauth2/authorize`: a browser arrives with a request of an application, and is sent on to sign in and decide;
- * `GET /oauth2/authorize/{uid}`: it comes back from there and is sent to the application, with a code or an error.
- *
- * Each request starts afresh: no earlier sign-in or consent counts, so nothing can be allowed behind a person's back.
+ * `GET /oauth2/authorize`: a browser arrives with a request of an application, and is sent on to sign in and decide.
+ * Each request starts afresh. No earlier sign-in or consent counts, so nothing is allowed without the person.
  */
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
-import { closed } from "../../kernel/http/schema.ts";
-import {
-  failedPageSpec,
-  noticeHtml,
-  pageReply,
-  pageSpec,
-  redirectSpec,
-  stylePath,
-  styleSheet,
-} from "../../pages/index.ts";
-import { resumeCookie } from "../browser-cookies.ts";
+import { failedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
 import { rawOf, visitLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
 import { withQueryMode, withScopes } from "../requests.ts";
-import { authorizeQuery, interactionId } from "../shapes.ts";
+import { authorizeQuery } from "../shapes.ts";
 
 const common = { method: "GET", tag: "oauth", access: { kind: "public" }, wire: "oauth" } as const;
 
-const authorize: Endpoint = {
+export const authorize: Endpoint = {
   spec: {
     ...common,
     id: "oauth.authorize",
@@ -48,40 +36,3 @@ const authorize: Endpoint = {
     });
   },
 };
-
-const resume: Endpoint = {
-  spec: {
-    ...common,
-    id: "oauth.resume",
-    path: "/oauth2/authorize/{uid}",
-    summary: "Return to the application",
-    description: "The browser comes here after the decision and is redirected to the application.",
-    params: closed({ uid: interactionId }),
-    replies: { 200: pageSpec, 303: redirectSpec, 400: failedPageSpec },
-  },
-  handle: async (ctx, call) => {
-    const { uid } = call.params as { uid: string };
-    // Somebody who went back in their browser, or never began here.
-    const cookie = resumeCookie(ctx, rawOf(call), uid);
-    if (cookie === undefined) return pageReply(200, noticeHtml(call.language, "emptyTitle", "overLead"));
-    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
-  },
-};
-
-const style: Endpoint = {
-  spec: {
-    ...common,
-    id: "oauth.style",
-    path: stylePath,
-    summary: "Style sheet of the pages",
-    description: "The only file that the pages load.",
-    replies: { 200: { description: "The style sheet.", content: ["text/css"] } },
-  },
-  handle: async () => ({
-    status: 200,
-    headers: { "content-type": "text/css; charset=utf-8", "cache-control": "public, max-age=3600" },
-    body: styleSheet,
-  }),
-};
-
-export const authorizeEndpoints: readonly Endpoint[] = [authorize, resume, style];

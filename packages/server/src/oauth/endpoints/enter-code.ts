@@ -1,44 +1,19 @@
-/**
- * The pages of the device flow: `GET` and `POST /oauth2/device` take the user code and show whose it is;
- * `GET /oauth2/device/{uid}` is where the browser comes after the decision. Signing in and deciding is `interact.ts`.
- */
+/** `POST /oauth2/device`: takes the user code and shows whose it is; confirmed, it leads to the sign-in. */
 
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
-import { closed } from "../../kernel/http/schema.ts";
 import { failedPageSpec, limitedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
-import { resumeCookie, sessionCookie } from "../browser-cookies.ts";
+import { sessionCookie } from "../browser-cookies.ts";
 import { type Library, rawOf, visitLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
-import { codeForm, deviceQuery, interactionId } from "../shapes.ts";
+import { codeForm } from "../shapes.ts";
 import { returnTry, takeTry, triesWindowMs } from "../user-codes.ts";
 
 const common = { tag: "oauth", access: { kind: "public" }, wire: "oauth" } as const;
+
 const replies = { 200: pageSpec, 303: redirectSpec, 400: failedPageSpec, 429: limitedPageSpec };
 
-const showForm: Endpoint = {
-  spec: {
-    ...common,
-    id: "oauth.show_code_form",
-    method: "GET",
-    path: "/oauth2/device",
-    summary: "Page for the user code",
-    description: "The page on which a person types the code that a device shows (RFC 8628).",
-    query: deviceQuery,
-    replies,
-  },
-  handle: async (ctx, call) => {
-    const [, query = ""] = rawOf(call).url.split(/\?(.*)/s);
-    const code = new URLSearchParams(query).get("user_code") ?? "";
-    // A code in the address is only shown: the person compares it and sends it themselves.
-    const prefilledCode = /^[A-Za-z]{4}-?[A-Za-z]{4}$/.test(code) ? code.toUpperCase() : "";
-    return visitLibrary(ctx, call, { accept: "text/html", prefilledCode }, async ({ send }) =>
-      pageOf(await send({ target: routes.code_verification })),
-    );
-  },
-};
-
-const enterCode: Endpoint = {
+export const enterCode: Endpoint = {
   spec: {
     ...common,
     id: "oauth.enter_code",
@@ -64,23 +39,3 @@ async function tryCode(ctx: Ctx, call: Call, { send, visit }: Library) {
   if (visit.found.userCodeKnown !== false) await returnTry(ctx, visit.tx, call.addressKey);
   return pageOf(answer);
 }
-
-const resumeDevice: Endpoint = {
-  spec: {
-    ...common,
-    id: "oauth.resume_device",
-    method: "GET",
-    path: "/oauth2/device/{uid}",
-    summary: "End of the device flow",
-    description: "The browser comes here after the decision.",
-    params: closed({ uid: interactionId }),
-    replies,
-  },
-  handle: async (ctx, call) => {
-    const { uid } = call.params as { uid: string };
-    const cookie = resumeCookie(ctx, rawOf(call), uid);
-    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
-  },
-};
-
-export const codeEndpoints: readonly Endpoint[] = [showForm, enterCode, resumeDevice];

@@ -58,7 +58,7 @@ export const issueToken: Endpoint = {
  * Who a request at the token endpoint counts for: the account of a client or a person that has shown who it is; the
  * client together with the address where it cannot; the address alone where it tried to and failed.
  */
-export async function subjectOf({ found, tx }: Visit, reply: Reply): Promise<LaterSubject> {
+async function subjectOf({ found, tx }: Visit, reply: Reply): Promise<LaterSubject> {
   if (found.client === undefined || reply.status === 401) return { address: true };
   const accountId = found.grant?.accountId ?? found.client.accountId;
   if (accountId === null || (reply.status !== 200 && found.client.authentication === "none")) return found.client.id;

@@ -1,0 +1,24 @@
+/** `GET /docs/errors/{code}`: one error code. */
+
+import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../kernel/http/schema.ts";
+import type { ProblemCode } from "../../kernel/problems.ts";
+import { docsOperation, docsReply } from "../page-reply.ts";
+import type { DocsPages } from "../pages.ts";
+
+export function getError(pages: () => DocsPages): Endpoint {
+  return endpoint(
+    {
+      ...docsOperation,
+      id: "docs.error",
+      path: "/docs/errors/{code}",
+      summary: "One error code",
+      description: "The meaning of a code and what to do about it. The `type` of a problem is this URL.",
+      params: closed({
+        code: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z_]+$", description: "The code." }),
+      }),
+      replies: { 200: { description: "The page.", content: ["text/html"] } },
+    },
+    async (_ctx, { params }) => docsReply(pages().errors.get(params.code as ProblemCode)),
+  );
+}

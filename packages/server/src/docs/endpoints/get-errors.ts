@@ -1,0 +1,19 @@
+/** `GET /docs/errors`: all error codes. */
+
+import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
+import { docsOperation, docsReply } from "../page-reply.ts";
+import type { DocsPages } from "../pages.ts";
+
+export function getErrors(pages: () => DocsPages): Endpoint {
+  return endpoint(
+    {
+      ...docsOperation,
+      id: "docs.errors",
+      path: "/docs/errors",
+      summary: "All error codes",
+      description: "A page with every code that a problem can have.",
+      replies: { 200: { description: "The page.", content: ["text/html"] } },
+    },
+    async () => docsReply(pages().errorList),
+  );
+}

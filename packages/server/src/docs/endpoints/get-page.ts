@@ -1,0 +1,19 @@
+/** `GET /docs`: the interactive documentation. */
+
+import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
+import { docsOperation, docsReply } from "../page-reply.ts";
+import type { DocsPages } from "../pages.ts";
+
+export function getPage(pages: () => DocsPages): Endpoint {
+  return endpoint(
+    {
+      ...docsOperation,
+      id: "docs.page",
+      path: "/docs",
+      summary: "Interactive documentation",
+      description: "This document as a page, with a form to try every operation.",
+      replies: { 200: { description: "The page.", content: ["text/html"] } },
+    },
+    async () => docsReply(pages().page),
+  );
+}

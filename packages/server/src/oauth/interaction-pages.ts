@@ -1,0 +1,135 @@
+/** The pages of an interaction, and what its operations share. */
+
+import type { Call, Ctx } from "../kernel/http/endpoint.ts";
+import { closed } from "../kernel/http/schema.ts";
+import { Problem } from "../kernel/problems.ts";
+import {
+  failedPageSpec,
+  limitedPageSpec,
+  noticeHtml,
+  type PageReply,
+  pageReply,
+  unauthorizedPageSpec,
+  type Word,
+} from "../pages/index.ts";
+import { isBrowserOf } from "./browser-cookies.ts";
+import { consentHtml, signInHtml } from "./html.ts";
+import { findInteraction, formToken, type Interaction } from "./interaction.ts";
+import { type Library, rawOf, visitLibrary } from "./library.ts";
+import { formTargetOf } from "./pages.ts";
+import type { SignedIn } from "./ports.ts";
+import { interactionId } from "./shapes.ts";
+
+export const interactionOperation = {
+  tag: "oauth",
+  path: "/oauth2/interaction/{uid}",
+  access: { kind: "public" },
+  wire: "oauth",
+  params: closed({ uid: interactionId }),
+} as const;
+
+export const failures = { 400: failedPageSpec, 401: unauthorizedPageSpec, 429: limitedPageSpec };
+
+/** Runs work on the interaction of the request, or says that it is over. */
+export async function withInteraction(
+  ctx: Ctx,
+  call: Call,
+  work: (interaction: Interaction, library: Library) => Promise<PageReply>,
+): Promise<PageReply> {
+  const uid = uidOf(call);
+  if (!isBrowserOf(ctx, rawOf(call), "interaction", uid)) return overPage(call);
+  return visitLibrary(ctx, call, { accept: "text/html" }, async (library) => {
+    const interaction = await findInteraction(library.provider, library.visit, uid);
+    return interaction === undefined ? overPage(call) : work(interaction, library);
+  });
+}
+
+/** The sign-in again, with what was wrong; problems that are not the person's are thrown. */
+export function refusedPage(
+  ctx: Ctx,
+  call: Call,
+  error: unknown,
+  typed: Pick<Retry, "email" | "challengeId">,
+): Promise<PageReply> {
+  const failure = error instanceof Problem ? failureOf(error) : undefined;
+  if (failure === undefined || !(error instanceof Problem)) throw error;
+  const { status, word } = failure;
+  const retry = error.extras.headers?.["Retry-After"];
+  const headers = {
+    ...(status === 401 && { "www-authenticate": 'Bearer realm="emanet"' }),
+    ...(retry !== undefined && { "retry-after": retry }),
+  };
+  return withInteraction(ctx, call, async (interaction) =>
+    signInPage(ctx, call, interaction, { status, word, headers, ...typed }),
+  );
+}
+
+interface Retry {
+  readonly status: number;
+  readonly word: Word | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly email: string;
+  readonly challengeId: string | null;
+}
+
+export function signInPage(ctx: Ctx, call: Call, interaction: Interaction, retry?: Retry): PageReply {
+  const { uid, client, redirectUri } = interaction;
+  const html = signInHtml(call.language, {
+    action: pathOf(interaction),
+    csrf: formToken(ctx, uid),
+    clientName: client.name,
+    failure: retry?.word ?? null,
+    email: retry?.email ?? "",
+    challengeId: retry?.challengeId ?? null,
+  });
+  // Cancelling leads back to the application.
+  const options = { headers: retry?.headers ?? {}, formTarget: formTargetOf(redirectUri) };
+  return pageReply(retry?.status ?? 200, html, options);
+}
+
+export async function consentPage(
+  ctx: Ctx,
+  call: Call,
+  interaction: Interaction,
+  signedIn: SignedIn,
+  { visit: open }: Library,
+): Promise<PageReply> {
+  const { uid, client, place, scopes, grantable, redirectUri } = interaction;
+  const account = await open.ports.people.describe(signedIn.accountId);
+  const html = consentHtml(call.language, {
+    action: pathOf(interaction),
+    csrf: formToken(ctx, uid),
+    clientName: client.name,
+    isOwnClient: client.accountId === null,
+    accountName: account?.accountName ?? "",
+    place,
+    scopes: grantable,
+    refused: scopes.filter((scope) => !grantable.includes(scope)),
+  });
+  return pageReply(200, html, { formTarget: formTargetOf(redirectUri) });
+}
+
+export function overPage(call: Call): PageReply {
+  return pageReply(400, noticeHtml(call.language, "failedTitle", "failedLead"));
+}
+
+/** What a person is told of a failed sign-in; other problems are not theirs. */
+function failureOf({ code }: Problem): { status: number; word: Word } | undefined {
+  switch (code) {
+    case "invalid_credentials":
+      return { status: 401, word: "wrongCredentials" };
+    case "rate_limited":
+    case "too_many_attempts":
+      return { status: 429, word: "tooManyAttempts" };
+    default:
+      return undefined;
+  }
+}
+
+export function uidOf(call: Call): string {
+  return (call.params as { uid: string }).uid;
+}
+
+export function pathOf({ uid }: Interaction): string {
+  return `/oauth2/interaction/${uid}`;
+}

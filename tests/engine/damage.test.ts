@@ -55,7 +55,7 @@ async function prepare(t: { after(fn: () => void): void }): Promise<Bench> {
 
 async function scrubbed({ env }: Bench): Promise<ScrubReport> {
   const writers = await readWriters(env.vault);
-  return scrub({ ...env.vault, judge: { vaultId: env.vault.keys.vaultId, writers } });
+  return scrub({ ...env.vault, trusted: { vaultId: env.vault.keys.vaultId, writers } });
 }
 
 const short = (name: string) => name.slice(name.lastIndexOf("/") + 1);

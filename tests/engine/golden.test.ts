@@ -153,8 +153,8 @@ test("is rebuilt, scrubbed, verified and restored from its objects and the maste
   assert.equal(hexOf(snapshot.rootId), fixture.root_id);
   assert.equal(snapshot.source, "lab");
   assert.deepEqual(snapshot.retention, { expiresAt: null, lockedUntil: 4_102_444_900_000, hold: true });
-  const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
-  assert.deepEqual((await scrub({ ...vault, judge })).findings, []);
+  const trusted = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
+  assert.deepEqual((await scrub({ ...vault, trusted })).findings, []);
   assert.deepEqual(
     (await verifySnapshots({ pool: inlineRestorePool, vault, snapshots: [snapshot], readData: true })).findings,
     [],

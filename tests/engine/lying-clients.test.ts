@@ -260,7 +260,7 @@ test("rebuild takes a rewritten frame and a second record from the authority onl
     putBlockList(session, victim.frame, 99, blockList);
     sealData(session, victim.frame, 99, plain, blockList);
     session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe: encodeRecipe([]), hooks: [] });
-    await session.settle();
+    await session.flush();
   });
   const { refused } = await rebuild(env.vault);
   assert.equal(refused.length, 1);

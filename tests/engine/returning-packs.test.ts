@@ -73,7 +73,7 @@ async function dataFrames(env: TestEnvironment): Promise<FrameRow[]> {
 async function scrubbed(env: TestEnvironment): Promise<ScrubReport> {
   const report = await scrub({
     ...env.vault,
-    judge: { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) },
+    trusted: { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) },
   });
   await env.vault.catalog.setDamaged(
     report.findings.flatMap(({ frames }) => frames),

@@ -223,8 +223,8 @@ describe("what rebuild refused is no garbage", () => {
     const { snapshot } = await env.backup(bench.from);
     await bench.store.put(env.vault.names.manifest(snapshot.id), Buffer.alloc(400, 1));
     await rebuild(env.vault);
-    await assert.rejects(prune(env.vault, { givenUp: ["ef".repeat(16)] }), { name: "IncompleteCatalogError" });
-    const report = await prune(env.vault, { givenUp: [snapshot.id] });
+    await assert.rejects(prune(env.vault, { dropSnapshots: ["ef".repeat(16)] }), { name: "IncompleteCatalogError" });
+    const report = await prune(env.vault, { dropSnapshots: [snapshot.id] });
     assert.deepEqual(report.removedManifests, [snapshot.id]);
     assert.ok(report.deletedPacks.length > 0);
   });
@@ -237,8 +237,8 @@ describe("what rebuild refused is no garbage", () => {
     const name = env.vault.names.manifest(snapshot.id);
     const good = Buffer.from(await bench.store.get(name));
     const { authorityPublicKey, vaultId } = env.vault.keys;
-    const judge = { vaultId, writers: await readWriters(env.vault) };
-    const scrubbed = async () => (await scrub({ ...env.vault, judge, authorityPublicKey })).manifests;
+    const trusted = { vaultId, writers: await readWriters(env.vault) };
+    const scrubbed = async () => (await scrub({ ...env.vault, trusted, authorityPublicKey })).manifests;
     assert.deepEqual(await scrubbed(), []);
     for (let at = 0; at < good.length; at += 53) {
       const bad = Buffer.from(good);
@@ -265,9 +265,9 @@ describe("what rebuild refused is no garbage", () => {
     const name = env.vault.names.manifest(snapshot.id);
     const [before] = await env.vault.catalog.snapshots();
     assert.ok(before);
-    const judge = { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) };
+    const trusted = { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) };
     const { authorityPublicKey } = env.vault.keys;
-    const found = async () => (await scrub({ ...env.vault, judge, authorityPublicKey })).manifests;
+    const found = async () => (await scrub({ ...env.vault, trusted, authorityPublicKey })).manifests;
     for (const damage of ["flipped", "gone"]) {
       const bad = Buffer.from(await bench.store.get(name));
       bad[1400] = (bad[1400] ?? 0) ^ 1;

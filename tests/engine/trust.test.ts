@@ -134,8 +134,8 @@ test("a flipped bit in a key object, or its loss, costs nothing: its copy opens,
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const { ctx, catalog, names } = env.vault;
-  const judge = { vaultId, writers: await readWriters(env.vault) };
-  const keyFindings = async () => (await scrub({ ...env.vault, judge })).keys.map(({ name }) => name);
+  const trusted = { vaultId, writers: await readWriters(env.vault) };
+  const keyFindings = async () => (await scrub({ ...env.vault, trusted })).keys.map(({ name }) => name);
   const good = Buffer.from(await store.get(names.keyObject(1)));
   assert.deepEqual(await keyFindings(), []);
   for (const name of [names.keyObject(1), names.keyCopy(1)]) {

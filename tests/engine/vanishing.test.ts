@@ -147,8 +147,8 @@ class Life {
   }
 
   async #scrub(env: TestEnvironment): Promise<void> {
-    const judge = { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) };
-    const { findings, readClean } = await scrub({ ...env.vault, judge });
+    const trusted = { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) };
+    const { findings, readClean } = await scrub({ ...env.vault, trusted });
     await env.vault.catalog.setDamaged(
       findings.flatMap(({ frames }) => frames),
       true,

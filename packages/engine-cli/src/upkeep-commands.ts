@@ -57,10 +57,10 @@ export async function scrubCommand(
   _line: CommandLine,
   progress: Progress,
 ): Promise<Answer> {
-  const judge = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
+  const trusted = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
   const report = await scrub({
     ...vault,
-    judge,
+    trusted,
     authorityPublicKey: vault.keys.authorityPublicKey,
     onProgress: ({ packs, bytes }) => progress.report(() => `${packs} packs, ${bytesText(bytes)}`),
   });
@@ -83,7 +83,7 @@ export async function scrubCommand(
 }
 
 export async function pruneCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {
-  const report = await prune(vault, { givenUp });
+  const report = await prune(vault, { dropSnapshots: givenUp });
   const lines = [
     `${report.deletedPacks.length} packs deleted, ${bytesText(report.freedBytes)} freed`,
     ...report.orphanPacks.map((pack) => `leftover pack ${pack} deleted`),

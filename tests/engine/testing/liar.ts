@@ -30,7 +30,7 @@ export async function plant(
     for (const length of blockList.lengths) plain.raw(bytes(length));
     const records = new Map([[frame, { record: putBlockList(session, frame, 0, blockList), blockList }]]);
     sealData(session, frame, 0, plain, blockList);
-    const { packs, header } = await session.settle();
+    const { packs, header } = await session.flush();
     const frames = rowsOf(session, packs, records);
     const items = itemOf === undefined ? [] : [itemOf(frame)];
     await vault.catalog.addUnit(session.upload, ctx.now(), { ...packsUnit(session, packs, header), frames, items });

@@ -15,9 +15,10 @@ import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList, encodeBlockList } from "../format/block-list.ts";
 import { decodeRecipe, encodeRecipe } from "../format/recipe.ts";
 import { noRetention } from "../format/snapshot.ts";
-import type { Liveness } from "../upkeep/liveness.ts";
-import { wastefulPacks } from "../upkeep/liveness.ts";
-import { deleteDeadPacks, markVault } from "../upkeep/prune.ts";
+import { deleteDeadPacks } from "../upkeep/delete-packs.ts";
+import type { LiveSet } from "../upkeep/live-set.ts";
+import { wastefulPacks } from "../upkeep/live-set.ts";
+import { markVault } from "../upkeep/mark.ts";
 import { brokenMemoryCatalogs, brokenSqliteCatalogs } from "./broken-catalogs.ts";
 import { SeededRandom } from "./random-tree.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -175,10 +176,10 @@ async function storeContent(simulation: Simulation, catalog: Catalog, name: stri
 
 /** Like `rewritePacks`: condemn packs by a marking, write them without dead slots, move the frames if still condemned. */
 async function rewrite(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
-  const { state, revision } = await markVault({ catalog });
-  const { condemned } = await catalog.condemn(wastefulPacks(state, -1), revision);
+  const { liveSet, revision } = await markVault({ catalog });
+  const { condemned } = await catalog.condemn(wastefulPacks(liveSet, -1), revision);
   for (const [i, pack] of condemned.entries())
-    await rewritePack(simulation, catalog, `${name} ${i}`, pack, state, revision);
+    await rewritePack(simulation, catalog, `${name} ${i}`, pack, liveSet, revision);
 }
 
 async function rewritePack(
@@ -186,14 +187,14 @@ async function rewritePack(
   catalog: Catalog,
   name: string,
   pack: string,
-  state: Liveness,
+  liveSet: LiveSet,
   marking: number,
 ): Promise<void> {
   await catalog.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
   const to = simulation.name();
   const moves = [];
   for await (const row of catalog.allFrames()) {
-    const live = state.slots.get(row.frame);
+    const live = liveSet.slots.get(row.frame);
     if (row.pack !== pack || live === undefined) continue;
     const lengths = [...decodeBlockList(row.blockList).lengths].map((length, slot) => (live.has(slot) ? length : 0));
     moves.push({
@@ -210,7 +211,7 @@ async function rewritePack(
     hooks: [],
     follows: [],
   };
-  const moved = moves.length > 0 && (await catalog.moveFrames(name, 1, unit, moves, state.deadItems.get(pack) ?? []));
+  const moved = moves.length > 0 && (await catalog.moveFrames(name, 1, unit, moves, liveSet.deadItems.get(pack) ?? []));
   await catalog.endUpload(name);
   if (!moved) simulation.packs.delete(to);
   else {

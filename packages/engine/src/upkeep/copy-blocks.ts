@@ -1,6 +1,6 @@
 /**
- * Frames that upkeep reads and lays down again. What is laid down again may become the only copy: every block is proved
- * against the id that the catalog has for it.
+ * Reading and writing of data frames for upkeep. A frame that upkeep writes may become the only copy of its blocks. So every
+ * block is compared with its id in the catalog before it is written again.
  */
 
 import type { FrameRow } from "../catalog/catalog.ts";
@@ -17,28 +17,30 @@ import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 
-export interface ProvedBlock {
+/** A block whose bytes match its id. */
+export interface CheckedBlock {
   readonly id: Uint8Array;
-  readonly block: Uint8Array;
+  readonly bytes: Uint8Array;
 }
 
-/** A frame's blocks by the catalog's block list, each proved when it is asked for; none where the frame does not open. */
-export interface ProvedFrame {
+/** An opened frame. A frame that cannot be opened has no blocks. */
+export interface CheckedFrame {
   /** The version that was read; null where the catalog has none. */
   readonly row: FrameRow | null;
-  get(slot: number): ProvedBlock | null;
+  /** Compares a block with its id in the catalog's block list; null where it does not match. */
+  get(slot: number): CheckedBlock | null;
 }
 
-export async function provedFrame(vault: Vault, reader: FrameReader, frame: number): Promise<ProvedFrame> {
+export async function readCheckedFrame(vault: Vault, reader: FrameReader, frame: number): Promise<CheckedFrame> {
   const [row = null] = await vault.catalog.frames([frame]);
   try {
     const { starts, blocks } = await reader.dataFrame(frame);
     const blockList = decodeBlockList(row?.blockList ?? new Uint8Array(0));
     const get = (slot: number) => {
-      const block = blocks.subarray(starts[slot], starts[slot + 1]);
+      const bytes = blocks.subarray(starts[slot], starts[slot + 1]);
       const id = slotId(blockList, slot);
-      const proved = block.length === blockList.lengths[slot] && isBlock(vault.keys.blockIdKey, id, block);
-      return proved ? { id, block } : null;
+      const matches = bytes.length === blockList.lengths[slot] && isBlock(vault.keys.blockIdKey, id, bytes);
+      return matches ? { id, bytes } : null;
     };
     return { row, get };
   } catch (error) {
@@ -47,7 +49,7 @@ export async function provedFrame(vault: Vault, reader: FrameReader, frame: numb
   }
 }
 
-/** Fills new data frames, one after the other. */
+/** Writes blocks to new data frames, one frame after the other. */
 export class DataFrameWriter {
   readonly #session: UpkeepSession;
   readonly records = new Map<number, { record: number; blockList: BlockList }>();
@@ -89,13 +91,13 @@ export function sealData(
   session.putFrame("data", frame, generation, plain.view(), level);
 }
 
-/** Writes the metadata's copy of a frame's block list; returns the metadata frame. */
+/** Writes a copy of a frame's block list to a metadata frame; returns the number of that frame. */
 export function putBlockList(session: UpkeepSession, frame: number, generation: number, blockList: BlockList): number {
   return session.putRecord({ kind: "blockList", frame, generation, blockList: encodeBlockList(blockList) });
 }
 
-/** A segment's hooks: those it always had, since its blocks are the same. */
-export function hooksIn({ ids, runs, lengths }: SegmentBlocks): bigint[] {
+/** The hooks of a segment. A new recipe does not change them: its blocks are the same. */
+export function segmentHooks({ ids, runs, lengths }: SegmentBlocks): bigint[] {
   const zeros = new Uint8Array(lengths.length);
   let at = 0;
   for (const { frame, count } of runs) {

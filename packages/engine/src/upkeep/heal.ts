@@ -1,15 +1,20 @@
 /**
- * Healing: a damaged frame's block list survives in the metadata, so any intact block with a listed id can stand in for
- * it. A backup of a source that still has the bytes brings them: damaged content is "not known" to it.
+ * Heal: repairs damaged data frames from other copies of their blocks.
  *
- * 1. The frame itself is tried first. Where it is whole, the mark goes and nothing else happens.
- * 2. Where all of its blocks are found, it is written anew under its old number: recipes, and with them old snapshots, are
- *    whole again. A frame is never replaced by one that holds less: the pack that was away may come back.
- * 3. Where only some are found, the segments that need them are given recipes that name the found places (`replaceRecipes.ts`).
- *    The rest still names the damaged frame. No block is written again, and nothing is lost if the frame returns.
+ * In: the frames that are marked as damaged. Their block lists are also in the metadata, so the ids of the lost blocks are
+ * known. A backup of a source that still has the files stores their blocks again, because items on a damaged frame do not
+ * count as stored. Out: which frames are intact, healed, or still damaged.
  *
- * A block list is a claim: every block is hashed and compared with its id before it stands in for another, so that what a
- * lying or damaged frame holds never heals anybody's.
+ * 1. Each marked frame is read again. If it is intact, its mark is removed (`recheck-damaged.ts`).
+ * 2. If all blocks of a frame are found in other frames, the frame is written again under its number, with the next
+ *    generation. All recipes, and so all snapshots, are whole again. A frame is never replaced by one with fewer blocks: the
+ *    missing pack may come back.
+ * 3. If only some blocks are found, the recipes that need them name the found copies instead (`replace-recipes.ts`). The
+ *    other blocks still name the damaged frame. No block is copied, and nothing is lost if the pack comes back.
+ *
+ * Every found block is compared with its id before it is used: another frame may be damaged too, or a client may have
+ * written a wrong block list. Each frame and each batch of recipes is one step of the catalog. If heal is interrupted, the
+ * steps that were done stay, uploaded packs of the last step are orphans, and the next run heals the rest.
  */
 
 import type { FrameRow } from "../catalog/catalog.ts";
@@ -20,108 +25,107 @@ import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import { recheckDamagedFrames } from "../restore/recheck-damaged.ts";
 import type { Vault } from "../vault.ts";
 import { putBlockList, sealData } from "./copy-blocks.ts";
-import type { BlockPlace, FoundPlaces } from "./replace-recipes.ts";
+import type { BlockLocation, FoundLocations } from "./replace-recipes.ts";
 import { replaceRecipes } from "./replace-recipes.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
 export interface HealReport {
-  /** Frames whose mark was wrong: they are whole where they always were. */
+  /** Frames that are intact: their mark was wrong. */
   readonly sound: readonly number[];
-  /** Frames that are whole again. */
+  /** Frames that were written again with all their blocks. */
   readonly healed: readonly number[];
-  /** Frames of which some blocks are found nowhere, while something rests on them. */
+  /** Frames that items still need and of which some blocks were found nowhere. */
   readonly stillDamaged: readonly number[];
 }
 
-/** Heals what can be healed. */
 export async function heal(vault: Vault): Promise<HealReport> {
   const sound = (await recheckDamagedFrames(vault)).map(({ frame }) => frame);
   const damaged: FrameRow[] = [];
   for (const row of await vault.catalog.frames(await vault.catalog.damagedFrames()))
     if (row?.kind === "data") damaged.push(row);
-  const sources = await findSources(vault, damaged);
+  const copies = await findCopies(vault, damaged);
   const healed: number[] = [];
-  const places: FoundPlaces = new Map();
+  const locations: FoundLocations = new Map();
   for (const row of damaged) {
-    const found = await findBlocks(vault, row, sources);
-    if (found.isWhole && (await replace(vault, row, found.blocks))) healed.push(row.frame);
-    else places.set(row.frame, found.places);
+    const found = await findBlocks(vault, row, copies);
+    if (found.isWhole && (await rewriteFrame(vault, row, found.blocks))) healed.push(row.frame);
+    else locations.set(row.frame, found.locations);
   }
-  return { sound, healed, stillDamaged: await replaceRecipes(vault, places) };
+  return { sound, healed, stillDamaged: await replaceRecipes(vault, locations) };
 }
 
-/** Intact places of the blocks that damaged frames have lost. */
-async function findSources(vault: Vault, damaged: readonly FrameRow[]): Promise<Map<string, BlockPlace[]>> {
+/** Finds the locations of lost blocks in frames that are not marked, by block id. They are not read yet. */
+async function findCopies(vault: Vault, damaged: readonly FrameRow[]): Promise<Map<string, BlockLocation[]>> {
   const wanted = new Set<string>();
   for (const row of damaged) {
     const blockList = decodeBlockList(row.blockList);
     for (const [slot, length] of blockList.lengths.entries()) if (length > 0) wanted.add(hex(slotId(blockList, slot)));
   }
-  const sources = new Map<string, BlockPlace[]>();
-  if (wanted.size === 0) return sources;
+  const copies = new Map<string, BlockLocation[]>();
+  if (wanted.size === 0) return copies;
   for await (const row of vault.catalog.allFrames()) {
     if (row.damaged || row.kind !== "data") continue;
     const blockList = decodeBlockList(row.blockList);
     for (const [slot, length] of blockList.lengths.entries()) {
       const id = hex(slotId(blockList, slot));
-      if (length > 0 && wanted.has(id)) sources.set(id, [...(sources.get(id) ?? []), { frame: row.frame, slot }]);
+      if (length > 0 && wanted.has(id)) copies.set(id, [...(copies.get(id) ?? []), { frame: row.frame, slot }]);
     }
   }
-  return sources;
+  return copies;
 }
 
-/** The first source that really holds the block. */
-async function provedBlock(
+/** Reads the first copy of a block that matches the id. */
+async function readIntactCopy(
   vault: Vault,
   reader: FrameReader,
   id: Uint8Array,
-  sources: readonly BlockPlace[],
-): Promise<{ readonly place: BlockPlace; readonly block: Uint8Array } | null> {
-  for (const place of sources) {
+  copies: readonly BlockLocation[],
+): Promise<{ readonly location: BlockLocation; readonly block: Uint8Array } | null> {
+  for (const location of copies) {
     try {
-      const { starts, blocks } = await reader.dataFrame(place.frame);
-      const block = blocks.subarray(starts[place.slot], starts[place.slot + 1]);
-      if (isBlock(vault.keys.blockIdKey, id, block)) return { place, block: Buffer.from(block) };
+      const { starts, blocks } = await reader.dataFrame(location.frame);
+      const block = blocks.subarray(starts[location.slot], starts[location.slot + 1]);
+      if (isBlock(vault.keys.blockIdKey, id, block)) return { location, block: Buffer.from(block) };
     } catch (error) {
-      // Damaged itself: the next one may not be.
+      // This frame is damaged too. The next copy may be intact.
       if (!(error instanceof DamageError)) throw error;
     }
   }
   return null;
 }
 
+/** The blocks of a damaged frame that were found, by slot. */
 interface FoundBlocks {
-  /** By slot of the damaged frame. */
   readonly blocks: ReadonlyMap<number, Uint8Array>;
-  readonly places: ReadonlyMap<number, BlockPlace>;
+  readonly locations: ReadonlyMap<number, BlockLocation>;
   readonly isWhole: boolean;
 }
 
 async function findBlocks(
   vault: Vault,
   row: FrameRow,
-  sources: ReadonlyMap<string, readonly BlockPlace[]>,
+  copies: ReadonlyMap<string, readonly BlockLocation[]>,
 ): Promise<FoundBlocks> {
   const blockList = decodeBlockList(row.blockList);
   const reader = new FrameReader(vault);
   const blocks = new Map<number, Uint8Array>();
-  const places = new Map<number, BlockPlace>();
+  const locations = new Map<number, BlockLocation>();
   let isWhole = true;
   for (const [slot, length] of blockList.lengths.entries()) {
     if (length === 0) continue;
     const id = slotId(blockList, slot);
-    const found = await provedBlock(vault, reader, id, sources.get(hex(id)) ?? []);
+    const found = await readIntactCopy(vault, reader, id, copies.get(hex(id)) ?? []);
     if (found === null) isWhole = false;
     else {
       blocks.set(slot, found.block);
-      places.set(slot, found.place);
+      locations.set(slot, found.location);
     }
   }
-  return { blocks, places, isWhole };
+  return { blocks, locations, isWhole };
 }
 
-/** Writes a frame of which every block was found anew. False where it has moved meanwhile: then it was not damaged. */
-async function replace(vault: Vault, row: FrameRow, blocks: ReadonlyMap<number, Uint8Array>): Promise<boolean> {
+/** Writes a frame again with all its blocks. False where another run has moved the frame meanwhile. */
+async function rewriteFrame(vault: Vault, row: FrameRow, blocks: ReadonlyMap<number, Uint8Array>): Promise<boolean> {
   const blockList = decodeBlockList(row.blockList);
   const generation = row.generation + 1;
   return withUpkeepSession(vault, async (session) => {
@@ -129,7 +133,7 @@ async function replace(vault: Vault, row: FrameRow, blocks: ReadonlyMap<number, 
     for (const slot of blockList.lengths.keys()) plain.raw(blocks.get(slot) ?? new Uint8Array(0));
     const record = putBlockList(session, row.frame, generation, blockList);
     sealData(session, row.frame, generation, plain, blockList);
-    const { packs, header } = await session.settle();
+    const { packs, header } = await session.flush();
     const rows = rowsOf(session, packs, new Map([[row.frame, { record, blockList }]]));
     const from = { pack: row.pack, generation: row.generation, marking: null };
     const moves = rows.filter(({ frame }) => frame === row.frame).map((to) => ({ from, to }));

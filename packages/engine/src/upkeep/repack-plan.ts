@@ -1,15 +1,15 @@
 /**
- * What relaying moves. A full restore reads every frame that a snapshot needs, once; what nights cost it are frames of
- * which it needs little. A single segment's reading costs as many frames as it lies in. So two kinds of blocks move:
+ * Decides which blocks repack moves. Two kinds of blocks move:
  *
- * - those of a *scattered* segment, from frames that have little of it. Only blocks that no other segment needs count: an
- *   issuer's style sheet is where all of his invoices find it.
- * - those in a *sparse* frame: of what it holds the snapshots need less than half, counted without the blocks above.
+ * - Blocks of a *scattered* segment, out of the frames that hold few of them. Reading a part of a file opens all frames of
+ *   its segments. Only blocks that no other segment needs count and move: a style sheet that many invoices share stays.
+ * - Blocks in a *sparse* frame. The newest snapshots need less than half of its blocks, without those that move by the
+ *   first rule. A full restore reads every frame once, so it reads such a frame mostly in vain.
  *
- * Needed is what the newest snapshot of any source needs. Whatever is moved lies in frames that are needed entirely, so
- * a second look finds nothing to move.
+ * "Needed" means: by the newest snapshot of any source. Moved blocks are written to frames that are needed completely, so a
+ * second run finds nothing to move.
  *
- * A recipe is a claim: slots that its frame does not have count for nothing.
+ * A recipe comes from a client and may be wrong: slots that its frame does not have are ignored.
  */
 
 import type { Catalog, Item } from "../catalog/catalog.ts";
@@ -17,56 +17,56 @@ import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList } from "../format/block-list.ts";
 import type { Recipe } from "../format/recipe.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
-import { usualSlotWords } from "./liveness.ts";
+import { usualSlotWords } from "./live-set.ts";
 
-/** A segment whose own blocks are in more frames than this is scattered. */
+/** A segment whose unshared blocks are in more frames than this is scattered. */
 const maxFramesPerSegment = 8;
 
-/** The frames with most of a scattered segment's own blocks keep them. With those that the rest comes to it is not scattered. */
-const keepingFrames = 3;
+/** The frames with the most unshared blocks of a scattered segment keep them. With the new frames there are few. */
+const framesKept = 3;
 
-/** A frame of which a smaller share is needed gives up all. Reading is at most doubled by what stays. */
+/** A frame of which a smaller share is needed is sparse. What stays can at most double the bytes that a restore reads. */
 const sparseShare = 1 / 2;
 
-/** Items asked of the catalog at once; recipes of a few hundred bytes each. */
+/** Items per query of the catalog. A recipe has a few hundred bytes. */
 const itemsPerQuery = 512;
 
-/** A segment of which something moves. */
-export interface MovingSegment {
+/** A segment with blocks that move. */
+export interface SegmentToRepack {
   readonly item: Item;
   readonly recipe: Recipe;
   /** Whether the block in a slot of a frame moves. */
-  readonly moves: (frame: number, slot: number) => boolean;
+  readonly isMoved: (frame: number, slot: number) => boolean;
 }
 
-/** What is needed of a frame. */
-interface Use {
-  /** Slots that it has, and how many of them hold a block. */
+/** How much of a frame is needed. */
+interface FrameUsage {
+  /** The number of slots, and how many of them hold a block. */
   readonly slots: number;
-  readonly held: number;
+  readonly filled: number;
   readonly needed: Bitmap;
-  /** Slots that are needed in more than one place; null for none. */
+  /** Slots that several recipes need, or one recipe several times; null for none. */
   shared: Bitmap | null;
-  /** Needed slots that scattered segments take with them. */
-  leaving: number;
-  /** Said once all of this is known. */
+  /** Needed slots that move because their segment is scattered. */
+  moved: number;
+  /** Computed on first use, after all segments were counted. */
   isSparse: boolean | null;
 }
 
-/** The segments of which something moves, in the order of their ordinals. */
-export async function* movingSegments(catalog: Catalog, reach: Bitmap): AsyncGenerator<MovingSegment> {
+/** Returns the segments with blocks that move, in the order of their ordinals. */
+export async function* segmentsToRepack(catalog: Catalog, reach: Bitmap): AsyncGenerator<SegmentToRepack> {
   const ordinals = [...reach];
-  const uses = new Uses(catalog);
-  for await (const segments of batches(catalog, ordinals)) await uses.note(segments);
-  for await (const segments of batches(catalog, ordinals)) uses.noteLeaving(segments);
+  const usage = new UsageCounter(catalog);
+  for await (const segments of batches(catalog, ordinals)) await usage.countNeeded(segments);
+  for await (const segments of batches(catalog, ordinals)) usage.countMoved(segments);
   for await (const segments of batches(catalog, ordinals))
     for (const segment of segments) {
-      const moves = uses.movesOf(segment.recipe);
-      if (storedBlocks(segment.recipe).some(([frame, slot]) => moves(frame, slot))) yield { ...segment, moves };
+      const isMoved = usage.moveFilter(segment.recipe);
+      if (storedBlocks(segment.recipe).some(([frame, slot]) => isMoved(frame, slot))) yield { ...segment, isMoved };
     }
 }
 
-/** Frame and slot of every stored block of a recipe, in order. */
+/** Returns frame and slot of every stored block of a recipe, in order. */
 export function storedBlocks(recipe: Recipe): (readonly [frame: number, slot: number])[] {
   const blocks: (readonly [number, number])[] = [];
   for (const run of recipe)
@@ -74,7 +74,7 @@ export function storedBlocks(recipe: Recipe): (readonly [frame: number, slot: nu
   return blocks;
 }
 
-type Segment = Pick<MovingSegment, "item" | "recipe">;
+type Segment = Pick<SegmentToRepack, "item" | "recipe">;
 
 async function* batches(catalog: Catalog, ordinals: readonly number[]): AsyncGenerator<readonly Segment[]> {
   for (let i = 0; i < ordinals.length; i += itemsPerQuery) {
@@ -83,83 +83,86 @@ async function* batches(catalog: Catalog, ordinals: readonly number[]): AsyncGen
   }
 }
 
-class Uses {
+/** Counts, for every frame, which slots are needed and which move. Three passes over the segments, in this order. */
+class UsageCounter {
   readonly #catalog: Catalog;
-  readonly #frames = new Map<number, Use>();
+  readonly #frames = new Map<number, FrameUsage>();
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
   }
 
-  /** Notes what segments need. */
-  async note(segments: readonly Segment[]): Promise<void> {
+  /** First pass: counts the slots that segments need. */
+  async countNeeded(segments: readonly Segment[]): Promise<void> {
     const frames = new Set(segments.flatMap(({ recipe }) => framesOf(recipe)));
     for (const row of await this.#catalog.frames([...frames].filter((frame) => !this.#frames.has(frame)))) {
       if (row?.kind !== "data") continue;
       const { lengths } = decodeBlockList(row.blockList);
-      const held = lengths.reduce((count, length) => (length > 0 ? count + 1 : count), 0);
+      const filled = lengths.reduce((count, length) => (length > 0 ? count + 1 : count), 0);
       this.#frames.set(row.frame, {
         slots: lengths.length,
-        held,
+        filled,
         needed: slotMap(),
         shared: null,
-        leaving: 0,
+        moved: 0,
         isSparse: null,
       });
     }
     for (const { recipe } of segments)
       for (const [frame, slot] of storedBlocks(recipe)) {
-        const use = this.#frames.get(frame);
-        if (use === undefined || slot >= use.slots) continue;
-        if (use.needed.has(slot)) {
-          use.shared ??= slotMap();
-          use.shared.add(slot);
-        } else use.needed.add(slot);
+        const usage = this.#frames.get(frame);
+        if (usage === undefined || slot >= usage.slots) continue;
+        if (usage.needed.has(slot)) {
+          usage.shared ??= slotMap();
+          usage.shared.add(slot);
+        } else usage.needed.add(slot);
       }
   }
 
-  /** Notes what scattered segments will take with them, once all needs are known. */
-  noteLeaving(segments: readonly Segment[]): void {
+  /** Second pass: counts the slots that move because their segment is scattered. */
+  countMoved(segments: readonly Segment[]): void {
     for (const { recipe } of segments) {
-      const giving = this.#givingUp(recipe);
-      if (giving.size === 0) continue;
+      const sources = this.#sourceFrames(recipe);
+      if (sources.size === 0) continue;
       for (const [frame, slot] of storedBlocks(recipe)) {
-        const use = this.#frames.get(frame);
-        if (use !== undefined && giving.has(frame) && this.#isOwn(frame, slot)) use.leaving++;
+        const usage = this.#frames.get(frame);
+        if (usage !== undefined && sources.has(frame) && this.#isUnshared(frame, slot)) usage.moved++;
       }
     }
   }
 
-  movesOf(recipe: Recipe): MovingSegment["moves"] {
-    const giving = this.#givingUp(recipe);
-    return (frame, slot) => this.#isSparse(frame) || (giving.has(frame) && this.#isOwn(frame, slot));
+  /** Third pass: returns which blocks of a recipe move. */
+  moveFilter(recipe: Recipe): SegmentToRepack["isMoved"] {
+    const sources = this.#sourceFrames(recipe);
+    return (frame, slot) => this.#isSparse(frame) || (sources.has(frame) && this.#isUnshared(frame, slot));
   }
 
-  /** The frames that give up a segment's own blocks; none where it is not scattered. */
-  #givingUp(recipe: Recipe): ReadonlySet<number> {
-    const own = new Map<number, number>();
+  /** The frames out of which a scattered segment's unshared blocks move; none where the segment is not scattered. */
+  #sourceFrames(recipe: Recipe): ReadonlySet<number> {
+    const unshared = new Map<number, number>();
     for (const [frame, slot] of storedBlocks(recipe))
-      if (this.#isOwn(frame, slot)) own.set(frame, (own.get(frame) ?? 0) + 1);
-    if (own.size <= maxFramesPerSegment) return new Set();
-    const byShare = [...own].sort(([, a], [, b]) => b - a).map(([frame]) => frame);
-    return new Set(byShare.slice(keepingFrames));
+      if (this.#isUnshared(frame, slot)) unshared.set(frame, (unshared.get(frame) ?? 0) + 1);
+    if (unshared.size <= maxFramesPerSegment) return new Set();
+    const byCount = [...unshared].sort(([, a], [, b]) => b - a).map(([frame]) => frame);
+    return new Set(byCount.slice(framesKept));
   }
 
-  /** Whether a block is needed in one place only. */
-  #isOwn(frame: number, slot: number): boolean {
-    const use = this.#frames.get(frame);
-    return use !== undefined && slot < use.slots && use.shared?.has(slot) !== true;
+  /** Whether a block is needed only once. */
+  #isUnshared(frame: number, slot: number): boolean {
+    const usage = this.#frames.get(frame);
+    return usage !== undefined && slot < usage.slots && usage.shared?.has(slot) !== true;
   }
 
   #isSparse(frame: number): boolean {
-    const use = this.#frames.get(frame);
-    if (use === undefined) return false;
-    const staying = use.isSparse === null ? use.needed.size - use.leaving : 0;
-    use.isSparse ??= staying > 0 && staying < use.held * sparseShare;
-    return use.isSparse;
+    const usage = this.#frames.get(frame);
+    if (usage === undefined) return false;
+    const staying = usage.isSparse === null ? usage.needed.size - usage.moved : 0;
+    usage.isSparse ??= staying > 0 && staying < usage.filled * sparseShare;
+    return usage.isSparse;
   }
 }
 
+/** An empty bitmap with space for the slots of a usual frame. */
 function slotMap(): Bitmap {
   return new Bitmap(new Uint32Array(usualSlotWords));
 }

@@ -1,11 +1,18 @@
 /**
- * Relaying: keeps restores fast and space free as nights go by. Blocks of the newest snapshots that lie badly
- * (`repack-plan.ts`) are laid down again side by side, in the order of their segments: such a segment gets a new recipe, all
- * others keep theirs. Then packs that are mostly dead are written anew (`rewrite-packs.ts`).
+ * Repack: keeps restores fast and frees space after many backups.
  *
- * Only adds, then replaces recipes in one step of the catalog. What is laid down again may become the only copy: every
- * block is proved against the id that the catalog has for it. A frame that fails is marked as damaged and stays where it is,
- * for healing.
+ * In: a vault. Out: how many segments got a new recipe, and which packs were rewritten. Two steps:
+ * 1. Blocks of the newest snapshots that are scattered or in sparse frames (`repack-plan.ts`) are copied to new frames, side
+ *    by side, in the order of their segments. Their segments get new recipes. No other recipe changes.
+ * 2. Packs that are mostly dead are written again without their dead slots (`rewrite-packs.ts`).
+ *
+ * Step 1 works in batches, each with a session. A batch pins all frames that it reads or names. It reads the moving blocks
+ * and compares each with its id, because the copy may become the only one. It uploads the new packs. Then one step of the
+ * catalog registers them and replaces the recipes. Nothing is deleted: prune deletes the old packs later.
+ *
+ * A backup, a restore or a prune may run at any time: pinned frames are not deleted, and a restore that read an old recipe
+ * plans again. If repack is interrupted, batches that were registered stay; packs of the last batch are orphans, and prune
+ * deletes them. A frame with a wrong block is marked as damaged and its segments are left as they are, for heal.
  */
 
 import type { Item, SnapshotRow } from "../catalog/catalog.ts";
@@ -16,45 +23,46 @@ import { FrameReader } from "../restore/frame-reader.ts";
 import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import { resolveItems } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
-import type { ProvedBlock } from "./copy-blocks.ts";
-import { DataFrameWriter, hooksIn, provedFrame } from "./copy-blocks.ts";
-import { markLive } from "./liveness.ts";
-import type { MovingSegment } from "./repack-plan.ts";
-import { movingSegments, storedBlocks } from "./repack-plan.ts";
+import type { CheckedBlock } from "./copy-blocks.ts";
+import { DataFrameWriter, readCheckedFrame, segmentHooks } from "./copy-blocks.ts";
+import { unionOfBitmaps } from "./live-set.ts";
+import type { SegmentToRepack } from "./repack-plan.ts";
+import { segmentsToRepack, storedBlocks } from "./repack-plan.ts";
 import { rewritePacks } from "./rewrite-packs.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
-/** Packs with more than this share dead are worth writing again. */
+/** Packs with a larger share of dead bytes are rewritten. */
 const wastefulShare = 0.5;
 
 /**
- * Moved bytes, and segments, of one step: what a crash repeats, and what is in memory. The more, the fewer frames are
- * opened in two steps: a night's frame has blocks from all over a database.
+ * Limits of a batch: moved bytes, and segments. A batch is in memory, and an interruption repeats it. A frame with blocks of
+ * two batches is read twice, so small batches cost more.
  */
-const bytesPerStep = 64 * 1024 * 1024;
-const segmentsPerStep = 1024;
+const bytesPerBatch = 64 * 1024 * 1024;
+const segmentsPerBatch = 1024;
 
 export interface RepackReport {
+  /** The number of segments that got a new recipe. */
   readonly segments: number;
   readonly rewrittenPacks: readonly string[];
-  /** Packs whose rewriting was given up because an upload needed them. */
+  /** Packs that were not rewritten, because an upload needed them or a block is damaged. */
   readonly refusedPacks: readonly string[];
 }
 
-/** What was done so far. */
+/** The work done so far. */
 export interface RepackProgress {
   readonly framesRead: number;
   readonly segments: number;
   readonly packs: number;
 }
 
-type Report = (done: Partial<RepackProgress>) => void;
+type ReportProgress = (more: Partial<RepackProgress>) => void;
 
-/** Upkeep of a vault: the newest snapshots' layout, then wasteful packs. */
+/** Repacks the newest snapshot of every source, then rewrites wasteful packs. */
 export async function repack(vault: Vault, onProgress?: (progress: RepackProgress) => void): Promise<RepackReport> {
   const done = { framesRead: 0, segments: 0, packs: 0 };
-  const report: Report = (more) => {
+  const report: ReportProgress = (more) => {
     done.framesRead += more.framesRead ?? 0;
     done.segments += more.segments ?? 0;
     done.packs += more.packs ?? 0;
@@ -62,71 +70,71 @@ export async function repack(vault: Vault, onProgress?: (progress: RepackProgres
   };
   const newest = new Map<string, SnapshotRow>();
   for (const row of await vault.catalog.snapshots()) newest.set(row.source, row);
-  const segments = await moveSegments(vault, newest.values(), report);
+  const segments = await repackSegments(vault, newest.values(), report);
   const { rewritten, refused } = await rewritePacks(vault, wastefulShare, () => report({ packs: 1 }));
   return { segments, rewrittenPacks: rewritten, refusedPacks: refused };
 }
 
-/** Lays what lies badly of these snapshots down again. Returns of how many segments. */
-async function moveSegments(vault: Vault, snapshots: Iterable<SnapshotRow>, report: Report): Promise<number> {
-  const reach = markLive([...snapshots].map((snapshot) => snapshot.reach));
-  let relaid = 0;
-  let step: MovingSegment[] = [];
+/** Repacks segments of these snapshots. Returns how many. */
+async function repackSegments(vault: Vault, snapshots: Iterable<SnapshotRow>, report: ReportProgress): Promise<number> {
+  const reach = unionOfBitmaps([...snapshots].map((snapshot) => snapshot.reach));
+  let repacked = 0;
+  let batch: SegmentToRepack[] = [];
   let bytes = 0;
-  const take = async () => {
-    const segments = step;
-    step = [];
+  const flush = async () => {
+    const segments = batch;
+    batch = [];
     bytes = 0;
     if (segments.length === 0) return;
-    relaid += await withUpkeepSession(vault, (session) => moveStep(vault, session, segments, report));
+    repacked += await withUpkeepSession(vault, (session) => repackBatch(vault, session, segments, report));
   };
-  for await (const segment of movingSegments(vault.catalog, reach)) {
-    step.push(segment);
+  for await (const segment of segmentsToRepack(vault.catalog, reach)) {
+    batch.push(segment);
     bytes += movedBytes(segment);
-    if (bytes >= bytesPerStep || step.length >= segmentsPerStep) await take();
+    if (bytes >= bytesPerBatch || batch.length >= segmentsPerBatch) await flush();
   }
-  await take();
-  return relaid;
+  await flush();
+  return repacked;
 }
 
-/** About what a segment adds to a step. */
-function movedBytes({ recipe, moves }: MovingSegment): number {
+/** An estimate of the bytes that a segment adds to a batch. */
+function movedBytes({ recipe, isMoved }: SegmentToRepack): number {
   let bytes = 0;
   for (const run of recipe)
     if (run.kind === "stored")
-      for (let i = 0; i < run.count; i++) if (moves(run.frame, run.slot + i)) bytes += run.bytes / run.count;
+      for (let i = 0; i < run.count; i++) if (isMoved(run.frame, run.slot + i)) bytes += run.bytes / run.count;
   return bytes;
 }
 
-/** A segment whose recipe was shown to give its id while all its frames were pinned. */
-interface PinnedSegment extends MovingSegment {
-  readonly proved: SegmentBlocks;
+/** A segment whose frames are all pinned and whose recipe was resolved after that. */
+interface PinnedSegment extends SegmentToRepack {
+  readonly blocks: SegmentBlocks;
 }
 
-async function moveStep(
+async function repackBatch(
   vault: Vault,
   session: UpkeepSession,
-  segments: readonly MovingSegment[],
-  report: Report,
+  segments: readonly SegmentToRepack[],
+  report: ReportProgress,
 ): Promise<number> {
-  const pinned = await pin(vault, session, segments);
-  const blocks = await provedBlocks(vault, pinned, report);
+  const pinned = await pinSegments(vault, session, segments);
+  const moved = await readMovedBlocks(vault, pinned, report);
   const frames = new DataFrameWriter(session);
-  const layer = new BlockMover(frames, blocks);
+  const copier = new BlockCopier(frames, moved);
   const items: Item[] = [];
   for (const segment of pinned) {
-    const runs = layer.lay(segment);
-    if (runs === null) continue;
-    const { item, proved } = segment;
-    const recipe = encodeRecipe(runs);
-    const hooks = hooksIn(proved);
+    const copied = copier.copySegment(segment);
+    if (copied === null) continue;
+    const { item, blocks } = segment;
+    const recipe = encodeRecipe(copied);
+    const hooks = segmentHooks(blocks);
     const record = session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe, hooks });
     items.push({ ...item, recipe, record });
     report({ segments: 1 });
-    await session.room();
+    await session.waitForSpace();
   }
   frames.flush();
-  const { packs, header } = await session.settle();
+  const { packs, header } = await session.flush();
   if (items.length === 0) return 0;
   const unit = { ...packsUnit(session, packs, header), frames: rowsOf(session, packs, frames.records), items };
   await vault.catalog.addUnit(session.upload, vault.ctx.now(), unit);
@@ -134,102 +142,103 @@ async function moveStep(
 }
 
 /**
- * Pins what is read and what new recipes go on naming, like any upload would, and only then looks at the recipes again:
- * one that somebody has replaced since may name slots that are gone. Blocks that stay are not read, so a recipe must give
- * its segment by the block lists; one that does not is left alone.
+ * Pins all frames of the segments, as an upload does, and then reads the recipes again. A segment is left out if its recipe
+ * has changed, because the old one may name dropped slots. It is also left out if its recipe does not give its id: blocks
+ * that stay are not read, so the block lists must be right.
  */
-async function pin(
+async function pinSegments(
   vault: Vault,
   session: UpkeepSession,
-  segments: readonly MovingSegment[],
+  segments: readonly SegmentToRepack[],
 ): Promise<readonly PinnedSegment[]> {
-  const sources = [...new Set(segments.flatMap(({ recipe }) => framesOf(recipe)))];
-  const answers = await vault.catalog.acquireFrames(session.upload, sources);
-  const usable = new Set(sources.filter((_, i) => answers[i] === true));
+  const frames = [...new Set(segments.flatMap(({ recipe }) => framesOf(recipe)))];
+  const answers = await vault.catalog.acquireFrames(session.upload, frames);
+  const pinned = new Set(frames.filter((_, i) => answers[i] === true));
   const now = await vault.catalog.itemsByOrdinal(segments.map(({ item }) => item.ordinal));
-  const sound = segments.filter(
+  const unchanged = segments.filter(
     ({ item, recipe }, i) =>
       sameBytes(now[i]?.recipe ?? new Uint8Array(0), item.recipe) &&
-      framesOf(recipe).every((frame) => usable.has(frame)),
+      framesOf(recipe).every((frame) => pinned.has(frame)),
   );
-  const proofs = await resolveItems(
-    vault.catalog,
-    vault.keys.blockIdKey,
-    sound.map(({ item }) => item),
-  );
-  return sound.flatMap((segment, i) => {
-    const proved = proofs[i];
-    return proved === undefined || typeof proved === "string" ? [] : [{ ...segment, proved }];
+  const items = unchanged.map(({ item }) => item);
+  const resolved = await resolveItems(vault.catalog, vault.keys.blockIdKey, items);
+  return unchanged.flatMap((segment, i) => {
+    const blocks = resolved[i];
+    return blocks === undefined || typeof blocks === "string" ? [] : [{ ...segment, blocks }];
   });
 }
 
-/** Blocks by frame and slot. A slot that is not what the catalog says is missing, and its frame is damaged. */
-type Blocks = ReadonlyMap<number, ReadonlyMap<number, ProvedBlock>>;
+/** Blocks by frame and slot. A block that does not match its id is missing. */
+type MovedBlocks = ReadonlyMap<number, ReadonlyMap<number, CheckedBlock>>;
 
-/** Copies of all blocks that move; each frame is opened once. */
-async function provedBlocks(vault: Vault, segments: readonly MovingSegment[], report: Report): Promise<Blocks> {
+/** Reads all blocks that move. Each frame is opened once. Frames with a wrong block are marked as damaged. */
+async function readMovedBlocks(
+  vault: Vault,
+  segments: readonly SegmentToRepack[],
+  report: ReportProgress,
+): Promise<MovedBlocks> {
   const wanted = new Map<number, Set<number>>();
-  for (const { recipe, moves } of segments)
+  for (const { recipe, isMoved } of segments)
     for (const [frame, slot] of storedBlocks(recipe)) {
-      if (!moves(frame, slot)) continue;
+      if (!isMoved(frame, slot)) continue;
       const slots = wanted.get(frame) ?? new Set();
       if (slots.size === 0) wanted.set(frame, slots);
       slots.add(slot);
     }
   const reader = new FrameReader(vault);
-  const proved = new Map<number, Map<number, ProvedBlock>>();
+  const blocks = new Map<number, Map<number, CheckedBlock>>();
   for (const [frame, slots] of [...wanted].sort(([a], [b]) => a - b)) {
-    const opened = await provedFrame(vault, reader, frame);
-    const found = new Map<number, ProvedBlock>();
+    const opened = await readCheckedFrame(vault, reader, frame);
+    const found = new Map<number, CheckedBlock>();
     for (const slot of slots) {
       const block = opened.get(slot);
-      if (block !== null) found.set(slot, { id: block.id, block: Buffer.from(block.block) });
+      if (block !== null) found.set(slot, { id: block.id, bytes: Buffer.from(block.bytes) });
     }
     if (found.size < slots.size && opened.row !== null) await vault.catalog.setDamaged([opened.row], true);
-    proved.set(frame, found);
+    blocks.set(frame, found);
     report({ framesRead: 1 });
   }
-  return proved;
+  return blocks;
 }
 
-/** Lays blocks down one after the other; one that several segments share, once. */
-class BlockMover {
+/** Copies blocks to new frames, in the order of the segments. A block that several segments share is copied once. */
+class BlockCopier {
   readonly #frames: DataFrameWriter;
-  readonly #blocks: Blocks;
-  readonly #laid = new Map<ProvedBlock, { readonly frame: number; readonly slot: number }>();
+  readonly #blocks: MovedBlocks;
+  readonly #copies = new Map<CheckedBlock, { readonly frame: number; readonly slot: number }>();
 
-  constructor(frames: DataFrameWriter, blocks: Blocks) {
+  constructor(frames: DataFrameWriter, blocks: MovedBlocks) {
     this.#frames = frames;
     this.#blocks = blocks;
   }
 
-  /** A recipe with the moved blocks at their new places; null where one of them is damaged. */
-  lay({ recipe, moves, proved: { lengths } }: PinnedSegment): Recipe | null {
+  /** Copies the blocks of a segment that move and returns its new recipe; null where one of them is damaged. */
+  copySegment({ recipe, isMoved, blocks: { lengths } }: PinnedSegment): Recipe | null {
     const isWhole = storedBlocks(recipe).every(
-      ([frame, slot]) => !moves(frame, slot) || this.#blocks.get(frame)?.has(slot) === true,
+      ([frame, slot]) => !isMoved(frame, slot) || this.#blocks.get(frame)?.has(slot) === true,
     );
     if (!isWhole) return null;
-    const laid = new RecipeBuilder();
+    const built = new RecipeBuilder();
     let at = 0;
     for (const run of recipe) {
       for (let i = 0; i < run.count; i++) {
         const bytes = lengths[at++] ?? 0;
-        if (run.kind === "zeros") laid.zeros(bytes);
-        else if (!moves(run.frame, run.slot + i)) laid.stored(run.frame, run.slot + i, bytes);
+        if (run.kind === "zeros") built.zeros(bytes);
+        else if (!isMoved(run.frame, run.slot + i)) built.stored(run.frame, run.slot + i, bytes);
         else {
-          const place = this.#place(run.frame, run.slot + i);
-          laid.stored(place.frame, place.slot, bytes);
+          const copy = this.#copyBlock(run.frame, run.slot + i);
+          built.stored(copy.frame, copy.slot, bytes);
         }
       }
     }
-    return laid.take();
+    return built.take();
   }
 
-  #place(frame: number, slot: number): { readonly frame: number; readonly slot: number } {
-    const proved = this.#blocks.get(frame)?.get(slot);
-    if (proved === undefined) throw new Error("a block that was not proved");
-    const place = this.#laid.get(proved) ?? this.#frames.add(proved.id, proved.block);
-    this.#laid.set(proved, place);
-    return place;
+  #copyBlock(frame: number, slot: number): { readonly frame: number; readonly slot: number } {
+    const block = this.#blocks.get(frame)?.get(slot);
+    if (block === undefined) throw new Error("a block that was not checked");
+    const copy = this.#copies.get(block) ?? this.#frames.add(block.id, block.bytes);
+    this.#copies.set(block, copy);
+    return copy;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Retention: which snapshots a policy keeps, and why. A pure plan, shown before it is applied.
+ * Retention: decides which snapshots a policy keeps, and why. It returns a plan, which is shown before it is applied.
  *
- * Rules that no policy can change: the newest snapshot of a source and its newest good one stay, and so does a held or
- * locked one. A policy without any rule keeps everything: nobody asked for anything to go. Days,
- * weeks, months and years are those of the given offset from UTC (Istanbul is +180 minutes all year).
+ * No policy can delete these: the newest snapshot of a source, its newest one without damage, and snapshots with a hold or
+ * a lock. A policy without rules keeps everything that has no expiry. Days, weeks, months and years are in local time, with
+ * the given offset from UTC (Istanbul has +180 minutes all year).
  */
 
 import type { SnapshotRow } from "../catalog/catalog.ts";
@@ -39,7 +39,7 @@ export interface RetentionPlan {
 }
 
 export interface RetentionSnapshot extends Pick<SnapshotRow, "id" | "source" | "completedAt" | "retention"> {
-  /** It has known damage, or came back incomplete: it must not be what the last good one is given up for. */
+  /** It has known damage, or a rebuild recovered it incomplete. Then the newest good snapshot is kept too. */
   readonly damaged?: boolean | undefined;
 }
 
@@ -98,7 +98,7 @@ function reasonsOf(
   return reasons;
 }
 
-/** Names of the periods that a local time falls into. */
+/** The name of the period that a local time is in. */
 const periods = {
   daily: (local: number) => String(Math.floor(local / dayMs)),
   // Day 0 of 1970 was a Thursday; weeks start on Monday.

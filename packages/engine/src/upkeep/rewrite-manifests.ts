@@ -1,9 +1,11 @@
 /**
- * Restating: a manifest that is gone or damaged is written anew from its snapshot's row. The authority, which countersigned
- * it once, now also signs in the writer's place, under a session of its own; what the snapshot reaches, its size, times and
- * retention are the row's. The list of warnings was in the damaged object only and is lost; their number is kept.
+ * Writes manifests again that are missing or damaged, from the snapshot's row in the catalog.
  *
- * A deletion that begins meanwhile has the last word: its tombstone makes the next collection remove the manifest again.
+ * The authority signs the new manifest in the place of the writer, under a session of upkeep. Reach, size, times and
+ * retention are those of the row. The list of warnings was only in the damaged object and is lost; the number of warnings is
+ * in the row and is kept.
+ *
+ * If the snapshot is deleted meanwhile, its tombstone makes the next prune delete the new manifest.
  */
 
 import { beginClaimedUpload } from "../catalog/claim-session.ts";
@@ -14,29 +16,29 @@ import type { Vault } from "../vault.ts";
 import { readWriters } from "../vault.ts";
 import type { ManifestFinding } from "./scrub.ts";
 
-/** One small object is written; a run that takes longer than this has died. */
-const restateLeaseMs = 10 * 60_000;
+/** Only one small object is written. A run that takes longer than this has died. */
+const rewriteLeaseMs = 10 * 60_000;
 
-/** Writes the manifests anew that scrubbing found wanting. Returns the names of those that are whole again. */
+/** Writes the manifests again that scrub has found missing or damaged. Returns their names. */
 export async function rewriteManifests(vault: Vault, findings: readonly ManifestFinding[]): Promise<readonly string[]> {
-  const restated: string[] = [];
+  const rewritten: string[] = [];
   for (const { id, status } of await vault.catalog.snapshots()) {
     const name = vault.names.manifest(id);
     if (status === "deleting" || !findings.some((each) => each.name === name)) continue;
     await rewriteManifest(vault, id);
-    restated.push(name);
+    rewritten.push(name);
   }
-  return restated;
+  return rewritten;
 }
 
 async function rewriteManifest(vault: Vault, id: string): Promise<void> {
   const { ctx, catalog, store, names, keys, authority } = vault;
   const upload = `rewriteManifest ${id} ${hex(ctx.random(8))}`;
-  // With the snapshot as its base: what the new manifest reaches is protected until it is there.
+  // The snapshot is the base of this upload. So prune deletes nothing that the new manifest reaches.
   const start = await beginClaimedUpload(vault, {
     upload,
     owner: "upkeep",
-    leaseUntil: ctx.now() + restateLeaseMs,
+    leaseUntil: ctx.now() + rewriteLeaseMs,
     base: id,
   });
   try {

@@ -1,10 +1,13 @@
 /**
- * Writes packs that are mostly dead anew without their dead slots. Frames keep their numbers and slots, so no recipe
- * changes at all.
+ * Rewrites packs that are mostly dead: their live frames are written to a new pack, without the dead slots.
  *
- * Only adds, then switches over in one step of the catalog; old packs become collectable. A pack is rewritten only while
- * it is condemned: an upload that comes to need a slot which is about to be dropped revives the pack, and the switch is
- * refused.
+ * Frames keep their numbers and slots, so no recipe changes. A dropped slot stays in the block list with length 0.
+ *
+ * Packs are condemned by a marking first. Then each pack is rewritten with a session: new packs are uploaded, and one
+ * step of the catalog moves the frames and sets the old pack to `deleting`. That step is refused if the old pack is no
+ * longer condemned by this marking: an upload has pinned it and may need a slot that was dropped. Then the new packs are
+ * orphans, and the old pack stays. An interruption before the step has the same result. After the step the old
+ * pack is deleted; if that is interrupted, the next prune deletes it.
  */
 
 import type { FrameMove, FrameRow } from "../catalog/catalog.ts";
@@ -16,17 +19,19 @@ import type { MetadataItem } from "../format/metadata-items.ts";
 import { writeMetadataItem } from "../format/metadata-items.ts";
 import { FrameReader } from "../restore/frame-reader.ts";
 import type { Vault } from "../vault.ts";
-import { provedFrame, putBlockList, sealData } from "./copy-blocks.ts";
-import type { Liveness } from "./liveness.ts";
-import { wastefulPacks } from "./liveness.ts";
-import type { CondemnedPacks } from "./prune.ts";
-import { assertComplete, condemnBy } from "./prune.ts";
+import { putBlockList, readCheckedFrame, sealData } from "./copy-blocks.ts";
+import { deletePackObject } from "./delete-packs.ts";
+import type { LiveSet } from "./live-set.ts";
+import { wastefulPacks } from "./live-set.ts";
+import type { CondemnedMarking } from "./mark.ts";
+import { markAndCondemn } from "./mark.ts";
+import { registerOrphanManifests } from "./orphan-manifests.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
 /**
- * Rewrites packs that are dead to more than the share, each as a step of its own, all by one marking: a pack that stays
- * condemned by it is as it was marked, whatever is committed meanwhile.
+ * Rewrites packs of which more than `deadShare` is dead. One marking serves for all of them: as long as a pack is condemned
+ * by it, no upload has come to need anything in the pack.
  */
 export async function rewritePacks(
   vault: Vault,
@@ -35,58 +40,55 @@ export async function rewritePacks(
 ): Promise<{ rewritten: string[]; refused: string[] }> {
   const rewritten: string[] = [];
   const refused: string[] = [];
-  // Slots are dropped for good: a snapshot that the catalog does not know may need them.
-  await assertComplete(vault);
-  const marked = await condemnBy(vault, (state) => wastefulPacks(state, deadShare));
-  const framesIn = await framesByPack(vault, marked.condemned);
-  for (const [pack, frames] of framesIn) {
-    const done = await withUpkeepSession(vault, (session) => rewritePack(vault, session, pack, frames, marked));
+  // Dropped slots cannot be restored. A snapshot without a row may need them, so every manifest must have its row.
+  await registerOrphanManifests(vault);
+  const marking = await markAndCondemn(vault, (liveSet) => wastefulPacks(liveSet, deadShare));
+  for (const [pack, frames] of await framesByPack(vault, marking.condemned)) {
+    const done = await withUpkeepSession(vault, (session) => rewritePack(vault, session, pack, frames, marking));
     (done ? rewritten : refused).push(pack);
     onPack?.();
-    if (done) {
-      await vault.store.delete(vault.names.pack(pack));
-      await vault.catalog.forgetPack(pack);
-    }
+    if (done) await deletePackObject(vault, pack);
   }
   return { rewritten, refused };
 }
 
-/** Frames never come to a pack later, so what is in one can be asked once. */
+/** Returns the frames of each pack. No frame is added to a pack later, so one query is enough. */
 async function framesByPack(vault: Vault, packs: readonly string[]): Promise<Map<string, number[]>> {
   const byPack = new Map<string, number[]>(packs.map((pack) => [pack, []]));
   for await (const { frame, pack } of vault.catalog.allFrames()) byPack.get(pack)?.push(frame);
   return byPack;
 }
 
+/** Rewrites one pack. False where its frames stay where they are. */
 async function rewritePack(
   vault: Vault,
   session: UpkeepSession,
   pack: string,
   frames: readonly number[],
-  { state, revision: marking }: CondemnedPacks,
+  { liveSet, revision: marking }: CondemnedMarking,
 ): Promise<boolean> {
   const reader = new FrameReader(vault);
   const records = new Map<number, { record: number; blockList: BlockList }>();
   const old = new Map<number, FrameRow>();
   for (const frame of frames) {
     const [row] = await vault.catalog.frames([frame]);
-    // Healed or rewritten by somebody else meanwhile.
+    // Heal or another run has moved it meanwhile.
     if (row?.pack !== pack) continue;
-    const slots = state.slots.get(frame);
-    if (row.kind === "data" ? slots === undefined : !state.meta.has(frame)) continue;
+    const slots = liveSet.slots.get(frame);
+    if (row.kind === "data" ? slots === undefined : !liveSet.metaFrames.has(frame)) continue;
     old.set(frame, row);
-    if (row.kind === "meta") await rewriteMeta(reader, session, row, state);
+    if (row.kind === "meta") await rewriteMeta(reader, session, row, liveSet);
     else if (!(await rewriteData(vault, reader, session, row, slots ?? new Bitmap(), records))) {
-      // Needing its frames brings the pack back from condemned: it keeps what is damaged until that is healed.
+      // Pinning its frames makes the pack live again. It keeps the damaged frame until that is healed.
       await vault.catalog.acquireFrames(session.upload, [...old.keys()]);
       await vault.catalog.setDamaged([row], true);
       return false;
     }
-    await session.room();
+    await session.waitForSpace();
   }
-  // Its live frames have all been moved by somebody else: what is left is for collection to judge.
+  // All its live frames have been moved by another run. Prune deletes the pack if nothing needs it.
   if (old.size === 0) return false;
-  const { packs, header } = await session.settle();
+  const { packs, header } = await session.flush();
   const rows = rowsOf(session, packs, records);
   const moves: FrameMove[] = rows
     .filter(({ frame }) => old.has(frame))
@@ -95,10 +97,10 @@ async function rewritePack(
       return { from: { pack, generation: from?.generation ?? 0, marking }, to };
     });
   const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => !old.has(frame)) };
-  return vault.catalog.moveFrames(session.upload, vault.ctx.now(), unit, moves, state.deadItems.get(pack) ?? []);
+  return vault.catalog.moveFrames(session.upload, vault.ctx.now(), unit, moves, liveSet.deadItems.get(pack) ?? []);
 }
 
-/** False where a live block is not what the catalog says. */
+/** Writes a data frame without its dead slots. False where a live block does not match its id. */
 async function rewriteData(
   vault: Vault,
   reader: FrameReader,
@@ -107,17 +109,17 @@ async function rewriteData(
   live: Bitmap,
   records: Map<number, { record: number; blockList: BlockList }>,
 ): Promise<boolean> {
-  const proved = await provedFrame(vault, reader, row.frame);
+  const frame = await readCheckedFrame(vault, reader, row.frame);
   const blockList = decodeBlockList(row.blockList);
   const ids = Buffer.from(blockList.ids);
   const lengths = Uint32Array.from(blockList.lengths);
   const plain = new ByteWriter(1 << 20);
-  // A recipe may name a slot that the catalog's block list lacks: then the frame must not be written anew without it.
+  // A live recipe names a slot that the block list does not have. The frame stays as it is.
   if (live.highest >= blockList.lengths.length) return false;
   for (const slot of blockList.lengths.keys()) {
-    const block = live.has(slot) ? proved.get(slot) : null;
+    const block = live.has(slot) ? frame.get(slot) : null;
     if (live.has(slot) && block === null) return false;
-    if (block !== null) plain.raw(block.block);
+    if (block !== null) plain.raw(block.bytes);
     else {
       lengths[slot] = 0;
       ids.fill(0, slot * 16, (slot + 1) * 16);
@@ -130,14 +132,20 @@ async function rewriteData(
   return true;
 }
 
-async function rewriteMeta(reader: FrameReader, session: UpkeepSession, row: FrameRow, state: Liveness): Promise<void> {
+/** Writes a metadata frame without its dead items. A dropped item keeps its slot. */
+async function rewriteMeta(
+  reader: FrameReader,
+  session: UpkeepSession,
+  row: FrameRow,
+  liveSet: LiveSet,
+): Promise<void> {
   const plain = new ByteWriter(1 << 16);
   for (const item of await reader.metaItems(row.frame))
-    writeMetadataItem(plain, isLiveItem(item, state) ? item : { kind: "gone" });
+    writeMetadataItem(plain, isLiveItem(item, liveSet) ? item : { kind: "gone" });
   session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "fast");
 }
 
-function isLiveItem(item: MetadataItem, state: Liveness): boolean {
+function isLiveItem(item: MetadataItem, liveSet: LiveSet): boolean {
   if (item.kind === "gone") return false;
-  return item.kind === "blockList" ? state.slots.has(item.frame) : state.live.has(item.ordinal);
+  return item.kind === "blockList" ? liveSet.slots.has(item.frame) : liveSet.ordinals.has(item.ordinal);
 }

@@ -1,14 +1,16 @@
 /**
- * Scrubbing: finds every changed, missing or foreign byte of the packs, and every damaged manifest, without any secret.
- * It needs the vault's id and the public keys of the authority and the registered writers, nothing else.
+ * Scrub: reads every object of a vault and finds changed, missing and unknown ones, without secret keys.
  *
- * A pack is sound when its signature holds and every frame's bytes give the frame's id. Where the envelope (header,
- * footer) is broken, the frames are still judged one by one by what the catalog says, so that only what is lost counts as
- * lost.
+ * In: the store, the catalog, the vault's id, and the public keys of the authority and the writers. Out: findings about packs,
+ * manifests and key objects, and the frames whose damage mark is probably wrong. Scrub changes nothing. The caller marks
+ * damaged frames in the catalog and repairs key objects and manifests.
  *
- * Backups and upkeep go on meanwhile, and a listing may lag: a pack is missing only where reading it fails, and what looks
- * wrong counts only if the catalog still has it there. A frame that is marked as damaged and reads well is told, so that
- * somebody with keys takes the mark away (`recheckDamagedFrames`).
+ * A pack is intact if its signature is valid and the bytes of every frame give the frame id. If header or footer are
+ * damaged, the frames are still checked one by one against the catalog, so that only damaged frames are reported.
+ *
+ * Backups and upkeep run meanwhile, and a listing of the store may lag. So a pack is missing only if reading it fails. And a
+ * finding counts only if the catalog, asked again afterwards, still has the frame in that pack. If scrub is interrupted,
+ * it starts again from the beginning.
  */
 
 import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
@@ -27,18 +29,18 @@ export interface PackFinding {
   readonly pack: string;
   readonly kind: "missing" | "damaged" | "foreign";
   readonly reason: string;
-  /** Frames that the catalog places in the pack, still after they were read, and whose bytes are wrong or gone. */
+  /** Frames whose bytes are wrong or missing, and which the catalog still had in this pack after they were read. */
   readonly frames: readonly FrameVersion[];
 }
 
-/** A snapshot's manifest that is gone or does not read: while the catalog is there it can still be told. */
+/** A manifest that is missing or damaged. Its snapshot still has a row in the catalog. */
 export interface ManifestFinding {
   readonly name: string;
   readonly kind: "missing" | "damaged";
   readonly reason: string;
 }
 
-/** A key object that is gone, is none of this vault's, or differs from its copy. Which of two is right, the master key says. */
+/** A key object that is missing, is not of this vault, or differs from its copy. Only the master key shows which is right. */
 export interface KeyFinding {
   readonly name: string;
   readonly reason: string;
@@ -48,10 +50,10 @@ export interface ScrubReport {
   readonly packs: number;
   readonly bytes: number;
   readonly findings: readonly PackFinding[];
-  /** Empty too where no authority's key was given to judge them by. */
+  /** Empty if no public key of the authority was given: then manifests are not checked. */
   readonly manifests: readonly ManifestFinding[];
   readonly keys: readonly KeyFinding[];
-  /** Frames that are marked as damaged and whose bytes are what the catalog says. */
+  /** Frames that are marked as damaged and whose bytes give the frame id. */
   readonly readClean: readonly FrameVersion[];
 }
 
@@ -59,7 +61,8 @@ export interface ScrubOptions {
   readonly store: ObjectStore;
   readonly names: VaultNames;
   readonly catalog: Catalog;
-  readonly judge: TrustedWriters;
+  /** Whose signatures packs and manifests must have. */
+  readonly trusted: TrustedWriters;
   readonly authorityPublicKey?: Uint8Array | undefined;
   readonly onProgress?: ((progress: { readonly packs: number; readonly bytes: number }) => void) | undefined;
 }
@@ -75,11 +78,11 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   const readClean: FrameVersion[] = [];
   let packs = 0;
   let bytes = 0;
-  const judge = async (pack: string, rows: readonly FrameRow[] | null) => {
-    const read = await readWhole(options, pack);
+  const check = async (pack: string, rows: readonly FrameRow[] | null) => {
+    const read = await readPack(options, pack);
     const finding = await checkPack(options, pack, read, rows);
     if (finding !== null) findings.push(finding);
-    readClean.push(...(rows ?? []).filter((row) => row.damaged && read !== null && isAsIndexed(read, row)));
+    readClean.push(...(rows ?? []).filter((row) => row.damaged && read !== null && matchesFrameId(read, row)));
     packs += read === null ? 0 : 1;
     bytes += read?.length ?? 0;
     options.onProgress?.({ packs, bytes });
@@ -88,21 +91,21 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
     const pack = lastPart(name);
     const rows = expected.get(pack) ?? null;
     expected.delete(pack);
-    await judge(pack, rows);
+    await check(pack, rows);
   }
-  // Not listed is not missing.
-  for (const [pack, rows] of expected) await judge(pack, rows);
+  // These packs were not listed. They are missing only if they cannot be read either.
+  for (const [pack, rows] of expected) await check(pack, rows);
   const manifests = await checkManifests(options);
   return { packs, bytes, findings, manifests, keys: await checkKeys(options), readClean };
 }
 
-/** Every key object has a twin with the same bytes: a flipped bit in either shows. */
-async function checkKeys({ store, names, judge }: ScrubOptions): Promise<KeyFinding[]> {
+/** Every key object has a copy with the same bytes. A changed bit in one of them is a difference. */
+async function checkKeys({ store, names, trusted }: ScrubOptions): Promise<KeyFinding[]> {
   const findings: KeyFinding[] = [];
   const objects = new Map<string, Uint8Array>();
   for await (const { name } of store.list(names.keys)) {
     const bytes = await store.get(name);
-    if (isKeyObject(bytes, judge.vaultId)) objects.set(name, bytes);
+    if (isKeyObject(bytes, trusted.vaultId)) objects.set(name, bytes);
     else findings.push({ name, reason: "not a key object of this vault" });
   }
   const epochs = new Set([...objects.keys()].map((name) => Number.parseInt(lastPart(name), 10)));
@@ -120,58 +123,61 @@ async function checkKeys({ store, names, judge }: ScrubOptions): Promise<KeyFind
   return findings;
 }
 
-async function checkManifests({ store, names, catalog, judge, ...more }: ScrubOptions): Promise<ManifestFinding[]> {
+/** Reads the manifest of every snapshot. */
+async function checkManifests({ store, names, catalog, trusted, ...more }: ScrubOptions): Promise<ManifestFinding[]> {
   const findings: ManifestFinding[] = [];
   if (more.authorityPublicKey === undefined) return findings;
   for (const { id, status } of await catalog.snapshots()) {
     const name = names.manifest(id);
     try {
-      const expected = { snapshot: id, vaultId: judge.vaultId };
-      if (status !== "deleting") openManifest(await store.get(name), expected, judge.writers, more.authorityPublicKey);
+      const expected = { snapshot: id, vaultId: trusted.vaultId };
+      if (status !== "deleting")
+        openManifest(await store.get(name), expected, trusted.writers, more.authorityPublicKey);
     } catch (error) {
       const gone = isObjectStoreError(error, "not_found");
       if (!gone && !(error instanceof FormatError)) throw error;
-      // Deleted since the rows were read?
-      const there = (await catalog.snapshots()).some((row) => row.id === id && row.status !== "deleting");
-      if (there) findings.push({ name, kind: gone ? "missing" : "damaged", reason: error.message });
+      // The snapshot may have been deleted since the rows were read.
+      const hasRow = (await catalog.snapshots()).some((row) => row.id === id && row.status !== "deleting");
+      if (hasRow) findings.push({ name, kind: gone ? "missing" : "damaged", reason: error.message });
     }
   }
   return findings;
 }
 
+/** Checks one pack. `bytes` is null where it cannot be read, `rows` where the catalog did not have it. */
 async function checkPack(
   options: ScrubOptions,
   pack: string,
   bytes: Uint8Array | null,
   rows: readonly FrameRow[] | null,
 ): Promise<PackFinding | null> {
-  const broken = (rows ?? []).filter((row) => bytes === null || !isAsIndexed(bytes, row));
-  const found = bytes === null ? null : await envelopeFault(options, pack, bytes);
+  const broken = (rows ?? []).filter((row) => bytes === null || !matchesFrameId(bytes, row));
+  const found = bytes === null ? null : await checkPackTable(options, pack, bytes);
   if (rows !== null && broken.length === 0 && found?.reason === null) return null;
-  // Rows were read before the pack, and things move: only what the catalog says now counts.
-  const frames = await stillThere(options.catalog, broken);
+  // Frames may have moved since the rows were read. So the catalog is asked again.
+  const frames = await currentVersions(options.catalog, broken);
   const row = (await options.catalog.packs()).find((each) => each.pack === pack);
   if (row === undefined || row.state === "deleting") {
     if (rows !== null || bytes === null) return null;
     const { live } = await options.catalog.sessions();
     if (found?.reason === null && live.includes(found.session)) return null;
-    return { pack, kind: "foreign", reason: found?.reason ?? "the catalog does not know this pack", frames: [] };
+    return { pack, kind: "foreign", reason: found?.reason ?? "the catalog does not have this pack", frames: [] };
   }
-  if (bytes === null) return { pack, kind: "missing", reason: "the pack does not read: it is not there", frames };
-  const reason = found?.reason ?? (frames.length > 0 ? "not the pack that the catalog knows" : null);
+  if (bytes === null) return { pack, kind: "missing", reason: "the pack is not in the store", frames };
+  const reason = found?.reason ?? (frames.length > 0 ? "its frames are not those of the catalog" : null);
   return reason === null ? null : { pack, kind: "damaged", reason, frames };
 }
 
-/** What is wrong with a pack by its own table, and the session that it says it is of. */
-async function envelopeFault(
+/** Checks a pack against its own header and footer. Returns what is wrong, or null, and the session in its header. */
+async function checkPackTable(
   options: ScrubOptions,
   pack: string,
   bytes: Uint8Array,
 ): Promise<{ readonly reason: string | null; readonly session: number }> {
   try {
     const read = async (at: number, length: number) => bytes.subarray(at, at + length);
-    const { frames, header } = await readPackTable(pack, bytes.length, read, options.judge);
-    const changed = frames.find((frame) => !isAsIndexed(bytes, frame));
+    const { frames, header } = await readPackTable(pack, bytes.length, read, options.trusted);
+    const changed = frames.find((frame) => !matchesFrameId(bytes, frame));
     return { reason: changed === undefined ? null : `frame ${changed.frame} changed`, session: header.session };
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
@@ -179,19 +185,23 @@ async function envelopeFault(
   }
 }
 
-function isAsIndexed(pack: Uint8Array, { offset, length, frameId }: Pick<FrameRow, "offset" | "length" | "frameId">) {
+/** Whether the bytes of a frame in the pack give its frame id. */
+function matchesFrameId(
+  pack: Uint8Array,
+  { offset, length, frameId }: Pick<FrameRow, "offset" | "length" | "frameId">,
+) {
   return sameBytes(frameIdOf(pack.subarray(offset, offset + length)), frameId);
 }
 
-/** Of these versions the ones that are still their frames'. */
-async function stillThere(catalog: Catalog, rows: readonly FrameRow[]): Promise<readonly FrameVersion[]> {
+/** Returns those of the rows that are still in the catalog, as frame versions. */
+async function currentVersions(catalog: Catalog, rows: readonly FrameRow[]): Promise<readonly FrameVersion[]> {
   const now = await catalog.frames(rows.map(({ frame }) => frame));
   return rows
     .filter(({ pack, generation }, i) => now[i]?.pack === pack && now[i]?.generation === generation)
     .map(({ frame, pack, generation }) => ({ frame, pack, generation }));
 }
 
-async function readWhole({ store, names }: ScrubOptions, pack: string): Promise<Uint8Array | null> {
+async function readPack({ store, names }: ScrubOptions, pack: string): Promise<Uint8Array | null> {
   try {
     return await store.get(names.pack(pack));
   } catch (error) {

@@ -1,13 +1,15 @@
 /**
- * Changes of snapshots: retention, holds, deletion. The object store learns of a change before the catalog does, so that
- * losing the catalog loses no hold and no lock, and brings no deleted snapshot back.
+ * Changes of snapshots: retention, holds, deletion.
  *
- * Changes of one snapshot are numbered, and the store arbitrates the numbers: whoever finds the next number taken brings
- * the catalog up to date with it first and judges again. So store and catalog see the same changes in the same order, and an
- * catalog that lost one (a crash, an old copy) catches up before it decides anything.
+ * Every change is written to the object store before the catalog. So a lost catalog loses no hold and no lock, and a
+ * rebuild does not bring a deleted snapshot back.
  *
- * States of a deletion: row → row `deleting` (the last word: holds and locks are judged here, and refused afterwards) →
- * tombstone in the store → row gone → manifest gone. A crash leaves it to the next collection, which goes on.
+ * The changes of a snapshot are numbered, and a conditional write decides who gets a number. A caller that finds the next
+ * number used applies that change to the catalog first and decides again. So store and catalog have the same changes in the
+ * same order. A catalog that misses a change (after a crash, or as an old copy) applies it before it decides anything.
+ *
+ * A deletion has four steps: row is `deleting` → tombstone in the store → row deleted → manifest deleted. Holds and locks
+ * are checked in the first step; after it the deletion cannot be stopped. If it is interrupted, the next prune completes it.
  */
 
 import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
@@ -17,13 +19,13 @@ import { decodeChange, encodeChange } from "../format/manifest.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
 
-/** Attempts to get a number of one's own; more would be a loop gone wild. */
+/** Attempts to get a number. No snapshot has so many changes at once: more attempts would be an endless loop. */
 const maxAttempts = 1000;
 
-/** Sets a snapshot's retention. A running lock can be prolonged, never shortened. */
+/** Sets the retention of a snapshot. A lock that is running can be extended and not shortened. */
 export async function setRetention(vault: Vault, id: string, retention: Retention): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { retention: old, changes, status } = await caughtUp(vault, id);
+    const { retention: old, changes, status } = await applyStoredChanges(vault, id);
     const now = vault.ctx.now();
     if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
     if ((old.lockedUntil ?? 0) > now && (retention.lockedUntil ?? 0) < (old.lockedUntil ?? 0))
@@ -40,32 +42,32 @@ export async function setRetention(vault: Vault, id: string, retention: Retentio
     await vault.catalog.changeRetention(id, retention, number);
     return;
   }
-  throw new CatalogError("conflict", `${id} changes all the time`);
+  throw new CatalogError("conflict", `${id} is changed by others at the same time`);
 }
 
-/** Deletes a snapshot. Its content goes with the next collection. */
+/** Deletes a snapshot. The next prune deletes its content. */
 export async function deleteSnapshot(vault: Vault, id: string): Promise<void> {
-  await caughtUp(vault, id);
+  await applyStoredChanges(vault, id);
   await vault.catalog.beginDeleteSnapshot(id, vault.ctx.now());
-  await finishDeletion(vault, id);
+  await completeSnapshotDeletion(vault, id);
 }
 
-/** Ends a deletion that was decided: tombstone, row, manifest. May be repeated. */
-export async function finishDeletion(vault: Vault, id: string): Promise<void> {
+/** Does the steps of a deletion after the first: tombstone, row, manifest. It can be repeated. */
+export async function completeSnapshotDeletion(vault: Vault, id: string): Promise<void> {
   const at = vault.ctx.now();
   const tombstone = encodeChange(vault.authority, vault.keys.vaultId, id, { kind: "deleted", number: 0, at });
   await vault.store.put(vault.names.tombstone(id), tombstone);
   try {
     await vault.catalog.deleteSnapshot(id, at);
   } catch (error) {
-    // Somebody else has finished it.
+    // Another process has deleted the row.
     if (!(error instanceof CatalogError) || error.code !== "unknown_snapshot") throw error;
   }
   await vault.store.delete(vault.names.manifest(id));
 }
 
-/** The row, brought up to date with every change that the store has. Throws `FormatError` where one does not read: nothing is decided then. */
-export async function caughtUp(vault: Vault, id: string): Promise<SnapshotRow> {
+/** Applies the changes in the store that the catalog misses, and returns the row. Throws `FormatError` if one is damaged. */
+export async function applyStoredChanges(vault: Vault, id: string): Promise<SnapshotRow> {
   for (;;) {
     const row = await snapshotRow(vault, id);
     const next = vault.names.change(id, row.changes + 1);
@@ -73,7 +75,7 @@ export async function caughtUp(vault: Vault, id: string): Promise<SnapshotRow> {
     const expected = { snapshot: id, vaultId: vault.keys.vaultId };
     const change = decodeChange(await vault.store.get(next), expected, vault.keys.authorityPublicKey);
     if (change.kind !== "retention" || change.number !== row.changes + 1)
-      throw new FormatError(`${next} is not the change that its name says`);
+      throw new FormatError(`${next} is another change than its name says`);
     await vault.catalog.changeRetention(id, change.retention, change.number);
   }
 }

@@ -1,6 +1,9 @@
 /**
- * A session of the service's own: relaying, rewriting and healing write through it. It seals in this thread, with the
- * authority's own key, and registers everything at the end in one step.
+ * A session of upkeep: repack, rewriting and heal write their frames through it.
+ *
+ * It seals in the main thread and signs with the key of the authority. Only the authority may write frames and records of
+ * other sessions again; a rebuild accepts them from nobody else. The caller registers everything in one step at the end. If
+ * it does not, the uploaded packs are orphans, and prune deletes them.
  */
 
 import type { FrameRow, UploadUnit } from "../catalog/catalog.ts";
@@ -18,7 +21,7 @@ import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
 import type { Vault } from "../vault.ts";
 
-/** Upkeep works in small steps; one that is silent for longer has died. */
+/** Each session is one small step of upkeep. One that takes longer than this has died. */
 const upkeepLeaseMs = 30 * 60_000;
 
 /** As a backup's (`defaultUploadSettings`). */
@@ -30,24 +33,26 @@ const packsInFlight = 2;
 export interface UpkeepSession {
   readonly upload: string;
   readonly session: number;
-  /** Numbers for frames that are new; rewritten ones keep theirs. */
+  /** Returns the number of a new frame. A rewritten frame keeps its number. */
   nextFrame(): number;
+  /** Seals a frame and adds it to a pack. */
   putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, level: CompressionLevel): void;
+  /** Adds a metadata item; returns the number of its metadata frame. */
   putRecord(item: MetadataItem): number;
-  room(): Promise<void>;
-  /** Makes everything durable and says where it is. */
-  settle(): Promise<{ readonly packs: readonly DurablePack[]; readonly header: Uint8Array }>;
+  /** Waits until the upload of packs has caught up. */
+  waitForSpace(): Promise<void>;
+  /** Uploads everything and returns the packs. */
+  flush(): Promise<{ readonly packs: readonly DurablePack[]; readonly header: Uint8Array }>;
 }
 
-/** Runs `work` with a session; the upload ends in any case. */
+/** Runs `work` with a new session, and ends its upload afterwards. */
 export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepSession) => Promise<T>): Promise<T> {
-  // Only the authority may rewrite what others wrote: rebuild takes such frames and records from nobody else.
   const { ctx, catalog, store, names, authority: writer } = vault;
   const upload = `upkeep ${Buffer.from(ctx.random(16)).toString("hex")}`;
   const leaseUntil = ctx.now() + upkeepLeaseMs;
   const start = await beginClaimedUpload(vault, { upload, owner: "upkeep", leaseUntil, base: null });
   const open = startSession(ctx, vault.keys, writer, start);
-  const line = new PackUploader({
+  const uploader = new PackUploader({
     header: open.header,
     signer: writer,
     packBytes,
@@ -58,30 +63,30 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
   let n = 1;
   const nextFrame = () => frameNumber(start.session, n++);
   const sealer = pipelineSealer(open);
-  const meta = new MetadataWriter(sealer, nextFrame, (frame, bytes) => line.add("meta", frame, 0, bytes));
+  const meta = new MetadataWriter(sealer, nextFrame, (frame, bytes) => uploader.add("meta", frame, 0, bytes));
   const session: UpkeepSession = {
     upload,
     session: start.session,
     nextFrame,
     putFrame: (kind, frame, generation, plain, level) =>
-      line.add(kind, frame, generation, sealer.seal(kind, frame, generation, plain, level)),
+      uploader.add(kind, frame, generation, sealer.seal(kind, frame, generation, plain, level)),
     putRecord: (item) => meta.add("records", item).frame,
-    room: () => line.waitForSpace(),
-    settle: async () => {
+    waitForSpace: () => uploader.waitForSpace(),
+    flush: async () => {
       meta.flush("records");
-      await line.drain();
-      return { packs: line.takeDurable(), header: open.header.bytes };
+      await uploader.drain();
+      return { packs: uploader.takeDurable(), header: open.header.bytes };
     },
   };
   try {
     return await work(session);
   } finally {
-    await line.abandon();
+    await uploader.abandon();
     await catalog.endUpload(upload);
   }
 }
 
-/** The rows of frames that were just made durable. `records` has the block list of every data frame. */
+/** The rows of frames that were uploaded. `records` has the block list of every data frame. */
 export function rowsOf(
   session: UpkeepSession,
   packs: readonly DurablePack[],
@@ -93,7 +98,7 @@ export function rowsOf(
   });
 }
 
-/** A unit of nothing but packs. */
+/** A unit that registers packs and nothing else; the caller adds frames and items. */
 export function packsUnit(session: UpkeepSession, packs: readonly DurablePack[], header: Uint8Array): UploadUnit {
   return {
     packs: packRows(session.session, packs),

@@ -1,16 +1,24 @@
 /**
- * Verification with keys: walks snapshots from their roots, proves every node, recipe, block list, frame and block, and
- * compares what is reached with the manifest's bitmap. What passes becomes known to other owners too, but only what was
- * read: a block list that nobody compared with its blocks is a claim.
+ * Verify: walks snapshots from their roots and compares everything with its id. It needs the keys of the vault.
  *
- * Snapshots share most of what they hold. A directory of the tree that was proved for one of them is proved for all: what
- * has its id has everything below it. So of each only what is new is walked.
+ * In: snapshots. Out: findings (snapshot, path, reason), and the frames that are damaged. Damage is a finding and not an
+ * exception. Steps for each snapshot:
+ * 1. Walk its tree. Every node is compared with its id when it is read.
+ * 2. Plan its files in windows (`../restore/window.ts`): recipes and block lists are compared with the segment ids, and
+ *    these with the file hashes.
+ * 3. With `readData`, open every frame and compare every block with its id (`frame-checker.ts`).
+ * 4. Compare the ordinals that were reached with the bitmap in the manifest.
+ * 5. If there is no finding and `readData` is set, mark its items as verified in the catalog. Then other owners may use
+ *    them. Only items whose frames were read are marked: a block list that was not compared with its blocks may be wrong.
+ *
+ * Snapshots share most of their directories. A directory that was verified for one snapshot is not walked for the next: a
+ * directory with the same id has the same content. Backups and upkeep may run meanwhile: what looks damaged is planned a
+ * second time before it is reported. If verify is interrupted, the marks that were set stay, and the next run starts again.
  */
 
-import type { FrameRow, FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
+import type { FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
 import { itemFrames } from "../catalog/rules.ts";
 import { Bitmap } from "../format/bitmap.ts";
-import { decodeBlockList } from "../format/block-list.ts";
 import { FormatError } from "../format/bytes.ts";
 import { decodeOrdinals, encodeOrdinals } from "../format/ordinal-list.ts";
 import type { FileEntry, Reference, SegmentReference } from "../format/tree-entry.ts";
@@ -19,8 +27,8 @@ import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { Vault } from "../vault.ts";
-import { noFiles } from "../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
+import { FrameChecker } from "./frame-checker.ts";
 
 export interface VerifyFinding {
   readonly snapshot: string;
@@ -35,80 +43,82 @@ export interface VerifyReport {
   readonly files: number;
   readonly frames: number;
   readonly findings: readonly VerifyFinding[];
-  /** Frames that turned out damaged: to be told to the catalog. */
+  /** Frames that are damaged. The caller marks them in the catalog. */
   readonly damagedFrames: readonly FrameVersion[];
 }
 
 export interface VerifyOptions {
   readonly vault: Vault;
   readonly snapshots: readonly SnapshotRow[];
-  /** Opens frames and proves their blocks. */
+  /** Opens frames and compares their blocks. */
   readonly pool: RestoreWorkerPool;
-  /** Open every frame and prove every block; without it only what ids can prove. */
+  /** Open every frame and compare every block. Without it only nodes, recipes and block lists are checked. */
   readonly readData: boolean;
-  /** For directories that were proved, so that the next snapshot need not walk them. */
+  /** Memory for directories that were verified and need not be walked again. */
   readonly memoryBytes?: number | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly frames: number }) => void) | undefined;
 }
 
 const slash = Buffer.from("/");
-const noPieces = new Float64Array(0);
 
-/** Items vouched for in one step of the catalog. */
+/** Items marked as verified in one step of the catalog. */
 const itemsPerStep = 1000;
 
-/** Memory for proved directories. Those that find no room are walked for each snapshot that has them. */
-const usualMemoryBytes = 32 * 1024 * 1024;
+/** The default of `memoryBytes`. A directory that does not fit is walked for each snapshot that has it. */
+const defaultMemoryBytes = 32 * 1024 * 1024;
 
-/** What one takes beside its list of ordinals: a key of fifty characters, objects, and places in maps. */
+/** The memory of one directory without its list of ordinals: a key of fifty characters, objects, and map entries. */
 const bytesPerDirectory = 640;
 
-/** A directory that was walked: how many files it has itself, what they and its nodes reach, and the directories in it. */
+/** A directory that was walked. */
 interface WalkedDirectory {
+  /** The number of files directly in it. */
   readonly files: number;
+  /** The ordinals of its nodes and of what its files reach, encoded. */
   readonly ordinals: Uint8Array;
-  readonly below: readonly WalkedDirectory[];
+  readonly subdirectories: readonly WalkedDirectory[];
 }
 
-/** Verifies the snapshots. Findings are facts, not exceptions. */
+/** Verifies the snapshots. */
 export async function verifySnapshots(options: VerifyOptions): Promise<VerifyReport> {
-  const run = new VerifyRun(options);
-  for (const snapshot of options.snapshots) await run.snapshot(snapshot);
-  return run.report();
+  const verifier = new Verifier(options);
+  for (const snapshot of options.snapshots) await verifier.verify(snapshot);
+  return verifier.report();
 }
 
-class VerifyRun {
+class Verifier {
   readonly #options: VerifyOptions;
   readonly #reader: FrameReader;
+  readonly #frames: FrameChecker;
   readonly #findings: VerifyFinding[] = [];
-  readonly #checked = new Map<number, DamageError | null>();
   readonly #damaged = new Map<number, FrameVersion>();
-  /** Directories without a finding, by `keyOf` their roots. */
-  readonly #proved = new Map<string, WalkedDirectory>();
-  /** Those of the snapshot at hand: its files are proved in windows, so nothing is known before its end. */
-  readonly #walked = new Map<string, WalkedDirectory>();
-  #room: number;
-  /** Items that were vouched for. */
-  readonly #vouched = new Bitmap();
+  /** Directories of snapshots without a finding, by the reference of their root node. */
+  readonly #verifiedDirectories = new Map<string, WalkedDirectory>();
+  /** Directories of the current snapshot. They are verified when the snapshot ends without a finding. */
+  readonly #walkedDirectories = new Map<string, WalkedDirectory>();
+  #memoryLeft: number;
+  /** Ordinals that are marked as verified. */
+  readonly #markedVerified = new Bitmap();
   #window: PlannedFile[] = [];
   #files = 0;
 
   constructor(options: VerifyOptions) {
     this.#options = options;
     this.#reader = new FrameReader(options.vault);
-    this.#room = options.memoryBytes ?? usualMemoryBytes;
+    this.#frames = new FrameChecker({ ...options, reader: this.#reader, onChecked: () => this.#reportProgress() });
+    this.#memoryLeft = options.memoryBytes ?? defaultMemoryBytes;
   }
 
-  async snapshot(row: SnapshotRow): Promise<void> {
+  async verify(row: SnapshotRow): Promise<void> {
     const reach = new Bitmap();
     const root = { ordinal: row.rootOrdinal, id: row.rootId };
     const before = this.#findings.length;
-    const room = this.#room;
-    for (const step of [() => this.#directory(row, root, Buffer.alloc(0), reach), () => this.#flush(row)])
+    const memoryBefore = this.#memoryLeft;
+    for (const step of [() => this.#walkDirectory(row, root, Buffer.alloc(0), reach), () => this.#checkWindow(row)])
       try {
         await step();
       } catch (error) {
-        this.#note(row, Buffer.alloc(0), error);
+        this.#addFinding(row, Buffer.alloc(0), error);
       }
     const stored = Bitmap.decode(row.reach);
     if (this.#findings.length === before && (reach.minus(stored).size > 0 || stored.minus(reach).size > 0)) {
@@ -121,125 +131,135 @@ class VerifyRun {
       });
     }
     if (this.#findings.length === before) {
-      for (const [key, directory] of this.#walked) this.#proved.set(key, directory);
+      for (const [key, directory] of this.#walkedDirectories) this.#verifiedDirectories.set(key, directory);
       if (this.#options.readData) await this.#setVerified(reach);
-    } else this.#room = room;
-    this.#walked.clear();
+    } else this.#memoryLeft = memoryBefore;
+    this.#walkedDirectories.clear();
   }
 
   report(): VerifyReport {
     return {
       snapshots: this.#options.snapshots.length,
       files: this.#files,
-      frames: this.#checked.size,
+      frames: this.#frames.count,
       findings: this.#findings,
       damagedFrames: [...this.#damaged.values()],
     };
   }
 
-  /** Vouches for what was proved: nodes, and segments whose every frame holds what its block list says. */
+  /** Marks items as verified: nodes, and segments whose frames are all intact. */
   async #setVerified(reach: Bitmap): Promise<void> {
     const { catalog } = this.#options.vault;
-    const ordinals = [...reach.minus(this.#vouched)];
+    const ordinals = [...reach.minus(this.#markedVerified)];
     for (let i = 0; i < ordinals.length; i += itemsPerStep) {
-      const proved: number[] = [];
+      const verified: number[] = [];
       for (const item of await catalog.itemsByOrdinal(ordinals.slice(i, i + itemsPerStep))) {
         if (item === null) continue;
-        let whole = true;
-        // A segment may rest on frames that no file of this snapshot needed.
+        let isIntact = true;
+        // A segment may need frames that no file of this snapshot needs.
         if (item.kind === "segment")
           for (const frame of itemFrames(item)) {
-            const damage = await this.#frame(frame);
+            const damage = await this.#frames.check(frame);
             if (damage === null) continue;
-            whole = false;
+            isIntact = false;
             if (damage.mark !== null) this.#damaged.set(frame, damage.mark);
           }
-        if (whole) proved.push(item.ordinal);
+        if (isIntact) verified.push(item.ordinal);
       }
-      await catalog.setVerified(proved);
+      await catalog.setVerified(verified);
     }
-    this.#vouched.or(reach);
+    this.#markedVerified.or(reach);
   }
 
-  /** Walks a directory, or takes what is known of it. Null where there was no room to remember it. */
-  async #directory(row: SnapshotRow, root: Reference, path: Buffer, reach: Bitmap): Promise<WalkedDirectory | null> {
-    const known = this.#proved.get(keyOf(root));
+  /** Walks a directory, or uses the result of an earlier walk. Null where there is no memory to keep the result. */
+  async #walkDirectory(
+    row: SnapshotRow,
+    root: Reference,
+    path: Buffer,
+    reach: Bitmap,
+  ): Promise<WalkedDirectory | null> {
+    const known = this.#verifiedDirectories.get(referenceKey(root));
     if (known !== undefined) {
-      this.#take(known, reach);
+      this.#addVerifiedDirectory(known, reach);
       return known;
     }
     const ordinals: number[] = [];
-    const below: (WalkedDirectory | null)[] = [];
+    const subdirectories: (WalkedDirectory | null)[] = [];
     let files = 0;
     const visit = ({ ordinal }: Reference) => {
       reach.add(ordinal);
-      // Files that lie in one bundle follow each other.
-      if (this.#room > 0 && ordinal !== ordinals.at(-1)) ordinals.push(ordinal);
+      // The files of one bundle follow each other and have the same ordinal.
+      if (this.#memoryLeft > 0 && ordinal !== ordinals.at(-1)) ordinals.push(ordinal);
     };
     for await (const entry of entriesOf(this.#reader, root, visit)) {
       const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
       try {
-        if (entry.type === "directory") below.push(await this.#directory(row, entry.root, at, reach));
+        if (entry.type === "directory") subdirectories.push(await this.#walkDirectory(row, entry.root, at, reach));
         else if (entry.type === "file") {
-          await this.#file(row, at, entry, visit);
+          await this.#addFile(row, at, entry, visit);
           files++;
         }
       } catch (error) {
-        this.#note(row, at, error);
+        this.#addFinding(row, at, error);
       }
     }
-    return this.#remember(root, files, ordinals, below);
+    return this.#keepDirectory(root, files, ordinals, subdirectories);
   }
 
-  async #file(row: SnapshotRow, path: Buffer, entry: FileEntry, visit: (reference: Reference) => void): Promise<void> {
+  async #addFile(
+    row: SnapshotRow,
+    path: Buffer,
+    entry: FileEntry,
+    visit: (reference: Reference) => void,
+  ): Promise<void> {
     const segments: SegmentReference[] = [];
     for await (const segment of segmentsOf(this.#reader, entry.content, visit)) segments.push(segment);
     for (const segment of segments) visit(segment);
     if (entry.content.kind === "part") visit(entry.content.segment);
     this.#window.push({ path, entry, segments });
-    if (this.#window.length >= maxWindowFiles) await this.#flush(row);
+    if (this.#window.length >= maxWindowFiles) await this.#checkWindow(row);
   }
 
-  #take(directory: WalkedDirectory, reach: Bitmap): void {
-    const waiting = [directory];
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  /** Adds what a verified directory reaches to the bitmap, with everything below it. */
+  #addVerifiedDirectory(directory: WalkedDirectory, reach: Bitmap): void {
+    const stack = [directory];
+    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
       for (const ordinal of decodeOrdinals(next.ordinals)) reach.add(ordinal);
       this.#files += next.files;
-      for (const each of next.below) waiting.push(each);
+      for (const each of next.subdirectories) stack.push(each);
     }
   }
 
-  #remember(
+  #keepDirectory(
     root: Reference,
     files: number,
     ordinals: readonly number[],
-    below: readonly (WalkedDirectory | null)[],
+    subdirectories: readonly (WalkedDirectory | null)[],
   ): WalkedDirectory | null {
-    const all = below.filter((each) => each !== null);
-    if (all.length < below.length || this.#room <= 0) return null;
-    const directory = { files, ordinals: encodeOrdinals(ordinals), below: all };
-    this.#room -= bytesPerDirectory + directory.ordinals.length;
-    this.#walked.set(keyOf(root), directory);
+    const kept = subdirectories.filter((each) => each !== null);
+    if (kept.length < subdirectories.length || this.#memoryLeft <= 0) return null;
+    const directory = { files, ordinals: encodeOrdinals(ordinals), subdirectories: kept };
+    this.#memoryLeft -= bytesPerDirectory + directory.ordinals.length;
+    this.#walkedDirectories.set(referenceKey(root), directory);
     return directory;
   }
 
-  async #flush(row: SnapshotRow): Promise<void> {
+  async #checkWindow(row: SnapshotRow): Promise<void> {
     const files = this.#window;
     this.#window = [];
     if (files.length === 0) return;
-    const doubtful = [...(await this.#proveFiles(files)).keys()]
-      .map((i) => files[i])
-      .filter((file) => file !== undefined);
-    // Upkeep may have laid segments down anew and collection taken the old frames since the plan was made. So what looks
-    // damaged is planned once more; only what fails again is.
-    for (const [i, failures] of await this.#proveFiles(doubtful))
-      for (const failure of failures) this.#note(row, doubtful[i]?.path ?? Buffer.alloc(0), failure);
+    const failed = await this.#checkFiles(files);
+    const doubtful = [...failed.keys()].map((i) => files[i]).filter((file) => file !== undefined);
+    // Repack may have moved blocks, and prune deleted their old frames, since the window was planned. So files that look
+    // damaged are planned a second time. Only what fails again is reported.
+    for (const [i, failures] of await this.#checkFiles(doubtful))
+      for (const failure of failures) this.#addFinding(row, doubtful[i]?.path ?? Buffer.alloc(0), failure);
     this.#files += files.length;
-    this.#progress();
+    this.#reportProgress();
   }
 
-  /** Proves what files rest on. Says by place which fail, and why. */
-  async #proveFiles(files: readonly PlannedFile[]): Promise<ReadonlyMap<number, readonly DamageError[]>> {
+  /** Checks everything that these files need. Returns the failures by the position of the file. */
+  async #checkFiles(files: readonly PlannedFile[]): Promise<ReadonlyMap<number, readonly DamageError[]>> {
     const failed = new Map<number, DamageError[]>();
     const fail = (i: number, error: DamageError) => failed.set(i, [...(failed.get(i) ?? []), error]);
     if (files.length === 0) return failed;
@@ -247,75 +267,20 @@ class VerifyRun {
     const plan = await planWindow(vault.catalog, vault.keys.blockIdKey, files);
     for (const [i, reason] of plan.failed) fail(i, new DamageError(0, reason));
     const frames = readData ? plan.frames : [];
-    await this.#proveAll(frames.map((each) => each.row));
+    await this.#frames.checkAll(frames.map((each) => each.row));
     for (const { row: frame, pieces } of frames) {
-      const damage = await this.#frame(frame.frame);
+      const damage = await this.#frames.check(frame.frame);
       if (damage !== null) for (const i of new Set(pieces.map(({ file }) => file))) fail(i, damage);
     }
     return failed;
   }
 
-  /** Proves frames, as many at a time as the pool takes. */
-  async #proveAll(rows: readonly FrameRow[]): Promise<void> {
-    const { pool } = this.#options;
-    const fresh = rows.filter(({ frame }) => !this.#checked.has(frame));
-    pool.expect(fresh.reduce((sum, { length }) => sum + length, 0));
-    const active = new Set<Promise<unknown>>();
-    const all: Promise<unknown>[] = [];
-    for (const { frame } of fresh) {
-      while (active.size >= pool.width) await Promise.race(active);
-      const work = this.#frame(frame).finally(() => active.delete(work));
-      // A failure is heard of below; until then it is nobody's unhandled one.
-      work.catch(() => undefined);
-      active.add(work);
-      all.push(work);
-    }
-    await Promise.all(all);
+  #reportProgress(): void {
+    this.#options.onProgress?.({ files: this.#files, frames: this.#frames.count });
   }
 
-  async #frame(frame: number): Promise<DamageError | null> {
-    const known = this.#checked.get(frame);
-    if (known === null || (known !== undefined && (await this.#isAsMet(known)))) return known;
-    const answer = await this.#prove(frame);
-    this.#checked.set(frame, answer);
-    this.#progress();
-    return answer;
-  }
-
-  /** Whether the catalog still has the frame where it was found damaged. */
-  async #isAsMet({ mark }: DamageError): Promise<boolean> {
-    if (mark === null) return false;
-    const [row] = await this.#options.vault.catalog.frames([mark.frame]);
-    return row?.pack === mark.pack && row.generation === mark.generation;
-  }
-
-  /** Has a frame opened, and every block in it compared with the catalog's block list. */
-  async #prove(frame: number): Promise<DamageError | null> {
-    const { pool, vault } = this.#options;
-    try {
-      const { row, bytes } = await this.#reader.sealedFrame(frame);
-      if (row.kind !== "data") return new DamageError(row, "no frame of blocks");
-      const { ids, lengths } = decodeBlockList(row.blockList);
-      const { key, binding } = await this.#reader.frameKey(row, bytes);
-      const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
-      const { blockIdKey } = vault.keys;
-      const { damaged } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [task] });
-      const [found] = damaged;
-      if (found !== undefined) return new DamageError(row, found.message);
-      if (row.damaged) await vault.catalog.setDamaged([row], false);
-      return null;
-    } catch (error) {
-      if (error instanceof DamageError) return error;
-      throw error;
-    }
-  }
-
-  #progress(): void {
-    this.#options.onProgress?.({ files: this.#files, frames: this.#checked.size });
-  }
-
-  #note(row: SnapshotRow, path: Uint8Array, cause: unknown): void {
-    // A node is what its id says by the time it is read: one that breaks the format was written so.
+  #addFinding(row: SnapshotRow, path: Uint8Array, cause: unknown): void {
+    // The node matches its id. So bytes that break the format were written like that.
     const error = cause instanceof FormatError ? new DamageError(0, cause.message, { cause }) : cause;
     if (!(error instanceof DamageError)) throw error;
     if (error.mark !== null) this.#damaged.set(error.frame, error.mark);
@@ -329,7 +294,7 @@ class VerifyRun {
   }
 }
 
-/** What is at a reference: another id at the same ordinal is something else. */
-function keyOf({ ordinal, id }: Reference): string {
+/** The key of a reference in a map. Ordinal and id together: another id at the same ordinal is something else. */
+function referenceKey({ ordinal, id }: Reference): string {
   return `${ordinal} ${Buffer.from(id).toString("base64")}`;
 }

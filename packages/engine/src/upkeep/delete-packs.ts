@@ -1,0 +1,46 @@
+/** Deletes dead packs. A pack becomes `deleting` in the catalog first, then its object is deleted, then its row. */
+
+import type { Vault } from "../vault.ts";
+import { deadPacks } from "./live-set.ts";
+import { markAndCondemn } from "./mark.ts";
+
+/** Deleting packs needs no key. */
+export type PackDeletionVault = Pick<Vault, "catalog" | "store" | "names">;
+
+export interface DeletedPacks {
+  readonly packs: readonly string[];
+  readonly bytes: number;
+}
+
+/** Condemns and deletes the packs without anything live. */
+export async function deleteDeadPacks(vault: PackDeletionVault): Promise<DeletedPacks> {
+  const packs: string[] = [];
+  let bytes = 0;
+  const { liveSet, revision, condemned } = await markAndCondemn(vault, deadPacks);
+  for (const pack of condemned) {
+    if (!(await vault.catalog.beginDelete(pack, revision, liveSet.deadItems.get(pack) ?? []))) continue;
+    await deletePackObject(vault, pack);
+    packs.push(pack);
+    bytes += liveSet.packs.get(pack)?.size ?? 0;
+  }
+  return { packs, bytes };
+}
+
+/** Completes the deletions that an interrupted run has begun. */
+export async function completePackDeletions(vault: PackDeletionVault): Promise<DeletedPacks> {
+  const packs: string[] = [];
+  let bytes = 0;
+  for (const { pack, state, size } of await vault.catalog.packs()) {
+    if (state !== "deleting") continue;
+    await deletePackObject(vault, pack);
+    packs.push(pack);
+    bytes += size;
+  }
+  return { packs, bytes };
+}
+
+/** Deletes the object, then the row of a pack that is `deleting`. The row stays until the object is gone. */
+export async function deletePackObject(vault: PackDeletionVault, pack: string): Promise<void> {
+  await vault.store.delete(vault.names.pack(pack));
+  await vault.catalog.forgetPack(pack);
+}

@@ -1,0 +1,92 @@
+/**
+ * Checks data frames for verification: a worker opens each frame and compares every block with the block list and the ids
+ * of the catalog. Each frame is checked once per run, however many snapshots need it.
+ */
+
+import type { FrameRow } from "../catalog/catalog.ts";
+import { decodeBlockList } from "../format/block-list.ts";
+import type { FrameReader } from "../restore/frame-reader.ts";
+import { DamageError } from "../restore/frame-reader.ts";
+import type { Vault } from "../vault.ts";
+import { noFiles } from "../workers/restore-job.ts";
+import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
+
+const noPieces = new Float64Array(0);
+
+export interface FrameCheckerOptions {
+  readonly vault: Vault;
+  readonly reader: FrameReader;
+  readonly pool: RestoreWorkerPool;
+  readonly onChecked: () => void;
+}
+
+export class FrameChecker {
+  readonly #options: FrameCheckerOptions;
+  /** The results so far: the damage, or null for an intact frame. */
+  readonly #results = new Map<number, DamageError | null>();
+
+  constructor(options: FrameCheckerOptions) {
+    this.#options = options;
+  }
+
+  /** The number of frames that were checked. */
+  get count(): number {
+    return this.#results.size;
+  }
+
+  /** Checks frames in parallel, as many at a time as the pool takes. */
+  async checkAll(rows: readonly FrameRow[]): Promise<void> {
+    const { pool } = this.#options;
+    const unchecked = rows.filter(({ frame }) => !this.#results.has(frame));
+    pool.expect(unchecked.reduce((sum, { length }) => sum + length, 0));
+    const active = new Set<Promise<unknown>>();
+    const all: Promise<unknown>[] = [];
+    for (const { frame } of unchecked) {
+      while (active.size >= pool.width) await Promise.race(active);
+      const work = this.check(frame).finally(() => active.delete(work));
+      // The promise is awaited below. This handler only keeps Node from reporting an unhandled rejection before that.
+      work.catch(() => undefined);
+      active.add(work);
+      all.push(work);
+    }
+    await Promise.all(all);
+  }
+
+  /** Checks a frame, or returns the earlier result. Null: the frame is intact. */
+  async check(frame: number): Promise<DamageError | null> {
+    const known = this.#results.get(frame);
+    if (known === null || (known !== undefined && (await this.#isCurrent(known)))) return known;
+    const result = await this.#checkNow(frame);
+    this.#results.set(frame, result);
+    this.#options.onChecked();
+    return result;
+  }
+
+  /** Whether the catalog still has the version of the frame that was damaged. */
+  async #isCurrent({ mark }: DamageError): Promise<boolean> {
+    if (mark === null) return false;
+    const [row] = await this.#options.vault.catalog.frames([mark.frame]);
+    return row?.pack === mark.pack && row.generation === mark.generation;
+  }
+
+  /** Gives a frame to a worker. If it is intact and had a damage mark, the mark is removed. */
+  async #checkNow(frame: number): Promise<DamageError | null> {
+    const { pool, vault, reader } = this.#options;
+    try {
+      const { row, bytes } = await reader.sealedFrame(frame);
+      if (row.kind !== "data") return new DamageError(row, "not a data frame");
+      const { ids, lengths } = decodeBlockList(row.blockList);
+      const { key, binding } = await reader.frameKey(row, bytes);
+      const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
+      const { blockIdKey } = vault.keys;
+      const { damaged } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [task] });
+      const [found] = damaged;
+      if (found !== undefined) return new DamageError(row, found.message);
+      if (row.damaged) await vault.catalog.setDamaged([row], false);
+      return null;
+    } catch (error) {
+      if (error instanceof DamageError) return error;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The live set: what snapshots and running uploads need. Pure functions, used by prune and by repack.
+ *
+ * In: the live ordinals (the union of all bitmaps), and all items, frames and packs of the catalog. Out: live slots, live
+ * metadata frames, and for each pack how many of its bytes are live. No tree is read.
+ *
+ * - A slot of a data frame is live if the recipe of a live segment names it.
+ * - A metadata frame is live if it holds a live node, the record of a live segment, or the block list of a live data frame.
+ * - A pack is live if one of its frames is.
+ * Everything else is dead.
+ */
+
+import type { FrameRow, Item, PackRow } from "../catalog/catalog.ts";
+import { Bitmap } from "../format/bitmap.ts";
+import { decodeRecipe } from "../format/recipe.ts";
+
+export interface PackUsage {
+  readonly pack: string;
+  readonly size: number;
+  readonly state: PackRow["state"];
+  /** Sealed bytes of frames that hold something live. */
+  liveBytes: number;
+  /** Of these, an estimate of the bytes of dead slots: a frame's bytes times its share of dead slots. */
+  deadBytes: number;
+}
+
+export interface LiveSet {
+  readonly ordinals: Bitmap;
+  /** The number of live ordinals without an item in the catalog. What such an item needs looks dead and is not. */
+  readonly missingItems: number;
+  /** The live slots of every live data frame. */
+  readonly slots: ReadonlyMap<number, Bitmap>;
+  readonly metaFrames: ReadonlySet<number>;
+  readonly packs: ReadonlyMap<string, PackUsage>;
+  /** The ordinals of dead items, by each pack that they need. */
+  readonly deadItems: ReadonlyMap<string, readonly number[]>;
+}
+
+/** Returns the union of encoded bitmaps. */
+export function unionOfBitmaps(bitmaps: Iterable<Uint8Array>): Bitmap {
+  const union = new Bitmap();
+  for (const bytes of bitmaps) union.or(Bitmap.decode(bytes));
+  return union;
+}
+
+export interface LiveSetInput {
+  readonly ordinals: Bitmap;
+  readonly items: AsyncIterable<Item>;
+  readonly frames: AsyncIterable<FrameRow>;
+  readonly packs: readonly PackRow[];
+}
+
+/** Computes the live set. Block lists are not kept in memory, only the locations of frames. */
+export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSetInput): Promise<LiveSet> {
+  const slots = new Map<number, Bitmap>();
+  const metaFrames = new Set<number>();
+  const dead: { ordinal: number; frames: number[] }[] = [];
+  let found = 0;
+  for await (const item of items) {
+    const runs = decodeRecipe(item.recipe);
+    if (!ordinals.has(item.ordinal)) {
+      dead.push({
+        ordinal: item.ordinal,
+        frames: [...runs.flatMap((run) => (run.kind === "stored" ? [run.frame] : [])), item.record],
+      });
+      continue;
+    }
+    found++;
+    if (item.record !== 0) metaFrames.add(item.record);
+    for (const run of runs) {
+      if (run.kind !== "stored") continue;
+      if (item.kind === "node") metaFrames.add(run.frame);
+      else addSlots(slots, run.frame, run.slot, run.count);
+    }
+  }
+  const locations = new Map<number, FrameLocation>();
+  for await (const row of frames) {
+    const { frame, kind, pack, length, record } = row;
+    locations.set(frame, { frame, kind, pack, length, slotCount: slotCountOf(row) });
+    if (slots.has(frame) && record !== 0) metaFrames.add(record);
+  }
+  return {
+    ordinals,
+    missingItems: ordinals.size - found,
+    slots,
+    metaFrames,
+    packs: packUsages(packs, locations, slots, metaFrames),
+    deadItems: deadItemsByPack(dead, locations),
+  };
+}
+
+/** Packs without anything live. Packs that an interrupted run has condemned are among them. */
+export function deadPacks({ packs }: LiveSet): string[] {
+  return [...packs.values()]
+    .filter(({ liveBytes, state }) => liveBytes === 0 && state !== "deleting")
+    .map(({ pack }) => pack);
+}
+
+/** Live packs of which more than `deadShare` is dead. Packs that an interrupted run has condemned are among them. */
+export function wastefulPacks({ packs }: LiveSet, deadShare: number): string[] {
+  return [...packs.values()]
+    .filter(
+      ({ liveBytes, deadBytes, size, state }) =>
+        liveBytes > 0 && state !== "deleting" && (size - liveBytes + deadBytes) / size > deadShare,
+    )
+    .map(({ pack }) => pack);
+}
+
+/** 32-bit words for the slots of a usual frame: 2 MiB in blocks of 8 KiB. A bitmap with this size need not grow. */
+export const usualSlotWords = 8;
+
+interface FrameLocation extends Pick<FrameRow, "frame" | "kind" | "pack" | "length"> {
+  readonly slotCount: number;
+}
+
+/** Slots are bits and not numbers in a set: a terabyte has more than a hundred million slots. */
+function addSlots(slots: Map<number, Bitmap>, frame: number, first: number, count: number): void {
+  let live = slots.get(frame);
+  if (live === undefined) {
+    live = new Bitmap(new Uint32Array(usualSlotWords));
+    slots.set(frame, live);
+  }
+  for (let i = 0; i < count; i++) live.add(first + i);
+}
+
+function packUsages(
+  packs: readonly PackRow[],
+  locations: ReadonlyMap<number, FrameLocation>,
+  slots: ReadonlyMap<number, Bitmap>,
+  metaFrames: ReadonlySet<number>,
+): Map<string, PackUsage> {
+  const usages = new Map<string, PackUsage>();
+  for (const { pack, size, state } of packs) usages.set(pack, { pack, size, state, liveBytes: 0, deadBytes: 0 });
+  for (const { frame, kind, pack, length, slotCount } of locations.values()) {
+    const usage = usages.get(pack);
+    if (usage === undefined) continue;
+    if (kind === "meta" && metaFrames.has(frame)) usage.liveBytes += length;
+    const live = slots.get(frame)?.size ?? 0;
+    if (kind !== "data" || live === 0) continue;
+    usage.liveBytes += length;
+    usage.deadBytes += slotCount === 0 ? 0 : length * (1 - live / slotCount);
+  }
+  return usages;
+}
+
+function deadItemsByPack(
+  dead: readonly { ordinal: number; frames: readonly number[] }[],
+  locations: ReadonlyMap<number, FrameLocation>,
+): Map<string, number[]> {
+  const byPack = new Map<string, number[]>();
+  for (const { ordinal, frames } of dead) {
+    const packs = new Set(frames.map((frame) => locations.get(frame)?.pack).filter((pack) => pack !== undefined));
+    for (const pack of packs) {
+      const list = byPack.get(pack) ?? [];
+      if (list.length === 0) byPack.set(pack, list);
+      list.push(ordinal);
+    }
+  }
+  return byPack;
+}
+
+/** The number of slots of an encoded block list: its leading varint. The rest is not decoded. */
+function slotCountOf({ blockList }: FrameRow): number {
+  let count = 0;
+  let scale = 1;
+  for (const byte of blockList) {
+    count += (byte & 0x7f) * scale;
+    if (byte < 0x80) break;
+    scale *= 0x80;
+  }
+  return count;
+}

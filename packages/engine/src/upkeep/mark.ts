@@ -1,0 +1,56 @@
+/**
+ * Marking and condemning: the steps that come before packs are deleted or rewritten.
+ *
+ * Marking reads the bitmaps of all snapshots and running uploads at one revision of the catalog and computes the live set.
+ * Condemning sets chosen packs to `condemned`, if nothing was committed since that revision. Otherwise both are repeated.
+ * A condemned pack is still readable. An upload that needs it makes it live again, and then it is not deleted.
+ */
+
+import { IncompleteCatalogError } from "../catalog/claim-session.ts";
+import type { Vault } from "../vault.ts";
+import type { LiveSet } from "./live-set.ts";
+import { computeLiveSet, unionOfBitmaps } from "./live-set.ts";
+
+/** How often marking is repeated while backups commit. One marking takes seconds: after so many, prune should run later. */
+const maxMarkings = 8;
+
+export interface Marking {
+  readonly liveSet: LiveSet;
+  /** The revision of the catalog that the live set is of. */
+  readonly revision: number;
+}
+
+/** Marks once. Throws `IncompleteCatalogError` where a snapshot reaches an item that the catalog does not have. */
+export async function markVault(vault: Pick<Vault, "catalog">): Promise<Marking> {
+  const { catalog } = vault;
+  for (let i = 0; i < maxMarkings; i++) {
+    const { reach, revision } = await catalog.roots();
+    const packs = await catalog.packs();
+    const ordinals = unionOfBitmaps(reach);
+    const liveSet = await computeLiveSet({ ordinals, items: catalog.allItems(), frames: catalog.allFrames(), packs });
+    if (liveSet.missingItems === 0) return { liveSet, revision };
+    // A snapshot may have been deleted and pruned after its bitmap was read. Then the bitmaps have changed: mark again.
+    const now = unionOfBitmaps((await catalog.roots()).reach);
+    if (now.minus(ordinals).size > 0 || ordinals.minus(now).size > 0) continue;
+    throw new IncompleteCatalogError(
+      `snapshots reach ${liveSet.missingItems} items that the catalog does not have: rebuild it, or delete the snapshots that verify names`,
+    );
+  }
+  throw new IncompleteCatalogError("snapshots change faster than they can be marked: prune later");
+}
+
+export interface CondemnedMarking extends Marking {
+  readonly condemned: readonly string[];
+}
+
+/** Marks, and condemns the packs that `choose` returns. Repeats both where something was committed in between. */
+export async function markAndCondemn(
+  vault: Pick<Vault, "catalog">,
+  choose: (liveSet: LiveSet) => readonly string[],
+): Promise<CondemnedMarking> {
+  for (let i = 1; ; i++) {
+    const { liveSet, revision } = await markVault(vault);
+    const { condemned, stale } = await vault.catalog.condemn(choose(liveSet), revision);
+    if (!stale || i === maxMarkings) return { liveSet, revision, condemned };
+  }
+}

@@ -1,0 +1,214 @@
+/** Registers packs, frames, block lists, segments and nodes in the catalog that a rebuild makes. */
+
+import type { FrameRow, Item, UploadUnit } from "../catalog/catalog.ts";
+import { decodeBlockList, emptyBlockList, encodeBlockList } from "../format/block-list.ts";
+import { FormatError, hex } from "../format/bytes.ts";
+import { parseDataFrame } from "../format/data-frame.ts";
+import { openFrame, readFrameHeader } from "../format/frame.ts";
+import type { MetadataItem } from "../format/metadata-items.ts";
+import type { PackTable } from "../format/pack.ts";
+import { decodeRecipe, encodeRecipe, framesOf } from "../format/recipe.ts";
+import { openContentKey, sessionBinding, workerKey } from "../format/session-header.ts";
+import type { Vault } from "../vault.ts";
+import type { StoredFrame, StoredItem, StoredPacks } from "./rebuild-packs.ts";
+import type { Refusals } from "./rebuild-refusals.ts";
+import type { KnownSessions } from "./rebuild-sessions.ts";
+import { sessionOfFrame } from "./rebuild-sessions.ts";
+
+/** Rows per transaction of the catalog. */
+const rowsPerBatch = 1000;
+
+/** Who an item belongs to, and whether its bytes were compared with its id. */
+type Ownership = Pick<Item, "owner" | "verified">;
+
+const emptyUnit: UploadUnit = { packs: [], header: new Uint8Array(0), frames: [], items: [], hooks: [], follows: [] };
+
+export class ItemRegistration {
+  readonly #vault: Vault;
+  readonly #packs: StoredPacks;
+  readonly #sessions: KnownSessions;
+  readonly #refusals: Refusals;
+  /** Data frames whose block list was found in the metadata. */
+  readonly #withBlockList = new Set<number>();
+  readonly #ordinals = new Set<number>();
+  /** Segments that need frames which no pack has, and how many such frames. */
+  readonly #missingFrames = new Map<number, number>();
+  #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
+    frames: [],
+    items: [],
+    hooks: [],
+  };
+  #nextOrdinal = 1;
+
+  constructor(vault: Vault, packs: StoredPacks, sessions: KnownSessions, refusals: Refusals) {
+    this.#vault = vault;
+    this.#packs = packs;
+    this.#sessions = sessions;
+    this.#refusals = refusals;
+  }
+
+  get count(): number {
+    return this.#ordinals.size;
+  }
+
+  /** One more than the highest ordinal that was registered. */
+  get nextOrdinal(): number {
+    return this.#nextOrdinal;
+  }
+
+  has(ordinal: number): boolean {
+    return this.#ordinals.has(ordinal);
+  }
+
+  /** Reads the block lists in the metadata: how many slots of each version are filled, and which frames no pack has. */
+  async readBlockLists(): Promise<{ filledSlots: (frame: StoredFrame) => number; lostFrames: ReadonlySet<number> }> {
+    const filled = new Map<string, number>();
+    const lostFrames = new Set<number>();
+    for await (const { item, table } of this.#packs.metadataItems(() => true)) {
+      if (item.kind !== "blockList" || !this.#mayRecord(item, table)) continue;
+      const slots = decodeBlockList(item.blockList).lengths.reduce((sum, length) => sum + (length > 0 ? 1 : 0), 0);
+      filled.set(`${item.frame} ${item.generation}`, slots);
+      if (!this.#packs.hasFrame(item.frame)) lostFrames.add(item.frame);
+    }
+    return { filledSlots: ({ frame, generation }) => filled.get(`${frame} ${generation}`) ?? 0, lostFrames };
+  }
+
+  /** Registers every pack with the chosen versions of its frames. */
+  async registerPacks(): Promise<void> {
+    for (const { packId, header, size, frames } of this.#packs.tables) {
+      const pack = hex(packId);
+      const chosen = frames.filter(({ frame }) => this.#packs.chosen.get(frame)?.pack === pack);
+      const rows = chosen.map((frame) =>
+        frameRow({ ...frame, pack, session: header.session }, new Uint8Array(0), 0, false),
+      );
+      const row = { pack, session: header.session, size, state: "live" } as const;
+      await this.#vault.catalog.restore({ unit: { ...emptyUnit, packs: [row], header: header.bytes, frames: rows } });
+    }
+  }
+
+  /** Registers what the metadata frames hold. */
+  async registerItems(): Promise<void> {
+    for await (const stored of this.#packs.metadataItems((frame, pack) => this.#packs.isChosen(frame, pack)))
+      if (this.#mayRecord(stored.item, stored.table)) await this.#registerItem(stored);
+    for (const frame of this.#packs.chosen.values())
+      if (frame.kind === "data" && !this.#withBlockList.has(frame.frame)) await this.#registerWithoutRecord(frame);
+    await this.#flush();
+  }
+
+  /** Whether a pack may hold this record. A writer records what is new; only the authority replaces records. */
+  #mayRecord(item: MetadataItem, table: PackTable): boolean {
+    if (item.kind === "gone" || this.#packs.isOfAuthority(table)) return true;
+    const { session } = table.header;
+    const isNew =
+      item.kind === "blockList"
+        ? item.generation === 0 && sessionOfFrame(item.frame) === session
+        : !this.#ordinals.has(item.ordinal);
+    if (!isNew)
+      this.#refusals.add(this.#vault.names.pack(hex(table.packId)), "records what another session has recorded");
+    return isNew;
+  }
+
+  async #registerItem({ item, frame, slot, table }: StoredItem): Promise<void> {
+    if (item.kind === "gone") return;
+    // A frame that upkeep rewrote still belongs to the writer of its first session.
+    const first = this.#sessions.header(sessionOfFrame(frame)) ?? table.header;
+    const owner = hex(first.writerId);
+    if (item.kind === "blockList") return this.#registerBlockList(item, frame);
+    if (item.kind === "segment") {
+      const isRepacked = this.#packs.isOfAuthority(table) && sessionOfFrame(frame) === table.header.session;
+      const ownership = isRepacked ? this.#repackedOwnership(item.recipe, owner) : { owner, verified: false };
+      return this.#registerSegment(item, frame, ownership);
+    }
+    const { ordinal, id } = item;
+    const recipe = encodeRecipe([{ kind: "stored", frame, slot, count: 1, bytes: item.bytes.length }]);
+    await this.#addItem({ ordinal, id, kind: "node", recipe, record: frame, owner, verified: false }, []);
+  }
+
+  /**
+   * The owner of a segment that repack has recorded. Repack compared the blocks that it moved. Blocks that it did not move
+   * were not compared: if one writer stored all of them, the segment belongs to that writer; otherwise to the authority.
+   */
+  #repackedOwnership(recipe: Uint8Array, authority: string): Ownership {
+    const sessions = new Set(framesOf(decodeRecipe(recipe)).map(sessionOfFrame));
+    const writers = new Set(
+      [...sessions].map((session) => hex(this.#sessions.header(session)?.writerId ?? new Uint8Array(0))),
+    );
+    writers.delete(authority);
+    const [only] = writers;
+    return { owner: writers.size === 1 && only !== undefined ? only : authority, verified: writers.size === 0 };
+  }
+
+  async #registerBlockList(item: MetadataItem & { kind: "blockList" }, record: number): Promise<void> {
+    const { frame, generation } = item;
+    const chosen = this.#packs.chosen.get(frame);
+    if (chosen !== undefined && chosen.generation !== generation) return;
+    this.#withBlockList.add(frame);
+    const blockList = Buffer.from(item.blockList);
+    await this.#add(
+      [frameRow(chosen ?? lostFrame(frame, generation), blockList, record, chosen === undefined)],
+      [],
+      [],
+    );
+  }
+
+  /** Registers a data frame without a record in the metadata, by the block list in the frame itself. */
+  async #registerWithoutRecord(stored: StoredFrame): Promise<void> {
+    const { store, names, keys } = this.#vault;
+    const { frame, generation, offset, length, pack, session } = stored;
+    const blockList = await this.#refusals.accept(names.pack(pack), async () => {
+      const sealed = await store.get(names.pack(pack), { range: { offset, length } });
+      const header = readFrameHeader(sealed);
+      const sealer = this.#sessions.header(session);
+      if (sealer === undefined || header.frame !== frame || header.generation !== generation)
+        throw new FormatError("a frame is not the one in the footer of its pack");
+      const key = workerKey(openContentKey(keys.privateSeed, sealer), header.worker);
+      return parseDataFrame(openFrame(sealed, key, sessionBinding(sealer))).blockList;
+    });
+    await this.#add([frameRow(stored, encodeBlockList(blockList ?? emptyBlockList), 0, blockList === null)], [], []);
+  }
+
+  async #registerSegment(
+    item: MetadataItem & { kind: "segment" },
+    record: number,
+    ownership: Ownership,
+  ): Promise<void> {
+    const { ordinal, id, recipe } = item;
+    const missing = framesOf(decodeRecipe(recipe)).filter((frame) => !this.#packs.chosen.has(frame)).length;
+    if (missing > (this.#missingFrames.get(ordinal) ?? 0) && this.#ordinals.has(ordinal)) return;
+    if (missing > 0) this.#missingFrames.set(ordinal, missing);
+    else this.#missingFrames.delete(ordinal);
+    const hooks = item.hooks.map((hook) => [hook, ordinal] as const);
+    await this.#addItem({ ordinal, kind: "segment", id, recipe, record, ...ownership }, hooks);
+  }
+
+  async #addItem(item: Omit<Item, "next">, hooks: UploadUnit["hooks"]): Promise<void> {
+    this.#ordinals.add(item.ordinal);
+    this.#nextOrdinal = Math.max(this.#nextOrdinal, item.ordinal + 1);
+    await this.#add([], [{ ...item, next: 0 }], hooks);
+  }
+
+  /** Adds rows to a batch, because each call of the catalog is a transaction. */
+  async #add(frames: readonly FrameRow[], items: readonly Item[], hooks: UploadUnit["hooks"]): Promise<void> {
+    this.#batch.frames.push(...frames);
+    this.#batch.items.push(...items);
+    this.#batch.hooks.push(...hooks);
+    if (this.#batch.frames.length + this.#batch.items.length >= rowsPerBatch) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const { frames, items, hooks } = this.#batch;
+    this.#batch = { frames: [], items: [], hooks: [] };
+    await this.#vault.catalog.restore({ unit: { ...emptyUnit, frames, items, hooks } });
+  }
+}
+
+function frameRow(stored: StoredFrame, blockList: Uint8Array, record: number, damaged: boolean): FrameRow {
+  const { frame, generation, kind, pack, offset, length, frameId, session } = stored;
+  return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged };
+}
+
+/** A frame that no pack has. */
+function lostFrame(frame: number, generation: number): StoredFrame {
+  const nowhere = { offset: 0, length: 0, pack: "lost", session: 0 };
+  return { frame, generation, kind: "data", frameId: Buffer.alloc(32), ...nowhere };
+}

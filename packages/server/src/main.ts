@@ -1,6 +1,6 @@
 /**
- * The service's command: `npm start` and `npm start -- <role>`. Reads the settings, starts, says where it is on standard
- * output, and stops on SIGTERM or SIGINT. The only place that ends the process.
+ * The service's command: `npm start` and `npm start -- <role>`. It reads the settings, starts the service, prints its URL
+ * to standard output, and stops on SIGTERM or SIGINT. Only this file ends the process.
  */
 
 import { type Config, ConfigError, readConfig, unknownSettings } from "./config.ts";
@@ -47,11 +47,11 @@ async function run(words: readonly string[]): Promise<void> {
   const [role = "all", ...rest] = words;
   if (!isRole(role) || rest.length > 0) return end(exitUsage, `unknown role; one of ${roles.join(", ")}\n\n${help}`);
   try {
-    // First: a misspelt name is the likeliest reason for a setting that is missing.
+    // First, because a misspelt name is the likeliest reason for a missing setting.
     for (const name of unknownSettings())
       complain(`warning: ${name} is not a setting of the service; see docs/SETTINGS.md`);
     const config = readConfig();
-    // Only now: whoever mistyped a word or a setting is told at once.
+    // Only now, so that wrong arguments and settings are reported at once.
     const { start } = await import("./start.ts");
     const running = await start({ config, role });
     if (role === "migrate") {
@@ -65,7 +65,7 @@ async function run(words: readonly string[]): Promise<void> {
   }
 }
 
-/** Does one thing, says what it did, and ends. */
+/** Runs one command, prints its result, and ends. */
 async function command(
   choose: (commands: typeof import("./commands.ts")) => (config: Config) => Promise<string>,
 ): Promise<void> {
@@ -91,12 +91,12 @@ function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {
 }
 
 /**
- * A terminal sends Ctrl-C to every process that it started, and `tools/run.mjs` passes on what it gets: one wish arrives
- * two or three times. Nobody asks again so soon.
+ * A terminal sends Ctrl-C to every process of its group, and `tools/run.mjs` passes signals on, so one Ctrl-C arrives two
+ * or three times. Signals within this time count as one.
  */
 const sameWishMs = 2_000;
 
-/** The first signal drains; a second one, from somebody who will not wait, ends at once. */
+/** The first signal drains; a second one ends the process at once. */
 function stopOnSignals(running: Running): void {
   let askedAtMs: number | null = null;
   const stop = async (code: number) => {

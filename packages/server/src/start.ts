@@ -1,8 +1,8 @@
 /**
- * Putting the service together and taking it apart. What is started first is stopped last: the data folder's lock
- * outlives the database, the database outlives whoever asks it.
+ * Starts and stops the parts of the service. The first part that starts is the last that stops: the lock of the data folder
+ * is released after the database has stopped, and the database stops after all its users.
  *
- * In the profiles `local` and `sandbox` every role migrates by itself; in `production` only `migrate` does.
+ * In the profiles `local` and `sandbox` every role runs the migrations; in `production` only the role `migrate` does.
  */
 
 import type { Config } from "./config.ts";
@@ -38,12 +38,12 @@ import { version } from "./version.ts";
 export interface StartOptions {
   readonly config: Config;
   readonly role: Role;
-  /** The rest have the service's own defaults; tests bring others. */
+  /** The others have defaults; tests replace them. */
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Puts another authenticator before the service's own. */
+  /** An authenticator that is tried before the service's own. */
   readonly authenticator?: (real: Authenticator) => Authenticator;
-  /** Puts another limiter in place of the service's own; for measuring what that one costs. */
+  /** Replaces the service's limiter, to measure its cost. */
   readonly limiter?: (real: Limiter) => Limiter;
   readonly endpoints?: readonly Endpoint[];
   readonly database?: DatabaseTarget;
@@ -51,26 +51,26 @@ export interface StartOptions {
 }
 
 export interface Running {
-  /** Where requests are answered; null in a role that answers none. */
+  /** The URL of the service; null in a role that answers no requests. */
   readonly url: string | null;
   /** The file that clients of the local certificate authority trust. */
   readonly caFile: string | null;
-  /** Null in role `migrate`, which ends before anybody could ask. */
+  /** Null in role `migrate`, which ends at once. */
   readonly metricsUrl: string | null;
-  /** Where the first people's secrets are; null in profile `production`. */
+  /** The path of `first-run.json`; null in profile `production`. */
   readonly firstRunFile: string | null;
   /** The service's own, for tests and tools in this process. */
   readonly tokens: AccessTokens;
   readonly secrets: Secrets;
-  /** Reads the certificate again. */
+  /** Reloads the certificate. */
   reload(): Promise<void>;
-  /** Settles when something that the service cannot do without has ended by itself. */
+  /** Settles when a part that the service needs has ended unexpectedly. */
   readonly lost: Promise<Error>;
-  /** Lets what is in flight finish, within the drain time, and ends. Safe to call twice. */
+  /** Waits for running requests and jobs, at most the drain time, and stops. Can be called twice. */
   stop(): Promise<void>;
 }
 
-/** Starts the service. Rejects with a {@link StartError} or a ConfigError that tells the operator what to do. */
+/** Starts the service. Rejects with a {@link StartError} or a ConfigError whose message says what to do. */
 export async function start(options: StartOptions): Promise<Running> {
   const stack = new AsyncDisposableStack();
   const lost = Promise.withResolvers<Error>();
@@ -103,7 +103,7 @@ export async function start(options: StartOptions): Promise<Running> {
   }
 }
 
-/** The parts of a service without its listener and its jobs, for commands that do one thing and end. */
+/** The parts of a service without its listener and its jobs, for single commands. */
 export async function withFoundation<T>(options: StartOptions, work: (parts: Foundation) => Promise<T>): Promise<T> {
   const stack = new AsyncDisposableStack();
   try {
@@ -169,7 +169,7 @@ async function layFoundation(
     secrets,
     transactions,
     addresses,
-    // Also in roles that send nothing: wrong settings must stop the start, not the first message.
+    // Also in roles that send no messages: wrong settings must fail the start, not the first message.
     messages: await usable(() => createMessagePorts(config, { clock })),
     authenticator: options.authenticator?.(authenticator) ?? authenticator,
     tokens,
@@ -186,7 +186,7 @@ function placeOf(config: Config): Place {
   return place;
 }
 
-/** The key that everything sealed derives from: in the database, wrapped by the master key. */
+/** The root key: in the database, wrapped by the master key. */
 async function rootKey(config: Config, folder: DataFolder, pools: Pools, sources: { clock: Clock; random: Random }) {
   const { random } = sources;
   const file = folder.path("master.key");
@@ -195,7 +195,7 @@ async function rootKey(config: Config, folder: DataFolder, pools: Pools, sources
   return openRootKey({ owner: pools.owner, ...sources }, localMasterKey(bytes, random));
 }
 
-/** Parts say what is wrong with their settings by a TypeError that names the setting and never its value. */
+/** A part reports a wrong setting by a TypeError that names the setting and never its value. */
 async function usable<T>(make: () => T | Promise<T>): Promise<T> {
   try {
     return await make();
@@ -205,7 +205,7 @@ async function usable<T>(make: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Reports about a crash are worth a short wait at the end, not a hanging stop. */
+/** The stop waits this long for error reports to be sent. */
 const reportFlushMs = 2_000;
 
 async function databaseTarget(

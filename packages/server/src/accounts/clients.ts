@@ -1,8 +1,8 @@
 /**
- * Machine clients of an account, and the service's own: all their SQL, and the check of a secret.
+ * OAuth clients of an account, and the service's own: all their SQL, and the check of a secret.
  *
- * A *secret* has 256 random bits, so a keyed hash is enough to keep it. Several are valid while one is being replaced;
- * a rotation gives the older ones an end instead of cutting them off.
+ * A *secret* has 256 random bits, so storing a keyed hash is enough. Several secrets are valid during a rotation: the
+ * older ones get an expiry and do not end at once.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -17,13 +17,13 @@ import type { Tx } from "../kernel/tx.ts";
 
 export type ClientRow = Selectable<OauthClientsRow>;
 
-/** 256 bits: nothing that can be tried out. */
+/** 256 bits cannot be guessed. */
 const secretBytes = 32;
 
-/** A rotation, and one more for the clock that is wrong; more would be secrets that nobody uses. */
+/** Two for a rotation and one more for wrong clocks; more secrets would be unused. */
 export const maxLiveSecrets = 3;
 
-/** Written at most this often: a busy client must not turn every token into an update. */
+/** Written at most this often: a busy client must not cause an update per token. */
 const lastUsedPrecisionMs = 60_000;
 
 /** A client that may be used now: not revoked, and its account, if it has one, not closed. */
@@ -41,7 +41,7 @@ export async function findClientById(ctx: Pick<Ctx, "tx">, clientId: string): Pr
   );
 }
 
-/** Whether this is a secret of the client that is valid now. Takes the same time whatever is true; notes the use. */
+/** Whether this is a valid secret of the client. Takes the same time in all cases. Records the use. */
 export async function verifyClientSecret(
   ctx: Pick<Ctx, "tx" | "secrets">,
   clientId: string,
@@ -66,7 +66,7 @@ export async function verifyClientSecret(
   });
 }
 
-/** Notes that a client was used now. */
+/** Records that a client was used now. */
 export async function touchClient(tx: Tx, clientId: string): Promise<void> {
   await tx.db
     .updateTable("oauth_clients")
@@ -92,9 +92,9 @@ export interface NewClient {
   readonly scopes: readonly string[];
   readonly vaultIds: readonly string[] | null;
   readonly jwks: object | null;
-  /** What it may do at most; null for the service's own. */
+  /** The role that limits it; null for the service's own client. */
   readonly role: MemberRole | null;
-  /** The member who makes it, and answers for it. */
+  /** The member who creates it and is responsible for it. */
   readonly createdBy: string | null;
 }
 
@@ -152,14 +152,14 @@ export async function updateClient(
     .execute();
 }
 
-/** Puts the clients that a member answers for, or knows a secret of, in review; those that were not before. */
+/** Puts clients in review for which a member is responsible or whose secret they know. Returns those that were not before. */
 export async function withholdClients(tx: Tx, accountId: string, memberId: string): Promise<{ id: string }[]> {
   return (
     tx.db
       .updateTable("oauth_clients")
       .set({ review_since: tx.now, updated_at: tx.now, version: sql`version + 1` })
       .where("account_id", "=", accountId)
-      // Who made it or reviewed it, and who was shown a secret of it that may still be valid.
+      // The responsible member, or a member who has seen a secret that may still be valid.
       .where((where) =>
         where.or([
           where("responsible_id", "=", memberId),
@@ -179,7 +179,7 @@ export async function withholdClients(tx: Tx, accountId: string, memberId: strin
   );
 }
 
-/** From now on this member answers for the client. */
+/** Makes this member responsible for the client and ends the review. */
 export async function reviewClient(tx: Tx, accountId: string, id: string, memberId: string): Promise<void> {
   await tx.db
     .updateTable("oauth_clients")
@@ -189,7 +189,7 @@ export async function reviewClient(tx: Tx, accountId: string, id: string, member
     .execute();
 }
 
-/** Ends a client: its secrets go, and every token of its sessions stops at once. */
+/** Ends a client: deletes its secrets and ends its sessions, so its tokens stop at once. */
 export async function revokeClient(tx: Tx, accountId: string, id: string): Promise<void> {
   await tx.db
     .updateTable("oauth_clients")
@@ -204,11 +204,11 @@ export interface NewSecret {
   /** The client's. */
   readonly id: string;
   readonly accountId: string | null;
-  /** The member who gets to see it. */
+  /** The member who sees the secret. */
   readonly shownTo: string | null;
 }
 
-/** Makes a secret and gives it back, this once. */
+/** Creates a secret and returns it; it cannot be read again. */
 export async function addSecret(
   tx: Tx,
   sources: { readonly secrets: Secrets; readonly random: Random },
@@ -238,7 +238,7 @@ export async function storeSecret(
     .execute();
 }
 
-/** Gives every secret that is valid now an end; those that have one keep the earlier. */
+/** Sets an expiry for every valid secret; an earlier expiry stays. */
 export async function endSecrets(tx: Tx, clientId: string, at: Date): Promise<void> {
   await tx.db
     .deleteFrom("oauth_client_secrets")

@@ -1,6 +1,6 @@
 /**
  * All SQL of people: members of accounts, and staff. Members are read and changed in their account's scope, staff in
- * scope `platform`, and whoever signs in in scope `system`, because the account is not known before.
+ * scope `platform`. Sign-in uses scope `system`, because the account is not known before.
  */
 
 import { type Selectable, sql } from "kysely";
@@ -11,7 +11,7 @@ import type { Tx } from "../kernel/tx.ts";
 
 export type PersonRow = Selectable<PeopleRow>;
 
-/** The one who signs in with this address; scope `system`. Invitations do not count: any number may have one. */
+/** The person who signs in with this address; scope `system`. Invited people do not count: several can have the address. */
 export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<PersonRow | undefined> {
   return tx.db
     .selectFrom("people")
@@ -21,7 +21,7 @@ export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<Perso
     .executeTakeFirst();
 }
 
-/** A member of the account, or one of staff (`null`). */
+/** A member of the account, or a staff member (`null`). */
 export async function findPerson(tx: Tx, accountId: string | null, id: string): Promise<PersonRow | undefined> {
   return people(tx, accountId).where("id", "=", id).executeTakeFirst();
 }
@@ -40,7 +40,7 @@ export async function listAllMembers(tx: Tx, page: PageStart): Promise<PersonRow
   return pageRows(tx.db.selectFrom("people").selectAll().where("account_id", "is not", null), page);
 }
 
-/** The active owners, held: whoever removes or demotes one counts those that are left. */
+/** The active owners, with row locks: a removal or demotion counts the owners that are left. */
 export async function lockOwners(tx: Tx, accountId: string): Promise<PersonRow[]> {
   return people(tx, accountId)
     .where("role", "=", "owner")
@@ -50,7 +50,7 @@ export async function lockOwners(tx: Tx, accountId: string): Promise<PersonRow[]
     .execute();
 }
 
-/** The active owners, and of these people those who were not removed; none is held. For staff (`null`) these alone. */
+/** The active owners and the given people who are not removed, without locks. For staff (`null`) only the given people. */
 export async function listOwnersAnd(tx: Tx, accountId: string | null, ids: readonly string[]): Promise<PersonRow[]> {
   return people(tx, accountId)
     .where("state", "<>", "removed")
@@ -73,7 +73,7 @@ export interface NewPerson {
   readonly invitedBy: string | null;
 }
 
-/** Stores a person; false when the account has the address already, or, for an active one, somebody signs in with it. */
+/** Stores a person; false when the account has the address, or when the person is active and the address signs in already. */
 export async function insertPerson(tx: Tx, person: NewPerson): Promise<boolean> {
   const result = await tx.db
     .insertInto("people")
@@ -97,7 +97,7 @@ export async function insertPerson(tx: Tx, person: NewPerson): Promise<boolean> 
   return result.numInsertedOrUpdatedRows === 1n;
 }
 
-/** Whether a change failed because somebody else signs in with the address: of two who enrol it, one was first. */
+/** Whether a change failed because another person signs in with the address: only the first enrolment succeeds. */
 export function isAddressTaken(error: unknown): boolean {
   const { code, constraint } = error as { readonly code?: unknown; readonly constraint?: unknown };
   return code === uniqueViolation && constraint === "people_email_active";

@@ -1,8 +1,8 @@
 /**
- * Who is told when access to an account changes: the people concerned and every owner, each once, each in their own
- * language, by a mail that is queued in the transaction of the change. Called by everything that changes an
- * authenticator, recovery codes, a phone, a password, a member, a role, a client or its secret, whoever asked for it and
- * by whichever way; `tests/access/mails-about-access-changes.test.ts` holds the operations of the document to that.
+ * Mails about changes of access to an account. The people concerned and every owner get one mail each, in their language,
+ * queued in the transaction of the change. Every operation that changes an authenticator, recovery codes, a phone, a
+ * password, a member, a role, a client or its secret calls this file; `tests/access/mails-about-access-changes.test.ts`
+ * checks this for all operations of the document.
  */
 
 import type { Ctx } from "../kernel/http/endpoint.ts";
@@ -16,16 +16,16 @@ export interface Change {
   readonly what: SecurityChange;
   /** Null for staff, who have no owners. */
   readonly accountId: string | null;
-  /** Whose access it is; of a client, who answers for it and who changes it are concerned. */
+  /** The people concerned; for a client the responsible member and the member who changes it. */
   readonly of: { readonly person: string } | { readonly client: Pick<ClientRow, "name" | "responsible_id"> };
   readonly by: Actor;
   /** A role, or a time. */
   readonly detail?: string;
-  /** The person gets another mail about it in the same transaction, with a link. */
+  /** The person gets another mail with a link in the same transaction. */
   readonly personHasMail?: true;
 }
 
-/** Queues the mails; in the scope of the account. A removal is told before it is done: the removed are not written to. */
+/** Queues the mails; in the scope of the account. Call it before a removal, because removed people get no mail. */
 export async function tellOfChange(tx: Tx, { random }: Pick<Ctx, "random">, change: Change): Promise<void> {
   const by = "id" in change.by ? change.by.id : null;
   const concerned = concernedBy(change, by);
@@ -35,7 +35,7 @@ export async function tellOfChange(tx: Tx, { random }: Pick<Ctx, "random">, chan
     const isConcerned = concerned.includes(person.id);
     const isOwner = person.role === "owner" && person.state === "active";
     if (!isConcerned && !isOwner) continue;
-    // Each change would be one more mail to a stranger; their invitation says what they would be.
+    // An invited person gets no mail: each change would be one more mail to a stranger.
     if (person.state === "invited" && change.what === "role_changed") continue;
     if (isConcerned && change.personHasMail === true) continue;
     const reader = isConcerned ? "you" : "owner";
@@ -60,6 +60,6 @@ function doing(actor: Actor, reader: PersonRow, people: readonly PersonRow[]): P
   const isProgram = actor.kind === "client" || actor.kind === "agent";
   if (doer === undefined) return { by: isProgram ? "program" : "support", by_name: "" };
   if (doer.id === reader.id) return { by: "you", by_name: "" };
-  // Somebody who has not enrolled may never have heard of us: we carry nobody's words there, names included.
+  // A person who has not enrolled may not know us, so the mail contains no text or name of a customer.
   return reader.state === "invited" ? { by: "unnamed", by_name: "" } : { by: "named", by_name: doer.full_name };
 }

@@ -3,8 +3,8 @@
  *
  * States: `submitted` → `under_review` → `approved` | `rejected`; `submitted` and `under_review` → `withdrawn`.
  *
- * Invariants: a duplicate e-mail is stored, answered and announced like a first one, so that nobody can find out who
- * has applied; personal data is in the row alone, never in the audit trail or in mail to staff.
+ * Invariants: a duplicate e-mail is stored, answered and mailed like a first one, so that a caller cannot find out who has
+ * applied; personal data is only in the row, never in the audit trail or in mail to staff.
  */
 
 export { applicationKinds, applicationStates } from "./shapes.ts";

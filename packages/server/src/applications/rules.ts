@@ -11,7 +11,7 @@ export interface CheckedApplication extends Omit<NewApplication, "phone"> {
   readonly emailKey: string;
 }
 
-/** Checks what a schema cannot say, and lists every finding at once. */
+/** Checks rules that a schema cannot express, and lists all errors at once. */
 export function checkApplication(given: NewApplication, language: Language): CheckedApplication {
   const phone = normalizeMobile(given.phone);
   const errors: FieldError[] = [];

@@ -9,7 +9,7 @@ import type { CheckedApplication } from "./rules.ts";
 
 export type ApplicationRow = Selectable<ApplicationsRow>;
 
-/** Stores a new application; it points at the newest earlier one with the same e-mail. */
+/** Stores a new application with a reference to the newest earlier one with the same e-mail. */
 export async function insertApplication(
   tx: Tx,
   id: string,
@@ -70,7 +70,7 @@ export async function countApplicationsByStatus(tx: Tx): Promise<Readonly<Record
   return Object.fromEntries(rows.map(({ status, count }) => [status, Number(count)]));
 }
 
-/** Moves an application from one of these states to another; undefined when it is in none of them. */
+/** Moves an application from one of these states to another; undefined when it has none of them. */
 export async function moveApplication(
   tx: Tx,
   id: string,

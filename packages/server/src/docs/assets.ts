@@ -14,7 +14,7 @@ export interface Asset {
   readonly body: Buffer;
 }
 
-/** Enough of a SHA-256 that two versions of one file never share a name; the whole would make long URLs. */
+/** Enough of a SHA-256 to give each version of a file its own name; the whole hash would make long URLs. */
 const hashChars = 16;
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".ico": "image/x-icon",
 };
 
-/** Reads them all; throws when the package is not what it was. */
+/** Reads all assets; throws when the package has changed. */
 export function readAssets() {
   const swagger = path.dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   const own = path.join(import.meta.dirname, "browser");
@@ -49,7 +49,7 @@ function readAsset(folder: string, file: string): Asset {
   return { name: `${name}.${hash}${ext}`, contentType, body };
 }
 
-/** We do not serve the maps, so the remark that names one would give a 404 to whoever opens the developer tools. */
+/** Removes the comment that names a source map: we do not serve maps, so developer tools would get a 404. */
 function withoutSourceMap(content: Buffer, ext: string): Buffer {
   if (ext === ".ico") return content;
   return Buffer.from(

@@ -1,6 +1,6 @@
 /**
- * The HTML of the pages under `/docs`. Error pages say the same in Turkish and English, one below the other, so that a
- * link in a log or a ticket shows both whoever opens it.
+ * The HTML of the pages under `/docs`. Error pages have the text in Turkish and in English, one below the other, so that a
+ * link in a log or a ticket shows both.
  */
 
 /** Names of the assets that a page links. */
@@ -12,14 +12,14 @@ export interface AssetNames {
   readonly icon: string;
 }
 
-/** What the catalogue says about a code. */
+/** The definition of an error code. */
 export interface ErrorText {
   readonly status: number;
   readonly title: { readonly en: string; readonly tr: string };
   readonly detail: { readonly en: string; readonly tr: string };
 }
 
-/** The interactive page: Swagger UI draws it, from `/docs/json`. */
+/** The interactive page: Swagger UI renders it from `/docs/json`. */
 export function docsHtml(names: AssetNames): string {
   return frame("Emanet API", names, {
     head: `<link rel="stylesheet" href="/docs/assets/${names.theme}">

@@ -1,6 +1,6 @@
 /**
- * All documents under `/docs` as bytes with their headers, by path. Names of assets carry a hash of their content, so
- * they may be cached for ever; everything else is asked for again with its ETag.
+ * All documents under `/docs` as bytes with their headers, by path. Names of assets contain a hash of their content, so
+ * they can be cached without end; all other documents are revalidated with their ETag.
  */
 
 import { createHash } from "node:crypto";
@@ -34,14 +34,14 @@ export interface DocsPages {
   readonly assets: ReadonlyMap<string, DocsPage>;
 }
 
-/** A year, the longest that RFC 9111 speaks of; the name changes with the content. */
+/** A year, the longest time in RFC 9111; the name changes with the content. */
 const forever = "public, max-age=31536000, immutable";
-/** Kept, but used again only after the service said that it is still the same. */
+/** Cached, but revalidated before each use. */
 const revalidate = "public, no-cache";
 
 /**
- * What the page may do: run our scripts and styles, show our images (Swagger UI's style sheet has some inline, as
- * `data:`), call us. Nothing inline, nothing from elsewhere, in nobody's frame.
+ * The policy of the page: it may run our scripts and styles, show our images (Swagger UI's style sheet has some as `data:`
+ * URLs) and call our API. Nothing inline, nothing from other origins, no framing.
  */
 const pagePolicy = [
   "default-src 'none'",
@@ -53,7 +53,7 @@ const pagePolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
-/** What is no page may do nothing, should a browser show it as one. */
+/** The policy of documents that are not pages: nothing is allowed, if a browser renders them as a page. */
 const inertPolicy = "default-src 'none'; frame-ancestors 'none'";
 
 /** Makes every page. Reads the assets of Swagger UI from its package. */

@@ -1,8 +1,8 @@
 /**
- * The first start in the profiles `local` and `sandbox`: one staff member, one demo account with an owner and a machine
- * client, so that a newcomer, or a test, can begin at once. Owns the table `first_run`, one row: their secrets, sealed,
- * made in the transaction that makes the people. So there is no moment in which they exist and nobody knows how to sign
- * in, and every process on the database writes the same file.
+ * The first start in the profiles `local` and `sandbox` makes one staff member and one demo account with an owner and an
+ * OAuth client, so that a developer or a test can start at once. The domain owns the table `first_run` with one row: their
+ * secrets, encrypted. The transaction that makes the people also writes this row, so the people never exist without their
+ * secrets, and every process on the database writes the same file.
  */
 
 import { insertAccount, insertClient, insertPerson, storeSecret } from "../accounts/index.ts";
@@ -21,7 +21,7 @@ interface Login {
   readonly totp_secret: string;
 }
 
-/** What the file says, but for the addresses. */
+/** The content of the file, without the URLs. */
 export interface FirstRun {
   readonly staff: Login;
   readonly demo: Login & {
@@ -40,13 +40,13 @@ interface Sources {
 
 const sealContext = Buffer.from("first-run");
 
-/** The people of the first start; made by the first process that asks. */
+/** The people of the first start. The first process makes them. */
 export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
   const context: TxContext = { actor: { kind: "system" }, context: {}, signal: new AbortController().signal };
   const known = await sources.transactions.run(context, { kind: "platform" }, (tx) => read(sources, tx));
   if (known !== undefined) return known;
   const made = invent(sources.random);
-  // Hashing takes a while: not inside the transaction.
+  // Hashing is slow, so it is outside the transaction.
   const [staffHash, demoHash] = await Promise.all([
     hashPassword(made.staff.password, sources.random),
     hashPassword(made.demo.password, sources.random),
@@ -66,7 +66,7 @@ export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
   });
 }
 
-/** Writes `<data>/first-run.json`: whole, on disk, and for its owner's eyes alone. */
+/** Writes `<data>/first-run.json` atomically, flushed to disk, readable only by its owner. */
 export async function writeFirstRunFile(
   folder: DataFolder,
   content: { readonly baseUrl: string; readonly caFile: string | null; readonly firstRun: FirstRun },
@@ -86,7 +86,7 @@ async function read({ secrets }: Sources, tx: Tx): Promise<FirstRun | undefined>
 }
 
 function invent(random: Random): FirstRun {
-  // 144 bits: these accounts are as safe as any other, in case a sandbox is reached from elsewhere.
+  // 144 bits: a sandbox can be reachable from other machines, so these accounts need strong secrets.
   const password = () => random.bytes(18).toString("base64url");
   const login = (email: string): Login => ({ email, password: password(), totp_secret: newTotpSecret(random) });
   return {

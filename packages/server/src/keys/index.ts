@@ -1,14 +1,14 @@
 /**
  * Keys. Owns the tables `root_key` and `signing_keys`. Its nouns:
  *
- * - the *master key* stays outside the database: in a file, in the environment, or behind whatever else implements
- *   {@link MasterKey}. It does one thing: wrap the root key.
- * - the *root key* is what every sealed or hashed value derives from (`kernel/secrets.ts`). It never changes; a new
- *   master key wraps it anew ({@link rewrapRootKey}).
- * - *signing keys* sign access tokens (ES256). A key is published an hour before it signs and verifies until every
- *   token that it signed has expired, so that a rotation is noticed by nobody.
+ * - the *master key* stays outside the database: in a file, in the environment, or in another implementation of
+ *   {@link MasterKey}. It only wraps the root key.
+ * - the *root key* is the key from which all keys for encryption and hashing are derived (`kernel/secrets.ts`). It never
+ *   changes; a new master key wraps it again ({@link rewrapRootKey}).
+ * - *signing keys* sign access tokens (ES256). A key is published an hour before it signs, and verifies until every token
+ *   that it signed has expired. So clients do not notice a rotation.
  *
- * Invariants: private keys are at rest only sealed; no key is ever taken from a token.
+ * Invariants: private keys are stored only encrypted; a key is never taken from a token.
  */
 
 export { keyRecurrences } from "./jobs.ts";

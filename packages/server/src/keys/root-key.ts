@@ -1,12 +1,12 @@
 /**
  * The root key and the master key that wraps it.
  *
- * A *wrap* is AES-256-GCM under a key derived from the master key: `nonce ‖ tag ‖ ciphertext`. Each wrap says which
- * master key made it, by a name that tells nothing about the key, so that a wrong one is refused with a clear message.
+ * A *wrap* is AES-256-GCM under a key derived from the master key: `nonce ‖ tag ‖ ciphertext`. Each wrap has the name of
+ * its master key, which reveals nothing about the key. So a wrong master key is refused with a clear message.
  *
- * Changing a master key that lives in a file takes three steps, each of which a crash may follow: the new key is written
- * beside the old (`master.key.next`), the root key is wrapped anew, the new file takes the old one's place. A start
- * finds out by the name in the database which of the two files counts ({@link settleMasterKeyFile}).
+ * Replacing a master key in a file has three steps, and a crash can follow each: the new key is written next to the old
+ * (`master.key.next`), the root key is wrapped again, the new file replaces the old one. A start reads the name in the
+ * database and keeps the matching file ({@link settleMasterKeyFile}).
  */
 
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
@@ -19,21 +19,21 @@ import { StartError } from "../kernel/start-error.ts";
 
 /** AES-256, and the length of the root key itself. */
 const keyBytes = 32;
-/** What GCM is defined for. */
+/** The nonce length of GCM. */
 const nonceBytes = 12;
-/** GCM's whole tag. */
+/** The full tag length of GCM. */
 const tagBytes = 16;
 
-/** Wraps and unwraps the root key. A key service of a cloud can stand behind it as well as a file. */
+/** Wraps and unwraps the root key. A file or a cloud key service can implement it. */
 export interface MasterKey {
-  /** Tells master keys apart; no secret. */
+  /** Identifies the master key; not secret. */
   readonly name: string;
   wrap(plain: Uint8Array): Promise<Buffer>;
-  /** Throws when another key wrapped it or a byte has changed. */
+  /** Throws when another key wrapped it or when it is damaged. */
   unwrap(wrapped: Uint8Array): Promise<Buffer>;
 }
 
-/** A master key whose bytes this process holds. */
+/** A master key in the memory of this process. */
 export function localMasterKey(key: Uint8Array, random: Random): MasterKey {
   const derive = (label: string) => Buffer.from(hkdfSync("sha256", key, "", `emanet/${label}/1`, keyBytes));
   const wrappingKey = derive("root-key-wrap");
@@ -55,19 +55,19 @@ export function localMasterKey(key: Uint8Array, random: Random): MasterKey {
 }
 
 interface RootKeySources {
-  /** Of the schema's owner: requests have no right on this table. */
+  /** The connection of the schema's owner: the application role has no right on this table. */
   readonly owner: Pool;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** The root key of this database; made by the first process that asks. */
+/** The root key of this database. The first process creates it. */
 export async function openRootKey(sources: RootKeySources, masterKey: MasterKey): Promise<Buffer> {
   const { owner, clock, random } = sources;
   const known = await readWrapped(owner);
   if (known !== undefined) return unwrap(known, masterKey);
   const wrapped = await masterKey.wrap(random.bytes(keyBytes));
-  // Another process may have been faster; then its key is the one.
+  // Another process may have been faster; then its key is used.
   await owner.query(
     `insert into emanet.root_key (id, wrapped, wrapped_by, created_at, wrapped_at) values (1, $1, $2, $3, $3)
      on conflict (id) do nothing`,
@@ -78,7 +78,7 @@ export async function openRootKey(sources: RootKeySources, masterKey: MasterKey)
   return unwrap(kept, masterKey);
 }
 
-/** Wraps the root key by another master key. Processes that run keep working: they hold the root key itself. */
+/** Wraps the root key with another master key. Running processes keep working: they have the root key in memory. */
 export async function rewrapRootKey(sources: RootKeySources, from: MasterKey, to: MasterKey): Promise<void> {
   const rootKey = await openRootKey(sources, from);
   const result = await sources.owner.query(
@@ -88,12 +88,12 @@ export async function rewrapRootKey(sources: RootKeySources, from: MasterKey, to
   if (result.rowCount !== 1) throw wrongMasterKey();
 }
 
-/** Where a new master key waits for the root key to be wrapped by it. */
+/** The file of the new master key until it has wrapped the root key. */
 export function pendingMasterKeyFile(file: string): string {
   return `${file}.next`;
 }
 
-/** Ends a change of the key file that a crash cut short: the file whose key wrapped the root key stays. */
+/** Completes a key change that a crash interrupted: keeps the file whose key wrapped the root key. */
 export async function settleMasterKeyFile(owner: Pool, file: string, random: Random): Promise<void> {
   const pending = pendingMasterKeyFile(file);
   const text = await readFile(pending, "utf8").catch((error: NodeJS.ErrnoException) => {

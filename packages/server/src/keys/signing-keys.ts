@@ -1,7 +1,7 @@
 /**
- * The keys that sign access tokens, as one process sees them: read from the database, opened, and kept for a short
- * while. A token may name a key that another process has just made; then the keys are read again, at most once a
- * second, so that made-up names cost next to nothing.
+ * The keys that sign access tokens, cached in one process: read from the database, decrypted, and kept for a short time.
+ * A token can name a key that another process has just made. Then the keys are read again, at most once a second, so
+ * that invented names cost almost nothing.
  */
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
@@ -15,16 +15,16 @@ import { deleteExpired, insertKey, liveKeys, lockRotation, retireOthers, type Si
 export interface SigningKeys {
   /** The key that signs now. */
   signer(): Promise<{ readonly kid: string; readonly privateKey: KeyObject }>;
-  /** The key of that name, if it is one of ours and may still verify. */
+  /** The key with that name, if it is ours and may still verify. */
   verifier(kid: string): Promise<KeyObject | undefined>;
-  /** Every key that may verify now or soon: what `/oauth2/jwks` shows. */
+  /** Every key that may verify now or soon; `/oauth2/jwks` publishes them. */
   jwks(): Promise<{ readonly keys: readonly PublicKey[] }>;
 }
 
-/** A rotation is announced an hour ahead, so a view that is a minute old is never behind. */
+/** A new key is published an hour before its first use, so a cache of one minute is always current. */
 const viewMaxAgeMs = 60_000;
 
-/** How often made-up key names may make a process read the keys again. */
+/** The shortest time between two reads that unknown key names cause. */
 const rereadPauseMs = 1_000;
 
 interface OpenKey {
@@ -68,7 +68,7 @@ export function createSigningKeys(sources: SigningKeySources): SigningKeys {
     async signer() {
       const keys = await current();
       const now = clock.now();
-      // Of a database that another process has just begun, the only key may be a moment ahead of this clock.
+      // In a new database the only key, made by another process, can be slightly ahead of this clock.
       const key = keys.find(({ activeAt }) => activeAt <= now) ?? keys.at(-1);
       if (key === undefined) throw new Error("there is no signing key");
       return key;
@@ -83,7 +83,7 @@ export function createSigningKeys(sources: SigningKeySources): SigningKeys {
   };
 }
 
-/** Makes the next key when it is due, and the first one at once. Safe to run anywhere, any number of times. */
+/** Makes the next key when it is due, and the first one at once. Any process can run it at any time. */
 export async function rotate(
   tx: Tx,
   { secrets, random }: Pick<SigningKeySources, "secrets" | "random">,

@@ -12,7 +12,7 @@ export interface SigningKeyRow {
   readonly expires_at: Date | null;
 }
 
-/** Keys that may still verify something, newest first. */
+/** Keys that may still verify tokens, newest first. */
 export async function liveKeys(tx: Tx): Promise<SigningKeyRow[]> {
   return tx.db
     .selectFrom("signing_keys")
@@ -22,7 +22,7 @@ export async function liveKeys(tx: Tx): Promise<SigningKeyRow[]> {
     .execute();
 }
 
-/** One process at a time decides whether a key is due. Held to the end of the transaction. */
+/** A lock until the end of the transaction: one process at a time decides whether a key is due. */
 export async function lockRotation(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('emanet.signing_keys'))`.execute(tx.db);
 }
@@ -43,7 +43,7 @@ export async function insertKey(
     .execute();
 }
 
-/** Ends the signing of all keys but one; they go on verifying until `expiresAt`. */
+/** All keys except one stop signing. They verify until `expiresAt`. */
 export async function retireOthers(tx: Tx, kid: string, retiredAt: Date, expiresAt: Date): Promise<void> {
   await tx.db
     .updateTable("signing_keys")

@@ -9,16 +9,16 @@ import { errorFields, type Log } from "../kernel/log.ts";
 import type { RunTx, Transactions } from "../kernel/tx.ts";
 import { addressBansChanged, type BanRow, holds, listAddressBans } from "./bans.ts";
 
-/** Between two readings. */
+/** Time between two reads. */
 const readEveryMs = 1_000;
 
-/** Read again with every reading: another process's clock may be behind, its commit later than its time. */
+/** Each read overlaps the last one by this time: another process's clock can be behind, and its commit can come late. */
 const overlapMs = 60_000;
 
-/** No ban of an address lasts longer, so nothing older can hold. */
+/** No ban of an address lasts longer, so older bans have ended. */
 const longestMs = 24 * 60 * 60 * 1000;
 
-/** Addresses known at most, some 20 MB: more than a process needs to keep a flood away. */
+/** Most addresses in memory, about 20 MB: more than a process needs against a flood. */
 const maxAddresses = 100_000;
 
 export interface AddressBanList extends AddressBans {
@@ -43,7 +43,7 @@ export async function openAddressBans(options: {
     const now = clock.now().getTime();
     const from = new Date(Math.max(since.getTime() - overlapMs, now - longestMs - overlapMs));
     const rows = await run({ kind: "platform" }, (tx) => listAddressBans(tx, from, maxAddresses));
-    // Newest first; the newest about an address is what holds.
+    // Newest first; the newest entry of an address counts.
     for (const row of rows.toReversed()) note(row);
     since = new Date(now);
   };

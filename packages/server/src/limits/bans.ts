@@ -1,6 +1,6 @@
 /**
- * Bans. Set by machine for a suspicious pattern, or by staff; ended by time, or lifted by staff. A ban of a credential
- * belongs to the account whose it is, one of an address or of staff to the platform.
+ * Bans. They are set automatically for a suspicious pattern, or by staff. They end by time, or staff lift them. A ban of a
+ * credential belongs to its account; a ban of an address or of a staff session belongs to the platform.
  */
 
 import { type Selectable, sql } from "kysely";
@@ -30,17 +30,17 @@ export function scopeOfBan(ban: { readonly accountId: string | null }): Scope {
   return ban.accountId === null ? { kind: "platform" } : { kind: "account", accountId: ban.accountId };
 }
 
-/** What a transaction says that it changed when it set or lifted the ban of an address. */
+/** The change notice of a transaction that set or lifted the ban of an address. */
 export const addressBansChanged = "address_bans";
 
-/** Sets a ban, with its audit record and its mails; undefined when the subject is banned already. */
+/** Sets a ban, with its audit record and its mails; undefined when the subject is already banned. */
 export async function banSubject(
   run: RunTx,
   ban: NewBan,
   { random, staffEmail }: { readonly random: Random; readonly staffEmail: string },
 ): Promise<BanRow | undefined> {
   return run(scopeOfBan(ban), async (tx) => {
-    // Two processes may notice the same thing at once.
+    // Two processes can detect the same pattern at once.
     await sql`select pg_advisory_xact_lock(hashtextextended(${`ban ${ban.kind} ${ban.subject}`}, 0))`.execute(tx.db);
     const earlier = await listOf(tx, ban);
     if (earlier.some((row) => holds(row, tx.now))) return undefined;
@@ -62,7 +62,7 @@ export async function banSubject(
   });
 }
 
-/** Ends a ban; undefined when it does not hold (any more). */
+/** Ends a ban; undefined when it is not active. */
 export async function liftBan(
   tx: Tx,
   id: string,
@@ -93,12 +93,12 @@ export async function listBans(tx: Tx, filter: { readonly active?: boolean }, pa
   return pageRows(select, page);
 }
 
-/** Of one ban, whichever account it belongs to; scope `staff`. */
+/** One ban of any account; scope `staff`. */
 export async function findBan(tx: Tx, id: string): Promise<BanRow | undefined> {
   return tx.db.selectFrom("bans").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** Addresses whose bans changed since then, newest change last; scope `platform`. */
+/** Address bans that changed since the given time, newest change last; scope `platform`. */
 export async function listAddressBans(tx: Tx, since: Date, take: number): Promise<BanRow[]> {
   return tx.db
     .selectFrom("bans")
@@ -110,7 +110,7 @@ export async function listAddressBans(tx: Tx, since: Date, take: number): Promis
     .execute();
 }
 
-/** Those that ended, or were lifted, and began before; says how many. */
+/** Deletes bans that have ended or were lifted, and started before the given time. Returns their number. */
 export async function deleteOldAddressBans(tx: Tx, before: Date): Promise<number> {
   const result = await tx.db
     .deleteFrom("bans")
@@ -124,7 +124,7 @@ export function holds(row: Pick<BanRow, "lifted_at" | "expires_at">, now: Date):
   return row.lifted_at === null && (row.expires_at === null || row.expires_at > now);
 }
 
-/** Enough to tell how many came before. */
+/** Enough to count the earlier bans. */
 const earlierBans = 10;
 
 async function listOf(tx: Tx, { kind, subject }: NewBan): Promise<BanRow[]> {
@@ -140,7 +140,7 @@ async function listOf(tx: Tx, { kind, subject }: NewBan): Promise<BanRow[]> {
 
 function expiry(tx: Tx, { kind, by }: NewBan, earlier: readonly BanRow[]): Date | null {
   if (by.cause === "staff") return by.hours === null ? null : new Date(tx.now.getTime() + by.hours * 3_600_000);
-  // What staff lifted was no offence; an address may be somebody else's by now.
+  // A ban that staff lifted does not count. An address can belong to another person by now, so old ones do not count.
   const since = kind === "address" ? tx.now.getTime() - addressMemoryMs : 0;
   const counted = earlier.filter((row) => row.lifted_at === null && row.created_at.getTime() > since);
   const ms = banMs(kind, counted.length);
@@ -167,7 +167,7 @@ async function insertBan(tx: Tx, id: string, ban: NewBan, expiresAt: Date | null
     .executeTakeFirstOrThrow();
 }
 
-/** An address is personal, and the audit trail is for ever: there a ban of one is known by its own id. */
+/** An address is personal data, and audit records are never deleted. So the audit record names the ban's id instead. */
 function targetOf(row: BanRow): { type: string; id: string } {
   return row.kind === "address" ? { type: "ban", id: row.id } : { type: row.kind, id: row.subject };
 }

@@ -1,11 +1,11 @@
 /**
- * Limits, as customers and staff see them: the rates of an account, requests for other ones, and bans. How requests are
- * counted is the kernel's business (`kernel/limits`). The face of this domain.
+ * Limits for customers and staff: the rates of an account, requests for other rates, and bans. `kernel/limits` counts the
+ * requests. This file is the public API of the domain.
  *
  * Owns `account_limits` (rates that staff set for one account), `limit_requests` and `bans`.
  *
- * Invariants: a rate that staff set counts from the account's next request on; a ban by machine is about a credential or
- * an address, never an account, and never an address of a configured proxy; every ban is audited and mailed.
+ * Invariants: a rate that staff set applies from the account's next request on; an automatic ban is for a credential or an
+ * address, never for an account or a configured proxy; every ban is audited and mailed.
  */
 
 export { type BanRow, banSubject, findBan, liftBan, listBans, type NewBan } from "./bans.ts";

@@ -1,4 +1,4 @@
-/** Upkeep of bans: addresses are personal, and nothing asks for old ones. */
+/** Deletes old bans of addresses: an address is personal data, and old bans are not needed. */
 
 import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Transactions } from "../kernel/tx.ts";

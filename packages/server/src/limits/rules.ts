@@ -1,4 +1,4 @@
-/** Decisions about rates and bans; they ask nobody. */
+/** Pure decisions about rates and bans. They read no database and no clock. */
 
 import { policies } from "../declarations.ts";
 import { invalidField } from "../kernel/http/validate.ts";
@@ -8,14 +8,14 @@ import { type Language, Problem } from "../kernel/problems.ts";
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
-/** A rate as people write it. */
+/** A rate in a request body. */
 export interface WrittenRate {
   readonly limit: number;
   readonly window_s: number;
   readonly burst?: number;
 }
 
-/** The rate that was meant; a bucket without a burst holds twice its limit, as the price list's widest does. */
+/** The complete rate. A bucket without a burst gets twice its limit, like the widest one of the price list. */
 export function rateOf(policy: PolicyName, { limit, window_s: seconds, burst }: WrittenRate, language: Language): Rate {
   const isBucket = policies[policy].kind === "bucket";
   if (!isBucket && burst !== undefined) {
@@ -25,14 +25,14 @@ export function rateOf(policy: PolicyName, { limit, window_s: seconds, burst }: 
   return { limit, windowMs: seconds * 1000, burst: burst ?? usual };
 }
 
-/** Packages are sold by the minute. */
+/** The price list has rates per minute. */
 const minuteMs = 60_000;
 
 export function packageRate(requestsPerMinute: number, burst: number): Rate {
   return { limit: requestsPerMinute, windowMs: minuteMs, burst };
 }
 
-/** Rates as the database keeps them: by policy, requests, seconds, burst. Names that are no policy are left out. */
+/** Parses the stored rates: per policy requests, seconds, burst. Unknown policies are left out. */
 export function ratesOf(
   rows: Readonly<Record<string, readonly [number, number, number]>> | null,
 ): Partial<Record<PolicyName, Rate>> {
@@ -42,10 +42,10 @@ export function ratesOf(
   );
 }
 
-/** Bans of an address are forgotten after this when the next one's length is decided: addresses change hands. */
+/** Older bans of an address do not make the next one longer, because addresses change their owner. */
 export const addressMemoryMs = 30 * dayMs;
 
-/** How long a ban by machine lasts: an hour, a day, then until staff lift it; an address never longer than a day. */
+/** Length of an automatic ban: an hour, a day, then until staff lift it; for an address at most a day. */
 export function banMs(kind: "client" | "session" | "address", earlier: number): number | null {
   if (earlier === 0) return hourMs;
   return kind === "address" || earlier === 1 ? dayMs : null;

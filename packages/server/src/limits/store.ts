@@ -11,12 +11,12 @@ import { packageRate, ratesOf } from "./rules.ts";
 
 export type LimitRequestRow = Selectable<LimitRequestsRow>;
 
-/** What the limiter needs to know of an account whose token is not at hand; null when there is none. */
+/** The data of an account that the limiter needs when there is no token; null when the account does not exist. */
 export async function findLimitedAccount(tx: Tx, accountId: string): Promise<LimitedAccount> {
   return (await findLimitedAccounts(tx, [accountId])).get(accountId) ?? null;
 }
 
-/** The same of several; in scope `staff` of any. */
+/** The same for several accounts; in scope `staff` for any. */
 export async function findLimitedAccounts(
   tx: Tx,
   accountIds: readonly string[],
@@ -58,7 +58,7 @@ export async function setAccountLimit(tx: Tx, accountId: string, policy: PolicyN
     .execute();
 }
 
-/** Back to the stated rate. */
+/** Removes the custom rate. */
 export async function deleteAccountLimit(tx: Tx, accountId: string, policy: PolicyName): Promise<void> {
   await tx.db.deleteFrom("account_limits").where("account_id", "=", accountId).where("policy", "=", policy).execute();
 }
@@ -72,7 +72,7 @@ export interface NewLimitRequest {
   readonly requestedBy: string;
 }
 
-/** Undefined when one for that policy waits already. */
+/** Undefined when a request for that policy is already waiting. */
 export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Promise<LimitRequestRow | undefined> {
   return tx.db
     .insertInto("limit_requests")
@@ -94,7 +94,7 @@ export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Prom
     .executeTakeFirst();
 }
 
-/** A page; of one account, or of all in scope `staff`. */
+/** A page of one account, or in scope `staff` of all accounts. */
 export async function listLimitRequests(
   tx: Tx,
   filter: { readonly accountId?: string; readonly state?: LimitRequestRow["state"] },
@@ -112,7 +112,7 @@ export interface LimitDecision {
   readonly reason: string;
 }
 
-/** Decides a request that waits, and sets the rate when it is approved; undefined when it does not wait any more. */
+/** Decides a waiting request and sets the rate if it is approved; undefined when it is not waiting. */
 export async function decideLimitRequest(
   tx: Tx,
   id: string,

@@ -1,15 +1,15 @@
 /**
- * Where the library keeps things: PostgreSQL, in the transaction of the visit.
+ * The storage of the library: PostgreSQL, in the transaction of the visit.
  *
- * - Ids are secrets (codes, tokens, cookies): a keyed hash is stored. Payloads are sealed, bound to kind and id.
- * - Expiry is decided by the application's clock. The library compares with the machine's clock and cannot be told
- *   another, so `iat` and `exp` are translated into its time whenever a payload is read.
- * - Access tokens are JWTs of ours and are not stored: `AccessToken` and `ClientCredentials` are read from the token
- *   that was presented, which the library knows by a *handle* (it refuses structured tokens where it expects its own).
- * - A grant is a session: it is found while the session lives, and destroying one ends the other.
- * - People decide one after the other: an interaction is locked when it is read, and so is a device code that was found
- *   by its user code. Two buttons, or two browsers, at the same moment make one grant and one code.
- * - Redeeming is one conditional update. Whoever comes second with a code ends the whole grant; for refresh tokens see
+ * - Ids are secrets (codes, tokens, cookies), so a keyed hash is stored. Payloads are encrypted and bound to kind and id.
+ * - The application's clock decides expiry. The library always uses the machine's clock, so `iat` and `exp` are converted
+ *   to that clock when a payload is read.
+ * - Access tokens are our own JWTs and are not stored. `AccessToken` and `ClientCredentials` are read from the presented
+ *   token. The library gets a *handle* for it, because it refuses structured tokens.
+ * - A grant is a session. It exists while the session exists, and destroying one ends the other.
+ * - An interaction is locked when it is read, and so is a device code that is found by its user code. So two buttons or
+ *   two browsers at the same moment make one grant and one code.
+ * - Redeeming is one conditional update. A second use of a code ends the whole grant; for refresh tokens see
  *   `rotation.ts`.
  */
 
@@ -47,7 +47,7 @@ export function createAdapter(kind: string): Adapter {
   }
 }
 
-/** For what a model never does; a call is a mistake of ours. */
+/** For methods that a model never uses; a call is a bug. */
 const unused: Adapter = {
   upsert: refuse,
   find: refuse,
@@ -74,7 +74,7 @@ function stored(kind: string): Adapter {
     },
     consume: (id) => consume(kind, id),
     destroy: (id) => destroy(kind, id),
-    // The library asks each model in turn and the grant last; ending that deletes everything.
+    // The library calls each model and the grant last. Ending the grant deletes everything.
     revokeByGrantId: async () => undefined,
   };
 }
@@ -82,7 +82,7 @@ function stored(kind: string): Adapter {
 async function save(kind: string, id: string, payload: AdapterPayload, ttlSeconds?: number): Promise<void> {
   const visit = currentVisit();
   const { tx, found } = visit;
-  // The successor is there already, as it was first given out.
+  // The successor was already stored when it was first issued.
   if (kind === "RefreshToken" && found.rotation?.isRepeat) return;
   if (ttlSeconds === undefined) throw new Error(`the OAuth library wants to keep a ${kind} for ever`);
   const idHash = hashOf(visit, kind, id);
@@ -109,10 +109,10 @@ async function find(kind: string, key: ArtifactKey, value: string): Promise<Adap
   return payloadOf(visit, row);
 }
 
-/** Who comes with one of these too late is told so, by the library; everything else is gone when its time is over. */
+/** Expired rows of these kinds are still found, so that the library can answer "expired". Others are not. */
 const toldOfExpiry: ReadonlySet<string> = new Set(["AuthorizationCode", "DeviceCode", "RefreshToken"]);
 
-/** The payload with its times as the library's clock would have them. */
+/** The payload with its times converted to the library's clock. */
 function payloadOf(visit: Visit, row: Artifact): AdapterPayload {
   const bytes = visit.ctx.secrets.unseal("oauth", row.sealedPayload, contextOf(row.kind, row.idHash));
   const payload = JSON.parse(bytes.toString()) as AdapterPayload;
@@ -124,7 +124,7 @@ function payloadOf(visit: Visit, row: Artifact): AdapterPayload {
   };
 }
 
-/** A moment of the application's clock, in seconds of the library's. */
+/** Converts a time of the application's clock to seconds of the library's clock. */
 function libraryTime({ tx, libraryClock }: Visit, moment: Date): number {
   return Math.floor((libraryClock.now().getTime() + moment.getTime() - tx.now.getTime()) / 1000);
 }
@@ -141,17 +141,17 @@ async function consume(kind: string, id: string): Promise<void> {
     if (isRepeat) await auditRepeat(visit);
     return;
   }
-  // Somebody was faster: the same secret in two hands.
+  // Another request was faster, so two callers have the same secret.
   if (row?.grantId) await endGrant(row.grantId);
   throw new errors.InvalidGrant("already redeemed");
 }
 
-/** Hidden from the library, which would end the grant; {@link consume} has the last word, under the grant's lock. */
+/** Hides `consumed` from the library, which would end the grant. {@link consume} decides under the grant's lock. */
 function isRepeatable(visit: Visit, row: Artifact): boolean {
   return visit.isRefresh && isRecent(visit, row);
 }
 
-/** Whether a spent refresh token is the immediate predecessor of the current one, and still in time. Under the grant's lock. */
+/** Whether a used refresh token is the direct predecessor and can still be repeated. Under the lock of the grant. */
 async function isRepeatedRefresh(visit: Visit, kind: string, id: string): Promise<boolean> {
   if (kind !== "RefreshToken") return false;
   const spent = await findArtifact(visit.tx, kind, "id_hash", hashOf(visit, kind, id));
@@ -192,7 +192,7 @@ async function findClient(id: string): Promise<AdapterPayload | undefined> {
   return clientMetadata(client);
 }
 
-/** One use per assertion; a second one is refused even when both come at the same moment. */
+/** An assertion can be used once; the second of two parallel uses is refused. */
 async function claimOnce(id: string, payload: AdapterPayload, ttlSeconds: number): Promise<void> {
   const visit = currentVisit();
   const idHash = hashOf(visit, "ReplayDetection", id);
@@ -209,7 +209,7 @@ async function claimOnce(id: string, payload: AdapterPayload, ttlSeconds: number
   if (!isNew) throw new errors.InvalidClientAuth("client assertion tokens must only be used once");
 }
 
-/** What the library knows the presented access token by; no code or token of its own has this form. */
+/** The handle of the presented access token. The library's own codes and tokens never have this form. */
 export const tokenHandle = "presented~token";
 
 async function findToken(kind: "AccessToken" | "ClientCredentials", id: string): Promise<AdapterPayload | undefined> {
@@ -227,7 +227,7 @@ async function findToken(kind: "AccessToken" | "ClientCredentials", id: string):
   };
 }
 
-/** Ends the session that an access token answers to, and with it everything else that came of the grant. */
+/** Ends the session of an access token, and so everything that was issued from the grant. */
 async function endToken(): Promise<void> {
   const { presented } = currentVisit();
   if (presented !== undefined) await endGrant(presented.sessionId);
@@ -237,7 +237,7 @@ function hashOf({ ctx }: Visit, name: string, value: string): Buffer {
   return ctx.secrets.digest("oauth-id", `${name}\n${value}`);
 }
 
-/** What a device code is kept by. */
+/** The lookup key of a device code. */
 export function deviceCodeHash(visit: Visit, code: string): Buffer {
   return hashOf(visit, "DeviceCode", code);
 }

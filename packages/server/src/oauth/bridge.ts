@@ -1,11 +1,10 @@
 /**
- * Calls the library as a function: a request goes in, the whole answer comes out. The library is a Koa application and
- * wants Node's request and response; it gets a pair that is connected to nothing. So its answers go through the same
- * last stages as every other (limits, ids, checks, HTTP/2), a slow client never meets it, and nothing of an answer is
- * sent before it is whole.
+ * Calls the library as a function: it takes a request and returns the whole answer. The library is a Koa application and
+ * expects Node's request and response; it gets a pair without a socket. So its answers go through the same last stages as
+ * all others (limits, ids, checks, HTTP/2), slow clients do not affect it, and an answer is sent only when it is complete.
  *
- * What the library sees of a request is chosen here: its path without the prefix, the public origin instead of the
- * `Host` header, credentials, cookies and the form. No forwarded, origin or proof header reaches it.
+ * This file selects what the library sees of a request: its path without the prefix, the public origin instead of the
+ * `Host` header, credentials, cookies and the form. It sees no forwarded, origin or proof header.
  */
 
 import { IncomingMessage, ServerResponse } from "node:http";
@@ -13,7 +12,7 @@ import { Socket } from "node:net";
 import { Writable } from "node:stream";
 import type { Provider } from "./oidc-provider.ts";
 
-/** Where the library is mounted, and the path of the issuer. */
+/** The path prefix of the library and of the issuer. */
 export const mountPath = "/oauth2";
 
 export interface LibraryRequest {
@@ -46,12 +45,12 @@ function incomingOf({ method, target, publicUrl, authorization, cookie, form, ac
   const incoming: IncomingMessage & { originalUrl?: string } = new IncomingMessage(new Socket());
   incoming.method = method;
   incoming.url = target;
-  // From these two the library learns where it is mounted.
+  // The library reads its path prefix from these two.
   incoming.originalUrl = `${mountPath}${target}`;
   const body = form === undefined ? null : Buffer.from(form);
   incoming.headers = {
     host: new URL(publicUrl).host,
-    // TLS may end at a proxy; cookies are for TLS only either way.
+    // TLS can end at a proxy; cookies are always for TLS only.
     "x-forwarded-proto": "https",
     accept,
     ...(authorization !== undefined && { authorization }),
@@ -63,7 +62,7 @@ function incomingOf({ method, target, publicUrl, authorization, cookie, form, ac
   return incoming;
 }
 
-/** A response that keeps what is written to it. */
+/** A response that records what is written to it. */
 class CapturedResponse extends ServerResponse {
   readonly #chunks: Buffer[] = [];
 
@@ -93,7 +92,7 @@ class CapturedResponse extends ServerResponse {
   }
 }
 
-/** What belongs to the protocol. Everything else (framing, safety, other origins) is said by the last stages. */
+/** Headers of the protocol. The last stages add all others (framing, security, CORS). */
 const handedOn = ["location", "www-authenticate", "content-type", "cache-control", "pragma"] as const;
 
 /** The library binds some cookies to a path; a `__Host-` cookie must have the root. */

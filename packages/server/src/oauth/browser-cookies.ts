@@ -1,10 +1,10 @@
 /**
- * The cookies that bind an interaction to the browser that began it. The library would put the interaction's id into
- * them, and that id stands in the address of the pages: a leaked address would open the page for anybody. So the browser
- * gets a keyed hash of the id, which only we can make, and the library gets the id back once the two agree.
+ * The cookies that bind an interaction to the browser that started it. The library would put the interaction's id into
+ * them. But that id is also in the URL of the pages, so a leaked URL would open the page for anybody. So the browser gets
+ * a keyed hash of the id, which only the service can compute. The library gets the id when the hash is right.
  *
- * The library's session carries the token of the form for user codes, and nothing else: it is handed on to that form
- * alone. An earlier person in the same browser, or a session that was planted there, has no say in a later request.
+ * The library's session contains only the token of the form for user codes, and only that form uses it. So an earlier
+ * person in the same browser, or a planted session, cannot affect a later request.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -14,25 +14,25 @@ import { cookieNames } from "./provider.ts";
 type Keys = Pick<Ctx, "secrets">;
 type InteractionCookie = "interaction" | "resume";
 
-/** Whether the browser holds the cookie of this interaction. */
+/** Whether the browser has the cookie of this interaction. */
 export function isBrowserOf(ctx: Keys, raw: RawCall, cookie: InteractionCookie, uid: string): boolean {
   const expected = Buffer.from(secretOf(ctx, cookieNames[cookie], uid));
   const actual = Buffer.from(cookieOf(raw, cookieNames[cookie]) ?? "");
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-/** What the library is told when a browser comes back from a decision: which interaction, if it is its own. */
+/** The cookies for the library when a browser returns after the decision: the interaction, if the browser owns it. */
 export function resumeCookie(ctx: Keys, raw: RawCall, uid: string): string | undefined {
   return isBrowserOf(ctx, raw, "resume", uid) ? `${cookieNames.resume}=${uid}` : undefined;
 }
 
-/** What the library is told with the form for user codes. */
+/** The cookies for the library with the form for user codes. */
 export function sessionCookie(raw: RawCall): string | undefined {
   const session = cookieOf(raw, cookieNames.session);
   return session === undefined ? undefined : `${cookieNames.session}=${session}`;
 }
 
-/** The library's cookies as the browser gets them: ids of interactions are replaced, those that end stay as they are. */
+/** Converts the library's cookies for the browser: replaces interaction ids; expired cookies stay unchanged. */
 export function browserCookies(ctx: Keys, cookies: readonly string[]): string[] {
   return cookies.map((cookie) => {
     const name = [cookieNames.interaction, cookieNames.resume].find((known) => cookie.startsWith(`${known}=`));

@@ -1,4 +1,4 @@
-/** A client as the library wants to hear of it. */
+/** Converts a client to the metadata that the library expects. */
 
 import type { AdapterPayload } from "./oidc-provider.ts";
 import type { ClientGrant, OauthClient } from "./ports.ts";
@@ -9,18 +9,18 @@ const grantTypes: Readonly<Record<ClientGrant, string>> = {
   authorization_code: "authorization_code",
 };
 
-/** Stands where the library expects a secret; the real ones are hashed and compared by their owner. */
+/** A placeholder for the secret that the library expects. The real ones are hashed; the domain `accounts` compares them. */
 const secretPlaceholder = "kept-elsewhere";
 
 export function clientMetadata(client: OauthClient): AdapterPayload {
-  // A client that proves nothing cannot be given anything in its own name.
+  // A client without authentication gets no token in its own name.
   const grants = client.grants.filter((grant) => grant !== "client_credentials" || client.authentication !== "none");
   const hasPeople = grants.some((grant) => grant !== "client_credentials");
   const usesCode = client.grants.includes("authorization_code");
   return {
     client_id: client.id,
     client_name: client.name,
-    // Loopback redirects with any port (RFC 8252) only for programs on a person's machine, which keep no secret.
+    // Loopback redirects with any port (RFC 8252) are only for programs on a person's machine, which have no secret.
     application_type: client.authentication === "none" ? "native" : "web",
     grant_types: [...grants.map((grant) => grantTypes[grant]), ...(hasPeople ? ["refresh_token"] : [])],
     response_types: usesCode ? ["code"] : [],

@@ -1,26 +1,26 @@
 /**
- * How often a device may ask (RFC 8628, section 3.5). Whoever asks sooner than its interval hears `slow_down`, and the
- * interval grows for the rest of the code's life, as the protocol tells clients to do. It counts over all processes, and
- * only while nothing is decided: a device that is late to slow down still gets its tokens.
+ * How often a device may poll (RFC 8628, section 3.5). A device that polls before its interval ends gets `slow_down`, and
+ * the interval grows for the rest of the code's life, as the protocol requires of clients. This counts over all processes,
+ * and only before the decision: after it a device gets its tokens, also if it polls too early.
  */
 
 import { deviceCodeHash } from "./adapter.ts";
 import { countPoll } from "./store.ts";
 import type { Visit } from "./visit.ts";
 
-/** Seconds between two questions; RFC 8628's own default. */
+/** Seconds between two polls; the default of RFC 8628. */
 export const pollIntervalSeconds = 5;
 
 /** RFC 8628: each `slow_down` adds five seconds. */
 const slowDownSeconds = 5;
 
-/** A code lives ten minutes; longer than a minute between questions would only make people wait. */
+/** A code is valid for ten minutes; more than a minute between polls would only make people wait. */
 const longestIntervalSeconds = 60;
 
-/** Questions that were sent on time arrive a little early when the one before was held up. */
+/** A poll that was sent on time arrives early when the one before was delayed. */
 const graceMs = 1_000;
 
-/** Counts a question that found nothing decided; whether it came too soon. */
+/** Counts a poll before the decision and returns whether it came too early. */
 export function isTooSoon(visit: Visit, deviceCode: string): Promise<boolean> {
   return countPoll(visit.tx, deviceCodeHash(visit, deviceCode), {
     firstSeconds: pollIntervalSeconds,

@@ -1,6 +1,6 @@
 /**
- * The HTML of the pages of OAuth. Plain forms that work without scripts; the only thing a page loads is the style sheet.
- * Everything that is not a word of ours is escaped where it is put in.
+ * The HTML of the OAuth pages: plain forms that work without scripts. A page loads only the style sheet. All values that
+ * are not our own texts are escaped.
  */
 
 import type { OauthScope } from "../kernel/principal.ts";
@@ -11,11 +11,11 @@ export interface SignInView {
   readonly action: string;
   readonly csrf: string;
   readonly clientName: string;
-  /** What went wrong with the last attempt. */
+  /** The error of the last attempt. */
   readonly failure: Word | null;
-  /** What was typed, so that it need not be typed again. Never the password. */
+  /** The typed values, so that the person does not type them again. Never the password. */
   readonly email: string;
-  /** Once a code was asked for by SMS: what it will answer. */
+  /** The challenge of the SMS code, after one was requested. */
   readonly challengeId: string | null;
 }
 
@@ -45,11 +45,11 @@ export interface ConsentView {
   readonly clientName: string;
   readonly isOwnClient: boolean;
   readonly accountName: string;
-  /** Where the request came from (a device's address), or where the person returns to. */
+  /** The address of the device, or the redirect URI. */
   readonly place: { readonly kind: "device" | "return"; readonly text: string };
-  /** What the person can allow. */
+  /** The scopes that the person can grant. */
   readonly scopes: readonly OauthScope[];
-  /** What is asked for beyond that. */
+  /** The other requested scopes. */
   readonly refused: readonly OauthScope[];
 }
 
@@ -78,7 +78,7 @@ ${view.scopes.length === 0 ? "" : `<button type="submit" name="act" value="appro
 export interface CodeEntryView {
   readonly csrf: string;
   readonly failure: Word | null;
-  /** From the address that the device showed, for the person to look at. */
+  /** The user code from the URL, so that the person can compare it. */
   readonly code: string;
 }
 

@@ -1,14 +1,14 @@
-/** Housekeeping: what has expired is kept a while, so that a late program is told so, and then deleted. */
+/** Deletes expired rows. They are kept for some time, so that a late program gets the answer "expired". */
 
 import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { purgeArtifacts, purgeFailures } from "./store.ts";
 import { triesWindowMs } from "./user-codes.ts";
 
-/** A device that slept through its code's ten minutes still hears that it has expired. */
+/** A device that slept longer than the code's ten minutes still gets the answer that it has expired. */
 const expiredKeptMs = 24 * 60 * 60 * 1000;
 
-/** Rows deleted by one statement: short locks, and a long night's rest is caught up in a few of them. */
+/** Rows per statement: locks stay short, and a few statements delete the rows of a long pause. */
 const purgeBatch = 1_000;
 
 export const purgeOauth = task<Readonly<Record<string, never>>, { readonly transactions: Transactions }>(

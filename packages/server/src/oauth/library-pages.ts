@@ -1,4 +1,4 @@
-/** The pages that the library asks for in the middle of its own work: the user code, its confirmation, what failed. */
+/** The pages that the library requests during its work: user code, confirmation, error. */
 
 import { oauthScopes } from "../declarations.ts";
 import type { OauthScope } from "../kernel/principal.ts";
@@ -13,7 +13,7 @@ export interface ErrorView {
   readonly name: string;
 }
 
-/** What is wrong with a user code, by the library's class of error. */
+/** The error text of a user code, by the library's error class. */
 const codeFailures: Readonly<Record<string, Word>> = {
   NotFoundError: "codeWrong",
   NoCodeError: "codeWrong",
@@ -50,7 +50,7 @@ export function renderDeviceSuccess(_ctx: KoaContextWithOIDC): string {
   return noticeHtml(currentVisit().language, "doneTitle", "doneLead");
 }
 
-/** What cannot be told to the client, because it is not sure who or where it is. */
+/** Errors that cannot be sent to the client, because the client or its redirect URI is not verified. */
 export function renderFailure(error: ErrorView | null): string {
   const { language } = currentVisit();
   const leads: Readonly<Record<string, Word>> = {
@@ -60,13 +60,13 @@ export function renderFailure(error: ErrorView | null): string {
   return noticeHtml(language, "failedTitle", leads[error?.code ?? ""] ?? "failedLead", error?.code);
 }
 
-/** The scopes among the words of a `scope` parameter. */
+/** The known scopes in a `scope` parameter. */
 export function knownScopes(scope: unknown): OauthScope[] {
   const asked = typeof scope === "string" ? scope.split(" ") : [];
   return asked.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word));
 }
 
-/** Made by the library for each page and kept in its session. */
+/** The library makes it for each page and stores it in its session. */
 function csrfOf(ctx: KoaContextWithOIDC): string {
   const { secret } = (ctx.oidc.session?.state ?? {}) as { secret?: string };
   return secret ?? "";

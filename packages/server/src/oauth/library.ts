@@ -1,7 +1,6 @@
 /**
- * The door to the library: one visit is one transaction, one call of the library goes in and one whole answer comes
- * out. What fails on our side while the library works is thrown here, so that the transaction is undone and the client
- * is told by the catalogue.
+ * Calls the library. One visit is one transaction, with one request and one complete answer. Errors of our own code inside
+ * the library are thrown here, so that the transaction is rolled back and the client gets an error of the catalogue.
  */
 
 import { type Clock, systemClock } from "../kernel/clock.ts";
@@ -15,13 +14,13 @@ import { createProvider } from "./provider.ts";
 import { during, type Visit } from "./visit.ts";
 import { noteFailure, oauthPorts } from "./wiring.ts";
 
-/** The library reads the machine's clock whatever we say; the adapter translates between that and ours. */
+/** The library always uses the machine's clock. The adapter converts between that and the application's clock. */
 const libraryClock: Clock = systemClock;
 
 export interface Library {
   readonly provider: Provider;
   readonly visit: Visit;
-  /** Sends the request on, changed as `change` says; without cookies unless it names some. */
+  /** Calls the library with the request, changed by `change`; without cookies unless it names some. */
   send(change?: Partial<Omit<LibraryRequest, "publicUrl">>): Promise<LibraryAnswer>;
 }
 
@@ -41,7 +40,7 @@ export function visitLibrary<T>(
   work: (library: Library) => Promise<T>,
 ): Promise<T> {
   const provider = providerFor(ctx);
-  // Whose request it is shows only on the way, so the transaction belongs to no account.
+  // The account is known only later, so the transaction belongs to no account.
   return ctx.tx({ kind: "system" }, async (tx) => {
     const visit: Visit = {
       ctx,
@@ -59,7 +58,7 @@ export function visitLibrary<T>(
     const request = libraryRequest(ctx, rawOf(call), options.accept);
     const send: Library["send"] = async (change = {}) => {
       const answer = await callLibrary(provider, { ...request, ...change });
-      // The library answers so when a client did not prove who it is.
+      // The library answers this when a client's authentication failed.
       if (answer.status === 401 && visit.found.client !== undefined) await noteFailure(ctx, tx, visit.found.client);
       return { ...answer, cookies: browserCookies(ctx, answer.cookies) };
     };
@@ -80,19 +79,19 @@ function libraryRequest(ctx: Ctx, raw: RawCall, accept: LibraryRequest["accept"]
   };
 }
 
-/** The claims of a JWT that a request presents, where it is one of ours and its time has not passed. */
+/** The claims of the JWT in a request, if it is ours and has not expired. */
 export async function presentedClaims(ctx: Ctx, jwt: string | null): Promise<TokenClaims | undefined> {
   const checked = jwt === null ? null : await ctx.tokens.check(jwt);
   return checked?.kind === "valid" ? checked.claims : undefined;
 }
 
-/** The request as it came; every endpoint here declares that it wants it. */
+/** The original request. Every OAuth endpoint declares that it needs it. */
 export function rawOf(call: Call): RawCall {
   if (call.raw === undefined) throw new Error("an OAuth endpoint without its raw request");
   return call.raw;
 }
 
-/** The library's answer as a reply; JSON is read, so that it is held against its spec like any other. */
+/** Converts the library's answer to a reply. JSON is parsed, so that it is validated like every reply. */
 export function replyOf(answer: LibraryAnswer): {
   status: number;
   headers: Record<string, string | string[]>;
@@ -103,7 +102,7 @@ export function replyOf(answer: LibraryAnswer): {
   return {
     status: answer.status,
     headers: {
-      // RFC 9110: every 401 says how to do better, also to who sent no credentials at all.
+      // RFC 9110: every 401 has a challenge, also when the request had no credentials.
       ...(answer.status === 401 && { "www-authenticate": `Basic realm="emanet"` }),
       ...headers,
       ...(answer.body !== "" && { "content-type": type }),
@@ -113,7 +112,7 @@ export function replyOf(answer: LibraryAnswer): {
   } satisfies Reply;
 }
 
-/** One provider per running service and public address. */
+/** One provider per running service and public URL. */
 const providers = new WeakMap<Secrets, { readonly publicUrl: string; readonly provider: Provider }>();
 
 function providerFor({ secrets, publicUrl }: Ctx): Provider {

@@ -1,9 +1,9 @@
 /**
- * What OAuth needs of the domains below it, in one place: clients and their secrets, sign-in, sessions, tokens, keys.
- * `wiring.ts` fulfils it with their faces, inside the open transaction of a visit.
+ * What OAuth needs from other domains, in one place: clients and their secrets, sign-in, sessions, tokens, keys.
+ * `wiring.ts` implements it with their public APIs, inside the open transaction of a visit.
  *
- * A *grant* is what a person allowed a client; it is a session of that person, with the same id, so that ending the
- * session (by its owner, by staff, by a password reset) ends the grant on every node, and the other way round.
+ * A *grant* is the access that a person gave to a client. It is a session of that person, with the same id. So ending the
+ * session (by its owner, by staff, by a password reset) ends the grant on every process, and the other way round.
  */
 
 import type { AccessTokenContent, MemberRole, OauthScope, TokenClaims } from "../kernel/principal.ts";
@@ -22,7 +22,7 @@ export interface OauthClient {
   readonly id: string;
   /** The account that registered it; null for the service's own. */
   readonly accountId: string | null;
-  /** What its tokens count as: `api` is gated by the package, `agent` is the service's own. */
+  /** The kind of its tokens: `api` needs a package with the API, `agent` is the service's own client. */
   readonly kind: "api" | "agent";
   readonly name: string;
   readonly grants: readonly ClientGrant[];
@@ -35,7 +35,7 @@ export interface OauthClient {
 
 export interface ClientDirectory {
   find(clientId: string): Promise<OauthClient | undefined>;
-  /** Compares with every secret that is valid now; takes the same time when there is none. Marks the client as used. */
+  /** Compares with every valid secret, in the same time when there is none. Marks the client as used. */
   verifySecret(clientId: string, secret: string): Promise<boolean>;
 }
 
@@ -44,7 +44,7 @@ export interface Credentials {
   readonly password: string;
   /** Six digits of the app or of an SMS, or a recovery code. */
   readonly code: string;
-  /** With an SMS code: the challenge that it answers. */
+  /** For an SMS code: its challenge. */
   readonly challengeId: string | undefined;
 }
 
@@ -53,14 +53,14 @@ export interface SignedIn {
   readonly accountId: string;
   readonly amr: readonly string[];
   readonly authTime: Date;
-  /** When the password or factor that were shown had last been replaced. */
+  /** When the password or factor of this sign-in was last replaced. */
   readonly credentialsAt: Date;
 }
 
 export interface People {
-  /** What to show of an account. */
+  /** The account data for the pages. */
   describe(accountId: string): Promise<{ readonly accountName: string } | undefined>;
-  /** The role that a member has now; undefined when they were removed. */
+  /** The current role of a member; undefined when they were removed. */
   roleOf(member: Pick<SignedIn, "memberId" | "accountId" | "credentialsAt">): Promise<MemberRole | undefined>;
 }
 
@@ -72,30 +72,30 @@ export interface NewGrant extends Omit<SignedIn, "credentialsAt"> {
 }
 
 export interface GrantSessions {
-  /** Opens the session of a grant, with the id that the grant will have. */
+  /** Opens the session of a grant, with the id of the grant. */
   open(grant: NewGrant): Promise<void>;
-  /** The grant, while its session, its member and its client live. */
+  /** The grant, while its session, member and client exist. */
   find(id: string): Promise<NewGrant | undefined>;
-  /** Ends a session, of a grant or of client credentials, on every node within a second; nothing when it has ended. */
+  /** Ends a session of a grant or of client credentials, on every process within a second. Does nothing if it has ended. */
   end(id: string, reason: "revoked" | "reused"): Promise<void>;
 }
 
-/** What an access token that was presented stands for now. */
+/** The current meaning of a presented access token. */
 export interface LiveToken {
   readonly claims: TokenClaims;
   readonly accountId: string;
-  /** Whether it stands for the client itself and no person. */
+  /** Whether it belongs to the client itself and not to a person. */
   readonly isMachine: boolean;
-  /** What it may do now: never more than it says. */
+  /** Its current scopes: never more than the token says. */
   readonly scopes: readonly OauthScope[];
 }
 
-/** Signing is not among it: it may have to read keys, and a transaction must not wait for another. */
+/** Signing is not included: it may have to read keys, and a transaction must not wait for another. */
 export interface AccessTokens {
-  /** What the next token of a grant says; notes its use. */
+  /** The claims of the next token of a grant. Records the use. */
   forGrant(grant: NewGrant, scopes: readonly OauthScope[]): Promise<AccessTokenContent>;
-  /** What a token of a client itself says; opens the session that it answers to. */
+  /** The claims of a token of the client itself. Opens its session. */
   forClient(client: OauthClient, scopes: readonly OauthScope[]): Promise<AccessTokenContent>;
-  /** What a token whose claims were found right is worth now (session, member, client, account); else undefined. */
+  /** The current state of a token with verified claims (session, member, client, account); else undefined. */
   find(claims: TokenClaims): Promise<LiveToken | undefined>;
 }

@@ -1,6 +1,6 @@
 /**
- * The library, configured. Everything that the contract does not ask for is off; nothing here makes an outgoing
- * request. One provider serves one issuer; what belongs to a request comes by its visit.
+ * The configuration of the library. Everything that the contract does not need is off, and nothing makes an outgoing
+ * request. One provider serves one issuer; data of a request is in its visit.
  */
 
 import { generateKeyPairSync } from "node:crypto";
@@ -24,24 +24,24 @@ const daySeconds = 24 * 60 * minuteSeconds;
 
 /** Lifetimes in seconds. */
 export const lifetimes = {
-  /** Redeemed by a program at once; RFC 6749 recommends ten minutes at most. */
+  /** A program redeems it at once; RFC 6749 recommends at most ten minutes. */
   AuthorizationCode: minuteSeconds,
   /** The contract's ten minutes for a user code. */
   DeviceCode: 10 * minuteSeconds,
-  /** Signing in with a second factor and reading what is asked for. */
+  /** Time to sign in with a second factor and to read the requested scopes. */
   Interaction: 15 * minuteSeconds,
-  /** Carries a person from the first page to the last, and nothing after that. */
+  /** Needed from the first page to the last page, not longer. */
   Session: 15 * minuteSeconds,
-  /** The contract's 90 days without use; each use starts them anew, and there is no other end. */
+  /** The contract's 90 days without use. Each use starts them again; there is no other end. */
   RefreshToken: 90 * daySeconds,
-  /** Prolonged with each refresh token that comes of it. */
+  /** Extended with each refresh token of the grant. */
   Grant: 90 * daySeconds,
-  /** Tokens of ours replace these before anybody sees them; see `endpoints/issue-token.ts`. */
+  /** Our own tokens replace these before they are sent; see `endpoints/issue-token.ts`. */
   AccessToken: minuteSeconds,
   ClientCredentials: minuteSeconds,
 } as const;
 
-/** Clients' clocks may be off by so many seconds when they sign an assertion. */
+/** Allowed clock difference in seconds of clients that sign an assertion. */
 const clockToleranceSeconds = 10;
 
 export const cookieNames = {
@@ -50,7 +50,7 @@ export const cookieNames = {
   resume: "__Host-oauth-resume",
 } as const;
 
-/** Where the library's parts are, below the prefix. */
+/** The paths of the library's endpoints, below the prefix. */
 export const routes = {
   authorization: "/authorize",
   token: "/token",
@@ -61,17 +61,17 @@ export const routes = {
   code_verification: "/device",
 } as const;
 
-/** How a client may prove who it is; `none` for programs that can keep no secret. */
+/** How a client can authenticate; `none` for programs that cannot keep a secret. */
 export const clientAuthMethods = ["client_secret_basic", "client_secret_post", "private_key_jwt", "none"] as const;
 
-/** What a client may sign its assertions with: keys of this kind are the only ones that can be registered. */
+/** The algorithm of signed assertions. Only keys of this kind can be registered. */
 export const assertionAlgorithms = ["ES256"] as const;
 
 export function createProvider(publicUrl: string): Provider {
   const provider = new Provider(`${publicUrl}${mountPath}`, configuration());
-  // The bridge says which scheme it is; see there.
+  // The bridge sets the scheme.
   provider.proxy = true;
-  // Secrets are hashed where clients are kept, so they are compared there.
+  // The domain `accounts` stores hashes of secrets, so it compares them.
   Object.assign(provider.Client.prototype, {
     compareClientSecret(this: { readonly clientId: string }, secret: string) {
       return currentVisit().ports.clients.verifySecret(this.clientId, secret);
@@ -82,7 +82,7 @@ export function createProvider(publicUrl: string): Provider {
   provider.on("server_error", (_ctx, error) => {
     currentVisit().found.fault = error;
   });
-  // What its framework reports when even that failed; without a listener it would be written to standard error.
+  // Without a listener the library's framework would print such errors to standard error.
   const events: EventEmitter = provider;
   events.on("error", (error: unknown) => {
     currentVisit().found.fault = error;
@@ -90,7 +90,7 @@ export function createProvider(publicUrl: string): Provider {
   return provider;
 }
 
-/** A refresh token that replaces another is derived from it (`rotation.ts`); the library would make a random one. */
+/** A new refresh token is derived from the previous one (`rotation.ts`); the library would make a random one. */
 function deriveSuccessors(provider: Provider): void {
   const prototype: object & { generateTokenId?: () => string } = provider.RefreshToken.prototype;
   const { generateTokenId } = prototype;
@@ -101,8 +101,8 @@ function deriveSuccessors(provider: Provider): void {
 }
 
 /**
- * The library writes a session that an error page touched. One of a browser without a session was never written, and
- * the library throws for it; such a page has nothing to keep.
+ * The library saves the session after an error page. For a browser without a session it throws, because that session was
+ * never stored. Such a page has nothing to save.
  */
 function forgetUnsavedSessions(provider: Provider): void {
   const { persist } = provider.Session.prototype;
@@ -135,12 +135,12 @@ function configuration(): Configuration {
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed("refresh_token"),
     rotateRefreshToken: () => true,
     revokeGrantPolicy: () => true,
-    // A consent is for one authorization; nothing is allowed again without asking.
+    // A consent is for one authorization; the next one asks again.
     loadExistingGrant: async (ctx) => {
       const id = ctx.oidc.result?.consent?.grantId;
       return id === undefined ? undefined : ctx.oidc.provider.Grant.find(id);
     },
-    // Whether the person may still sign in is known by the grant's session.
+    // The grant's session knows whether the person may still sign in.
     findAccount: async (_ctx, id) => ({ accountId: id, claims: async () => ({ sub: id }) }),
     interactions: { url: (_ctx, interaction) => `${mountPath}/interaction/${interaction.uid}` },
     renderError: (ctx, out, error) => show(ctx, renderFailure(viewOf(out, error))),
@@ -150,7 +150,7 @@ function configuration(): Configuration {
   };
 }
 
-/** The library wants a key of its own and signs nothing: access tokens are ours, and there are no ID tokens. */
+/** The library requires a key but signs nothing: access tokens are ours, and there are no ID tokens. */
 function unusedKey() {
   return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
 }
@@ -183,7 +183,7 @@ function features(): NonNullable<Configuration["features"]> {
   };
 }
 
-/** Only clients that proved who they are: about their own tokens, and those of their account. */
+/** Only authenticated clients may introspect: their own tokens and those of their account. */
 function mayIntrospect(
   client: { readonly clientId: string; readonly tokenEndpointAuthMethod?: string | undefined },
   token: { readonly clientId?: string | undefined },
@@ -195,7 +195,7 @@ function mayIntrospect(
   return owner !== undefined && owner === found.client?.accountId;
 }
 
-/** Only its own. One that proves nothing is not even told that somebody else's token exists. */
+/** A client may revoke only its own tokens. A client without authentication does not learn that another token exists. */
 function mayRevoke(
   client: { readonly clientId: string; readonly tokenEndpointAuthMethod?: string | undefined },
   token: { readonly clientId?: string | undefined },

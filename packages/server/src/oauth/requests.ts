@@ -1,10 +1,10 @@
 /**
- * What is changed about a request before the library reads it, each where the library reads the contract another way:
+ * Changes a request before the library reads it, where the library differs from the contract:
  *
  * - no `scope` means all scopes of the client (the library: none);
- * - a scope that does not exist is refused like one the client lacks (the library: ignored);
+ * - an unknown scope is refused like a scope that the client does not have (the library: ignored);
  * - only the response mode `query` exists (the library: also two that need scripts or hide the code from the server);
- * - an access token that is introspected or revoked is a JWT (the library: refused), so it goes in by its handle.
+ * - an introspected or revoked access token is a JWT (the library: refused), so it is replaced by its handle.
  *
  * Pure functions on parameters. Repeated parameters stay repeated: the library refuses them.
  */
@@ -12,13 +12,13 @@
 import { oauthScopes } from "../declarations.ts";
 import { tokenHandle } from "./adapter.ts";
 
-/** A scope that no client has; stands for every scope that does not exist. */
+/** A scope that no client has; it replaces unknown scopes. */
 export const unknownScope = "unknown";
 
-/** Not a response mode of anybody. */
+/** A response mode that does not exist. */
 const unknownMode = "unknown";
 
-/** Longest client id worth looking for: ours are UUIDs. */
+/** Longest client id that is looked up: ours are UUIDs. */
 const maxClientIdLength = 64;
 
 /** Parameters of an authorization or device request, or of a token request for client credentials. */
@@ -32,7 +32,7 @@ export function withScopes(parameters: URLSearchParams, clientScopes: readonly s
   return changed;
 }
 
-/** Only existing scopes of a refresh: fewer may be asked for, never others. */
+/** The scopes of a refresh: it can request fewer scopes, never others. */
 export function withKnownScopes(parameters: URLSearchParams): URLSearchParams {
   return (parameters.get("scope") ?? "").trim() === "" ? without(parameters, "scope") : withScopes(parameters, []);
 }
@@ -44,7 +44,7 @@ export function withQueryMode(parameters: URLSearchParams): URLSearchParams {
   return changed;
 }
 
-/** Parameters of an introspection or revocation, and the JWT among them. */
+/** Parameters of an introspection or revocation, and the JWT in them. */
 export function withTokenHandle(parameters: URLSearchParams): { form: URLSearchParams; jwt: string | null } {
   const [token, ...more] = parameters.getAll("token");
   if (token === undefined || more.length > 0 || !isJwt(token)) return { form: parameters, jwt: null };
@@ -63,7 +63,7 @@ export function without(parameters: URLSearchParams, name: string): URLSearchPar
   return changed;
 }
 
-/** The client that a request claims to be of; nothing is proved by it. */
+/** The client id in a request; it is not authenticated. */
 export function claimedClient(parameters: URLSearchParams, authorization: string | undefined): string | undefined {
   const basic = /^basic ([A-Za-z0-9+/]+={0,2})$/i.exec(authorization ?? "")?.[1];
   const [encoded = ""] = basic === undefined ? [] : Buffer.from(basic, "base64").toString().split(":");

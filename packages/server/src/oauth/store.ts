@@ -1,9 +1,9 @@
-/** All SQL of OAuth. Runs in scope `platform`: what the library keeps belongs to no account. */
+/** All SQL of OAuth. Runs in scope `platform`: the library's rows belong to no account. */
 
 import { sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";
 
-/** A row as it is kept; the payload is sealed by the caller. */
+/** A stored row; the caller has encrypted the payload. */
 export interface Artifact {
   readonly kind: string;
   readonly idHash: Buffer;
@@ -16,7 +16,7 @@ export interface Artifact {
   readonly consumedAt: Date | null;
 }
 
-/** By which of its names a row is looked for. */
+/** The columns by which a row can be found. */
 export type ArtifactKey = "id_hash" | "user_code_hash" | "uid_hash";
 
 export async function findArtifact(
@@ -24,7 +24,7 @@ export async function findArtifact(
   kind: string,
   key: ArtifactKey,
   hash: Buffer,
-  /** `locked`: others who want to lock it wait for the end of the transaction. */
+  /** `locked`: the row stays locked until the end of the transaction. */
   how: "read" | "locked" = "read",
 ): Promise<Artifact | undefined> {
   const row = await tx.db
@@ -49,7 +49,7 @@ export async function findArtifact(
   );
 }
 
-/** Writes a row, new or changed. What was consumed stays so: a late write must not make a code good again. */
+/** Inserts or updates a row. A consumed row stays consumed: a late write must not make a code valid again. */
 export async function saveArtifact(tx: Tx, artifact: Omit<Artifact, "createdAt" | "consumedAt">): Promise<void> {
   const changing = {
     grant_id: artifact.grantId,
@@ -65,7 +65,7 @@ export async function saveArtifact(tx: Tx, artifact: Omit<Artifact, "createdAt" 
     .execute();
 }
 
-/** Writes a row unless it exists and has not expired; whether it was written. Of parallel ones exactly one is. */
+/** Inserts a row unless a valid one exists; returns whether it was inserted. Of parallel calls exactly one succeeds. */
 export async function saveNewArtifact(
   tx: Tx,
   artifact: Pick<Artifact, "kind" | "idHash" | "sealedPayload" | "expiresAt">,
@@ -91,14 +91,14 @@ export async function saveNewArtifact(
 }
 
 /**
- * Until the end of the transaction nobody else redeems or deletes anything of this grant. Taken before the rows
- * themselves: parallel ones would otherwise wait for each other's rows in a circle.
+ * Locks a grant until the end of the transaction: no other transaction redeems or deletes rows of it. It is taken before
+ * the row locks; otherwise parallel transactions could deadlock.
  */
 export async function lockGrant(tx: Tx, grantId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`oauth_grant ${grantId}`}, 0))`.execute(tx.db);
 }
 
-/** Redeems a row; false when it is gone or was redeemed before. Of parallel ones exactly one gets true. Under {@link lockGrant}. */
+/** Redeems a row; false when it is deleted or already redeemed. Of parallel calls exactly one gets true. Under {@link lockGrant}. */
 export async function consumeArtifact(tx: Tx, kind: string, idHash: Buffer): Promise<boolean> {
   const changed = await tx.db
     .updateTable("oauth_artifacts")
@@ -118,7 +118,7 @@ export interface PollRules {
   readonly graceMs: number;
 }
 
-/** Notes that a device asked; true when sooner than its interval allows, which then grows. One at a time per code. */
+/** Records a poll; true when it came too early, and then the interval grows. One transaction at a time per code. */
 export async function countPoll(tx: Tx, idHash: Buffer, rules: PollRules): Promise<boolean> {
   const { rows } = await sql<{ too_soon: boolean }>`
     with asked as (
@@ -143,12 +143,12 @@ export async function deleteArtifact(tx: Tx, kind: string, idHash: Buffer): Prom
   await tx.db.deleteFrom("oauth_artifacts").where("kind", "=", kind).where("id_hash", "=", idHash).execute();
 }
 
-/** Deletes all that came of a grant, the grant included. Under {@link lockGrant}. */
+/** Deletes a grant and everything that was issued from it. Under {@link lockGrant}. */
 export async function deleteByGrant(tx: Tx, grantId: string): Promise<void> {
   await tx.db.deleteFrom("oauth_artifacts").where("grant_id", "=", grantId).execute();
 }
 
-/** A grant lives as long as the newest refresh token that came of it. */
+/** A grant is valid as long as its newest refresh token. */
 export async function prolongGrant(tx: Tx, grantId: string, expiresAt: Date): Promise<void> {
   await tx.db
     .updateTable("oauth_artifacts")
@@ -159,7 +159,7 @@ export async function prolongGrant(tx: Tx, grantId: string, expiresAt: Date): Pr
     .execute();
 }
 
-/** Deletes at most so many rows that expired before a moment; how many it were. */
+/** Deletes up to `limit` rows that expired before the given time; returns their number. */
 export async function purgeArtifacts(tx: Tx, before: Date, limit: number): Promise<number> {
   const purged = await sql`
     delete from emanet.oauth_artifacts where ctid = any (array(
@@ -168,7 +168,7 @@ export async function purgeArtifacts(tx: Tx, before: Date, limit: number): Promi
   return Number(purged.numAffectedRows ?? 0);
 }
 
-/** Counts one more wrong code; a count that began before the moment starts anew. Returns the count. */
+/** Counts one more wrong code and returns the count. A count that started before the given time starts again. */
 export async function addFailure(tx: Tx, id: Buffer, since: Date): Promise<number> {
   const { rows } = await sql<{ failures: number }>`
     insert into emanet.oauth_user_code_tries as t (id, failures, started_at) values (${id}, 1, ${tx.now})
@@ -179,7 +179,7 @@ export async function addFailure(tx: Tx, id: Buffer, since: Date): Promise<numbe
   return rows[0]?.failures ?? 0;
 }
 
-/** Takes one back. */
+/** Subtracts one. */
 export async function forgiveFailure(tx: Tx, id: Buffer): Promise<void> {
   await tx.db.deleteFrom("oauth_user_code_tries").where("id", "=", id).where("failures", "<=", 1).execute();
   await tx.db.updateTable("oauth_user_code_tries").set({ failures: sql`failures - 1` }).where("id", "=", id).execute();

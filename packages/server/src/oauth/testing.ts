@@ -1,4 +1,4 @@
-/** What the tests of OAuth share: clients of every kind, a person who signs in, and the forms of the pages. */
+/** Shared by the OAuth tests: clients of every kind, a person who signs in, and the forms of the pages. */
 
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { newTotpSecret, sealTotp } from "../identity/index.ts";
@@ -15,14 +15,14 @@ import { agentClientId } from "./index.ts";
 
 export { CookieJar, type Fields, fieldOf, locationOf, post, type Site, siteOf };
 
-/** An operation that says who is asking; what a token is worth. */
+/** An operation that returns the principal of its token. */
 export const whoAmI = endpoint(
   {
     id: "test.who_am_i",
     method: "GET",
     path: "/v1/who-am-i",
     tag: "health",
-    summary: "Who is asking",
+    summary: "Read the principal",
     description: "For tests.",
     access: { kind: "account", scope: "account:read" },
     replies: {
@@ -50,7 +50,7 @@ export const whoAmI = endpoint(
   }),
 );
 
-/** Enough for a test that asks for many tokens. */
+/** Enough for a test that requests many tokens. */
 export const roomyLimits = { EMANET_LIMIT_TOKEN: "100000/60", ...noSignInLimits };
 
 /** Calls {@link whoAmI} with a token. */
@@ -76,7 +76,7 @@ export interface TestClient {
   readonly name?: string;
 }
 
-/** Registers a client directly in the database; its id. */
+/** Registers a client directly in the database and returns its id. */
 export async function addClient(service: Pick<TestService, "database">, client: TestClient): Promise<string> {
   const id = randomUUID();
   const { accountId, grants, authMethod = "none", redirectUris = [], jwks, name = "Defter Programı" } = client;
@@ -93,7 +93,7 @@ export async function addClient(service: Pick<TestService, "database">, client: 
   return id;
 }
 
-/** A member of the demo account with a role, who signs in with the demo person's password and an authenticator of their own. */
+/** A member of the demo account with a role, with the demo person's password and a separate authenticator. */
 export async function addMember(
   service: TestService,
   demo: Demo,
@@ -111,7 +111,7 @@ export async function addMember(
   return { personId, email: `${personId}@test.example`, password: demo.password, totp_secret };
 }
 
-/** Runs a statement with the sight of the whole service. */
+/** Runs a statement that sees the rows of all accounts. */
 export async function asSystem(
   { database }: Pick<TestService, "database">,
   [text, values]: readonly [string, readonly unknown[]],
@@ -133,7 +133,7 @@ export function basic(id: string, secret: string): Fields {
   return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
 }
 
-/** Signs in and allows, from the first page on; where the browser is sent afterwards. */
+/** Signs in and allows, from the first page on. Returns the redirect URI. */
 export async function signInAndAllow(
   site: Site,
   { email, password, totp_secret }: Login,
@@ -171,7 +171,7 @@ export function authorizePath(clientId: string, challenge: string, more: Fields 
   return `/oauth2/authorize?${parameters}`;
 }
 
-/** A whole authorization: a code, and the verifier that belongs to it. */
+/** A whole authorization: a code and its verifier. */
 export async function obtainCode(site: Site, login: Login, clientId: string, more: Fields = {}) {
   const { verifier, challenge } = pkce();
   const jar = new CookieJar(site);
@@ -181,7 +181,7 @@ export async function obtainCode(site: Site, login: Login, clientId: string, mor
   return { code: back.searchParams.get("code") ?? "", verifier, back };
 }
 
-/** What tests of tokens begin with: a service, its demo account, a program of that account that people sign in to. */
+/** The start of token tests: a service, its demo account, and an application of that account. */
 export async function startOauth(cleanup: Cleanup, program: Partial<TestClient> = {}, more: Fields = {}) {
   const service = await startTestService(cleanup, { settings: { ...roomyLimits, ...more }, extra: [whoAmI] });
   const site = siteOf(service);
@@ -193,16 +193,16 @@ export async function startOauth(cleanup: Cleanup, program: Partial<TestClient> 
     service,
     site,
     demo,
-    /** How the demo account's machine client shows who it is. */
+    /** The credentials of the demo account's OAuth client. */
     proof,
     /** The program's id. */
     client,
-    /** The tokens of a person who signed in and allowed it. */
+    /** The tokens after a person signed in and allowed it. */
     grant: async () => {
       const { code, verifier } = await obtainCode(site, demo, client);
       return (await redeem(site, client, code, verifier)).json;
     },
-    /** A token request of the machine client. */
+    /** A token request of that client. */
     credentials: (more: Fields = {}, headers: Fields = proof) =>
       post(site, "/oauth2/token", { grant_type: "client_credentials", ...more }, headers),
   };
@@ -213,7 +213,7 @@ export function startDevice(site: Site): Promise<Sent> {
   return post(site, "/oauth2/device_authorization", { client_id: agentClientId });
 }
 
-/** Asks, as the agent does, whether its person has decided. */
+/** Polls the token endpoint as the agent does. */
 export function pollDevice(site: Site, deviceCode: unknown): Promise<Sent> {
   return post(site, "/oauth2/token", {
     grant_type: "urn:ietf:params:oauth:grant-type:device_code",
@@ -222,7 +222,7 @@ export function pollDevice(site: Site, deviceCode: unknown): Promise<Sent> {
   });
 }
 
-/** Types a device's code, confirms it, signs in and decides; the last page. */
+/** Types a device's code, confirms it, signs in and decides. Returns the last page. */
 export async function decideDevice(
   site: Site,
   login: Login,

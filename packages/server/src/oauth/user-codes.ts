@@ -1,25 +1,25 @@
 /**
- * Guessing user codes. A code is one of 20⁸; from one address, five wrong ones in ten minutes are the end. A try is
- * taken before the code is looked up and given back when it was right, in one transaction that holds the address's row:
- * parallel guesses wait for each other and cannot have more.
+ * Protection against guessing user codes. A code is one of 20⁸. One client address may send five wrong codes in ten
+ * minutes. An attempt is counted before the code is looked up and subtracted when the code was right, in one transaction
+ * that locks the row of the address. So parallel guesses wait for each other and get no more attempts.
  */
 
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { addFailure, forgiveFailure } from "./store.ts";
 
-/** The contract's five tries … */
+/** The contract's five attempts … */
 export const maxTries = 5;
-/** … in the time that a code lives. */
+/** … in the lifetime of a code. */
 export const triesWindowMs = 10 * 60 * 1000;
 
-/** Takes a try; whether there was one left. */
+/** Counts an attempt and returns whether it is allowed. */
 export async function takeTry(ctx: Ctx, tx: Tx, addressKey: string): Promise<boolean> {
   const since = new Date(tx.now.getTime() - triesWindowMs);
   return (await addFailure(tx, idOf(ctx, addressKey), since)) <= maxTries;
 }
 
-/** Gives a try back: the code was right. */
+/** Subtracts an attempt, because the code was right. */
 export async function returnTry(ctx: Ctx, tx: Tx, addressKey: string): Promise<void> {
   await forgiveFailure(tx, idOf(ctx, addressKey));
 }

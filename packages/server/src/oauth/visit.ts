@@ -1,8 +1,7 @@
 /**
- * A *visit* is one request inside the library: what its configuration functions and its adapter need and have no way
- * to be given. The library calls them deep inside its own middleware, so the visit travels along the asynchronous
- * calls. Everything that happens during a visit is one transaction: a code is redeemed, its successor stored and the
- * token issued together, or not at all.
+ * A *visit* is the context of one request inside the library. The library's configuration functions and its adapter need
+ * it, but the library cannot pass it to them, so it is in asynchronous local storage. A visit is one transaction: a code is
+ * redeemed, its successor stored and the token issued together, or not at all.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -17,35 +16,35 @@ export interface Visit {
   readonly ctx: Ctx;
   readonly tx: Tx;
   readonly ports: OauthPorts;
-  /** The library's own clock. It cannot be told another, so times are translated; see `adapter.ts`. */
+  /** The clock that the library uses. It cannot be replaced, so times are converted; see `adapter.ts`. */
   readonly libraryClock: Clock;
   readonly language: Language;
   readonly address: string;
-  /** The user code that the address of a device page carries. */
+  /** The user code in the URL of a device page. */
   readonly prefilledCode?: string | undefined;
-  /** The claims of an access token that is introspected or revoked, its signature and times found right. */
+  /** The verified claims of an access token that is introspected or revoked. */
   readonly presented?: TokenClaims | undefined;
-  /** Why a grant ends, if it does: its client asked for it, or a secret was used twice. */
+  /** Why a grant ends, if it does: its client revoked it, or a secret was used twice. */
   readonly endReason: "revoked" | "reused";
-  /** Whether a refresh token is traded: one that was just spent may then be shown again. */
+  /** Whether this is a refresh. Then a token that was just used may be repeated. */
   readonly isRefresh: boolean;
-  /** What was learnt on the way. */
+  /** Data that is found during the visit. */
   readonly found: {
-    /** The client that the request names, once the library has looked for it. */
+    /** The client in the request, after the library has looked it up. */
     client?: OauthClient;
     /** The grant that the library has validated. */
     grant?: NewGrant;
-    /** The rotation of the refresh token that was presented. */
+    /** The rotation of the presented refresh token. */
     rotation?: {
       readonly successor: string;
-      /** Whether the successor was made for this request, or for an earlier one with the same token. */
+      /** Whether the successor was made for this request or for an earlier one with the same token. */
       readonly isRepeat: boolean;
     };
-    /** What the presented token is worth. */
+    /** The state of the presented token. */
     token?: LiveToken;
-    /** A user code was looked for: whether there is such a one. */
+    /** Whether the user code exists, after it was looked up. */
     userCodeKnown?: boolean;
-    /** What went wrong on our side, to be thrown when the library has finished. */
+    /** The error of our own code, thrown when the library has finished. */
     fault?: unknown;
   };
 }

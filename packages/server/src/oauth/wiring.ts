@@ -1,4 +1,4 @@
-/** The ports of `ports.ts`, fulfilled by the domains below. */
+/** Implements `ports.ts` with the other domains. */
 
 import { sql } from "kysely";
 import {
@@ -38,7 +38,7 @@ import type {
 
 /** The ports inside an open transaction of scope `system`. */
 export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
-  // What the domains below do joins the transaction that is open.
+  // The other domains use the open transaction.
   const inside: RunTx = (_scope, work) => work(tx);
   const joined = { ...ctx, tx: inside };
   return {
@@ -65,7 +65,7 @@ export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
   };
 }
 
-/** Signs a person in by the rules of every sign-in; the cookie makes the device known. */
+/** Signs a person in by the rules of every sign-in. The cookie identifies the device. */
 export async function signInPerson(
   ctx: Ctx,
   call: Call,
@@ -77,12 +77,12 @@ export async function signInPerson(
   return { memberId: personId, accountId, amr, authTime, credentialsAt, deviceCookie };
 }
 
-/** Has a code sent by SMS, by the rules of the API; the challenge that it answers. */
+/** Sends an SMS code by the rules of the API and returns its challenge. */
 export function sendSignInCode(ctx: Ctx, call: Call, claim: Pick<Credentials, "email" | "password">): Promise<string> {
   return requestSignInCode(ctx, { ...claim, deviceToken: call.cookies["__Host-device"] });
 }
 
-/** Writes down that somebody came as this client and could not prove it. */
+/** Records a failed authentication of this client. */
 export async function noteFailure(ctx: Ctx, tx: Tx, { id, accountId }: OauthClient): Promise<void> {
   if (accountId === null) return;
   await tx.within({ kind: "account", accountId }, (inner) => recordClientFailure(inner, ctx.secrets, id));
@@ -123,7 +123,7 @@ function scopesIn(words: readonly string[]): OauthScope[] {
   return words.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word));
 }
 
-/** What happens to a grant stands in the audit of the account that it gives access to. */
+/** Events of a grant are in the audit chain of its account. */
 function grantSessions(ctx: Ctx, tx: Tx): GrantSessions {
   return {
     open: (grant) =>
@@ -163,7 +163,7 @@ function grantFrom(id: string, row: SubjectRow, now: Date): NewGrant | undefined
   const { account_id: accountId, person_id: memberId, client_id: clientId } = row;
   if (accountId === null || memberId === null || clientId === null) return undefined;
   const scopes = scopesIn(row.scopes ?? []);
-  // Asked by a claim that its session would make now.
+  // Checked with the claims that the session would have now.
   const claims: TokenClaims = {
     jti: id,
     sub: memberId,
@@ -196,7 +196,7 @@ function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
       await prolongSession(tx, grant.id, "agent");
       await touchClient(tx, grant.clientId);
       const { id: sessionId, clientId, accountId, amr, authTime } = grant;
-      // Never more than the grant is worth now, whatever the refresh token was issued for.
+      // Never more than the current scopes of the grant, whatever the refresh token was issued for.
       const left = scopes.filter((scope) => grant.scopes.includes(scope));
       return { subject: grant.memberId, sessionId, clientId, accountId, scopes: left, amr, authTime };
     },

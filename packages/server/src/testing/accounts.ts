@@ -1,27 +1,27 @@
-/** Accounts and people of every kind for tests, put straight into the database: what they may do is what is tested. */
+/** Writes accounts and people of every kind directly to the database, for tests of access rules. */
 
 import { randomUUID } from "node:crypto";
 import { storedRows } from "./rows.ts";
 import type { TestService } from "./running.ts";
 
-/** How a token's bearer differs from an owner of an active corporate account, with every scope. */
+/** How the bearer of a token differs from the default: an owner of an active corporate account, with every scope. */
 export interface Bearer {
   readonly accountId?: string;
-  /** A person who exists already: one more session. */
+  /** An existing person, who gets another session. */
   readonly personId?: string;
   readonly role?: string;
   readonly package?: string;
   readonly state?: "active" | "suspended" | "closed";
   readonly scopes?: readonly string[] | null;
   readonly kind?: "api" | "dashboard" | "agent";
-  /** `client` for a machine's token, `grant` for a program's that acts for a member. */
+  /** `client` for client credentials, `grant` for a program that acts for a member. */
   readonly as?: "member" | "client" | "grant" | "staff";
-  /** Of a client: the role it is held to, and its vaults. */
+  /** The role and the vaults of a client. */
   readonly clientRole?: string;
-  /** A client that exists already, as all agents share one. */
+  /** An existing client: all agents share one. */
   readonly clientId?: string;
   readonly vaultIds?: readonly string[] | null;
-  /** How long ago the second factor was shown. */
+  /** The age of the second factor. */
   readonly factorAgeMs?: number;
 }
 
@@ -32,7 +32,7 @@ export interface MadeBearer {
   readonly sessionId: string;
 }
 
-/** Makes account, person or client, and an open session, and says what an access token needs to name. */
+/** Makes an account, a person or client, and an open session. Returns the data for an access token. */
 export async function makeBearer(service: TestService, wanted: Bearer = {}): Promise<MadeBearer> {
   const { as = "member", role = "owner", kind = "dashboard", scopes = null, factorAgeMs = 0 } = wanted;
   const now = service.clock.now();

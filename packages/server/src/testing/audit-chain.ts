@@ -1,6 +1,6 @@
 /**
- * Reads audit chains back and checks them as an outside verifier would: from the rows alone, with nothing of the code
- * that wrote them but the format that the contract states.
+ * Reads audit chains and checks them as an external verifier: only from the rows and the format of the contract, without
+ * the code that wrote them.
  */
 
 import { createHash } from "node:crypto";
@@ -28,7 +28,7 @@ export async function readChain(app: Pool, chain: string): Promise<ChainRow[]> {
   return inSystemScope(app, async (client) => (await client.query<ChainRow>(query, [chain])).rows);
 }
 
-/** The number of the first record that does not fit; null when the whole chain does. */
+/** The number of the first invalid record; null when the whole chain is valid. */
 export function firstBadRecord(rows: readonly ChainRow[]): number | null {
   let previous: Buffer = Buffer.alloc(32);
   for (const [index, row] of rows.entries()) {
@@ -61,7 +61,7 @@ function hashOf({
     .digest();
 }
 
-/** Runs queries that see the rows of every account. Nothing that they change is kept. */
+/** Runs queries that see the rows of every account. Their changes are rolled back. */
 export async function inSystemScope<T>(app: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await app.connect();
   try {

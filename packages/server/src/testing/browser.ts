@@ -1,16 +1,16 @@
 /**
- * A headless browser for tests of pages, and a record of what a page did that it should not have done. The browser
- * can reach this machine only: every other name fails to resolve, whatever a page or the browser itself wants.
+ * A headless browser for tests of pages, and a record of what a page did wrong. The browser can reach only this machine:
+ * every other name fails to resolve.
  */
 
 import { type Browser, chromium, type Page } from "playwright-core";
 
 /** Starting a cold browser on a loaded machine took up to 10 s. */
 const launchLimitMs = 60_000;
-/** For one wait on a page: much longer than any takes, so that only a page that does nothing runs into it. */
+/** For one wait on a page: much longer than normal, so that only a broken page reaches it. */
 const pageLimitMs = 60_000;
 
-/** Without these a browser calls home at every start. The sandbox is for foreign pages, and root cannot have it. */
+/** Without these a browser sends requests to its vendor at every start. Its sandbox does not work for root. */
 const flags = [
   "--disable-gpu",
   "--disable-quic",
@@ -21,12 +21,12 @@ const flags = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
 
-/** Where clean-up is registered: a test's context. */
+/** Registers clean-up: a test's context. */
 export interface BrowserCleanup {
   after(done: () => Promise<void>): void;
 }
 
-/** What a page did, to be compared with nothing at all. */
+/** What a page did wrong; all lists must be empty. */
 export interface Misdeeds {
   /** Errors and warnings on the console, uncaught exceptions, violations of the security policy. */
   readonly complaints: string[];

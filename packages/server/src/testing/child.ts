@@ -1,6 +1,6 @@
 /**
- * A program of `testing/programs/` as a process of its own, for tests about what happens between processes: locks,
- * kills, signals. A program talks to its test in lines on standard output.
+ * Runs a program of `testing/programs/` as a separate process, for tests of locks, kills and signals. A program writes
+ * lines for its test to standard output.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -9,15 +9,15 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import type { Cleanup } from "./database.ts";
 
-/** Far beyond what a start takes on a busy machine; a test that waits longer waits for nothing. */
+/** Much longer than a start on a busy machine. */
 const linePatienceMs = 120_000;
 
 export interface Program {
   readonly process: ChildProcess;
   readonly pid: number;
-  /** The next line of standard output; throws with what standard error said if the program ends before it. */
+  /** The next line of standard output; throws with the text of standard error if the program ends first. */
   line(): Promise<string>;
-  /** Kills without warning and waits until it is gone. */
+  /** Kills the process with SIGKILL and waits for its end. */
   kill(): Promise<void>;
   /** Waits for its end. */
   exit(): Promise<{ readonly code: number | null; readonly errors: string }>;

@@ -1,10 +1,10 @@
-/** The order in which a test takes apart what it put together. */
+/** The order of a test's clean-ups. */
 
 import type { Cleanup } from "./database.ts";
 
 /**
- * Clean-ups of a test run in the order of their registration. Through this one they run in reverse: what was started
- * last is stopped first, so that a service does not lose its database before its own end.
+ * node:test runs clean-ups in the order of their registration. This runs them in reverse: the last part that started stops
+ * first, so that a service does not lose its database before it stops.
  */
 export function inReverse(cleanup: Cleanup): Cleanup {
   const undo: (() => Promise<void>)[] = [];

@@ -1,4 +1,4 @@
-/** A door between a service and its database that a test can shut: for what happens when the database is gone. */
+/** A proxy between a service and its database that a test can close, for tests without a database. */
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -6,11 +6,11 @@ import path from "node:path";
 import type { Cleanup, TestDatabase } from "./database.ts";
 
 export interface DatabaseProxy {
-  /** The same database, reached through the door. */
+  /** The same database, through the proxy. */
   readonly database: TestDatabase;
   /**
-   * `open` lets everything through; `shut` ends every connection and refuses new ones; `silent` ends every connection
-   * and accepts new ones that nobody ever answers, like a network that loses packets.
+   * `open` forwards everything; `shut` closes every connection and refuses new ones; `silent` closes every connection and
+   * accepts new ones but never answers, like a network that loses packets.
    */
   turn(state: "open" | "shut" | "silent"): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * A real database for a test file: a copy of a template that `tools/test.ts` migrated once, in the PostgreSQL server
- * that it started for the whole run. A copy takes about 100 ms, migrating anew would take longer with every migration.
+ * A real database for a test file: a copy of a template that `tools/test.ts` migrated once, in the PostgreSQL server of the
+ * whole run. A copy takes about 100 ms; running all migrations would take longer with every new migration.
  */
 
 import { randomBytes } from "node:crypto";
@@ -13,7 +13,7 @@ import { createLog } from "../kernel/log.ts";
 /** Carries a {@link TestServer} as JSON from `tools/test.ts` to the test files. */
 export const testServerVariable = "EMANET_TEST_SERVER";
 
-/** For code under test whose log is not what the test is about. */
+/** For tests that do not check the log. */
 export const silentLog = createLog({ level: "silent", clock: systemClock, write: () => undefined });
 
 /** The server of a test run. */
@@ -35,7 +35,7 @@ export interface TestDatabase {
   readonly owner: pg.Pool;
 }
 
-/** Where clean-up is registered: a test's context, or `{ after }` of `node:test` for a whole file. */
+/** Registers clean-up: a test's context, or `{ after }` of `node:test` for a whole file. */
 export interface Cleanup {
   after(done: () => Promise<void>): void;
 }
@@ -73,7 +73,7 @@ export async function testDatabase(cleanup: Cleanup, options: TestDatabaseOption
   return { target, adminTarget, app: pools.app, owner: pools.owner };
 }
 
-/** The run's server, or an explanation for whoever started a test file by hand. */
+/** The server of the run. Throws with an explanation when a test file was started without `tools/test.ts`. */
 export function testServer(): TestServer {
   const text = process.env[testServerVariable];
   if (text === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Holds answers against the OpenAPI document: an undeclared status, header, media type, field or error code fails the
- * test that met it, whatever the test itself looks at.
+ * Checks answers against the OpenAPI document: an undeclared status, header, media type, field or error code fails the
+ * test, whatever the test itself checks.
  */
 
 import assert from "node:assert/strict";
@@ -73,7 +73,7 @@ function checkBody(validate: ValidateFunction, where: string, answer: TestAnswer
   assert.ok(valid, `${where} differs from the document: ${JSON.stringify(validate.errors)}`);
 }
 
-/** The service promises these on everything that it answers. */
+/** Headers that every answer must have. */
 const everyAnswer = [
   "x-request-id",
   ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit", "ratelimit-policy"],

@@ -16,7 +16,7 @@ export interface TestAnswer {
   readonly body: Buffer;
 }
 
-/** One request over HTTP/1.1, on a connection of its own. */
+/** One request over HTTP/1.1, on a new connection. */
 export function sendHttp1(url: string, ca: string, request: TestRequest = {}): Promise<TestAnswer> {
   const { method = "GET", headers = {}, body } = request;
   const [origin, path] = splitUrl(url);
@@ -35,7 +35,7 @@ export function sendHttp1(url: string, ca: string, request: TestRequest = {}): P
   });
 }
 
-/** One request over HTTP/2, on a session of its own. */
+/** One request over HTTP/2, on a new session. */
 export async function sendHttp2(url: string, ca: string, request: TestRequest = {}): Promise<TestAnswer> {
   const [origin, path] = splitUrl(url);
   const session = http2.connect(origin, { ca });
@@ -43,7 +43,7 @@ export async function sendHttp2(url: string, ca: string, request: TestRequest = 
     return await new Promise<TestAnswer>((resolve, reject) => {
       session.on("error", reject);
       const { method = "GET", headers = {}, body } = request;
-      // By itself Node would end a GET with its header, whatever the body.
+      // By default Node ends a GET after its headers, also when there is a body.
       const head = { ":method": method, ":path": path, ...headers };
       const stream = session.request(head, { endStream: body === undefined });
       const chunks: Buffer[] = [];
@@ -55,7 +55,7 @@ export async function sendHttp2(url: string, ca: string, request: TestRequest = 
       stream.on("error", reject);
       stream.on("end", () => {
         const status = Number(answer[":status"] ?? 0);
-        // A connection that breaks ends the stream like an answer does.
+        // A broken connection ends the stream in the same way as a complete answer.
         if (status === 0) reject(new Error("the connection ended without an answer"));
         else resolve({ status, headers: flat(answer), body: Buffer.concat(chunks) });
       });
@@ -66,13 +66,13 @@ export async function sendHttp2(url: string, ca: string, request: TestRequest = 
   }
 }
 
-/** By itself Node writes the body of a GET without saying how long it is. */
+/** By default Node sends the body of a GET without a length. */
 function framing({ headers = {}, body }: TestRequest): Record<string, string> {
   const given = body === undefined || "transfer-encoding" in headers;
   return given ? {} : { "content-length": String(Buffer.byteLength(body)) };
 }
 
-/** The path goes out as it is: a URL object would tidy up what a hostile client sends. */
+/** The path is sent unchanged; a URL object would normalise it. */
 function splitUrl(url: string): [string, string] {
   const { origin } = new URL(url);
   return [origin, url.slice(origin.length) || "/"];

@@ -1,10 +1,10 @@
-/** Many requests over few connections that are kept open: a handshake for each would be most of the work. */
+/** Many requests over a few kept-alive connections: a TLS handshake per request would take most of the time. */
 
 import http2 from "node:http2";
 import type { Cleanup } from "./database.ts";
 
 export interface KeptAlive {
-  /** Sends all, each connection one after the other, and gives the statuses in the order of the requests. */
+  /** Sends all requests, one at a time per connection. Returns the statuses in the order of the requests. */
   all(requests: readonly KeptAliveRequest[]): Promise<readonly number[]>;
 }
 

@@ -1,4 +1,4 @@
-/** The real service, `main.ts`, as a process of its own: for journeys, kills and signals. */
+/** Runs the real service, `main.ts`, as a separate process, for journeys, kills and signals. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,13 +7,13 @@ import path from "node:path";
 import type { Cleanup, TestDatabase } from "./database.ts";
 import { sendHttp1, sendHttp2, type TestAnswer, type TestRequest } from "./https.ts";
 
-/** Far beyond what a first start takes on a busy machine; a test that waits longer waits for nothing. */
+/** Much longer than a first start on a busy machine. */
 const patienceMs = 120_000;
 
 export interface MainOptions {
   /** Words after `main.ts`: a role, or options. */
   readonly words?: readonly string[];
-  /** The whole environment but for what Node needs: nothing of the test run's own settings gets through. */
+  /** The whole environment, except what Node needs: settings of the test run are not inherited. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -84,12 +84,12 @@ export function sandboxSettings(dataDir: string): Record<string, string> {
   };
 }
 
-/** A test's database as an operator would name it. */
+/** The URL of a test's database. */
 export function databaseUrl({ target }: TestDatabase): string {
   return `postgresql://${target.user}@/${target.database}?host=${encodeURIComponent(target.host)}&port=${target.port}`;
 }
 
-/** Sends requests to a service by its data folder, as somebody who only has that would. */
+/** A client that knows only the data folder of a service. */
 export async function clientOf(dataDir: string): Promise<Client> {
   const text = await readFile(path.join(dataDir, "first-run.json"), "utf8");
   const { base_url: url, ca_file: caFile } = JSON.parse(text) as { base_url: string; ca_file: string };

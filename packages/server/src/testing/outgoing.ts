@@ -29,7 +29,7 @@ function targetOf(args: readonly unknown[]): string | null {
   return /^\d+$/.test(String(first)) ? `${typeof second === "string" ? second : "localhost"}:${first}` : null;
 }
 
-/** A listener that nobody should ever call, and how often it was. */
+/** A listener that must never be called, with a counter. */
 export async function openTrap(t: TestContext): Promise<{ readonly url: string; readonly calls: () => number }> {
   let calls = 0;
   const trap = createServer((socket) => {

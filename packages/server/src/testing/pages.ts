@@ -37,7 +37,7 @@ export function post(service: Site, target: string, fields: Fields, headers: Fie
   });
 }
 
-/** A browser without eyes: keeps cookies, follows nothing by itself. */
+/** A minimal browser: keeps cookies and follows no redirects. */
 export class CookieJar {
   readonly #service: Site;
   readonly #cookies = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** People for tests: the ones of the first run, signed in over the wire like anybody. */
+/** People for tests: those of the first run, signed in over HTTP. */
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ export async function readFirstRun(dataDir: string): Promise<FirstRunFile> {
   return JSON.parse(await readFile(path.join(dataDir, "first-run.json"), "utf8")) as FirstRunFile;
 }
 
-/** Settings that let a test sign in as often as it likes. */
+/** Settings without sign-in limits. */
 export const noSignInLimits = {
   EMANET_LIMIT_LOGIN: "1000000/60",
   EMANET_LIMIT_LOGIN_IP: "1000000/60",
@@ -47,7 +47,7 @@ export interface SignedIn {
   readonly auth: { readonly authorization: string };
 }
 
-/** Signs in with a code that was not used before: the clock is moved on by a step. */
+/** Signs in with an unused code: moves the clock by one step. */
 export async function signInAs(
   service: TestService,
   login: Login,

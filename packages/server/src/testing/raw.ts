@@ -1,4 +1,4 @@
-/** Connections whose bytes a test writes itself, for what no client library would send. HTTP/1.1 over TLS. */
+/** Raw TLS connections for HTTP/1.1: a test writes bytes that no client library sends. */
 
 import tls from "node:tls";
 
@@ -8,7 +8,7 @@ export interface RawTarget {
   readonly ca: string;
 }
 
-/** Far beyond what an answer takes on a busy machine; a test that waits longer waits for nothing. */
+/** Much longer than an answer on a busy machine. */
 const patienceMs = 60_000;
 
 export interface RawConnection {

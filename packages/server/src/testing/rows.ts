@@ -1,4 +1,4 @@
-/** Rows as they are stored, whoever they belong to: row-level security binds the owner of the tables too. */
+/** Reads stored rows of all accounts. It needs a scope, because row-level security also applies to the owner of the tables. */
 
 import type { TestDatabase } from "./database.ts";
 

@@ -1,6 +1,6 @@
 /**
  * The real service for a test: its own database (a copy of the migrated template), its own data folder, a free port, TLS
- * with its own authority. Every answer that goes through {@link TestService.send} is held against the document.
+ * with its own authority. {@link TestService.send} checks every answer against the document.
  */
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -115,7 +115,7 @@ function parse({ headers, body }: TestAnswer): Sent["json"] {
   return isJson && body.length > 0 ? (JSON.parse(body.toString()) as Sent["json"]) : undefined;
 }
 
-/** A token that says itself who it is for: tests of the kernel need principals, not sign-in. */
+/** A token that contains its principal: tests of the kernel need principals, not sign-in. */
 export function testToken(accountId: string, clientId: string, scopes: readonly OauthScope[]): string {
   return Buffer.from(JSON.stringify({ accountId, clientId, scopes })).toString("base64url");
 }

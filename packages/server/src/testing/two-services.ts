@@ -1,4 +1,4 @@
-/** Two services, each a process of its own, on one database: what holds must hold across them. */
+/** Two services as separate processes on one database, for guarantees across processes. */
 
 import { readFile } from "node:fs/promises";
 import { startProgram } from "./child.ts";

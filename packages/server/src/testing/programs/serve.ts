@@ -1,5 +1,5 @@
 /**
- * A whole service as a process of its own, on a database that others use too, with the operations that only tests have. Says `ready URL`.
+ * A whole service as a separate process, on a shared database, with the operations that only tests have. Prints `ready URL`.
  *
  *   serve.ts <settings as JSON> <database target as JSON>
  */

@@ -1,6 +1,6 @@
 /**
- * A whole life of a data folder's database: opened, started, migrated, stopped. Says who the server ran as
- * (`user UID`) and at the end `stopped`.
+ * Opens a data folder, starts its database, migrates and stops it. Prints the user of the server (`user UID`) and at the
+ * end `stopped`.
  *
  *   start-and-stop.ts <data folder>
  */

@@ -1,7 +1,7 @@
 /**
- * A service reduced to what a crash can hurt: it opens its data folder, starts its database, says which rows it finds
- * (`found 1,2,…`) and the server's process (`server PID`), then commits rows as fast as it can and says `acked N` after
- * each commit, until it is killed.
+ * A minimal service for crash tests. It opens its data folder, starts its database, prints the rows that it finds
+ * (`found 1,2,…`) and the server's process (`server PID`). Then it commits rows as fast as it can and prints `acked N`
+ * after each commit, until it is killed.
  *
  *   write-rows.ts <data folder> tied|untied
  */

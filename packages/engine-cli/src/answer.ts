@@ -1,4 +1,4 @@
-/** What a command answers: lines for people, data for machines, and whether all is well. */
+/** The answer of a command: lines of text, data for --json, and whether it found nothing missing or damaged. */
 
 import type { SnapshotRow } from "@emanet/engine/vault";
 import type { CommandLine } from "./arguments.ts";
@@ -15,12 +15,12 @@ export interface Answer {
 
 export type Command = (repository: Repository, line: CommandLine, progress: Progress) => Promise<Answer>;
 
-/** An answer of a command that found nothing wrong. */
+/** The answer of a command that found nothing missing or damaged. */
 export function ok(lines: readonly string[], data: unknown): Answer {
   return { lines, data, complete: true };
 }
 
-/** A snapshot as machines read it. */
+/** A snapshot as --json prints it. */
 export function rowData(row: SnapshotRow) {
   return {
     id: row.id,
@@ -35,7 +35,7 @@ export function rowData(row: SnapshotRow) {
   };
 }
 
-/** The snapshot that an id, the start of one, or `latest` stands for. */
+/** Finds a snapshot by its id, the start of its id, or `latest`. */
 export async function findSnapshot({ catalog }: Repository, wanted: string): Promise<SnapshotRow> {
   const rows = await catalog.snapshots();
   const found = wanted === "latest" ? rows.slice(-1) : rows.filter(({ id }) => id.startsWith(wanted));

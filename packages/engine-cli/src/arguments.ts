@@ -1,4 +1,4 @@
-/** The command line: what each command takes, and the help text that says so. */
+/** The command line: its options, and the help text. */
 
 import { parseArgs } from "node:util";
 
@@ -27,39 +27,39 @@ export interface CommandLine {
   readonly target: string | null;
   readonly threads: number;
   readonly full: boolean;
-  /** Snapshots whose unreadable manifests no longer stop collection. */
+  /** Snapshots whose unreadable manifests no longer stop prune. */
   readonly givenUp: readonly string[];
 }
 
-/** A command line that cannot be run; the message says what is missing. */
+/** A wrong command line. The message names the mistake. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** More threads than this only wait for each other. */
+/** More threads would only wait for each other. */
 const maxThreads = 64;
 
 export const helpText = `engine <command> --repo DIR [--json]
 
-  init                                    make an empty repository
+  init                                    create an empty repository
   backup PATH… [--source NAME]            back up files and folders
   snapshots                               list snapshots
-  restore <id|latest> --target DIR        restore into a missing or empty folder, or go on with an interrupted
+  restore <id|latest> --target DIR        restore into a missing or empty folder, or continue an interrupted
                                           restore; --path P restores parts; --full hashes every block
-  verify [--full]                         prove all snapshots; --full reads and opens all data
-  scrub                                   read every pack and check it without any secret key
-  prune [--give-up ID]                  delete what no snapshot needs; give up a snapshot that cannot be read
-  repack                                   lay scattered data down again, rewrite wasteful packs, heal damage
-  rebuild                                 make the catalog anew from the object store alone
+  verify [--full]                         check all snapshots against their ids; --full reads and decrypts all data
+  scrub                                   read all packs and manifests and check them without secret keys
+  prune [--give-up ID]                    delete packs that no snapshot needs; give up a snapshot that cannot be read
+  repack                                  copy scattered blocks together, rewrite wasteful packs, heal damaged frames
+  rebuild                                 rebuild the catalog from the object store alone
   delete <id>                             delete a snapshot
-  stats                                   sizes of everything
+  stats                                   print sizes and counts
 
-  --threads N   worker threads (default: one per core); 0 works in the main thread
+  --threads N   worker threads (default: one per core); 0 uses the main thread only
   --json        one JSON object on standard output
 
 Exit status: 0 done · 1 failed · 2 wrong usage · 3 done, but something is missing or damaged (see the output)`;
 
-/** Reads the arguments. Returns null where help was asked for. */
+/** Reads the arguments. Returns null for --help. */
 export function readArguments(args: readonly string[], cores: number): CommandLine | null {
   const { values, positionals } = parse(args);
   const [name, ...rest] = positionals;

@@ -1,4 +1,4 @@
-/** The command that backs up: one source, its cache and its threads, and healing where something is damaged. */
+/** `backup`: backs up one source with its file cache, then heals damaged frames. */
 
 import { createHash } from "node:crypto";
 import path from "node:path";

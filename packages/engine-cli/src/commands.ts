@@ -1,6 +1,6 @@
 /**
- * Which module does which command. Each is loaded when it is asked for: what a command does not need costs it a
- * millisecond per file, which is much of a backup that finds nothing changed.
+ * The module of each command, loaded only when the command runs. Each loaded file takes a millisecond, which matters to a
+ * backup that finds nothing changed.
  */
 
 import type { Command } from "./answer.ts";
@@ -11,7 +11,7 @@ export const commands: Record<CommandName, () => Promise<Command>> = {
   init:
     async () =>
     async ({ folder }) =>
-      ok([`made a repository in ${folder}`, "keep a copy of master.key elsewhere"], { repo: folder }),
+      ok([`created a repository in ${folder}`, "keep a copy of master.key elsewhere"], { repo: folder }),
   backup: async () => (await import("./backup-command.ts")).backupCommand,
   restore: async () => (await import("./restore-command.ts")).restoreCommand,
   snapshots: async () => (await import("./look-commands.ts")).snapshotsCommand,

@@ -1,4 +1,4 @@
-/** The commands that only look: they read the catalog and change nothing. */
+/** `snapshots` and `stats`: they read the catalog and change nothing. */
 
 import { statSync } from "node:fs";
 import path from "node:path";

@@ -1,22 +1,22 @@
 /**
  * The `engine` command: a local repository without the service, for tools and experiments.
  *
- * A package of its own, because it joins engine and storage: the engine itself imports nothing of ours. This file is the
- * only one with a clock and randomness.
+ * It is a separate package because it needs both engine and storage; the engine imports no other package of ours. Only this
+ * file reads the clock and draws random bytes.
  *
- * Node's compile cache spares this process and every thread the type stripper. Node's pool for small buffers is made
- * small before anything is loaded: one small buffer that lives longer keeps its whole pool page alive, and a walk makes
- * millions. The rest of what bounds memory is in `small-heaps.ts`.
+ * With Node's compile cache neither this process nor a thread strips types again. The pages of Node's buffer pool are made
+ * small before anything is loaded: one small buffer that is kept keeps its whole page in memory, and a walk makes millions.
+ * `small-heaps.ts` has the other limits of memory.
  */
 
 import { randomBytes } from "node:crypto";
 import { enableCompileCache } from "node:module";
 
-/** One small buffer that lives longer holds its whole page of the pool. */
+/** A small buffer that is kept keeps its whole page of the pool in memory. */
 const bufferPoolBytes = 4096;
 
 const { directory } = enableCompileCache();
-// Threads look for it here.
+// Threads read this variable.
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory;
 Buffer.poolSize = bufferPoolBytes;
 

@@ -1,9 +1,9 @@
-/** Progress on standard error: nothing in the first two seconds, then a line a second. */
+/** Progress on standard error: nothing for the first two seconds, then one line per second. */
 
-/** Most commands on a small repository have ended by then and need no progress. */
+/** Most commands on a small repository end earlier and need no progress. */
 const quietMs = 2000;
 
-/** Often enough to show that it lives, seldom enough to be read. */
+/** Often enough to show that the command works, and slow enough to read. */
 const everyMs = 1000;
 
 export class Progress {
@@ -30,7 +30,7 @@ export class Progress {
   }
 }
 
-/** Bytes for people. */
+/** A size with its unit, as text. */
 export function bytesText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let value = bytes;

@@ -1,12 +1,12 @@
 /**
  * A local repository: one vault, everything in one folder.
  *
- *   objects/        the object store: all that is needed to restore, together with master.key
+ *   objects/        the object store; a restore needs only this and master.key
  *   master.key      32 bytes, hexadecimal, mode 0600: keep a copy elsewhere
  *   writer.key      this machine's signing seed
  *   repository.json the vault's id
- *   catalog.sqlite    can be rebuilt
- *   caches/         one per source, can be thrown away
+ *   catalog.sqlite  the catalog; it can be rebuilt
+ *   caches/         one file cache per source; they can be deleted
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ import {
   signerFromSeed,
   type Vault,
 } from "@emanet/engine/vault";
-// Not from the face: that would load the S3 client, 40 MiB of it.
+// Not from `@emanet/storage`: that would load the S3 client, 40 MiB of it.
 import { openFileStore } from "@emanet/storage/file";
 import { UsageError } from "./arguments.ts";
 
@@ -35,11 +35,11 @@ export interface Repository {
   readonly store: ObjectStore;
   readonly catalog: SqliteCatalog;
   readonly ctx: EngineContext;
-  /** True when the catalog was missing: everything but `rebuild` must refuse then. */
+  /** True if the catalog was missing: it must be rebuilt before any other command runs. */
   readonly catalogIsNew: boolean;
 }
 
-/** Makes a repository in a missing or empty folder. */
+/** Creates a repository in a missing or empty folder. */
 export async function createRepository(folder: string, ctx: EngineContext): Promise<Repository> {
   const description = path.join(folder, "repository.json");
   if (existsSync(description)) throw new UsageError(`${folder} is a repository already`);
@@ -59,7 +59,7 @@ export async function createRepository(folder: string, ctx: EngineContext): Prom
 /** Opens a repository. */
 export async function openRepository(folder: string, ctx: EngineContext): Promise<Repository> {
   const description = path.join(folder, "repository.json");
-  if (!existsSync(description)) throw new UsageError(`${folder} is no repository; make one with init`);
+  if (!existsSync(description)) throw new UsageError(`${folder} is not a repository; create one with init`);
   const read: unknown = JSON.parse(readFileSync(description, "utf8"));
   const vaultId = typeof read === "object" && read !== null && "vault" in read ? String(read.vault) : "";
   const catalogIsNew = !existsSync(path.join(folder, "catalog.sqlite"));

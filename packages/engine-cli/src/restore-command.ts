@@ -1,4 +1,4 @@
-/** The command that restores: a snapshot or parts of it, and it says honestly what could not be restored. */
+/** `restore`: restores a snapshot or parts of it, and lists the files that could not be restored. */
 
 import path from "node:path";
 import { RestoreWorkerPool, restoreSnapshot } from "@emanet/engine/restore";
@@ -15,7 +15,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
   if (line.target === null) throw new UsageError("restore needs --target DIR");
   const [wanted, ...paths] = line.paths;
   const snapshot = await findSnapshot(repository, wanted ?? "latest");
-  // Parts are mostly a file or two.
+  // Parts are mostly one or two files and need little memory.
   if (paths.length === 0) keepHeapsSmall();
   const pool = new RestoreWorkerPool(line.threads);
   try {
@@ -36,7 +36,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
     }));
     const lines = [
       `${result.files} files, ${bytesText(result.bytes)} restored`,
-      ...(result.skippedFiles > 0 ? [`${result.skippedFiles} of them were there from an interrupted run`] : []),
+      ...(result.skippedFiles > 0 ? [`${result.skippedFiles} of them were restored by an interrupted run before`] : []),
       ...failures.map((each) => `not restored: ${each.path}: ${each.reason}`),
     ];
     return {

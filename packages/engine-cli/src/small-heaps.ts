@@ -1,9 +1,9 @@
 /**
- * What keeps the memory of a long run small (docs/decisions/0110-memory.md has the figures). V8 is told never to let the
- * young generation grow, and to compile and collect in the thread itself: each of its helper threads would keep megabytes
- * of its own. After very many files it is also told to prefer small heaps, which costs a first backup a fifteenth of its
- * time (docs/decisions/0124). All of this can be told to a running process, and is told when the run turns out to be a
- * long one: a short one has no memory to save, and loading what tells V8 costs it a hundredth.
+ * Limits the memory of a long run (docs/decisions/0110-memory.md has the figures). V8 flags stop the growth of the young
+ * generation, and make V8 compile and collect garbage in the same thread, because each of its helper threads would keep
+ * megabytes. After very many files a flag also prefers small heaps, which makes a first backup 7 % slower
+ * (docs/decisions/0124). The flags are set while the process runs, once the run is a long one: a short one needs little memory
+ * and would lose 1 % of its time by loading the module that sets them.
  */
 
 const steadyHeapFlags = [
@@ -15,27 +15,27 @@ const steadyHeapFlags = [
 const smallHeapFlags = [...steadyHeapFlags, "--optimize-for-size"] as const;
 
 /**
- * Files between two collections: each costs some twenty milliseconds. V8 lets 64 MiB of small buffers pile up before it
- * sees a reason to collect; a walk over a million files makes them all the time.
+ * Files between two garbage collections, each of which takes some twenty milliseconds. V8 alone collects only after 64 MiB of
+ * small buffers, and a walk over a million files makes very many.
  */
 const filesBetween = 16_384;
 
-/** Tells V8 not to let heaps grow, this one and those of threads to come. To be called before the first thread. */
+/** Stops the growth of this heap and of those of later threads. Must be called before the first thread starts. */
 export function keepHeapsSteady(): void {
-  tell(steadyHeapFlags);
+  setFlags(steadyHeapFlags);
 }
 
-/** Tells V8 to keep heaps as small as it can. */
+/** Makes V8 prefer small heaps. */
 export function keepHeapsSmall(): void {
-  tell(smallHeapFlags);
+  setFlags(smallHeapFlags);
 }
 
-function tell(flags: readonly string[]): void {
+function setFlags(flags: readonly string[]): void {
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   for (const flag of flags) setFlagsFromString(flag);
 }
 
-/** A function to be told how many files are done; after many it keeps heaps small, and collects now and then. */
+/** Returns a function that takes the number of files done. After many files it keeps heaps small and collects garbage. */
 export function garbageCollector(): (files: number) => void {
   let collect: (() => void) | undefined;
   let last = 0;
@@ -44,14 +44,14 @@ export function garbageCollector(): (files: number) => void {
     last = files;
     if (collect === undefined) {
       keepHeapsSmall();
-      collect = collectorOfV8();
+      collect = exposedCollector();
     }
     collect();
   };
 }
 
-/** A context that is made after the flag was set has the function. */
-function collectorOfV8(): () => void {
+/** V8's `gc` function. Only a context that is made after the flag was set has it. */
+function exposedCollector(): () => void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
   return process.getBuiltinModule("node:vm").runInNewContext("gc") as () => void;
 }

@@ -1,4 +1,4 @@
-/** The commands that prove, repair and tidy. */
+/** `verify`, `scrub`, `prune`, `repack`, `rebuild` and `delete`. */
 
 import {
   deleteSnapshot,
@@ -42,7 +42,7 @@ export async function verifyCommand(repository: Repository, line: CommandLine, p
     pack: each.pack,
   }));
   const lines = [
-    `${report.snapshots} snapshots, ${report.files} files, ${report.frames} frames proved`,
+    `${report.snapshots} snapshots, ${report.files} files, ${report.frames} frames verified`,
     ...findings.map((each) => `${each.snapshot} ${each.path}: ${each.reason}`),
   ];
   return {
@@ -76,7 +76,7 @@ export async function scrubCommand(
     ...report.findings.map((each) => `pack ${each.pack}: ${each.kind}: ${each.reason}`),
     ...report.manifests.map((each) => `${each.name}: ${each.kind}: ${each.reason}`),
     ...report.keys.map((each) => `${each.name}: ${each.reason}`),
-    ...repaired.map((name) => `written anew: ${name}`),
+    ...repaired.map((name) => `rewritten: ${name}`),
   ];
   const complete = report.findings.length + report.manifests.length + report.keys.length === 0;
   return { lines, data: { ...report, repaired }, complete };
@@ -86,9 +86,9 @@ export async function pruneCommand({ vault }: Repository, { givenUp }: CommandLi
   const report = await prune(vault, { dropSnapshots: givenUp });
   const lines = [
     `${report.deletedPacks.length} packs deleted, ${bytesText(report.freedBytes)} freed`,
-    ...report.orphanPacks.map((pack) => `leftover pack ${pack} deleted`),
+    ...report.orphanPacks.map((pack) => `orphan pack ${pack} deleted`),
     ...report.adoptedSnapshots.map((id) => `snapshot ${id} recovered`),
-    ...report.foreign.map(({ name, reason }) => `left alone: ${name}: ${reason}`),
+    ...report.foreign.map(({ name, reason }) => `not deleted: ${name}: ${reason}`),
   ];
   return { lines, data: report, complete: report.foreign.length === 0 };
 }
@@ -96,10 +96,10 @@ export async function pruneCommand({ vault }: Repository, { givenUp }: CommandLi
 export async function repackCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
   const healed = await heal(vault);
   const report = await repack(vault, ({ framesRead, segments, packs }) =>
-    progress.report(() => `${framesRead} frames read, ${segments} segments laid down again, ${packs} packs rewritten`),
+    progress.report(() => `${framesRead} frames read, ${segments} segments repacked, ${packs} packs rewritten`),
   );
   const lines = [
-    `${report.segments} segments laid down again, ${report.rewrittenPacks.length} packs rewritten, ${healed.healed.length} frames healed`,
+    `${report.segments} segments repacked, ${report.rewrittenPacks.length} packs rewritten, ${healed.healed.length} frames healed`,
     ...healed.stillDamaged.map((frame) => `frame ${frame} is still damaged: a backup of its source can heal it`),
   ];
   return { lines, data: { ...report, ...healed }, complete: healed.stillDamaged.length === 0 };
@@ -121,8 +121,8 @@ export async function rebuildCommand({ vault }: Repository, _line: CommandLine, 
 
 export async function deleteCommand(repository: Repository, line: CommandLine): Promise<Answer> {
   const [wanted] = line.paths;
-  if (wanted === undefined) throw new UsageError("delete needs a snapshot");
+  if (wanted === undefined) throw new UsageError("delete needs a snapshot id");
   const { id } = await findSnapshot(repository, wanted);
   await deleteSnapshot(repository.vault, id);
-  return ok([`snapshot ${id} deleted; prune gives its space back`], { deleted: id });
+  return ok([`snapshot ${id} deleted; prune frees its space`], { deleted: id });
 }

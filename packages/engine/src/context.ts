@@ -1,8 +1,8 @@
 /**
- * What the engine may not have of its own: a clock and a source of randomness. Whoever calls it brings both, so that a
- * test is repeatable and the service's clock decides.
+ * The clock and the random bytes of the engine. The caller passes both in, so that tests are repeatable and the service
+ * decides the time.
  *
- * One exception is outside our hands: Node's ML-KEM encapsulation draws from OpenSSL's generator and takes no seed.
+ * One exception: Node's ML-KEM encapsulation takes its random bytes from OpenSSL and accepts no seed.
  */
 
 export interface EngineContext {

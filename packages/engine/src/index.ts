@@ -1,8 +1,9 @@
 /**
- * The engine's face. Everything that others may use is exported here; the rooms behind it are private.
+ * The engine's public API, as the service and a machine with files need it. `@emanet/engine/local` adds what only a
+ * machine with files needs. Other packages import nothing else of the engine.
  *
- * The engine cuts, hashes, seals, packs, indexes and restores. It knows no HTTP, no SQL dialect but its own SQLite, no
- * clock and no randomness: those come in through `EngineContext`, `ObjectStore` and `Catalog`.
+ * The engine cuts files into blocks, deduplicates, encrypts, packs, restores and keeps vaults in order. It knows no HTTP.
+ * The clock, random bytes, the object store and the catalog are passed in (`EngineContext`, `ObjectStore`, `Catalog`).
  */
 
 export type { BackupOptions, BackupProgress, BackupResult } from "./backup/backup.ts";
@@ -10,11 +11,9 @@ export { runBackup } from "./backup/backup.ts";
 export { LocalTarget, uploadLeaseMs } from "./backup/local-target.ts";
 export { Matcher } from "./backup/matcher.ts";
 export type { SegmentMatch, SegmentQuery, UploadTarget } from "./backup/upload-target.ts";
-export { FileCache } from "./cache/file-cache.ts";
 export * from "./catalog/catalog.ts";
 export { IncompleteCatalogError } from "./catalog/claim-session.ts";
 export { MemoryCatalog } from "./catalog/memory.ts";
-export { openSqliteCatalog, SqliteCatalog } from "./catalog/sqlite/sqlite.ts";
 export type { EngineContext } from "./context.ts";
 export { Bitmap } from "./format/bitmap.ts";
 export { FormatError } from "./format/bytes.ts";
@@ -32,13 +31,10 @@ export { entriesOf, findEntry, segmentsOf } from "./format/tree-reader.ts";
 export type { VaultKeys, WriterKeys } from "./format/vault-keys.ts";
 export { writerKeys } from "./format/vault-keys.ts";
 export * from "./object-store.ts";
-export type { RestoreFailure, RestoreOptions, RestoreResult } from "./restore/folder/restore.ts";
-export { restoreSnapshot } from "./restore/folder/restore.ts";
 export { DamageError, FrameReader } from "./restore/frame-reader.ts";
 export { readFile } from "./restore/read-file.ts";
 export { recheckDamagedFrames } from "./restore/recheck-damaged.ts";
 export { rootEntry } from "./restore/root-entry.ts";
-export { folderSource, pathsSource } from "./source/folder-source.ts";
 export type { BackupSource, SourceEvent } from "./source/source.ts";
 export type { HealReport } from "./upkeep/heal.ts";
 export { heal } from "./upkeep/heal.ts";

@@ -4,19 +4,19 @@
  * Nouns
  * - *object*: a name and an immutable run of bytes. There are no appends and no partial writes.
  * - *name*: what `assertObjectName` accepts. Lower case only, so that two names never meet on a file system that
- *   folds case; no part that a file system or an operating system gives a meaning of its own.
+ *   ignores case; no part that a file system or an operating system treats specially.
  * - *answer*: what a call resolves or rejects with. An answer can get lost after the work was done (`unavailable`),
  *   so the caller of a failed `put` or `delete` knows nothing about whether it happened.
  *
- * What every implementation promises (`packages/storage/src/testing/conformance.ts` tests each sentence)
+ * What every implementation guarantees (`packages/storage/src/testing/conformance.ts` tests each sentence)
  * 1. **Whole or nothing.** Readers never see a part of a `put`. A `put` that rejects, is aborted, or dies with the
  *    process leaves the name as it was, or (lost answer) with the whole new object.
  * 2. **Durable when it returns.** After `put` or `delete` resolved, a crash of the process, of the machine or of the
  *    storage server does not undo it. `exists` is an answer about durable state too.
  * 3. **One winner.** Of any number of concurrent `put(…, { ifAbsent: true })` for one name, in one process or in many,
  *    at most one resolves; the others reject with `exists`.
- * 4. **Read after write.** Once `put` resolved, `get` and `stat` of anybody see the object; once `delete` resolved,
- *    nobody does.
+ * 4. **Read after write.** Once `put` resolved, every `get` and `stat` sees the object; once `delete` resolved, none
+ *    does.
  * 5. **List after write.** A `list` started after a `put` resolved contains the name; started after a `delete`
  *    resolved, it does not. What is written or deleted while a list runs may or may not be in it; every other name is
  *    in it exactly once. Some S3-compatible servers lag here, so nothing may be *deleted* or taken for *free* because
@@ -26,14 +26,14 @@
  * 8. **Buffers.** Bytes that `get` returns belong to the caller. A `Uint8Array` body must not change until `put`
  *    settles; a chunk of a streamed body may be reused as soon as the next chunk is asked for.
  *
- * What callers owe: a name is never also the folder of another (`a` and `a/b`). Servers that keep objects as plain files
+ * What callers must do: a name is never also the folder of another (`a` and `a/b`). Servers that keep objects as plain files
  * refuse the second one.
  *
- * What no implementation promises: that a replaced object is read consistently by two calls. A reader that takes two
+ * What no implementation guarantees: that a replaced object is read consistently by two calls. A reader that takes two
  * ranges of a name while it is replaced may get one of each. Names that are read in ranges are written once.
  */
 
-/** A keeper of named, immutable byte strings. See the promises at the top of this file. */
+/** Stores named, immutable bytes. The top of this file has the guarantees. */
 export interface ObjectStore {
   /**
    * Stores one object, replacing what the name held unless `ifAbsent` is set.
@@ -114,9 +114,9 @@ export interface ObjectEntry extends ObjectStat {
  * - `too_large` the body is larger than `maxObjectBytes`
  * - `full` disk or quota exhausted; waiting a second will not help, a person has to act
  * - `denied` the store refuses these credentials or file permissions, or the name is locked by the store
- * - `corrupt` the bytes came back with a wrong checksum; a second read tells a bad line from bad storage
- * - `unavailable` no answer, or the store says "later"; the work may have been done all the same
- * - `unsupported` this store cannot keep the promises above (said when it is opened)
+ * - `corrupt` the bytes came back with a wrong checksum; a second read shows whether the connection or the storage is bad
+ * - `unavailable` no answer, or the store asks to retry later; the work may have been done
+ * - `unsupported` this store cannot give the guarantees above (rejected when it is opened)
  * - `aborted` the caller's signal
  */
 export type ObjectStoreErrorCode =
@@ -143,7 +143,7 @@ export class ObjectStoreError extends Error {
     this.code = code;
   }
 
-  /** Whether the same call may succeed a little later without anybody's help. */
+  /** Whether the same call may succeed a little later. */
   get retryable(): boolean {
     return this.code === "unavailable" || this.code === "corrupt";
   }

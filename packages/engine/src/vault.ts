@@ -1,8 +1,8 @@
 /**
- * A vault as the engine works on it: its object store, its catalog, its keys, and the way to open what is stored. Made by
- * `createVault` (draws keys, writes the key object) or `openVault` (unwraps them with the master key).
+ * An open vault: its object store, its catalog and its keys. `createVault` draws the keys and writes the key object,
+ * `openVault` decrypts the key object with the master key.
  *
- * A vault handle for a *writer* has no private seed: it can back up and can open nothing.
+ * The vault of a *writer* has no private seed: it can back up and decrypt nothing.
  */
 
 import type { Catalog } from "./catalog/catalog.ts";
@@ -19,7 +19,7 @@ import { decodeRegistration, encodeRegistration, registryOf } from "./format/wri
 import type { ObjectStore } from "./object-store.ts";
 import { isObjectStoreError } from "./object-store.ts";
 
-/** What every role has. */
+/** What writers and readers of a vault both have. */
 export interface VaultAccess {
   readonly ctx: EngineContext;
   readonly store: ObjectStore;
@@ -27,12 +27,12 @@ export interface VaultAccess {
   readonly names: VaultNames;
 }
 
-/** Seals; opens nothing. */
+/** Encrypts; decrypts nothing. */
 export interface WriterVault extends VaultAccess {
   readonly keys: WriterKeys;
 }
 
-/** Opens everything, and signs as the authority. */
+/** Decrypts everything, and signs as the authority. */
 export interface Vault extends VaultAccess {
   readonly keys: VaultKeys;
   readonly authority: Signer;
@@ -53,8 +53,8 @@ export async function createVault(
 }
 
 /**
- * Opens a vault with nothing but the store and the master key. Of the key objects the newest that opens is taken: a damaged
- * one, or one that somebody planted, locks nobody out. Each that does not open is told to `refused`.
+ * Opens a vault with the store and the master key alone. Takes the newest key object that the master key decrypts, so a
+ * damaged or forged one does not lock the owner out. Calls `refused` for each that it cannot decrypt.
  */
 export async function openVault(
   access: Omit<VaultAccess, "names">,
@@ -96,8 +96,8 @@ async function readKeys(
 }
 
 /**
- * Seals the vault's keys under another master key. No content is touched. The copy is written and read back before the
- * object itself is replaced, so that at every moment one of the two opens with one of the two master keys.
+ * Encrypts the vault's keys under another master key. Packs do not change. The copy is written and read back before the
+ * key object is replaced, so at every moment one of the two can be decrypted with one of the two master keys.
  */
 export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<void> {
   const { store, names, keys } = vault;
@@ -109,7 +109,7 @@ export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<
   }
 }
 
-/** Writes each of the two key objects anew that is missing or does not open. Returns the names of those. */
+/** Rewrites each of the two key objects that is missing or damaged. Returns their names. */
 export async function repairKeys(vault: Vault, masterKey: Uint8Array): Promise<readonly string[]> {
   const { store, names, keys } = vault;
   const broken: string[] = [];
@@ -128,7 +128,7 @@ export async function registerWriter(vault: Vault, publicKey: Uint8Array): Promi
   await vault.store.put(vault.names.writer(signerId(publicKey)), object);
 }
 
-/** The authority, and the writers whose registrations it signed. A registration that it did not sign is left out and named. */
+/** The authority and all registered writers. Calls `refused` for a registration that the authority did not sign. */
 export async function readWriters(
   vault: Vault,
   refused: (name: string, reason: string) => void = () => {},
@@ -144,12 +144,12 @@ export async function readWriters(
       refused(name, error.message);
     }
   }
-  // Upkeep writes as the authority itself, which needs no registration.
+  // Upkeep writes as the authority, which has no registration.
   const { authorityPublicKey: publicKey } = vault.keys;
   return registryOf([...registrations, { writerId: signerId(publicKey), publicKey, registeredAt: 0 }]);
 }
 
-/** A writer from its seed; the same as `signerFromSeed`, named for its role. */
+/** The signer of a writer, from its seed. */
 export function writerFromSeed(seed: Uint8Array): Signer {
   return signerFromSeed(seed);
 }

@@ -1,4 +1,7 @@
-/** The part of the engine's face that backs up. Who needs no more loads no more. */
+/**
+ * The part of the engine that a backup of local files needs. A command that imports only this loads fewer modules and starts
+ * faster (docs/decisions/0125).
+ */
 
 export { runBackup } from "../backup/backup.ts";
 export { LocalTarget } from "../backup/local-target.ts";

@@ -1,4 +1,4 @@
-/** The part of the engine's face that restores. Who needs no more loads no more. */
+/** The part of the engine that a restore into a folder needs; apart for the same reason as `backup.ts`. */
 
 export { restoreSnapshot } from "../restore/folder/restore.ts";
 export { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";

@@ -1,4 +1,4 @@
-/** The part of the engine's face that opens a vault. Who needs no more loads no more. */
+/** The part of the engine that every command needs to open a local vault; apart for the same reason as `backup.ts`. */
 
 export type { SnapshotRow } from "../catalog/catalog.ts";
 export type { SqliteCatalog } from "../catalog/sqlite/sqlite.ts";

@@ -1,12 +1,12 @@
 /**
- * Sets of ordinals: which segments and nodes a snapshot reaches. In memory a growing bit array; stored as zstd of its
- * bytes up to the last one set, since ordinals of one snapshot come in long runs.
+ * Sets of ordinals: the items that a snapshot reaches. A growing bit array in memory. Stored compressed with zstd, because
+ * the ordinals of one snapshot come in long sequences.
  */
 
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { FormatError } from "./bytes.ts";
 
-/** 2^30 ordinals of about a megabyte are more than any vault will hold: 128 MiB of bitmap. */
+/** 128 MiB of bitmap are 2^30 ordinals. With about a megabyte per item no vault has so many. */
 const maxBitmapBytes = 128 * 1024 * 1024;
 
 export class Bitmap {
@@ -17,12 +17,12 @@ export class Bitmap {
   }
 
   /**
-   * Reads a stored bitmap. `below` is what its reader knows to be beyond every ordinal: a client's bitmap that claims more
-   * is refused before it is unpacked.
+   * Reads a stored bitmap. Every ordinal must be less than `below`: a larger bitmap of a client is refused before it is
+   * decompressed.
    */
   static decode(bytes: Uint8Array, below = maxBitmapBytes * 8): Bitmap {
     if (bytes.length === 0) return new Bitmap();
-    const plain = unpacked(bytes, Math.min(maxBitmapBytes, Math.ceil(below / 32) * 4));
+    const plain = decompressed(bytes, Math.min(maxBitmapBytes, Math.ceil(below / 32) * 4));
     if (plain.length % 4 !== 0) throw new FormatError("a bitmap has a broken length");
     const words = new Uint32Array(plain.length / 4);
     Buffer.from(words.buffer).set(plain);
@@ -46,7 +46,7 @@ export class Bitmap {
     return ((this.#words[Math.floor(ordinal / 32)] ?? 0) & (1 << (ordinal % 32))) !== 0;
   }
 
-  /** Adds everything that is in `other`. This is the whole of marking. */
+  /** Adds all ordinals of `other`. Marking does nothing else. */
   or(other: Bitmap): void {
     const theirs = other.#words;
     if (theirs.length > this.#words.length) this.#grow(theirs.length);
@@ -54,7 +54,7 @@ export class Bitmap {
     for (let i = 0; i < theirs.length; i++) ours[i] = (ours[i] ?? 0) | (theirs[i] ?? 0);
   }
 
-  /** What is here and not in `other`. */
+  /** The ordinals that are not in `other`. */
   minus(other: Bitmap): Bitmap {
     const words = this.#words.slice();
     const theirs = other.#words;
@@ -93,17 +93,17 @@ export class Bitmap {
   }
 
   #grow(words: number): void {
-    if (words * 4 > maxBitmapBytes) throw new FormatError("an ordinal is beyond every vault's");
+    if (words * 4 > maxBitmapBytes) throw new FormatError("an ordinal is too large");
     const grown = new Uint32Array(Math.max(words, this.#words.length * 2));
     grown.set(this.#words);
     this.#words = grown;
   }
 }
 
-function unpacked(bytes: Uint8Array, most: number): Buffer {
+function decompressed(bytes: Uint8Array, maxBytes: number): Buffer {
   try {
-    return zstdDecompressSync(bytes, { maxOutputLength: Math.max(most, 1) });
+    return zstdDecompressSync(bytes, { maxOutputLength: Math.max(maxBytes, 1) });
   } catch (cause) {
-    throw new FormatError("a bitmap does not unpack", { cause });
+    throw new FormatError("a bitmap does not decompress", { cause });
   }
 }

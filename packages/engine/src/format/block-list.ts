@@ -1,6 +1,6 @@
 /**
- * A data frame's block list: which block sits in which slot. Slots are numbered from 0 and never renumbered: a rewritten
- * frame leaves a dropped slot empty (length 0, no id), so that recipes stay true.
+ * A data frame's block list: the id and length of the block in each slot. Slots are numbered from 0 and never renumbered: a
+ * rewritten frame leaves a dropped slot empty (length 0, zero id), so recipes stay valid.
  *
  * Encoding: varint slot count; u8 shape; lengths (shape 0: one varint for all slots; 1: a u32 each); 16-byte ids. Shape
  * 0 is what a page file's frame has, and saves a fifth of its block list.
@@ -9,19 +9,19 @@
 import { ByteReader, ByteWriter, FormatError } from "./bytes.ts";
 import { blockIdLength } from "./hash.ts";
 
-/** Slot after slot: 16 bytes of id and a length each. */
+/** Ids (16 bytes each) and lengths in slot order. */
 export interface BlockList {
   readonly ids: Uint8Array;
   readonly lengths: Uint32Array;
 }
 
-/** Of a frame of which nothing is known. */
+/** The block list of a frame without known blocks. */
 export const emptyBlockList: BlockList = { ids: new Uint8Array(0), lengths: new Uint32Array(0) };
 
 /** More than any frame can hold: 4 MiB of one-byte blocks would be a quarter of this. */
 export const maxSlots = 1 << 24;
 
-/** A block is in one frame, so it is never longer than the longest frame's plain bytes. */
+/** A block is never longer than the plain bytes of the longest frame. */
 const maxBlockBytes = 16 * 1024 * 1024;
 
 /** Appends the block list to `writer`. */
@@ -44,12 +44,12 @@ export function encodeBlockList(blockList: BlockList): Buffer {
   return bytes;
 }
 
-/** Reads a block list from the reader's place on. */
+/** Reads a block list at the reader's position. */
 export function readBlockList(reader: ByteReader): BlockList {
   const count = reader.varint();
   if (count > maxSlots) throw new FormatError("a block list is too long");
   const shape = reader.u8();
-  // Every slot takes at least its id: what is not there need not be made room for.
+  // Every slot has at least an id: a larger count is refused before memory is allocated.
   if (count * blockIdLength > reader.left) throw new FormatError("a block list is cut short");
   const lengths = new Uint32Array(count);
   if (shape === 0) lengths.fill(lengthOf(reader.varint()));
@@ -64,7 +64,7 @@ function lengthOf(value: number): number {
   return value;
 }
 
-/** Reads a block list that stands alone. */
+/** Reads bytes that hold one block list and nothing else. */
 export function decodeBlockList(bytes: Uint8Array): BlockList {
   const reader = new ByteReader(bytes);
   const blockList = readBlockList(reader);

@@ -1,11 +1,11 @@
 /**
  * Reading and writing the format's primitive values: fixed little-endian integers, LEB128 varints up to 2^53, and
- * length-prefixed byte strings. Everything the engine stores is written with these, so FORMAT.md names them once.
+ * length-prefixed byte strings. Everything that the engine stores is written with these.
  *
- * A reader never trusts a length: running past the end is a `FormatError`, never a short value.
+ * A reader checks every length: reading past the end is a `FormatError`, never a short value.
  */
 
-/** Bytes that do not follow the format: damaged, cut short, or not ours. */
+/** Bytes that do not follow the format: damaged, truncated, or not of this vault. */
 export class FormatError extends Error {
   override readonly name = "FormatError";
 }
@@ -28,39 +28,39 @@ export class ByteWriter {
   }
 
   u8(value: number): this {
-    this.#room(1);
+    this.#reserve(1);
     this.#bytes[this.#length++] = value;
     return this;
   }
 
   u16(value: number): this {
-    this.#room(2);
+    this.#reserve(2);
     this.#length = this.#bytes.writeUInt16LE(value, this.#length);
     return this;
   }
 
   u32(value: number): this {
-    this.#room(4);
+    this.#reserve(4);
     this.#length = this.#bytes.writeUInt32LE(value, this.#length);
     return this;
   }
 
   u64(value: number): this {
-    this.#room(8);
+    this.#reserve(8);
     this.#length = this.#bytes.writeBigUInt64LE(BigInt(value), this.#length);
     return this;
   }
 
   /** A signed 64-bit integer. */
   i64(value: bigint): this {
-    this.#room(8);
+    this.#reserve(8);
     this.#length = this.#bytes.writeBigInt64LE(value, this.#length);
     return this;
   }
 
   varint(value: number): this {
     if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not a varint: ${value}`);
-    this.#room(8);
+    this.#reserve(8);
     let rest = value;
     while (rest >= 0x80) {
       this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
@@ -76,7 +76,7 @@ export class ByteWriter {
   }
 
   raw(bytes: Uint8Array): this {
-    this.#room(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#length);
     this.#length += bytes.length;
     return this;
@@ -84,7 +84,7 @@ export class ByteWriter {
 
   /** A part of some bytes. */
   part(bytes: Buffer, from: number, to: number): this {
-    this.#room(to - from);
+    this.#reserve(to - from);
     bytes.copy(this.#bytes, this.#length, from, to);
     this.#length += to - from;
     return this;
@@ -99,23 +99,23 @@ export class ByteWriter {
     return this.bytes(Buffer.from(value, "utf8"));
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written bytes. */
   take(): Buffer {
     return ownCopy(this.#bytes.subarray(0, this.#length));
   }
 
-  /** What was written, valid until the next write or reset. */
+  /** The written bytes, valid until the next write or reset. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /** Gives the memory back. The writer must not be used any more. */
+  /** Releases the memory. The writer must not be used afterwards. */
   free(): void {
     this.#length = 0;
     release(this.#bytes);
   }
 
-  #room(count: number): void {
+  #reserve(count: number): void {
     if (this.#length + count <= this.#bytes.length) return;
     const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#length + count));
     grown.set(this.#bytes.subarray(0, this.#length));
@@ -196,7 +196,7 @@ export class ByteReader {
     return this.bytes().toString("utf8");
   }
 
-  /** Throws unless everything was read: trailing bytes are not ours. */
+  /** Throws unless all bytes were read. */
   done(): void {
     if (this.left !== 0) throw new FormatError(`${this.left} bytes too many`);
   }
@@ -220,8 +220,8 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * A copy in memory of its own. Small buffers from Node's pool keep the whole pool page alive: a thousand ids that wait to
- * be registered held 50 MiB.
+ * A copy outside of Node's buffer pool. A small buffer from the pool keeps its whole page in memory: a thousand ids that
+ * waited to be registered held 50 MiB.
  */
 export function ownCopy(bytes: Uint8Array): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
@@ -229,12 +229,12 @@ export function ownCopy(bytes: Uint8Array): Buffer {
   return copy;
 }
 
-/** Pages of Node's pool for small buffers, which are shared, are never larger than this. */
+/** A shared page of Node's buffer pool is never larger than this. */
 const largestSharedBytes = 128 * 1024;
 
 /**
- * Gives the memory of a buffer back at once; it must not be used any more. Left to the garbage collector, buffers pile up
- * by the ten megabytes before it sees a reason to run. A part of a page that may be shared stays.
+ * Releases the memory of a buffer at once; the buffer must not be used afterwards. The garbage collector would run only
+ * after tens of megabytes of buffers. A buffer on a page that may be shared is not released.
  */
 export function release(bytes: Uint8Array): void {
   const { buffer, byteOffset, byteLength } = bytes;
@@ -243,7 +243,7 @@ export function release(bytes: Uint8Array): void {
   if (isWhole || buffer.byteLength > largestSharedBytes) buffer.transfer(0);
 }
 
-/** The varint at a place of bytes of our own, without a reader: for loops over very many. */
+/** The varint at an offset, without a reader and without checks: for loops over very many, on bytes that we wrote. */
 export function varintAt(bytes: Uint8Array, at: number): number {
   let value = 0;
   for (let i = at, scale = 1, byte = 0x80; byte >= 0x80; i++, scale *= 0x80) {
@@ -253,7 +253,7 @@ export function varintAt(bytes: Uint8Array, at: number): number {
   return value;
 }
 
-/** How many bytes a varint takes. */
+/** The encoded length of a varint. */
 export function varintLength(value: number): number {
   let length = 1;
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++;

@@ -1,11 +1,11 @@
 /**
- * Frames: the sealed unit of storage. A frame's plain bytes (a block list and blocks, or metadata items) are compressed
- * together, then sealed with AES-256-GCM under a subkey of the session.
+ * Frames: the unit of compression and encryption. The plain bytes of a frame (blocks and their block list, or metadata
+ * items) are compressed together, then *sealed*: encrypted with AES-256-GCM under a key derived from the content key.
  *
- * - The *frame number* (session × 2^24 + n) is logical: a rewritten frame keeps the number of the frame it replaces and
- *   has a higher *generation*. Recipes name frame numbers, never places.
- * - The *sealing session* is the one whose key seals it: its header is in the pack.
- * - The *frame id* is the SHA-256 of the sealed bytes, header included, so scrubbing needs no key.
+ * - The *frame number* (logical session × 2^24 + n): a rewritten frame keeps the number of the frame that it replaces and
+ *   has a higher *generation*. Recipes contain frame numbers, never packs or offsets.
+ * - The *sealing session* is the session whose key encrypts it. Its header is in the pack.
+ * - The *frame id* is the SHA-256 of the sealed bytes with their header, so scrub needs no key.
  *
  * Header, 40 bytes, little-endian, additional data of the seal together with the binding to the sealing session:
  *   magic "EMF1" · kind u8 · codec u8 · worker u16 · sealing session u32 · counter u32 · logical session u32 · n u32 ·
@@ -24,16 +24,16 @@ const tagLength = 16;
 /** Frames per session: 2^24 of at least a megabyte is more than a session can hold. */
 export const framesPerSession = 2 ** 24;
 
-/** A frame never holds more plain bytes than this: a reader must be able to hold a few. */
+/** The most plain bytes of a frame: a reader must be able to keep a few frames in memory. */
 export const maxPlainBytes = 16 * 1024 * 1024;
 
 /**
- * A cipher makes two new buffers for every piece it is given. Of a whole frame these are megabytes that the system has
- * to map, clear and take back; pieces below malloc's limit for mapped memory (128 KiB) are the same warm bytes each time.
+ * A cipher allocates two buffers per call. For a whole frame these are megabytes that the system must map, clear and unmap.
+ * Below malloc's limit for mapped memory (128 KiB) the same memory is used again each time.
  */
 const sealStepBytes = 96 * 1024;
 
-/** Above this ratio a frame is stored as it is: a twentieth saved is not worth the time of every restore. */
+/** A frame that compresses to more than this ratio is stored uncompressed: every restore would pay for 5 %. */
 const worthwhileRatio = 0.95;
 
 /** zstd's window covers a whole frame of text, so that solid compression sees all of it. */
@@ -41,15 +41,15 @@ const maxWindowLog = 23;
 const minWindowLog = 14;
 
 /**
- * What a frame may be longer than a power of two and still get that as its window: a full frame of blocks has a
- * block list behind it, and the next window is twice as much memory to be had for every frame.
+ * A frame may be longer than its window by this ratio. The block list follows the blocks of a full frame, and the next
+ * larger window would take twice the memory.
  */
 const windowSlack = 1 / 16;
 
 /**
- * Frames of up to a megabyte are pages: what a page has in common with others it has in common with its neighbours. Below
- * a window of 2^19 zstd's fastest search has no branch to mispredict, which is a seventh of its time; a larger table
- * finds more than the smaller window loses (docs/decisions/0118).
+ * Frames of up to a megabyte hold database pages, which are similar to their neighbours. With a window below 2^19 zstd's
+ * fastest search saves a seventh of its time (no mispredicted branch). A larger hash table finds more than the smaller
+ * window loses (docs/decisions/0118).
  */
 const pageFrameBytes = 1024 * 1024;
 const pageWindowLog = 18;
@@ -88,7 +88,7 @@ const pageParams = { fast: fastPages, medium: mediumPages, high: highPages } as 
 
 export type FrameKind = "data" | "meta";
 
-/** The logical name of a frame and how it is to be sealed. */
+/** The number and generation of a frame, and the key and counter that seal it. */
 export interface FrameSeal {
   readonly kind: FrameKind;
   readonly frame: number;
@@ -113,7 +113,7 @@ export interface FrameHeader {
   readonly bodyLength: number;
 }
 
-/** Joins a session and a count to a frame number. */
+/** The frame number of a session and a count. */
 export function frameNumber(session: number, n: number): number {
   if (n >= framesPerSession) throw new RangeError("too many frames in a session");
   return session * framesPerSession + n;
@@ -153,7 +153,7 @@ export function sealFrame(
   return frame;
 }
 
-/** Not from Node's shared pool: that cannot be handed to another thread. */
+/** Not from Node's buffer pool: a shared page cannot be transferred to another thread. */
 function ownMemory(length: number): Uint8Array {
   return Buffer.allocUnsafeSlow(length);
 }
@@ -187,12 +187,12 @@ export function readFrameHeader(sealed: Uint8Array): FrameHeader {
   };
 }
 
-/** How long the sealed frame with this header is. */
+/** The length of the sealed frame with this header. */
 export function sealedLength(header: FrameHeader): number {
   return frameHeaderLength + header.bodyLength + tagLength;
 }
 
-/** Opens a sealed frame. `key` is the worker's subkey of the sealing session, `binding` that session's binding. */
+/** Decrypts a sealed frame. `key` and `binding` are the worker's key and the binding of the sealing session. */
 export function openFrame(sealed: Uint8Array, key: Uint8Array, binding: Uint8Array): Buffer {
   const header = readFrameHeader(sealed);
   if (sealed.length !== sealedLength(header)) throw new FormatError("a frame has the wrong length");
@@ -207,18 +207,18 @@ export function openFrame(sealed: Uint8Array, key: Uint8Array, binding: Uint8Arr
     release(body);
     return plain;
   } catch (cause) {
-    throw new FormatError("a frame does not open", { cause });
+    throw new FormatError("a frame does not decrypt", { cause });
   }
 }
 
-/** The frame id: what scrubbing compares. */
+/** The frame id, which scrub compares. */
 export function frameIdOf(sealed: Uint8Array): Buffer {
   return sha256(sealed);
 }
 
 function compress(plain: Uint8Array, level: Exclude<CompressionLevel, "none">): Buffer | null {
   const packed = zstdCompressSync(plain, {
-    // With room for the worst case zstd reads and writes in place; with less it copies everything through its buffers.
+    // With a buffer for the worst case zstd reads and writes in place. With a smaller one it copies everything.
     chunkSize: compressBound(plain.length),
     params: compressionOf(plain.length, level),
   });
@@ -227,12 +227,12 @@ function compress(plain: Uint8Array, level: Exclude<CompressionLevel, "none">): 
   return null;
 }
 
-/** The most that zstd makes of so many bytes (ZSTD_compressBound), rounded up. */
+/** The longest result of zstd for so many bytes (ZSTD_compressBound), rounded up. */
 export function compressBound(length: number): number {
   return length + Math.ceil(length / 256) + 1024;
 }
 
-/** How a frame of so many bytes is compressed. */
+/** The zstd parameters for a frame of so many bytes. */
 export function compressionOf(
   length: number,
   level: Exclude<CompressionLevel, "none"> = "fast",
@@ -253,12 +253,12 @@ export function windowLogOf(length: number): number {
 
 function decompress(body: Uint8Array, plainLength: number): Buffer {
   const plain = zstdDecompressSync(body, {
-    // More than the bytes need: a buffer that is filled to its end makes Node allocate another one, which nobody uses and
-    // nobody releases, and V8 then collects garbage every few dozen frames.
+    // Longer than the result: if the buffer gets full, Node allocates another one that is neither used nor released, and
+    // V8 collects garbage every few dozen frames.
     chunkSize: plainLength + 1024,
     maxOutputLength: Math.max(plainLength, 1),
   });
-  if (plain.length !== plainLength) throw new FormatError("a frame unpacks to the wrong length");
+  if (plain.length !== plainLength) throw new FormatError("a frame decompresses to the wrong length");
   return plain;
 }
 

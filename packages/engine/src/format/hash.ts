@@ -1,14 +1,14 @@
 /**
- * Every identifier of the format, each in a domain of its own.
+ * All ids of the format. Each kind has its own domain, so no two kinds can be confused.
  *
  * - *block id* (16 bytes): CBC-MAC with AES-256 under the vault's block-id key over the whole SHA-256 of the block. A
- *   pseudo-random function of the full digest: without the key nobody can test whether a vault holds a known block, nor
- *   look for two blocks of one id, which a digest that is shortened before it is keyed would allow. Two cipher calls over
- *   a list of digests cost nothing beside the hashing (docs/decisions/0102).
- * - *segment id* (32): SHA-256 over the block ids and lengths. Inherits the key; computed without reading old data.
+ *   pseudo-random function of the full digest. Without the key it is impossible to test whether a vault has a known block,
+ *   or to search for two blocks with the same id (a digest that is shortened before it is keyed would allow that). Two cipher
+ *   calls over a list of digests take almost no time beside the hashing (docs/decisions/0102).
+ * - *segment id* (32): SHA-256 over the block ids and lengths. It is keyed because block ids are. Computed without reading old data.
  * - *node id* (32): SHA-256 over a derived key and the node's bytes (trees and lists).
  * - *file hash* (32): over the size and the ids of the file's own segments, independent of bundling.
- * - *frame id* (32): plain SHA-256 of the sealed bytes, so that scrubbing needs no key.
+ * - *frame id* (32): plain SHA-256 of the sealed bytes, so that scrub needs no key.
  */
 
 import { createCipheriv, hash, hkdfSync } from "node:crypto";
@@ -40,8 +40,7 @@ export function digestBlock(block: Uint8Array, into: Uint8Array, index: number):
 }
 
 /**
- * The same for many blocks that lie back to back: the first starts at `from`, each ends at one of the first `count`
- * `ends`. Digests come as strings and are written together: a buffer per digest costs a seventh of the hashing
+ * The same for consecutive blocks: the first starts at `from`, and they end at the first `count` offsets of `ends`. Digests come as strings and are written together: a buffer per digest costs a seventh of the hashing
  * (docs/decisions/0118).
  */
 export function digestBlocks(
@@ -78,7 +77,7 @@ export function keyBlockIds(blockIdKey: Uint8Array, digests: Uint8Array): Buffer
 const digestWords = digestLength / 4;
 const halfWords = digestWords / 2;
 
-// Small functions over words: in one long loop over bytes, V8 compiled the whole of the above anew every few calls.
+// Small functions over words: V8 recompiled one long loop over bytes every few calls.
 function takeFirstHalves(digests: Uint32Array, halves: Uint32Array): void {
   for (let at = 0; at < halves.length; at++) {
     halves[at] = digests[((at & ~(halfWords - 1)) << 1) + (at & (halfWords - 1))] ?? 0;
@@ -92,7 +91,7 @@ function xorSecondHalves(digests: Uint32Array, mixed: Uint32Array): void {
   }
 }
 
-/** The same memory as words, or a copy where it does not lie on a word's boundary. The order of bytes does not matter. */
+/** The same memory as words, or a copy if it is not aligned to words. The byte order does not matter. */
 function asWords(bytes: Uint8Array): Uint32Array {
   const aligned = bytes.byteOffset % Uint32Array.BYTES_PER_ELEMENT === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / Uint32Array.BYTES_PER_ELEMENT);
@@ -124,14 +123,14 @@ export function nodeId(nodeKey: Uint8Array, node: Uint8Array): Buffer {
   return hash("sha256", Buffer.concat([nodeDomain, nodeKey, node]), "buffer");
 }
 
-/** A file's hash: the Merkle root over the ids of its segments (a bundled file is one segment of its own). */
+/** A file's hash: the Merkle root over the ids of its segments (a bundled file counts as one segment of its blocks). */
 export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffer {
   const head = Buffer.alloc(8);
   head.writeBigUInt64LE(BigInt(size));
   return hash("sha256", Buffer.concat([fileDomain, head, ...segmentIds]), "buffer");
 }
 
-/** A cheap, stable 32-bit hash for places where only the spread matters (bundle and node boundaries). */
+/** A fast, stable 32-bit hash without security, for the ends of bundles and nodes. */
 export function spread32(bytes: Uint8Array, seed = 0x811c9dc5, from = 0, to = bytes.length): number {
   let h = seed;
   for (let i = from; i < to; i++) h = Math.imul(h ^ (bytes[i] ?? 0), 0x01000193);

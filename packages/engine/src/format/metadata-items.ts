@@ -1,6 +1,6 @@
 /**
- * Metadata frames: what trees, recipes and block lists look like inside. A metadata frame's plain bytes are items
- * back to back; an item's number in the frame is its slot. A rewritten frame leaves a dropped item as `gone`.
+ * The metadata items of a metadata frame: tree nodes, segment records, copies of block lists. The plain bytes are items one
+ * after the other; an item's number in the frame is its slot. A rewritten frame has a `gone` item in a dropped slot.
  *
  *   u8 0 node       varint ordinal · id (32) · bytes node
  *   u8 1 segment    varint ordinal · id (32) · bytes recipe · varint hooks, each 8 bytes

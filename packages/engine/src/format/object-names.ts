@@ -2,13 +2,13 @@
  * The names of a vault's objects. Everything of a vault is under one prefix, so erasing a vault is erasing a prefix.
  *
  *   vaults/<vault>/keys/<epoch>                   wrapped keys
- *   vaults/<vault>/keys/<epoch>.copy              the same again: everything else is worthless without them
+ *   vaults/<vault>/keys/<epoch>.copy              a copy of them: without the keys nothing else can be read
  *   vaults/<vault>/writers/<writer>               registrations
  *   vaults/<vault>/sessions/<number>              claims of session numbers
  *   vaults/<vault>/packs/<pack>                   packs
  *   vaults/<vault>/snapshots/<snapshot>/manifest  signed manifests
  *   vaults/<vault>/snapshots/<snapshot>/change-…  changes of retention, numbered from 1, never replaced
- *   vaults/<vault>/snapshots/<snapshot>/tombstone the snapshot was deleted; stays for ever
+ *   vaults/<vault>/snapshots/<snapshot>/tombstone the snapshot was deleted; kept for ever
  */
 
 import { hex } from "./bytes.ts";

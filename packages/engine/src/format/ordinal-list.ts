@@ -1,4 +1,4 @@
-/** Lists of ordinals that are kept by the thousand: ascending, each as its distance to the one before. */
+/** Ascending lists of ordinals. Each is stored as its difference to the one before. */
 
 import { ByteWriter, varintAt, varintLength } from "./bytes.ts";
 
@@ -12,14 +12,14 @@ export function encodeOrdinals(ordinals: Iterable<number>): Buffer {
   return out.take();
 }
 
-/** The list that begins at a place of these bytes and goes on to their end. */
+/** The list from `start` to the end of the bytes. */
 export function decodeOrdinals(bytes: Uint8Array, start = 0): number[] {
   const ordinals: number[] = [];
   let last = 0;
   for (let at = start; at < bytes.length; ) {
-    const distance = varintAt(bytes, at);
-    at += varintLength(distance);
-    last += distance;
+    const difference = varintAt(bytes, at);
+    at += varintLength(difference);
+    last += difference;
     ordinals.push(last);
   }
   return ordinals;

@@ -7,9 +7,9 @@
  *            varint generation; then the writer's signature over SHA-256(header) and the footer
  *   trailer  u32 footer length, signature included · magic "EMANETPE"
  *
- * The signature covers the header and every frame id, a frame id covers its sealed bytes, and frames leave no gap: there
- * is no byte of a pack that can change unnoticed. The pack id inside must equal the object's name, so a pack copied to
- * another name, or from another vault, is refused.
+ * The signature covers the header and every frame id, a frame id covers the sealed bytes, and there are no gaps between
+ * frames. So every changed byte of a pack is noticed. The pack id in the header must equal the object's name, so a pack that
+ * was copied to another name, or from another vault, is refused.
  */
 
 import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
@@ -28,10 +28,10 @@ const tailMagic = Buffer.from("EMANETPE");
 export const packHeaderLength = 8 + packIdLength + sessionHeaderLength;
 export const packTrailerLength = 4 + 8;
 
-/** A footer of this size describes 1.5 million frames; a longer one is not ours. */
+/** A footer of this size describes 1.5 million frames; a longer one is refused. */
 const maxFooterBytes = 64 * 1024 * 1024;
 
-/** One frame's place in its pack. */
+/** A frame in the footer of its pack. */
 export interface PackFrame {
   readonly frameId: Uint8Array;
   readonly offset: number;
@@ -41,7 +41,7 @@ export interface PackFrame {
   readonly generation: number;
 }
 
-/** What a pack's header and footer say. */
+/** The header and the footer of a pack, decoded. */
 export interface PackTable {
   readonly packId: Uint8Array;
   readonly header: SessionHeader;
@@ -49,15 +49,15 @@ export interface PackTable {
   readonly size: number;
 }
 
-/** Everything needed to judge a pack without any secret. */
+/** Whose signatures are accepted in a vault. Checks a pack without any secret key. */
 export interface TrustedWriters {
   readonly vaultId: Uint8Array;
   readonly writers: WriterRegistry;
 }
 
 /**
- * A pack being written: its head, then each frame as it was added, then what `finish` returns. It notes where the frames
- * are and holds none of them.
+ * Builds a pack: `head`, then the frames in the order of `add`, then the bytes that `finish` returns. It keeps the offsets of
+ * the frames, not their bytes.
  */
 export class PackBuilder {
   readonly packId: Uint8Array;
@@ -110,15 +110,15 @@ export class PackBuilder {
   }
 }
 
-/** How a pack's parts are read: the whole object, or ranges of it. */
+/** Reads a range of a pack. */
 export type RangeReader = (offset: number, length: number) => Promise<Uint8Array>;
 
-/** Reads and verifies header and footer of a pack of `size` bytes. Throws `FormatError` for anything not ours. */
+/** Reads and verifies header and footer of a pack of `size` bytes. Throws `FormatError` if a check fails. */
 export async function readPackTable(
   name: string,
   size: number,
   read: RangeReader,
-  judge: TrustedWriters,
+  trusted: TrustedWriters,
 ): Promise<PackTable> {
   if (size < packHeaderLength + packTrailerLength) throw new FormatError("a pack is too short");
   const trailer = new ByteReader(await read(size - packTrailerLength, packTrailerLength));
@@ -131,7 +131,7 @@ export async function readPackTable(
   const head = await read(0, packHeaderLength);
   const tail = await read(footerAt, footerLength);
   const footer = tail.subarray(0, footerLength - signatureLength);
-  const { packId, header, writerKey } = checkHeader(head, name, judge);
+  const { packId, header, writerKey } = checkHeader(head, name, trusted);
   const signature = tail.subarray(footerLength - signatureLength);
   if (!verifySignature(writerKey, "pack", signedPart(sha256(head), footer), signature)) {
     throw new FormatError("a pack's signature is wrong");
@@ -139,13 +139,13 @@ export async function readPackTable(
   return { packId, header, frames: decodeFooter(footer, footerAt), size };
 }
 
-function checkHeader(head: Uint8Array, name: string, judge: TrustedWriters) {
+function checkHeader(head: Uint8Array, name: string, trusted: TrustedWriters) {
   const reader = new ByteReader(head);
   if (!sameBytes(reader.raw(8), headMagic)) throw new FormatError("not a pack");
   const packId = Buffer.from(reader.raw(packIdLength));
-  if (hex(packId) !== name) throw new FormatError("a pack under a name that is not its own");
+  if (hex(packId) !== name) throw new FormatError("a pack has the id of another pack");
   const header = parseSessionHeader(reader.raw(sessionHeaderLength));
-  const writerKey = verifySessionHeader(header, judge.vaultId, judge.writers);
+  const writerKey = verifySessionHeader(header, trusted.vaultId, trusted.writers);
   return { packId, header, writerKey };
 }
 

@@ -1,9 +1,9 @@
 /**
- * Recipes: how a segment is put together. A recipe is a list of runs, each a number of consecutive slots of one frame,
- * with their bytes together, so that every run's place in the segment is known before any frame is read. Zero blocks
- * are runs of their own and are stored nowhere.
+ * Recipes: how a segment is put together. A recipe is a list of runs. A run is a number of consecutive slots of one frame
+ * with their total bytes, so the offset of every run is known before a frame is read. Blocks of zeros are stored in no
+ * frame; they are runs of kind `zeros`.
  *
- * A node (tree or list) has a recipe of one run: its item in a metadata frame.
+ * A tree node has a recipe of one run: its item in a metadata frame.
  *
  * Encoding: varint run count; per run a u8 tag: 0 = zeros: varint count, varint bytes of each; 1 = stored: zigzag
  * difference to the previous run's frame number, varint slot, varint count, varint bytes of all.
@@ -26,7 +26,7 @@ export type Recipe = readonly Run[];
 /** More runs, and more blocks, than a segment can have. */
 const maxRuns = 1 << 20;
 
-/** Sixteen of the largest segments that anybody cuts. A lying recipe must not make a reader allocate what it likes. */
+/** Sixteen times the largest segment. A false recipe must not make a reader allocate more. */
 const maxRecipeBytes = 64 * 1024 * 1024;
 
 /** A recipe as bytes. */
@@ -80,7 +80,7 @@ export function decodeRecipe(bytes: Uint8Array): Recipe {
   return runs;
 }
 
-/** Builds a recipe block by block, joining what continues. A backup adds every block: the last run grows in place. */
+/** Builds a recipe block by block. A block that continues the last run extends it. */
 export class RecipeBuilder {
   readonly #runs: GrowingRun[] = [];
   #last: GrowingRun | null = null;
@@ -101,7 +101,7 @@ export class RecipeBuilder {
     } else this.#begin({ kind: "zeros", count: 1, bytes });
   }
 
-  /** What was built; the builder must not be used any more. */
+  /** The recipe. The builder must not be used afterwards. */
   take(): Recipe {
     return this.#runs;
   }

@@ -1,9 +1,9 @@
 /**
- * Upload sessions. A writer draws one content key per session, encapsulates it to the vault's public key and signs the
- * session header. The key lives in the writer's memory only: a resumed upload is a new session with a new key.
+ * Sessions. A writer draws one content key per session, encapsulates it for the vault's public key and signs the session
+ * header. The writer keeps the content key in memory only: a resumed backup is a new session with a new key.
  *
- * Each worker seals with a subkey of its own and counts its nonces, so no two frames ever share a key and a nonce. The
- * header carries a commitment to the content key: a changed encapsulation is an error, never silent garbage.
+ * Each worker encrypts with another key, derived from the content key, and counts its nonces, so no two frames share a key and
+ * a nonce. The header has a commitment to the content key: a changed encapsulation is an error, never wrong plain bytes.
  */
 
 import { timingSafeEqual } from "node:crypto";
@@ -27,13 +27,13 @@ export const maxSession = 2 ** 29;
 export const sessionHeaderLength =
   8 + vaultIdLength + 4 + 4 + 8 + signerIdLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
 
-/** The public facts of a session, as every pack of it repeats them. */
+/** The public data of a session, which every pack of it contains. */
 export interface SessionHeader {
   readonly vaultId: Uint8Array;
   readonly epoch: number;
   /** Unique in the vault, given by the catalog; frame numbers start with it. */
   readonly session: number;
-  /** Drawn with the number. Only the catalog that remembers both may ever take what carries them for an orphan. */
+  /** Drawn with the number. A catalog deletes a pack as an orphan only if it gave out number and nonce. */
   readonly nonce: number;
   readonly writerId: Uint8Array;
   readonly startedAt: number;
@@ -43,7 +43,7 @@ export interface SessionHeader {
   readonly bytes: Uint8Array;
 }
 
-/** A session that can seal. */
+/** A session with its content key: it can encrypt. */
 export interface OpenSession {
   readonly header: SessionHeader;
   readonly contentKey: Uint8Array;
@@ -54,7 +54,7 @@ export function startSession(
   ctx: EngineContext,
   keys: WriterKeys,
   writer: Signer,
-  place: { readonly session: number; readonly nonce: number },
+  claim: { readonly session: number; readonly nonce: number },
 ): OpenSession {
   const { ciphertext, sharedSecret } = xWingEncapsulate(ctx, keys.publicKey);
   const contentKey = deriveKey(sharedSecret, "content key");
@@ -62,8 +62,8 @@ export function startSession(
     .raw(magic)
     .raw(keys.vaultId)
     .u32(keys.epoch)
-    .u32(place.session)
-    .u64(place.nonce)
+    .u32(claim.session)
+    .u64(claim.nonce)
     .raw(writer.id)
     .u64(ctx.now())
     .raw(ciphertext)
@@ -73,7 +73,7 @@ export function startSession(
   return { header, contentKey };
 }
 
-/** Reads a session header. Whether its signature holds, `verifySessionHeader` says. */
+/** Reads a session header. `verifySessionHeader` checks its signature. */
 export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
   const reader = new ByteReader(bytes);
   if (!sameBytes(reader.raw(8), magic)) throw new FormatError("not a session header");
@@ -90,7 +90,7 @@ export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
   };
   reader.raw(signatureLength);
   reader.done();
-  if (header.session >= maxSession) throw new FormatError("a session number that is too large");
+  if (header.session >= maxSession) throw new FormatError("a session number is too large");
   return header;
 }
 
@@ -106,7 +106,7 @@ export function verifySessionHeader(header: SessionHeader, vaultId: Uint8Array, 
   return publicKey;
 }
 
-/** The session's content key, for whoever holds the vault's private seed. */
+/** Decapsulates the session's content key with the vault's private seed. */
 export function openContentKey(privateSeed: Uint8Array, header: SessionHeader): Uint8Array {
   const contentKey = deriveKey(opened(privateSeed, header.encapsulation), "content key");
   if (!timingSafeEqual(commitTo(contentKey), header.commitment)) {
@@ -115,7 +115,7 @@ export function openContentKey(privateSeed: Uint8Array, header: SessionHeader): 
   return contentKey;
 }
 
-/** X25519 refuses points of low order, which only a forged encapsulation has: no key, and no reason to stop. */
+/** X25519 throws for points of low order. Only a forged encapsulation has one, so this is a `FormatError`. */
 function opened(privateSeed: Uint8Array, encapsulation: Uint8Array): Uint8Array {
   try {
     return xWingDecapsulate(privateSeed, encapsulation);
@@ -124,12 +124,12 @@ function opened(privateSeed: Uint8Array, encapsulation: Uint8Array): Uint8Array 
   }
 }
 
-/** The key that one worker of a session seals with. */
+/** The key with which one worker of a session encrypts. */
 export function workerKey(contentKey: Uint8Array, worker: number): Buffer {
   return deriveKey(contentKey, `frame key of worker ${worker}`);
 }
 
-/** What every frame of a session repeats in its additional data: version, vault, epoch, session and commitment. */
+/** The hash of the session header, in the additional data of every frame: it binds the frame to the session. */
 export function sessionBinding(header: SessionHeader): Buffer {
   return sha256(header.bytes);
 }

@@ -1,6 +1,6 @@
 /**
- * Ed25519 signatures. Sealing hides but authenticates nobody; these say who wrote something. Every signature is over a
- * domain, so that a signed pack can never pass for a signed manifest.
+ * Ed25519 signatures. Encryption does not show who wrote something; a signature does. Every signature includes a domain, so a
+ * signed pack is never accepted as a signed manifest.
  *
  * A signer is identified by the first 16 bytes of the SHA-256 of its public key.
  */
@@ -16,7 +16,7 @@ export const signingPublicLength = 32;
 
 export type SignatureDomain = "session" | "pack" | "manifest" | "countersign" | "change" | "writer";
 
-/** Someone who can sign. */
+/** A private key that signs: a writer's or the authority's. */
 export interface Signer {
   readonly id: Uint8Array;
   readonly publicKey: Uint8Array;
@@ -30,7 +30,7 @@ export function signerFromSeed(seed: Uint8Array): Signer {
   return {
     id: signerId(publicKey),
     publicKey,
-    sign: (domain, message) => sign(null, framed(domain, message), key),
+    sign: (domain, message) => sign(null, withDomain(domain, message), key),
   };
 }
 
@@ -41,15 +41,15 @@ export function verifySignature(
   message: Uint8Array,
   signature: Uint8Array,
 ): boolean {
-  return verify(null, framed(domain, message), publicKeyObject(publicKey), signature);
+  return verify(null, withDomain(domain, message), publicKeyObject(publicKey), signature);
 }
 
-/** The short name of a public key. */
+/** The id of a public key. */
 export function signerId(publicKey: Uint8Array): Buffer {
   return sha256(publicKey).subarray(0, signerIdLength);
 }
 
-function framed(domain: SignatureDomain, message: Uint8Array): Buffer {
+function withDomain(domain: SignatureDomain, message: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`emanet v1 ${domain}\0`), sha256(message)]);
 }
 

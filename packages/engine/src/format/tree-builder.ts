@@ -1,11 +1,11 @@
 /**
- * Builds split trees. A directory's entries, in byte order of their names, are cut into leaves of about 32 KiB; the cut
- * falls where a hash of the name says so, so that adding or changing one of a million files rewrites one leaf and the
- * few nodes above it. Nodes above are built from (last name, reference) the same way. Lists of a large file's segments
- * are built alike, cut where a segment's id says so.
+ * Builds trees. The entries of a directory, in byte order of their names, are divided into leaves of about 32 KiB. A hash of
+ * the name decides where a leaf ends, so a changed file among a million changes one leaf and the few nodes above it. The
+ * nodes above hold (last name, reference) and are divided the same way. The segment list of a large file is built alike; a
+ * segment's id decides where its nodes end.
  *
  * Node encoding: u8 kind ("L" leaf, "I" inner, "S" segment list, "T" list of lists); varint count; the rows.
- * A node's place in the store is asked of a `NodeSink`, which knows what exists already.
+ * A `NodeSink` stores the nodes and returns their ordinals.
  */
 
 import { ByteWriter, ownCopy, varintAt, varintLength } from "./bytes.ts";
@@ -15,7 +15,7 @@ import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } 
 
 export const nodeKinds = { leaf: 0x4c, inner: 0x49, segments: 0x53, lists: 0x54 } as const;
 
-/** Where nodes go. Returns the node's ordinal, a known one where the node exists already; keeps no byte of it. */
+/** Stores a node, or finds it if it is stored already, and returns its ordinal. It copies the bytes that it needs. */
 export interface NodeSink {
   readonly nodeKey: Uint8Array;
   putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number;
@@ -31,7 +31,7 @@ const minListRows = 64;
 const meanListRows = 256;
 const maxListRows = 1024;
 
-/** A directory being written, entry by entry in name order. Holds one open node per level. */
+/** Builds the nodes of a directory, entry by entry in name order. Keeps one open node per level in memory. */
 export class DirectoryBuilder {
   readonly #sink: NodeSink;
   readonly #levels: Level[] = [];
@@ -41,14 +41,14 @@ export class DirectoryBuilder {
     this.#sink = sink;
   }
 
-  /** Adds an entry. There is something to wait for only where a node became full. */
+  /** Adds an entry. Returns a promise only if a node became full. */
   add(entry: TreeEntry): Promise<void> | undefined {
     this.#scratch.reset();
     writeEntry(this.#scratch, entry);
     return this.addEncoded(this.#scratch.view(), 0, this.#scratch.length);
   }
 
-  /** Adds an entry that is encoded already, at these places of a buffer. */
+  /** Adds an entry that is encoded already in a part of a buffer. */
   addEncoded(bytes: Buffer, start: number, end: number): Promise<void> | undefined {
     return this.#append(0, bytes, start, end);
   }
@@ -58,7 +58,7 @@ export class DirectoryBuilder {
       const level = this.#level(depth);
       const isTop = depth === this.#levels.length - 1;
       if (isTop && (depth === 0 || level.closed === 0)) {
-        // A top node with a single child would be a detour: its child is the root.
+        // A top node with a single child is not stored: the child is the root.
         if (depth > 0 && level.rows === 1 && level.only !== null) return level.only;
         return this.#store(level);
       }
@@ -80,7 +80,7 @@ export class DirectoryBuilder {
     level.only = only;
     const size = level.writer.length;
     if (size < minNodeBytes) return undefined;
-    // The chance to end here is in proportion to the row's bytes, so nodes are of one mean size whatever the rows are.
+    // The chance to end is in proportion to the row's bytes, so the mean size of nodes does not depend on the rows.
     const chance = ((end - start) / meanNodeBytes) * 0x1_0000_0000;
     if (size >= maxNodeBytes || spreadOfName(depth, bytes, start) < chance) return this.#close(depth);
     return undefined;
@@ -122,7 +122,7 @@ interface Level {
   only: Reference | null;
 }
 
-/** A copy of the name that a row begins with. */
+/** A copy of the name at the start of a row. */
 function nameOf(depth: number, bytes: Buffer, row: number): Buffer {
   const at = nameAt(depth, row);
   const length = varintAt(bytes, at);
@@ -130,7 +130,7 @@ function nameOf(depth: number, bytes: Buffer, row: number): Buffer {
   return ownCopy(bytes.subarray(start, start + length));
 }
 
-/** The hash of that name, which decides whether a node ends with its row. */
+/** The hash of that name, which decides whether a node ends after the row. */
 function spreadOfName(depth: number, bytes: Buffer, row: number): number {
   const at = nameAt(depth, row);
   const length = varintAt(bytes, at);
@@ -138,7 +138,7 @@ function spreadOfName(depth: number, bytes: Buffer, row: number): number {
   return spread32(bytes, depth + 1, start, start + length);
 }
 
-/** Where a row has its name: a leaf's after the type, at once in a node above. */
+/** The offset of a row's name: after the type in a leaf, at the start in an inner node. */
 function nameAt(depth: number, row: number): number {
   return depth === 0 ? row + 1 : row;
 }

@@ -1,13 +1,14 @@
 /**
- * Directory entries. Names and link targets are bytes, kept exactly. Times are seconds and nanoseconds, so that nothing
- * is rounded.
+ * Directory entries. Names and link targets are bytes and kept exactly. Times are seconds and nanoseconds, so nothing is
+ * rounded.
  *
  * A file's content is one of
  * - `empty`;
  * - `segments`: its segments in order, up to `maxInlineSegments`;
  * - `list`: the root of a list of segments, for larger files;
  * - `part`: `count` blocks from block `first` on of a bundle segment that it shares with other small files.
- * A reference is an ordinal and an id: the id proves, the ordinal lets a reachability bitmap be made without lookups.
+ * A reference is an ordinal and an id. The node or segment is checked against the id. The ordinal makes the bitmap possible
+ * without looking items up.
  *
  * Encoding: u8 type (0 file, 1 directory, 2 symbolic link) · bytes name · varint mode, uid, gid · zigzag seconds · varint
  * nanoseconds · by type: file: varint size, hash (32), content; directory: reference, varint size, varint files; link:
@@ -18,10 +19,10 @@ import type { ByteReader, ByteWriter } from "./bytes.ts";
 import { FormatError } from "./bytes.ts";
 import { idLength } from "./hash.ts";
 
-/** Files of up to about 64 MiB need no node of their own; 64 references take about 2.5 KiB in the directory's. */
+/** A file of up to about 64 MiB needs no segment list; 64 references take about 2.5 KiB in the directory's node. */
 export const maxInlineSegments = 64;
 
-/** A segment or node, as trees name it. */
+/** A segment or node, as a tree refers to it. */
 export interface Reference {
   readonly ordinal: number;
   readonly id: Uint8Array;
@@ -58,7 +59,7 @@ export interface FileEntry extends EntryFacts {
 export interface DirectoryEntry extends EntryFacts {
   readonly type: "directory";
   readonly root: Reference;
-  /** Bytes and files below, all levels. */
+  /** Total bytes and files at all levels below. */
   readonly size: number;
   readonly files: number;
 }
@@ -87,7 +88,7 @@ export function writeEntry(writer: ByteWriter, entry: TreeEntry): void {
   for (const [name, value] of entry.attributes) writer.bytes(name).bytes(value);
 }
 
-/** Reads an entry from the reader's place on. */
+/** Reads an entry at the reader's position. */
 export function readEntry(reader: ByteReader): TreeEntry {
   const type = reader.u8();
   const head = {

@@ -1,6 +1,6 @@
 /**
- * Reads split trees: a directory's entries in name order, one entry by name, a large file's segments. Nodes come from a
- * `NodeSource`, which proves each one against its id before handing it over.
+ * Reads trees: the entries of a directory in name order, one entry by name, the segments of a large file. A `NodeSource`
+ * reads the nodes and checks each one against its id.
  */
 
 import { ByteReader, FormatError } from "./bytes.ts";
@@ -13,7 +13,7 @@ export interface NodeSource {
   node(reference: Reference): Promise<Uint8Array>;
 }
 
-/** Called with every node that is visited: reachability and verification listen here. */
+/** Called with every node that is read. Verify and the backup use it to find what a snapshot reaches. */
 export type Visit = (reference: Reference) => void;
 
 /** Deeper than any directory or list of 2^53 rows can be. */
@@ -39,7 +39,7 @@ async function* walk(
   if (kind === nodeKinds.leaf) {
     for (let i = 0; i < count; i++) {
       const entry = readEntry(reader);
-      // Two entries of one name would be written over each other.
+      // A restore would write two entries with the same name to one file.
       if (passed.last !== null && Buffer.compare(passed.last, entry.name) >= 0)
         throw new FormatError("a directory's names are out of order");
       passed.last = entry.name;
@@ -71,7 +71,7 @@ export async function findEntry(source: NodeSource, root: Reference, name: Uint8
   return null;
 }
 
-/** A file's segments in order. A `part` has none of its own: its caller reads the bundle. */
+/** A file's segments in order. A `part` yields none: the caller reads its bundle segment. */
 export async function* segmentsOf(
   source: NodeSource,
   content: FileContent,
@@ -101,7 +101,7 @@ async function* listRows(
 }
 
 function innerRows(reader: ByteReader, count: number): { lastName: Uint8Array; reference: Reference }[] {
-  // A row takes more than its id: a count beyond that is a lie, and not a reason to allocate.
+  // Every row has at least an id: a larger count is refused before memory is allocated.
   if (count * idLength > reader.left) throw new FormatError("a node is cut short");
   return Array.from({ length: count }, () => ({ lastName: reader.bytes(), reference: readReference(reader) }));
 }

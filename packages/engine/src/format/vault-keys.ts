@@ -1,14 +1,14 @@
 /**
- * The keys of a vault, the roles that hold parts of them, and the key object that keeps them in the object store.
+ * The keys of a vault, who has which of them, and the key object that stores them.
  *
- * - A *reader* holds everything: the X-Wing seed opens every session's content key.
- * - A *writer* holds the public key and the block-id key. It can seal and match, and open nothing.
- * - The *authority* (the service, or a local repository) holds an Ed25519 seed: it registers writers, countersigns
+ * - A *reader* has all keys: the private seed (X-Wing) gives the content key of every session.
+ * - A *writer* has the public key and the block-id key. It can encrypt and deduplicate, and decrypt nothing.
+ * - The *authority* (the service, or a local repository) has an Ed25519 seed: it registers writers, accepts
  *   manifests and signs changes of retention.
  *
- * The key object is sealed by the master key: AES-256-GCM over the secrets, the public part as additional data. So the
- * master key is the one root of trust: whoever lacks it can neither read nor replace a vault's keys. Re-wrapping writes
- * a new object and re-uploads no data. Destroying every copy of the object is erasure.
+ * The key object is encrypted under the master key: AES-256-GCM over the secrets, the public part as additional data. Without
+ * the master key the vault's keys can be neither read nor replaced. Re-wrapping writes a new key object and no data.
+ * Destroying every copy of the key object erases the vault.
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
@@ -27,7 +27,7 @@ const tagLength = 16;
 /** Magic, vault, epoch, two public keys, nonce, three secrets, tag. */
 const keyObjectLength = 8 + vaultIdLength + 4 + xWingPublicLength + 32 + nonceLength + 96 + tagLength;
 
-/** What a writer needs and may keep between sessions. */
+/** The keys of a writer. It may keep them between sessions. */
 export interface WriterKeys {
   readonly vaultId: Uint8Array;
   readonly epoch: number;
@@ -35,7 +35,7 @@ export interface WriterKeys {
   readonly blockIdKey: Uint8Array;
 }
 
-/** What a reader holds. */
+/** All keys of a vault. */
 export interface VaultKeys extends WriterKeys {
   readonly privateSeed: Uint8Array;
   readonly authoritySeed: Uint8Array;
@@ -73,12 +73,12 @@ export function nodeKeyOf(keys: WriterKeys): Buffer {
   return deriveKey(keys.blockIdKey, "node id");
 }
 
-/** The key that shapes the cutter's gear table. */
+/** The key from which the cutter's gear table is derived. */
 export function cutterKeyOf(keys: WriterKeys): Buffer {
   return deriveKey(keys.blockIdKey, "cutter");
 }
 
-/** Seals the keys under the master key, as the key object stores them. */
+/** Encrypts the keys under the master key. Returns the key object. */
 export function wrapVaultKeys(ctx: EngineContext, masterKey: Uint8Array, keys: VaultKeys): Buffer {
   const head = new ByteWriter(2048);
   head.raw(magic).raw(keys.vaultId).u32(keys.epoch).raw(keys.publicKey).raw(keys.authorityPublicKey);
@@ -90,7 +90,7 @@ export function wrapVaultKeys(ctx: EngineContext, masterKey: Uint8Array, keys: V
   return head.raw(nonce).raw(sealed).raw(cipher.getAuthTag()).take();
 }
 
-/** Opens a key object. Throws `FormatError` for damage, a wrong master key and a foreign object alike. */
+/** Decrypts a key object. Throws `FormatError` if it is damaged, the master key is wrong, or it is no key object. */
 export function unwrapVaultKeys(masterKey: Uint8Array, object: Uint8Array): VaultKeys {
   const reader = new ByteReader(object);
   if (!sameBytes(reader.raw(8), magic)) throw new FormatError("not a key object");
@@ -118,7 +118,7 @@ export function unwrapVaultKeys(masterKey: Uint8Array, object: Uint8Array): Vaul
   };
 }
 
-/** Whether the bytes have the shape of a key object of this vault. Whether it opens, the master key says. */
+/** Whether the bytes look like a key object of this vault. Only the master key can check more. */
 export function isKeyObject(object: Uint8Array, vaultId: Uint8Array): boolean {
   const head = magic.length + vaultIdLength;
   return (

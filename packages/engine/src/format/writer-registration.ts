@@ -1,6 +1,6 @@
 /**
- * Registered writers. At enrolment the authority signs a writer's public key; the registration is an object of its own
- * in the store, so that rebuild knows whose signatures to accept with nothing but the vault's keys.
+ * Registered writers. At enrolment the authority signs the writer's public key. The registration is an object in the store, so a
+ * rebuild knows whose signatures to accept from the store and the vault's keys alone.
  */
 
 import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
@@ -19,7 +19,7 @@ export interface WriterRegistration {
   readonly registeredAt: number;
 }
 
-/** Registers a writer: what the registration object stores. */
+/** The registration object of a writer. */
 export function encodeRegistration(
   authority: Signer,
   vaultId: Uint8Array,

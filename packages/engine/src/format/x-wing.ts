@@ -1,6 +1,6 @@
 /**
  * X-Wing: the hybrid key encapsulation of draft-connolly-cfrg-xwing-kem, from X25519 and ML-KEM-768, both built into
- * Node. A shared secret stays secret while either of the two holds; books are kept for ten years.
+ * Node. A shared secret stays secret while one of the two is unbroken. Accounting books are kept for ten years.
  *
  * A private key is its 32-byte seed. Encapsulation cannot be seeded (Node draws ML-KEM's message itself), so the
  * published vectors are checked for key generation and decapsulation, and encapsulation against another implementation.
@@ -34,7 +34,7 @@ export function xWingPublicKey(seed: Uint8Array): Uint8Array {
   return Buffer.concat([rawPublic(parts.mlkem), rawPublic(parts.x25519)]);
 }
 
-/** Draws a secret that only the holder of the private seed can find again. */
+/** Draws a shared secret and its ciphertext. Only the private seed gives the secret back. */
 export function xWingEncapsulate(ctx: EngineContext, publicKey: Uint8Array): XWingEncapsulation {
   if (publicKey.length !== xWingPublicLength) throw new RangeError("not an X-Wing public key");
   const mlkemPublic = createPublicKey({
@@ -53,7 +53,7 @@ export function xWingEncapsulate(ctx: EngineContext, publicKey: Uint8Array): XWi
   };
 }
 
-/** Finds the secret again. A changed ciphertext gives another secret, never an error: check a commitment to it. */
+/** Returns the shared secret. A changed ciphertext gives another secret and no error: the caller checks a commitment. */
 export function xWingDecapsulate(seed: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   if (ciphertext.length !== xWingCiphertextLength) throw new RangeError("not an X-Wing ciphertext");
   const parts = expand(seed);

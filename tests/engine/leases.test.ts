@@ -142,18 +142,18 @@ test("the lease is renewed before the manifest is written: storing it for half a
 
 test("prune keeps the packs of a running upload that the catalog does not know yet", async (t) => {
   const { folder, from, env } = await prepare(t);
-  let collections = 0;
-  class Collected extends LocalTarget {
+  let prunes = 0;
+  class PruningTarget extends LocalTarget {
     override async register(unit: UploadUnit): Promise<void> {
       const { orphanPacks } = await prune(env.vault);
       assert.deepEqual(orphanPacks, []);
-      collections++;
+      prunes++;
       await super.register(unit);
     }
   }
   const settings = { packBytes: 8000, unitBytes: 16_000 };
-  const { snapshot } = await env.backup(from, { target: new Collected(targetOf(env, {})), settings });
-  assert.ok(collections > 0);
+  const { snapshot } = await env.backup(from, { target: new PruningTarget(targetOf(env, {})), settings });
+  assert.ok(prunes > 0);
   const to = path.join(folder, "to");
   assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));

@@ -182,7 +182,7 @@ describe("a new catalog over a used store", () => {
     await env.backup(bench.from);
     await prune(env.vault);
     const claims = await namesUnder(bench.store, env.vault.names.sessions);
-    assert.ok(claims.length >= 2, "a collection claims a number too");
+    assert.ok(claims.length >= 2, "a prune claims a number too");
     const { next } = await env.vault.catalog.sessions();
     const ordinal = await env.vault.catalog.reserveOrdinals(1);
     await rebuild({ ...env.vault, catalog: env.vault.catalog });

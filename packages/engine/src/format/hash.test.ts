@@ -41,9 +41,9 @@ test("consecutive blocks have the same digests together and one by one", () => {
 
 test("ids do not depend on the memory alignment of the digests", () => {
   const digests = Buffer.concat([sha256(Buffer.from("a")), sha256(Buffer.from("b"))]);
-  const room = Buffer.alloc(digests.length + 3);
+  const memory = Buffer.alloc(digests.length + 3);
   for (let shift = 0; shift < 4; shift++) {
-    const moved = room.subarray(shift, shift + digests.length);
+    const moved = memory.subarray(shift, shift + digests.length);
     moved.set(digests);
     assert.deepEqual(keyBlockIds(key, moved), keyBlockIds(key, digests));
   }

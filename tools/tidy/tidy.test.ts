@@ -1,71 +1,142 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, test } from "node:test";
-import { check, rules } from "./rules.ts";
-import { cases, type Files } from "./testing.ts";
-import { readTree, treeOf } from "./tree.ts";
+import { describe, type TestContext, test } from "node:test";
+import { checkImports, importRules } from "./imports.ts";
+import { check, readFiles } from "./main.ts";
+import { type Files, importCases, lintCases, textCases } from "./testing.ts";
+import { checkTexts, textRules } from "./texts.ts";
 
-test("this checkout keeps every rule", () => {
-  const findings = check(readTree(path.resolve(import.meta.dirname, "../..")));
-  assert.equal(findings.join("\n"), "");
+const root = path.resolve(import.meta.dirname, "../..");
+
+test("this checkout keeps every rule", async () => {
+  assert.equal((await check(root, readFiles(root))).join("\n"), "");
 });
 
 test("a checkout is read the same way with git and without: what is ignored is not read", async (t) => {
-  const folder = await mkdtemp(path.join(tmpdir(), "emanet-tidy-"));
-  t.after(() => rm(folder, { recursive: true, force: true }));
-  await mkdir(path.join(folder, "node_modules"));
-  await mkdir(path.join(folder, "tools"));
-  await writeFile(path.join(folder, ".gitignore"), "node_modules/\n");
-  await writeFile(path.join(folder, "tools/a.ts"), "export const a = 1;\n");
+  const folder = await write(t, {
+    ".gitignore": "node_modules/\n",
+    "tools/a.ts": "a();\n",
+    "node_modules/b.ts": "b();",
+  });
   await writeFile(path.join(folder, "tools/a.bin"), Buffer.from([1, 0, 2]));
-  await writeFile(path.join(folder, "node_modules/b.ts"), "export default 1;\n");
   const expected = [".gitignore", "tools/a.ts"];
-  assert.deepEqual([...readTree(folder).files.keys()].sort(), expected);
+  assert.deepEqual([...readFiles(folder).keys()].sort(), expected);
   if (spawnSync("git", ["init", "--quiet", folder]).status !== 0) return t.skip("git is not installed");
-  assert.deepEqual([...readTree(folder).files.keys()].sort(), expected);
+  assert.deepEqual([...readFiles(folder).keys()].sort(), expected);
 });
 
-describe("a rule", () => {
-  for (const rule of rules) {
-    const { breaks, keeps } = cases[rule.name] ?? { breaks: [], keeps: [] };
-
-    test(`${rule.name}: finds what breaks it, with its line`, () => {
-      assert.ok(breaks.length > 0, "no case breaks this rule; add one");
+describe("a rule about texts", () => {
+  for (const { name } of textRules) {
+    test(`${name}: finds what breaks it, with its line, and nothing else`, () => {
+      const { breaks, keeps } = textCases[name] ?? assert.fail("no cases; add them to testing.ts");
       for (const { files, line, says } of breaks) {
-        const findings = rule.check(tree(files));
+        const findings = findTexts(files, name);
         assert.equal(findings.length, 1, `${JSON.stringify(files)} gave ${JSON.stringify(findings)}`);
         assert.equal(findings[0]?.line, line, JSON.stringify(files));
         assert.match(findings[0]?.message ?? "", says);
       }
-    });
-
-    test(`${rule.name}: leaves alone what keeps it`, () => {
-      assert.ok(keeps.length > 0, "no case keeps this rule; add one");
-      for (const files of keeps) assert.deepEqual(rule.check(tree(files)), [], JSON.stringify(files));
+      for (const files of keeps) assert.deepEqual(findTexts(files, name), [], JSON.stringify(files));
     });
   }
+});
 
-  test("has cases under its name and no other", () => {
-    assert.deepEqual(Object.keys(cases).sort(), rules.map(({ name }) => name).sort());
+describe("a rule about imports", () => {
+  for (const name of importRules.keys()) {
+    test(`${name}: finds what breaks it and nothing else`, async (t) => {
+      const { breaks, keeps } = importCases[name] ?? assert.fail("no cases; add them to testing.ts");
+      const findings = await findImports(t, { ...keeps, ...breaks }, name);
+      assert.deepEqual(findings.map(({ file }) => file).sort(), Object.keys(breaks).sort());
+    });
+  }
+});
+
+test("biome finds each planted violation by the rule that replaced ours, and nothing in files that keep the rules", async (t) => {
+  const folder = await write(t, { ".gitignore": "node_modules/\n", ...manifests });
+  await cp(path.join(root, "biome.json"), path.join(folder, "biome.json"));
+  await cp(path.join(root, "tools/biome"), path.join(folder, "tools/biome"), { recursive: true });
+  for (const { file, text } of lintCases) await writeInto(folder, { [file]: text });
+  const found = runBiome(folder);
+  const wrong = lintCases.flatMap(({ file, finds }) => {
+    const findings = found.filter((line) => line.startsWith(`${file} `));
+    const ok = finds === undefined ? findings.length === 0 : findings.some((line) => finds.test(line));
+    return ok ? [] : [`${file} should give ${finds ?? "nothing"}, gave: ${findings.join("; ")}`];
   });
+  assert.deepEqual(wrong, []);
 });
 
-test("a finding names file, line and rule, and findings come by file", () => {
-  const findings = check(
-    tree({
-      "packages/server/src/kernel/b.ts": "export const a = Date.now();",
-      "packages/engine/src/a.ts": "\nexport const b = Math.random();",
-    }),
-  );
+test("a finding names file, line and rule, and findings come by file", async (t) => {
+  const files = { "tools/b.ts": 'import "unheard";', "tools/a.ts": "\nconst waitMs = 1;" };
+  const folder = await write(t, { ...manifests, ...files });
   assert.deepEqual(
-    findings.map((finding) => finding.split(": ", 1)[0]),
-    ["packages/engine/src/a.ts:2 randomness", "packages/server/src/kernel/b.ts:1 clock"],
+    (await check(folder, new Map(Object.entries(files)))).map((finding) => finding.split(": ", 1)[0]),
+    ["tools/a.ts:2 limits", "tools/b.ts:1 dependencies"],
   );
 });
 
-function tree(files: Files) {
-  return treeOf(new Map(Object.entries(files)));
+/** The packages of a small repository; `listed` is what its root depends on. */
+const packages = ["engine", "engine-cli", "storage", "server", "agent", "dashboard"];
+const manifests: Files = {
+  "package.json": JSON.stringify({ workspaces: ["packages/*"], devDependencies: { listed: "1" } }),
+  "node_modules/listed/package.json": '{"name":"listed","main":"index.js"}',
+  "node_modules/listed/index.js": "",
+  ...Object.fromEntries(
+    packages.flatMap((name) => [
+      [`packages/${name}/package.json`, JSON.stringify({ name: `@emanet/${name}`, exports: "./src/index.ts" })],
+      [`packages/${name}/src/index.ts`, ""],
+    ]),
+  ),
+};
+
+function findTexts(files: Files, rule: string) {
+  return checkTexts(new Map(Object.entries(files))).filter((finding) => finding.rule === rule);
+}
+
+async function findImports(t: TestContext, files: Files, rule: string) {
+  const folder = await write(t, { ...manifests, ...importedBy(files), ...files });
+  await mkdir(path.join(folder, "node_modules/@emanet"));
+  for (const name of packages) {
+    await symlink(path.join("../../packages", name), path.join(folder, "node_modules/@emanet", name));
+  }
+  return (await checkImports(folder)).filter((finding) => finding.rule === rule);
+}
+
+/** An empty file for every relative import. */
+function importedBy(files: Files): Files {
+  return Object.fromEntries(
+    Object.entries(files).flatMap(([file, text]) =>
+      [...text.matchAll(/"(\..*?)"/g)].map(([, target = ""]) => [
+        path.posix.join(path.posix.dirname(file), target),
+        "",
+      ]),
+    ),
+  );
+}
+
+/** What biome finds: `file rule message`. */
+function runBiome(folder: string): string[] {
+  const command = path.join(root, "node_modules/.bin/biome");
+  const args = ["lint", "--reporter=json", "--max-diagnostics=none", "."];
+  const { stdout, stderr } = spawnSync(process.execPath, [command, ...args], { cwd: folder, encoding: "utf8" });
+  assert.notEqual(stdout, "", stderr);
+  const { diagnostics } = JSON.parse(stdout) as {
+    diagnostics: { category: string; message: string; location: { path: string } }[];
+  };
+  return diagnostics.map(({ category, message, location }) => `${location.path} ${category} ${message}`);
+}
+
+async function write(t: TestContext, files: Files): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), "emanet-tidy-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await writeInto(folder, files);
+  return folder;
+}
+
+async function writeInto(folder: string, files: Files): Promise<void> {
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(path.join(folder, path.dirname(file)), { recursive: true });
+    await writeFile(path.join(folder, file), text);
+  }
 }

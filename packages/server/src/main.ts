@@ -3,6 +3,7 @@
  * to standard output, and stops on SIGTERM or SIGINT. Only this file ends the process.
  */
 
+import type * as Commands from "./commands.ts";
 import { type Config, ConfigError, readConfig, unknownSettings } from "./config.ts";
 import { monotonicMs } from "./kernel/clock.ts";
 import { StartError } from "./kernel/start-error.ts";
@@ -66,9 +67,7 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 /** Runs one command, prints its result, and ends. */
-async function command(
-  choose: (commands: typeof import("./commands.ts")) => (config: Config) => Promise<string>,
-): Promise<void> {
+async function command(choose: (commands: typeof Commands) => (config: Config) => Promise<string>): Promise<void> {
   try {
     const config = readConfig();
     const work = choose(await import("./commands.ts"));

@@ -4,7 +4,7 @@
  */
 
 import { constants as cryptoConstants } from "node:crypto";
-import type { ServerOptions as HttpServerOptions } from "node:http";
+import type { ServerOptions as HttpServerOptions, ServerResponse } from "node:http";
 import type { SecureServerOptions } from "node:http2";
 import type { SecureContextOptions } from "node:tls";
 import type { CertificatePair } from "./certificate-pair.ts";
@@ -79,11 +79,7 @@ export function http1Options(limits: TransportLimits): HttpServerOptions<typeof 
   };
 }
 
-type Http2Options = SecureServerOptions<
-  typeof TrackedHttp1Request,
-  typeof import("node:http").ServerResponse,
-  typeof TrackedHttp2Request
->;
+type Http2Options = SecureServerOptions<typeof TrackedHttp1Request, typeof ServerResponse, typeof TrackedHttp2Request>;
 
 /** HTTP/2 with HTTP/1.1 as the fallback, by ALPN. */
 export function http2Options(pair: CertificatePair, limits: TransportLimits): Http2Options {

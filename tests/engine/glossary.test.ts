@@ -10,37 +10,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Words in names of types that say how a thing is kept or used, and are not nouns of the glossary. */
 const generalWords = new Set([
-  ...[
-    "answer",
-    "backup",
-    "builder",
-    "code",
-    "condemn",
-    "details",
-    "domain",
-    "draft",
-    "error",
-    "facts",
-    "file",
-    "header",
-  ],
-  ...[
-    "keys",
-    "kind",
-    "link",
-    "move",
-    "names",
-    "new",
-    "numbers",
-    "open",
-    "rebuilt",
-    "registry",
-    "result",
-    "row",
-    "seal",
-    "sink",
-  ],
-  ...["start", "state", "status", "table", "tree", "trusted", "version"],
+  ...["answer", "backup", "builder", "code", "details", "domain", "draft", "error", "facts", "file", "header"],
+  ...["keys", "kind", "link", "move", "names", "new", "numbers", "open", "rebuilt", "registry", "result", "row"],
+  ...["seal", "sink", "start", "state", "status", "table", "tree", "trusted", "version"],
 ]);
 
 /** Exported types of the format that name nothing of the format: tools for reading and writing bytes. */
@@ -62,12 +34,14 @@ const otherHeadings = new Set([
 const oldClasses = [
   ...["FrameShop", "JobBoard", "CutStation", "CutPool", "CutThread", "FileLine", "TreeLine", "PackLine", "FrameFeed"],
   ...["FrameLedger", "VaultIndex", "OpenDirectory", "WritePool", "IndexPort", "MemoryIndex", "SqliteIndex"],
+  ...["PlantedBug", "FrameRoom", "PackChecks", "FrameMark", "CondemnAnswer", "KnownTexts", "WorldKind"],
+  ...["restingOn", "takesChange", "givenNonce", "beginClaimed", "clearWrongMarks"],
 ];
-const oldWords: readonly string[] = [];
+const oldWords = ["repoint", "restate", "shelf", "station"];
 
 /** Where old names are searched. */
 const searched = ["packages", "bench", "tests", "tools", "docs"];
-const engineFolders = ["packages/engine", "packages/engine-cli", "tests/engine", "bench", "docs/FORMAT.md"];
+const engineFolders = ["packages/engine", "packages/engine-cli", "tests/engine", "bench/engine", "docs/FORMAT.md"];
 
 /** Where old names may stay: history, the table of old names, and this list. */
 const exempt = ["docs/decisions", "docs/GLOSSARY.md", "tests/engine/glossary.test.ts", "bench/results"];

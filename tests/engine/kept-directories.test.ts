@@ -38,7 +38,7 @@ const changes: readonly ((folder: string, random: SeededRandom) => void)[] = [
     renameSync(path.join(folder, pick(folder, random, "middle")), path.join(folder, `y${random.below(99)}`)),
   (folder) => replaced(path.join(folder, "f300 link"), (at) => symlinkSync("f1", at)),
   (folder) => rmSync(path.join(folder, "f300 link"), { force: true }),
-  // Behind all files, which are as they were.
+  // After all files, which are unchanged.
   (folder) => replaced(path.join(folder, "zz link"), (at) => symlinkSync("f1", at)),
   (folder) => replaced(path.join(folder, "zz link"), (at) => mkdirSync(at)),
   (folder) => rmSync(path.join(folder, "zz link"), { recursive: true, force: true }),
@@ -58,7 +58,7 @@ for (const [where, below] of [
   ["the root itself", ""],
   ["a folder below it", "faturalar"],
 ] as const) {
-  test(`whatever changes in a directory of remembered files, the snapshot has it: ${where}`, async (t) => {
+  test(`after any change in a directory of cached files, the snapshot has the change: ${where}`, async (t) => {
     const folder = scratch(t);
     const from = path.join(folder, "from");
     const changing = path.join(from, below);
@@ -81,14 +81,14 @@ for (const [where, below] of [
       assert.deepEqual(again.snapshot.rootId, snapshot.rootId, `the same once more after run ${run}`);
       assert.deepEqual([again.snapshot.storedBytes, again.unchanged], [0, snapshot.files]);
       assert.deepEqual([again.snapshot.files, again.snapshot.size], [snapshot.files, snapshot.size]);
-      // What it reaches is what collection spares.
+      // Prune keeps what the snapshot reaches.
       assert.deepEqual([...Bitmap.decode(again.snapshot.reach)], [...Bitmap.decode(snapshot.reach)]);
       env.ctx.advance(1000);
     }
   });
 }
 
-/** What happens to folders, and how many of the files are new or changed by it. */
+/** What happens to folders, and how many files are new or changed after it. */
 const moves: readonly (readonly [what: string, read: number, move: (from: string) => void])[] = [
   ["a parent is renamed", 0, (from) => renameSync(path.join(from, "müşteri"), path.join(from, "müşteri (eski)"))],
   [
@@ -135,12 +135,12 @@ const moves: readonly (readonly [what: string, read: number, move: (from: string
   ],
 ];
 
-test("a folder that is moved is known with all that is in it, and the snapshot has every change", async (t) => {
+test("the files of a folder that was moved are not read again, and the snapshot has every change", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
   if (lstatSync(from, { bigint: true }).birthtimeNs === 0n) {
-    t.skip("this file system does not say when a folder was made");
+    t.skip("this file system has no birth times");
     return;
   }
   const random = new SeededRandom(72);
@@ -172,7 +172,7 @@ function fill(folder: string, random: SeededRandom, count: number): void {
   for (let i = 0; i < count; i++) write(path.join(folder, `f${i}`), random.bytes(10 + random.below(40)));
 }
 
-/** Whole seconds, so that trees compare exactly. Nothing else is touched: other files must stay as they were. */
+/** Sets a time of whole seconds, so that trees compare exactly. Other files stay unchanged. */
 function write(file: string, bytes: Buffer): void {
   writeFileSync(file, bytes);
   utimesSync(file, 1_500_000_000, 1_500_000_000);

@@ -70,7 +70,7 @@ describe("files that move between the walk and the read", () => {
     assert.deepEqual(warningsOf(warnings), ["small changed", "swapped changed"]);
   });
 
-  test("a file that became a folder after it was glimpsed is warned of, and everything else is stored", async (t) => {
+  test("a file that became a folder after its quick stat gives a warning, and everything else is stored", async (t) => {
     const { folder, from, to } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(path.join(folder, "cache"));
@@ -79,9 +79,9 @@ describe("files that move between the walk and the read", () => {
     appendFileSync(path.join(from, "small"), "more");
     const source: BackupSource = {
       walk: () => folderSource(from).walk(),
-      *glimpses() {
-        for (const event of folderSource(from).glimpses?.() ?? []) {
-          if (event.type === "roll") {
+      *quickWalk() {
+        for (const event of folderSource(from).quickWalk?.() ?? []) {
+          if (event.type === "quick-stats") {
             rmSync(path.join(from, "small"));
             mkdirSync(path.join(from, "small"));
           }

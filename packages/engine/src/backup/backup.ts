@@ -19,7 +19,7 @@ import { startSession } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
 import { noRetention } from "../format/snapshot.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
-import type { BackupSource, CalledRoll, GlimpsedFile, SourceEvent } from "../source/source.ts";
+import type { BackupSource, QuickStats, SourceEvent } from "../source/source.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { FileScheduler } from "./file-scheduler.ts";
 import { LazyUpload } from "./lazy-upload.ts";
@@ -27,8 +27,8 @@ import { TreeWriter } from "./tree-writer.ts";
 import type { UploadSettings } from "./upload.ts";
 import type { UploadTarget } from "./upload-target.ts";
 
-/** Events of a quick walk between two turns of other work. */
-const eventsPerTurn = 256;
+/** Entries of a quick walk between two pauses for other work. */
+const entriesPerTurn = 256;
 
 export interface BackupProgress {
   readonly files: number;
@@ -113,33 +113,30 @@ async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beg
   }
 }
 
-/** Walks without waiting where there is nothing to wait for; now and then other work gets a turn. */
-async function takeGlimpses(
-  walk: Iterable<SourceEvent | GlimpsedFile | CalledRoll>,
+/** Takes the entries of a quick walk. It waits only where there is something to wait for, and pauses for other work. */
+async function takeQuickWalk(
+  walk: Iterable<SourceEvent | QuickStats>,
   files: FileScheduler,
   report: () => void,
 ): Promise<void> {
-  let sinceTurn = 0;
-  const turn = async () => {
-    sinceTurn = 0;
+  let sincePause = 0;
+  const pause = async () => {
+    sincePause = 0;
     report();
     await new Promise((resolve) => setImmediate(resolve));
   };
   for (const event of walk) {
-    if (event.type !== "roll") {
-      const step = event.type === "glimpse" ? files.glimpse(event) : files.take(event);
-      if (step !== undefined) await step;
-      if (++sinceTurn >= eventsPerTurn) await turn();
-    } else if (files.takeRoll(event)) {
-      sinceTurn += event.count;
-      if (sinceTurn >= eventsPerTurn) await turn();
-    } else {
-      for (const seen of event.files()) {
-        const step = files.glimpse(seen);
+    if (event.type !== "quick-stats") {
+      await files.take(event);
+      sincePause++;
+    } else if (files.takeAll(event)) sincePause += event.count;
+    else
+      for (let i = 0; i < event.count; i++) {
+        const step = files.takeQuick(event.file(i));
         if (step !== undefined) await step;
-        if (++sinceTurn >= eventsPerTurn) await turn();
+        if (++sincePause >= entriesPerTurn) await pause();
       }
-    }
+    if (sincePause >= entriesPerTurn) await pause();
   }
 }
 
@@ -156,7 +153,7 @@ async function store(
   const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, usable && start.damaged.length === 0);
   const files = new FileScheduler(upload, tree, usable ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
-  if (usable && source.glimpses !== undefined) await takeGlimpses(source.glimpses(), files, report);
+  if (usable && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report);
   else
     for await (const event of source.walk()) {
       await files.take(event);

@@ -1,32 +1,33 @@
 /**
- * A directory that the tree is in: its entries on the way into nodes.
+ * Writes one directory of the tree: its entries go into tree nodes, and its files into the file cache.
  *
- * A directory that held nothing but remembered files, and of which each file so far is as it was, is not built at all:
- * when it is left and nothing was missing, its nodes are those of the base snapshot. The first difference builds what was
- * passed over, from the cache, and goes on from there. Where all files of it were glimpsed together and their roll is the
- * same as it was, not even what is remembered of each is read.
+ * Where all files of the directory have the same digest as in the base snapshot, nothing is built: the directory keeps the
+ * nodes that it had there. In any other directory the nodes are built from all entries, and those that are the same as in
+ * the base are recognised by their ids.
  */
 
-import type { CachedDirectory, CachedFile, FoundFile } from "../cache/cached-directory.ts";
+import type { CachedDirectory } from "../cache/cached-directory.ts";
+import type { CachedFile, FileRecord } from "../cache/file-record.ts";
 import type { Bitmap } from "../format/bitmap.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import { DirectoryBuilder } from "../format/tree-builder.ts";
 import type { EntryFacts, Reference, TreeEntry } from "../format/tree-entry.ts";
-import type { CalledRoll } from "../source/source.ts";
+import type { QuickStats } from "../source/source.ts";
 
 export class DirectoryWriter {
   readonly facts: EntryFacts;
   readonly sink: NodeSink;
   readonly #cached: CachedDirectory | null;
+  readonly #reuseNodes: boolean;
   readonly #reach: Bitmap;
-  /** Null as long as the directory is as it was. */
-  #builder: DirectoryBuilder | null = null;
-  /** Whether every entry is a file that will be remembered. */
-  #isPlain = true;
+  readonly #builder: DirectoryBuilder;
+  /** The root node of a directory that was kept whole. */
+  #keptRoot: Reference | null = null;
+  #hasOnlyCachedFiles = true;
   size = 0;
   files = 0;
 
-  /** `reuseNodes`: nodes that the base had need not be asked for. */
+  /** `reuseNodes`: nodes of the base snapshot can be used without asking the target. */
   constructor(
     facts: EntryFacts,
     sink: NodeSink,
@@ -35,37 +36,37 @@ export class DirectoryWriter {
   ) {
     this.facts = facts;
     this.#cached = cached;
+    this.#reuseNodes = reuseNodes;
     this.#reach = reach;
-    this.sink = cached === null ? sink : remembering(sink, cached, reuseNodes ? reach : null);
-    if (!reuseNodes || cached?.isPlain !== true) this.#builder = new DirectoryBuilder(this.sink);
+    this.sink = cached === null ? sink : cachingSink(sink, cached, reuseNodes ? reach : null);
+    this.#builder = new DirectoryBuilder(this.sink);
   }
 
-  /** Takes a file over as it was. There may be something to wait for; the file is not needed any more then. */
-  keep(file: FoundFile): Promise<void> | undefined {
-    this.size += file.size;
+  /** Keeps all files and nodes where the digest is the same. Returns false where each file must be compared. */
+  keepAll(stats: QuickStats): boolean {
+    if (!stats.isWholeDirectory || !this.#reuseNodes || this.#cached?.hasDigest !== true) return false;
+    const kept = this.#cached.keepAll(stats.digest());
+    if (kept === null) return false;
+    for (const ordinal of kept.summary.ordinals) this.#reach.add(ordinal);
+    for (const { ordinal } of kept.nodes) this.#reach.add(ordinal);
+    this.#keptRoot = kept.root;
+    this.size += kept.summary.size;
+    this.files += kept.summary.files;
+    return true;
+  }
+
+  /** Adds an unchanged file. The record is not used after the call, whether or not there is something to wait for. */
+  keep(record: FileRecord): Promise<void> | undefined {
+    this.size += record.size;
     this.files++;
-    const isNext = this.#cached?.keep(file) === true;
-    if (this.#builder !== null) return this.#builder.addEncoded(file.bytes, file.entryStart, file.entryEnd);
-    if (isNext) return undefined;
-    const { bytes, entryStart, entryEnd } = file.copy();
-    return this.#build().then((builder) => builder.addEncoded(bytes, entryStart, entryEnd));
+    this.#cached?.keep(record);
+    return this.#builder.addEncoded(record.bytes, record.entryStart, record.entryEnd);
   }
 
-  /** Takes all files over at once where their roll is as it was. Returns how many they are; 0: each must be looked at. */
-  keepRoll(roll: CalledRoll): number {
-    // The files alone may be the same beside something new.
-    if (!roll.isWhole || this.#builder !== null || this.#cached?.hasRoll !== true) return 0;
-    const totals = this.#cached.keepRoll(roll.digest());
-    if (totals === null) return 0;
-    for (const ordinal of totals.ordinals) this.#reach.add(ordinal);
-    this.size += totals.size;
-    this.files += totals.files;
-    return totals.files;
-  }
-
-  /** Adds any entry; `cache` is what to remember of it, if it is a file at rest. */
+  /** Adds any other entry. `cache` is what the file cache stores of it, or null. */
   async add(entry: TreeEntry, cache: CachedFile | null = null): Promise<void> {
-    await (this.#builder ?? (await this.#build())).add(entry);
+    if (this.#keptRoot !== null) throw new Error("an entry was added to a directory that was kept whole");
+    await this.#builder.add(entry);
     if (entry.type === "file") {
       this.size += entry.size;
       this.files++;
@@ -73,50 +74,36 @@ export class DirectoryWriter {
       this.size += entry.size;
       this.files += entry.files;
     }
-    if (cache === null) this.#isPlain = false;
+    if (cache === null) this.#hasOnlyCachedFiles = false;
     else this.#cached?.put(cache);
   }
 
+  /** Returns the root node of the directory. */
   finish(): Promise<Reference> | Reference {
-    const cached = this.#cached;
-    if (this.#builder !== null) return this.#finish(this.#builder);
-    if (cached === null || !cached.keptAll) return this.#build().then((builder) => this.#finish(builder));
-    const nodes = cached.takeNodes();
-    for (const { ordinal } of nodes) this.#reach.add(ordinal);
-    const root = nodes.at(-1);
-    if (root === undefined) throw new Error("a plain directory without a root");
-    return root;
+    return this.#keptRoot ?? this.#finishBuilder();
   }
 
-  /** Says that nothing follows: what is remembered of the directory is complete. */
+  /** Ends the directory in the file cache, after its last node. */
   close(): void {
     this.#cached?.finish();
   }
 
-  async #finish(builder: DirectoryBuilder): Promise<Reference> {
-    const root = await builder.finish();
-    if (this.#isPlain) this.#cached?.endPlain();
+  async #finishBuilder(): Promise<Reference> {
+    const root = await this.#builder.finish();
+    if (this.#hasOnlyCachedFiles) this.#cached?.allowSummary();
     return root;
-  }
-
-  async #build(): Promise<DirectoryBuilder> {
-    const builder = new DirectoryBuilder(this.sink);
-    for (const { bytes, entryStart, entryEnd } of this.#cached?.passed() ?? [])
-      await builder.addEncoded(bytes, entryStart, entryEnd);
-    this.#builder = builder;
-    return builder;
   }
 }
 
-/** The sink of one directory. With a reach, nodes that it had in the base are in the base, and are not asked for. */
-function remembering(sink: NodeSink, cached: CachedDirectory, reach: Bitmap | null): NodeSink {
+/** The sink of one directory. With `reach`, it does not ask `sink` for nodes that the directory had in the base. */
+function cachingSink(sink: NodeSink, cached: CachedDirectory, reach: Bitmap | null): NodeSink {
   return {
     nodeKey: sink.nodeKey,
     putNode: async (id, bytes) => {
-      const known = reach === null ? null : cached.nodeOrdinal(id);
+      const known = reach === null ? null : cached.nodes.ordinalOf(id);
       if (known !== null) reach?.add(known);
       const ordinal = known ?? (await sink.putNode(id, bytes));
-      cached.putNode(id, ordinal);
+      cached.nodes.add(id, ordinal);
       return ordinal;
     },
   };

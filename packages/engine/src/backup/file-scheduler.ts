@@ -1,15 +1,15 @@
 /**
- * The front of the pipeline: takes the walk's events, asks the cache, bundles and stripes what must be read, and puts
- * everything into the tree line in walk order.
+ * The first half of a backup: takes the events of the walk, compares files with the file cache, sends changed files to the
+ * workers (small ones in bundles, large ones in stripes), and passes all entries to the tree writer in walk order.
  */
 
 import { closeSync, openSync, readSync } from "node:fs";
-import type { FoundFile } from "../cache/cached-directory.ts";
-import { mtimeMsOf } from "../cache/cached-directory.ts";
+import type { FileRecord } from "../cache/file-record.ts";
+import { mtimeMsOf } from "../cache/file-record.ts";
 import { asBuffer } from "../format/bytes.ts";
 import { fileHash } from "../format/hash.ts";
 import type { FileContent, Reference, SegmentReference } from "../format/tree-entry.ts";
-import type { CalledRoll, FileEvent, GlimpsedFile, SourceEvent } from "../source/source.ts";
+import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
 import { readFlags } from "../source/source.ts";
 import type { CutResult } from "../workers/cut-job-queue.ts";
 import type { PageLayout } from "../workers/cutter/page-files.ts";
@@ -28,7 +28,7 @@ interface BundledFile {
 export class FileScheduler {
   readonly #upload: Pick<LazyUpload, "cut">;
   readonly #tree: TreeWriter;
-  /** Ordinals whose cached knowledge is void; null when nothing cached may be used. */
+  /** Damaged ordinals: a record that reaches one is not used. Null where no record can be used. */
   readonly #damaged: ReadonlySet<number> | null;
   readonly #probe = Buffer.allocUnsafe(probeBytes);
   #bundle: BundledFile[] = [];
@@ -41,56 +41,56 @@ export class FileScheduler {
     this.#damaged = damaged;
   }
 
-  /** Takes all files of a directory at once where they are as they were. False: they must be taken one by one. */
-  takeRoll(roll: CalledRoll): boolean {
-    if (!this.#tree.keepRoll(roll)) return false;
-    this.unchanged += roll.count;
+  /** Takes all files of a directory at once where its digest is the same. Returns false where it is not. */
+  takeAll(stats: QuickStats): boolean {
+    if (!this.#tree.keepAll(stats)) return false;
+    this.unchanged += stats.count;
     return true;
   }
 
-  /** Takes a file that the walk has only glimpsed; one that is not as it was is looked at closely. */
-  glimpse(seen: GlimpsedFile): Promise<void> | undefined {
-    if (this.#tree.isFull) return this.#makeRoom().then(() => this.glimpse(seen));
-    const remembered = this.#tree.glimpsed(seen);
-    if (remembered?.looksLike(seen) && !this.#isDamaged(remembered)) {
+  /** Takes a file with a quick stat. A file that changed is stat again, with exact times. */
+  takeQuick(stat: QuickStat): Promise<void> | undefined {
+    if (this.#tree.isFull) return this.#drainTree().then(() => this.takeQuick(stat));
+    const record = this.#tree.findRecordOf(stat);
+    if (record?.isUnchanged(stat) && !this.#isDamaged(record)) {
       this.unchanged++;
-      this.#tree.keep(remembered);
+      this.#tree.keep(record);
       return this.#tree.busy;
     }
-    const event = seen.look();
-    if (event.type === "file") return this.#takeFile(event, remembered);
-    // A folder by now: the walk has passed it, and the next backup will go into it.
+    const event = stat.fullStat();
+    if (event.type === "file") return this.#takeFile(event, record);
+    // It became a folder after the quick stat. The walk does not enter it, but the next backup will.
     return this.take(event.type === "enter" ? { type: "warning", path: event.path, code: "changed" } : event);
   }
 
   async take(event: SourceEvent): Promise<void> {
-    if (this.#tree.isFull) await this.#makeRoom();
-    if (event.type === "file") return this.#takeFile(event, this.#tree.remembered(event));
+    if (this.#tree.isFull) await this.#drainTree();
+    if (event.type === "file") return this.#takeFile(event, this.#tree.findRecord(event));
     this.#tree.add(event);
     return this.#tree.busy;
   }
 
-  /** A full queue waits for its head, which may wait for a bundle that is still being collected. */
-  async #makeRoom(): Promise<void> {
+  /** The first entry of a full queue can wait for a bundle that is not sent yet. */
+  async #drainTree(): Promise<void> {
     await this.#sendBundle();
-    await this.#tree.room();
+    await this.#tree.drained();
   }
 
-  async #takeFile(event: FileEvent, remembered: FoundFile | null): Promise<void> {
-    if (remembered !== null && this.#usable(remembered, event)) {
+  async #takeFile(event: FileEvent, record: FileRecord | null): Promise<void> {
+    if (record !== null && this.#hasUsableContent(record, event)) {
       this.unchanged++;
-      const { content, hash, size } = remembered.entry;
+      const { content, hash, size } = record.entry;
       const ordinals: number[] = [];
-      remembered.eachOrdinal((ordinal) => ordinals.push(ordinal));
+      record.eachOrdinal((ordinal) => ordinals.push(ordinal));
       return this.#tree.addFile(event, Promise.resolve({ content, hash, size, ordinals, error: null, changed: false }));
     }
-    const old = remembered?.entry.content ?? null;
+    const old = record?.entry.content ?? null;
     if (event.size === 0) return this.#tree.addFile(event, Promise.resolve(emptyContent));
-    if (event.size < bundledBelowBytes) return this.#bundleUp(event, old);
+    if (event.size < bundledBelowBytes) return this.#addToBundle(event, old);
     const { content } = await this.#stripes(event, old);
     return this.#tree.addFile(
       event,
-      content.then((stored) => this.#oncemore(event, stored)),
+      content.then((stored) => this.#readAgainIfChanged(event, stored)),
     );
   }
 
@@ -99,28 +99,28 @@ export class FileScheduler {
     return this.#tree.finish();
   }
 
-  #usable(remembered: FoundFile, event: FileEvent): boolean {
+  #hasUsableContent(record: FileRecord, event: FileEvent): boolean {
     if (this.#damaged === null) return false;
-    return remembered.hasContentOf(event.size, mtimeMsOf(event.facts), event.marks) && !this.#isDamaged(remembered);
+    return record.hasSameContent(event.size, mtimeMsOf(event.facts), event.marks) && !this.#isDamaged(record);
   }
 
-  #isDamaged(remembered: FoundFile): boolean {
+  #isDamaged(record: FileRecord): boolean {
     const damaged = this.#damaged;
     if (damaged === null || damaged.size === 0) return damaged === null;
     let found = false;
-    remembered.eachOrdinal((ordinal) => {
+    record.eachOrdinal((ordinal) => {
       found ||= damaged.has(ordinal);
     });
     return found;
   }
 
-  async #bundleUp(event: FileEvent, old: FileContent | null): Promise<void> {
+  async #addToBundle(event: FileEvent, old: FileContent | null): Promise<void> {
     if (bundleIsFull(this.#bundleBytes, this.#bundle.length, event.size)) await this.#sendBundle();
     const content = new Promise<StoredContent>((resolve, reject) => {
       this.#bundle.push({ event, hint: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
     });
     content.catch(() => {
-      // The tree awaits the content when it gets to this file; until then a failure is no unhandled one.
+      // The tree awaits it later. Without this handler, Node would report an unhandled rejection until then.
     });
     this.#bundleBytes += event.size;
     this.#tree.addFile(event, content);
@@ -144,10 +144,10 @@ export class FileScheduler {
   }
 
   /**
-   * A large file is read in stripes, each of which opens it: one that is replaced meanwhile would become a mixture of
-   * two files. It is read once more as it is now; only what changes all the time is kept with a warning.
+   * A large file is read in stripes, and each stripe opens it. If the file was replaced meanwhile, the stripes are of two
+   * files. So a file that changed is read a second time; where it changed again, it is stored with a warning.
    */
-  async #oncemore(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
+  async #readAgainIfChanged(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
     if (!stored.changed) return stored;
     const now = event.again?.() ?? null;
     if (now === null || now.size < bundledBelowBytes) return stored;
@@ -156,7 +156,7 @@ export class FileScheduler {
     return second.error === null ? { ...second, event: now } : stored;
   }
 
-  /** Starts a large file's stripes; gives the promise of its content once all of them are with workers. */
+  /** Sends the stripes of a large file to the workers. Resolves, when all are sent, to a promise of the content. */
   async #stripes(event: FileEvent, old: FileContent | null): Promise<{ readonly content: Promise<StoredContent> }> {
     const before = old?.kind === "segments" ? old.segments : [];
     const pageLayout = this.#pageLayoutOf(event);
@@ -195,7 +195,7 @@ export class FileScheduler {
         closeSync(fd);
       }
     } catch {
-      // Unreadable: the worker will meet the same error and report it with the file.
+      // The worker meets the same error and reports it with the file.
       return null;
     }
   }

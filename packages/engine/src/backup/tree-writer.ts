@@ -1,33 +1,34 @@
 /**
- * The back of the pipeline: takes entries in walk order, waits for each one's content, and writes trees, the cache and
- * the reachability bitmap. Holds the open directories of one path and a bounded queue.
+ * The second half of a backup: takes entries in walk order, waits for the content of each, and writes the tree, the file
+ * cache and the reachability bitmap. It holds the open directories of one path and a bounded queue.
  *
- * What needs no waiting and finds the queue empty goes straight into the tree: in a tree where nothing changed that is
- * everything.
+ * An entry that waits for nothing and finds the queue empty goes into the tree without a promise. In a source where
+ * nothing changed these are all entries.
  */
 
-import type { CachedDirectory, FoundFile } from "../cache/cached-directory.ts";
+import type { CachedDirectory } from "../cache/cached-directory.ts";
 import type { FileCache } from "../cache/file-cache.ts";
+import type { FileRecord } from "../cache/file-record.ts";
 import type { Bitmap } from "../format/bitmap.ts";
 import type { BackupWarning } from "../format/manifest.ts";
 import { maxKeptWarnings } from "../format/manifest.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import { contentOf, DirectoryBuilder } from "../format/tree-builder.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
-import type { CalledRoll, FileEvent, GlimpsedFile, SourceEvent } from "../source/source.ts";
+import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
 import { DirectoryWriter } from "./directory-writer.ts";
 
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
-/** Entries between the walk and the tree. Enough for the bundles that all workers have in hand. */
+/** Entries between the walk and the tree. Enough for the bundles that all workers work on. */
 const maxQueued = 1024;
 
 /**
- * A file that changed less than this before the backup began may have changed again without a trace after it was read: it is
- * not remembered, so the next backup reads it again. A program that writes through a mapping moves the file's times with its
- * first write to a page; later writes to that page move nothing until the kernel has written it back. Linux does that after
- * 30 s (`dirty_expire_centisecs`), and looks every 5 s (`dirty_writeback_centisecs`). Timestamps of 1 or 2 s (FAT, old
- * NFS) are well within.
+ * A file that changed less than this before the backup began is not cached, so the next backup reads it again: after it
+ * was read, it can change without a new timestamp. A program that writes through a mapping sets the file's times with its
+ * first write to a page. Later writes to that page set no times until the kernel has written the page back. Linux does
+ * that after 30 s (`dirty_expire_centisecs`) and checks every 5 s (`dirty_writeback_centisecs`). Timestamps with a
+ * resolution of 1 or 2 s (FAT, old NFS) are covered too.
  */
 export const restMs = 35_000;
 
@@ -39,13 +40,13 @@ export interface StoredContent {
   readonly ordinals: readonly number[];
   readonly error: string | null;
   readonly changed: boolean;
-  /** The file as it was when its content was read, where that is not what the walk saw. */
+  /** The file when its content was read, where it is another one than the walk found. */
   readonly event?: FileEvent | undefined;
 }
 
 type Queued =
   | OtherEvent
-  | { readonly type: "kept"; readonly file: FoundFile }
+  | { readonly type: "kept"; readonly record: FileRecord }
   | { readonly type: "stored"; readonly event: FileEvent; readonly content: Promise<StoredContent> };
 
 export class TreeWriter {
@@ -54,12 +55,13 @@ export class TreeWriter {
   readonly #cache: FileCache | null;
   readonly #restedBefore: bigint;
   readonly #reach: Bitmap;
-  /** One function for all files: a backup that finds nothing changed calls it for each of them. */
-  readonly #reached = (ordinal: number) => this.#reach.add(ordinal);
+  /** One function for all files, because it is called for every unchanged file. */
+  readonly #addToReach = (ordinal: number) => this.#reach.add(ordinal);
   readonly #queue: Queued[] = [];
   readonly #stack: DirectoryWriter[] = [];
-  /** Cache directories of the walk's own path: the walk is ahead of the tree. */
+  /** The directories on the path of the walk, which is ahead of the tree. */
   readonly #walked: (CachedDirectory | null)[] = [];
+  /** The directories that the walk has entered and the tree has not. */
   readonly #opened: (CachedDirectory | null)[] = [];
   #root: Reference | null = null;
   #working: Promise<void> | null = null;
@@ -69,8 +71,8 @@ export class TreeWriter {
   bytes = 0;
 
   /**
-   * `startedAt`: when the backup began, in milliseconds. `reuseNodes`: nothing that the cache speaks of is damaged, so
-   * nodes that the base had need not be asked for.
+   * `startedAt`: when the backup began, in milliseconds. `reuseNodes`: nothing in the base snapshot is damaged, so its
+   * nodes can be used without asking the target.
    */
   constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, startedAt: number, reuseNodes: boolean) {
     this.#reach = reach;
@@ -91,8 +93,8 @@ export class TreeWriter {
     return this.#queue.length >= maxQueued;
   }
 
-  /** Waits until the queue has been worked down to half. */
-  async room(): Promise<void> {
+  /** Waits until the queue is half empty. */
+  async drained(): Promise<void> {
     while (this.#queue.length > maxQueued / 2) {
       this.#work();
       await this.#working;
@@ -100,38 +102,37 @@ export class TreeWriter {
     this.#check();
   }
 
-  /** What the tree is busy with while nothing waits in line: whoever waits for it finds a tree that takes at once. */
+  /** What the tree works on, where nothing else is queued. After it, entries go into the tree without a queue. */
   get busy(): Promise<void> | undefined {
     return this.#queue.length === 0 ? (this.#working ?? undefined) : undefined;
   }
 
-  /** What the cache knows of a file of the directory that the walk is in, until it is asked again. */
-  remembered(event: FileEvent): FoundFile | null {
+  /** The cache's record of a file in the directory that the walk is in. Valid until the next call. */
+  findRecord(event: FileEvent): FileRecord | null {
     return this.#walked.at(-1)?.find(event.facts.name) ?? null;
   }
 
-  /** The same for a file that was only glimpsed. */
-  glimpsed({ bytes, nameStart, nameEnd }: GlimpsedFile): FoundFile | null {
+  findRecordOf({ bytes, nameStart, nameEnd }: QuickStat): FileRecord | null {
     return this.#walked.at(-1)?.find(bytes, nameStart, nameEnd) ?? null;
   }
 
-  /** Takes a file over as it is remembered. */
-  keep(file: FoundFile): void {
+  /** Adds an unchanged file. */
+  keep(record: FileRecord): void {
     this.#check();
-    if (this.#isIdle) this.#follow(this.#kept(file));
-    else this.#push({ type: "kept", file: file.copy() });
+    if (this.#isIdle) this.#follow(this.#keep(record));
+    else this.#push({ type: "kept", record: record.copy() });
   }
 
-  /** Takes all files of the directory that the walk is in over at once, where their roll is as it was. */
-  keepRoll(roll: CalledRoll): boolean {
+  /** Adds all files of the directory that the walk is in, where the digest is the same as in the base snapshot. */
+  keepAll(stats: QuickStats): boolean {
     this.#check();
+    // The tree can still be in an earlier directory.
     if (!this.#isIdle) return false;
-    const top = this.#top();
-    const before = top.size;
-    const files = top.keepRoll(roll);
-    this.files += files;
-    this.bytes += top.size - before;
-    return files > 0;
+    const directory = this.#top();
+    if (!directory.keepAll(stats)) return false;
+    this.files += directory.files;
+    this.bytes += directory.size;
+    return true;
   }
 
   add(event: OtherEvent): void {
@@ -147,12 +148,12 @@ export class TreeWriter {
 
   addFile(event: FileEvent, content: Promise<StoredContent>): void {
     content.catch(() => {
-      // It is awaited when the queue gets to this file; until then a failure is no unhandled one.
+      // The queue awaits it later. Without this handler, Node would report an unhandled rejection until then.
     });
     this.#push({ type: "stored", event, content });
   }
 
-  /** Content of a file with many segments, and the ordinals of the list nodes it needed. */
+  /** The content of a file with many segments, and the ordinals of its list nodes. */
   async listOf(segments: readonly SegmentReference[]): Promise<{ content: FileContent; nodes: number[] }> {
     const nodes: number[] = [];
     const sink: NodeSink = {
@@ -207,7 +208,7 @@ export class TreeWriter {
     for (const head of this.#queue) {
       const step = this.#apply(head);
       if (step !== undefined) await step;
-      // Shifting an array one by one is slow; cutting it off now and then is not.
+      // Removing entries from an array one by one is slow; removing 256 at once is not.
       if (++done === 256) break;
     }
     this.#queue.splice(0, done);
@@ -228,17 +229,17 @@ export class TreeWriter {
       case "link":
         return this.#top().add({ type: "link", ...queued.facts, target: queued.target });
       case "kept":
-        return this.#kept(queued.file);
+        return this.#keep(queued.record);
       case "stored":
         return queued.content.then((content) => this.#file(queued.event, content));
     }
   }
 
-  #kept(file: FoundFile): Promise<void> | undefined {
-    file.eachOrdinal(this.#reached);
+  #keep(record: FileRecord): Promise<void> | undefined {
+    record.eachOrdinal(this.#addToReach);
     this.files++;
-    this.bytes += file.size;
-    return this.#top().keep(file);
+    this.bytes += record.size;
+    return this.#top().keep(record);
   }
 
   async #file(walked: FileEvent, stored: StoredContent): Promise<void> {
@@ -252,8 +253,8 @@ export class TreeWriter {
     const entry = { type: "file", ...event.facts, size, hash, content } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
     const rested = event.marks.ctimeNs / 1_000_000n < this.#restedBefore;
-    const remember = !stored.changed && rested && size === event.size;
-    await this.#top().add(entry, remember ? { entry, marks: event.marks, ordinals } : null);
+    const isCacheable = !stored.changed && rested && size === event.size;
+    await this.#top().add(entry, isCacheable ? { entry, marks: event.marks, ordinals } : null);
     this.files++;
     this.bytes += size;
   }

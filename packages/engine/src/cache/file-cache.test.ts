@@ -4,15 +4,15 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { folderSource } from "../source/folder-source.ts";
-import type { GlimpsedFile } from "../source/source.ts";
+import type { QuickStat } from "../source/source.ts";
 import { SeededRandom } from "../testing/random-tree.ts";
 import { scratch } from "../testing/test-environment.ts";
-import type { CachedFile } from "./cached-directory.ts";
 import { FileCache } from "./file-cache.ts";
+import type { CachedFile } from "./file-record.ts";
 
 const directory = Buffer.from("faturalar");
 
-test("after any run the cache knows exactly the files of that run, whatever was added, changed, dropped or moved", () => {
+test("after any run the cache has exactly the files of that run, after files were added, changed, removed or moved", () => {
   for (const seed of [1, 2, 3, 4, 5, 6]) {
     const random = new SeededRandom(seed);
     const cache = new FileCache(":memory:");
@@ -20,7 +20,7 @@ test("after any run the cache knows exactly the files of that run, whatever was 
     const paths = ["faturalar", "arşiv/faturalar", "yeni"].map((name) => Buffer.from(name));
     for (let run = 1; run <= 12; run++) {
       assert.equal(cache.begin(run === 1 ? null : String(run - 1), 7), run > 1);
-      // They stay, swap places, or go where nobody was or where the other one came from.
+      // Folders stay, swap paths, or go to a new path or to the old path of the other folder.
       paths.push(...paths.splice(random.below(3), 1), ...paths.splice(0, random.below(2)));
       for (const [i, { identity, files }] of folders.entries()) {
         const before = new Map(files);
@@ -33,7 +33,7 @@ test("after any run the cache knows exactly the files of that run, whatever was 
   }
 });
 
-test("a directory that cannot be told by its identity is known at its path alone", () => {
+test("a directory without an identity is found by its path only", () => {
   const cache = new FileCache(":memory:");
   const [files, none] = [new Map([[nameOf(1), 1]]), new Map<string, number>()];
   cache.begin(null, 7);
@@ -46,7 +46,7 @@ test("a directory that cannot be told by its identity is known at its path alone
   cache.close();
 });
 
-test("a device that gets another number loses nothing: its directories are known by their paths, and move under the new one", () => {
+test("after a device got another number, its directories are found by their paths, and by their new identities when they move", () => {
   const cache = new FileCache(":memory:");
   const [one, two, none] = [new Map([[nameOf(1), 1]]), new Map([[nameOf(2), 2]]), new Map<string, number>()];
   const [a, b, c] = ["a", "b", "c"].map((name) => Buffer.from(name));
@@ -57,7 +57,7 @@ test("a device that gets another number loses nothing: its directories are known
     base = `${base ?? ""}+`;
     cache.commit(base, 7);
   };
-  // Two disks, with the same number for a directory each.
+  // Two disks, each with a directory of the same inode number.
   run(
     [cache, none, one, { path: a, identity: identityOn(1, 5) }],
     [cache, none, two, { path: b, identity: identityOn(2, 5) }],
@@ -73,7 +73,7 @@ test("a device that gets another number loses nothing: its directories are known
   cache.close();
 });
 
-test("a directory that is seen at two paths is known at both", () => {
+test("a directory that is mounted at two paths is found at both", () => {
   const cache = new FileCache(":memory:");
   const [files, none] = [new Map([[nameOf(1), 1]]), new Map<string, number>()];
   const places = ["a", "b"].map((name) => ({ path: Buffer.from(name), identity: identityOn(1, 5) }));
@@ -85,7 +85,7 @@ test("a directory that is seen at two paths is known at both", () => {
   cache.close();
 });
 
-test("a run that is rolled back leaves what was remembered before", () => {
+test("after a run is rolled back, the cache has the files of the run before", () => {
   const cache = new FileCache(":memory:");
   cache.begin(null, 7);
   const [first, second] = [new Map([[nameOf(1), 1]]), new Map([[nameOf(3), 2]])];
@@ -101,7 +101,7 @@ test("a run that is rolled back leaves what was remembered before", () => {
   assert.equal(cache.directory(directory).find(Buffer.from(nameOf(1))), null);
 });
 
-test("a directory's nodes are known in the next run, and no longer when it did not have them", () => {
+test("the next run finds the nodes that a directory had in the last run, and no others", () => {
   const cache = new FileCache(":memory:");
   const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   const runs = [[one], [one], [two, one], [two, one], []];
@@ -109,22 +109,22 @@ test("a directory's nodes are known in the next run, and no longer when it did n
   for (const [run, nodes] of runs.entries()) {
     cache.begin(run === 0 ? null : String(run - 1), 7);
     const open = cache.directory(directory);
-    for (const id of [one, two]) assert.equal(open.nodeOrdinal(id), before.includes(id) ? (id[0] ?? 0) : null);
-    for (const id of nodes) open.putNode(id, id[0] ?? 0);
+    for (const id of [one, two]) assert.equal(open.nodes.ordinalOf(id), before.includes(id) ? (id[0] ?? 0) : null);
+    for (const id of nodes) open.nodes.add(id, id[0] ?? 0);
     open.finish();
     cache.commit(String(run), 7);
     before = nodes;
   }
 });
 
-test("nodes in which a bit has flipped on disk are not known any more", (t) => {
+test("nodes and digest are not used after a bit flipped on disk", (t) => {
   const file = path.join(scratch(t), "cache.sqlite");
   const id = Buffer.alloc(32, 1);
   const cache = new FileCache(file);
   cache.begin(null, 7);
   const made = cache.directory(directory);
-  made.putNode(id, 5);
-  made.endPlain();
+  made.nodes.add(id, 5);
+  made.allowSummary();
   made.finish();
   cache.commit("1", 7);
   cache.close();
@@ -139,65 +139,48 @@ test("nodes in which a bit has flipped on disk are not known any more", (t) => {
     const again = new FileCache(file);
     again.begin("1", 7);
     const open = again.directory(directory);
-    assert.deepEqual([open.isPlain, open.nodeOrdinal(id)], flipped ? [false, null] : [true, 5]);
+    assert.deepEqual([open.hasDigest, open.nodes.ordinalOf(id)], flipped ? [false, null] : [true, 5]);
     again.rollback();
     again.close();
   }
 });
 
-test("a file is unchanged for a glimpse only with every mark the same", (t) => {
+test("a file is unchanged only where every field of its quick stat is the same", (t) => {
   const folder = scratch(t);
   writeFileSync(path.join(folder, "a"), "one");
   mkdirSync(path.join(folder, "b"));
   const cache = new FileCache(":memory:");
   cache.begin(null, 7);
   const open = cache.directory(directory);
-  for (const seen of glimpsesOf(folder)) {
-    const event = seen.look();
-    assert.ok(event.type === "file");
-    const { facts, size, marks } = event;
-    const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
-    open.put({ entry, marks, ordinals: [3] });
-  }
+  for (const stat of quickStatsOf(folder)) open.put(cachedFile(stat, [3]));
   open.finish();
   cache.commit("1", 7);
-  const same = (change: Partial<GlimpsedFile>) => {
+  const same = (change: Partial<QuickStat>) => {
     cache.begin("1", 7);
-    const [seen] = glimpsesOf(folder);
-    assert.ok(seen);
-    const { bytes, nameStart, nameEnd, inode, size, mtimeMs, ctimeMs, mode, uid, gid } = seen;
-    const facts = {
-      type: "glimpse",
-      bytes,
-      nameStart,
-      nameEnd,
-      inode,
-      size,
-      mtimeMs,
-      ctimeMs,
-      mode,
-      uid,
-      gid,
-    } as const;
-    const found = cache.directory(directory).find(bytes, nameStart, nameEnd);
+    const [stat] = quickStatsOf(folder);
+    assert.ok(stat);
+    const { bytes, nameStart, nameEnd, inode, size, mtimeMs, ctimeMs, mode, uid, gid } = stat;
+    const fields = { bytes, nameStart, nameEnd, inode, size, mtimeMs, ctimeMs, mode, uid, gid };
+    const record = cache.directory(directory).find(bytes, nameStart, nameEnd);
     cache.rollback();
-    return found?.looksLike({ ...facts, look: () => seen.look(), ...change });
+    return record?.isUnchanged({ ...fields, fullStat: () => stat.fullStat(), ...change });
   };
   assert.equal(same({}), true);
-  for (const mark of ["inode", "size", "mtimeMs", "ctimeMs", "mode", "uid", "gid"])
-    assert.equal(same({ [mark]: 1.5 }), false);
+  for (const field of ["inode", "size", "mtimeMs", "ctimeMs", "mode", "uid", "gid"])
+    assert.equal(same({ [field]: 1.5 }), false);
   chmodSync(path.join(folder, "a"), 0o600);
   assert.equal(same({}), false);
 });
 
-test("all files are kept at once only where the roll is the same and nothing has flipped on disk", (t) => {
+test("a directory is kept whole only where its digest is the same and no bit flipped on disk", (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
   for (const name of ["a", "b", "ç"]) writeFileSync(path.join(from, name), name);
-  const rollNow = () => {
-    for (const event of folderSource(from).glimpses?.() ?? []) if (event.type === "roll") return event.digest();
-    throw new Error("no roll was called");
+  const digestNow = () => {
+    for (const event of folderSource(from).quickWalk?.() ?? [])
+      if (event.type === "quick-stats" && event.isWholeDirectory) return event.digest();
+    throw new Error("the walk found no directory of files");
   };
   const file = path.join(folder, "cache.sqlite");
   const cache = new FileCache(file);
@@ -205,33 +188,35 @@ test("all files are kept at once only where the roll is the same and nothing has
   cache.begin(null, 7);
   const made = cache.directory(directory);
   let ordinal = 900;
-  for (const seen of glimpsesOf(from)) {
-    const event = seen.look();
-    assert.ok(event.type === "file");
-    const { facts, size, marks } = event;
-    const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
-    made.put({ entry, marks, ordinals: [ordinal, 3] });
+  for (const stat of quickStatsOf(from)) {
+    made.put(cachedFile(stat, [ordinal, 3]));
     ordinal -= 100;
   }
-  made.putNode(Buffer.alloc(32, 1), 5);
-  made.endPlain();
+  made.nodes.add(Buffer.alloc(32, 1), 5);
+  made.allowSummary();
   made.finish();
   cache.commit("1", 7);
   const kept = () => {
     cache.begin("1", 7);
-    const sum = cache.directory(directory).keepRoll(rollNow());
+    const kept = cache.directory(directory).keepAll(digestNow());
     cache.rollback();
-    return sum === null ? null : { ...sum, ordinals: [...sum.ordinals] };
+    if (kept === null) return null;
+    const { files, size, ordinals } = kept.summary;
+    return { files, size, ordinals, root: kept.root.ordinal };
   };
-  const whole = { files: 3, size: 4, ordinals: [3, 700, 800, 900] };
+  const whole = { files: 3, size: 4, ordinals: [3, 700, 800, 900], root: 5 };
   assert.deepEqual(kept(), whole);
-  for (const column of ["roll", "totals"]) {
+  for (const [column, at] of [
+    ["summary", 2],
+    ["summary", 33],
+    ["nodes", 2],
+  ] as const) {
     const database = new DatabaseSync(file);
     const read = database.prepare(`select ${column} as bytes from directories`);
     const update = database.prepare(`update directories set ${column} = ?`);
     const bytes = read.get()?.bytes as Uint8Array;
     const flipped = bytes.slice();
-    flipped[2] = (flipped[2] ?? 0) ^ 4;
+    flipped[at] = (flipped[at] ?? 0) ^ 4;
     update.run(flipped);
     assert.equal(kept(), null, column);
     update.run(bytes);
@@ -250,15 +235,23 @@ test("all files are kept at once only where the roll is the same and nothing has
   }
 });
 
-/** The files that a quick walk glimpses; one object stands for all, so one file only. */
-function* glimpsesOf(folder: string): Generator<GlimpsedFile> {
-  for (const event of folderSource(folder).glimpses?.() ?? []) {
-    if (event.type === "roll") yield* event.files();
-    else if (event.type === "glimpse") yield event;
+/** The quick stats of a folder. All are one object, valid until the next one. */
+function* quickStatsOf(folder: string): Generator<QuickStat> {
+  for (const event of folderSource(folder).quickWalk?.() ?? []) {
+    if (event.type !== "quick-stats") continue;
+    for (let i = 0; i < event.count; i++) yield event.file(i);
   }
 }
 
-/** Adds, changes and drops some files; now and then many or none. Enough of them for several parts. */
+function cachedFile(stat: QuickStat, ordinals: readonly number[]): CachedFile {
+  const event = stat.fullStat();
+  assert.ok(event.type === "file");
+  const { facts, size, marks } = event;
+  const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
+  return { entry, marks, ordinals };
+}
+
+/** Adds, changes and removes some files, in some runs many or none. They fill several parts. */
 function edit(random: SeededRandom, files: Map<string, number>, run: number): void {
   const count = run === 1 ? 1500 : ([0, 0, 1, 1, 5, 300][random.below(6)] ?? 0);
   for (let i = 0; i < count; i++) files.set(nameOf(random.below(names)), run * 10_000 + i);
@@ -266,7 +259,7 @@ function edit(random: SeededRandom, files: Map<string, number>, run: number): vo
   if (run === 10) files.clear();
 }
 
-/** One run over a directory: what is remembered must be what was there before. What is unchanged is kept, the rest put. */
+/** One run over a directory: the old records must be the files of the run before. Unchanged files are kept, others put. */
 function runOver(
   cache: FileCache,
   before: ReadonlyMap<string, number>,
@@ -274,12 +267,12 @@ function runOver(
   { path = directory, identity }: { readonly path?: Uint8Array | undefined; readonly identity?: Uint8Array } = {},
 ): void {
   const open = cache.directory(path, identity);
-  // The walk is ahead of the tree.
+  // As in a backup, the walk is ahead of the tree.
   const ahead: (() => void)[] = [];
   for (let i = 0; i < names; i++) {
     const name = nameOf(i);
     const size = files.get(name);
-    // A walk asks for what it meets; asking for the others too finds what should be forgotten.
+    // A walk asks only for files that exist. Asking for some others too shows records that should be gone.
     if (size === undefined && i % 2 === 0) continue;
     const found = open.find(Buffer.from(name));
     assert.equal(found?.size, before.get(name), name);
@@ -295,7 +288,7 @@ function runOver(
 
 const names = 3000;
 
-/** As a folder's would be. */
+/** With the layout of `identityOf`. */
 function identityOn(device: number, inode: number): Buffer {
   const identity = Buffer.alloc(24, 1);
   identity.writeUInt32LE(device, 0);

@@ -1,18 +1,19 @@
 /**
- * What a backup remembers of a source between runs: for every file its change marks and its tree entry, and for every
- * directory the nodes of its tree, so that an unchanged tree costs one walk. It holds names and ids, and opens nothing.
+ * The file cache: what a backup stores on the machine about the files of a source, so that the next backup reads only
+ * what changed. It holds names, stats and ids, and no key.
  *
- * Valid for one base snapshot and one generation of the vault; anything else empties it. So every node and every
- * ordinal that is found here is reachable from the base.
+ * A *record* is one file: its stat, its tree entry and the ordinals that its content reaches (`file-record.ts`).
+ * A *part* is up to 64 KiB of records of one directory, in name order (`cached-directory.ts`).
+ * A *directory* has a number of parts, the nodes of its tree (`directory-nodes.ts`) and, where it holds only cached
+ * files, a summary with its digest (`directory-summary.ts`).
+ * A *run* is one backup. It is one SQLite transaction, committed after the snapshot is complete.
  *
- * Files are kept by directory in parts of about 64 KiB, in name order: a walk and the cache are merged like two sorted
- * lists, one part in memory. A directory whose files are all as they were is not written, and where the digest of its roll
- * says so (`roll.ts`) its parts are not even read.
+ * The cache is valid for one base snapshot and one generation of the vault; otherwise `begin` empties it. So every node
+ * and every ordinal in it is reachable from the base.
  *
- * A directory is found by its path and, where none or another one was there, by its identity: one that was renamed, or
- * lies below one that was, is known with all that is in it, since none of that changed.
- *
- * A run is one transaction: committed together with the snapshot, or not at all.
+ * A directory is looked up by its path. Where another directory or none was at this path, it is looked up by its
+ * identity (device, inode, birth time): a directory that was moved or renamed keeps its records
+ * (docs/decisions/0129-a-directory-is-known-when-it-moves.md).
  */
 
 import type { StatementSync } from "node:sqlite";
@@ -21,144 +22,100 @@ import { crc32 } from "node:zlib";
 import { sameBytes } from "../format/bytes.ts";
 import { sha256 } from "../format/hash.ts";
 import { sameDevice } from "../source/source.ts";
-import type { Parts, RememberedRoll } from "./cached-directory.ts";
-import { CachedDirectory, noBytes, noRoll } from "./cached-directory.ts";
+import type { DirectoryState, PartStore } from "./cached-directory.ts";
+import { CachedDirectory, noBytes } from "./cached-directory.ts";
+import { KeyList, keyLength } from "./key-list.ts";
 
-const schemaVersion = 5;
+const schemaVersion = 6;
 
-/** SQLite's own memory. */
+/** SQLite's page cache. */
 const cacheKib = 2 * 1024;
 
-/** A part of a small directory is a page or two. */
+/** The parts of a small directory take a page or two. */
 const pageBytes = 16 * 1024;
 
-const keyLength = 16;
-
-/** Keys of directories that are as they were, held until one is not: 16 bytes each. */
-const maxUntouched = 64 * 1024;
+/** Keys of unchanged directories that are held in memory (16 bytes each). With more, rows are written as for a change. */
+const maxUnchangedKeys = 64 * 1024;
 
 const directoryColumns = `directory blob primary key, run integer not null, parts integer not null, nodes blob not null,
-  plain integer not null, roll blob not null, totals blob not null, sum integer not null, identity blob not null`;
+  summary blob not null, checksum integer not null, identity blob not null`;
 
 const indexByIdentity = "create index by_identity on directories (identity)";
 
+/**
+ * `directories` has the rows of the last run, `new_directories` those of this run. The key of a directory is a hash of
+ * its path. Parts are stored under the run that wrote them; the row names that run.
+ */
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
 create table directories (${directoryColumns}) without rowid;
 ${indexByIdentity};
-create table seen (${directoryColumns}) without rowid;
+create table new_directories (${directoryColumns}) without rowid;
 create table parts (directory blob not null, run integer not null, part integer not null, body blob not null,
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
 
+/** Of this and of older versions. */
+const tables = ["about", "directories", "new_directories", "seen", "parts"];
+
 export class FileCache {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
-  readonly #untouched = new KeyList();
   #run = 0;
-  #valid = false;
-  /** Whether `seen` says what will be remembered; until then it is what was remembered, if all of it is met again. */
-  #differs = false;
+  #isValid = false;
+  /**
+   * As long as every directory is unchanged, the run only collects keys. The first difference writes the rows of all
+   * these directories to `new_directories`, and from then on every directory is written there.
+   */
+  readonly #unchanged = new KeyList();
+  #writesRows = false;
 
   constructor(path: string) {
     this.#database = new DatabaseSync(path);
-    // The page size counts for a new file only.
+    // The page size takes effect only in a new file.
     this.#database.exec(
       `pragma page_size = ${pageBytes}; pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -${cacheKib}`,
     );
     const version = this.#database.prepare("pragma user_version").get()?.user_version;
     if (version === schemaVersion) return;
-    for (const table of ["about", "directories", "seen", "parts"]) this.#database.exec(`drop table if exists ${table}`);
+    for (const table of tables) this.#database.exec(`drop table if exists ${table}`);
     this.#database.exec(schema);
   }
 
-  /** The snapshot that the cache stands for, or null when it is empty. */
+  /** The snapshot that the cache is valid for, or null where it is empty. */
   get base(): string | null {
     return this.#about("base");
   }
 
-  /** Starts a run. Returns whether what is remembered may be used. */
+  /** Starts a run. Returns whether the records can be used. */
   begin(base: string | null, generation: number): boolean {
     this.#database.exec("begin immediate");
-    this.#valid = base !== null && this.base === base && this.#about("generation") === String(generation);
+    this.#isValid = base !== null && this.base === base && this.#about("generation") === String(generation);
     this.#run = Number(this.#about("run") ?? "0") + 1;
-    this.#untouched.clear();
-    this.#differs = !this.#valid;
-    if (!this.#valid) {
+    this.#unchanged.clear();
+    this.#writesRows = !this.#isValid;
+    if (!this.#isValid) {
       this.#sql("delete from directories").run();
       this.#sql("delete from parts").run();
     }
-    return this.#valid;
+    return this.#isValid;
   }
 
-  /** Opens a directory: reads the remembered files and collects the new ones, both in name order. */
+  /** Opens a directory, to read its old records and to write its new ones. */
   directory(path: Uint8Array, identity: Uint8Array = noBytes): CachedDirectory {
     const key = sha256(path).subarray(0, keyLength);
-    const { row, movedFrom, isSame } = this.#find(key, identity);
-    const oldKey = movedFrom ?? key;
-    const oldRun = typeof row?.run === "number" ? row.run : null;
-    const oldParts = typeof row?.parts === "number" ? row.parts : 0;
-    const run = this.#run;
-    const read = (ofKey: Uint8Array, ofRun: number | null, part: number) => {
-      const select = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
-      const body = select.get(ofKey, ofRun, part)?.body;
-      if (!(body instanceof Uint8Array)) throw new TypeError("the cache lacks a part");
-      return body;
-    };
-    const copyBefore = (part: number) => {
-      const copy =
-        "insert or replace into parts select ?, ?, part, body from parts where directory = ? and run = ? and part < ?";
-      this.#sql(copy).run(key, run, oldKey, oldRun, part);
-    };
-    const done: Parts["done"] = (parts, filesDiffer, nodes, plain, roll) => {
-      this.#diverge();
-      const ofRun = filesDiffer || movedFrom !== null ? run : (oldRun ?? run);
-      if (!filesDiffer && movedFrom !== null) copyBefore(oldParts);
-      const insert = this.#sql("insert or replace into seen values (?, ?, ?, ?, ?, ?, ?, ?, ?)");
-      const sum = checksumOf(nodes, plain, roll);
-      insert.run(key, ofRun, parts, nodes, plain, roll.digest, roll.totals, sum, identity);
-    };
-    const known = nodesOf(row);
-    return new CachedDirectory({
-      oldParts,
-      ...known,
-      old: (part) => read(oldKey, oldRun, part),
-      fresh: (part) => read(key, run, part),
-      keep: (part, body) => this.#sql("insert or replace into parts values (?, ?, ?, ?)").run(key, run, part, body),
-      copyBefore,
-      untouched: () => {
-        if (isSame) this.#untouch(key);
-        else done(oldParts, false, known.oldNodes ?? noBytes, known.oldPlain, known.oldRoll);
-      },
-      done,
-    });
-  }
-
-  /**
-   * What is remembered of a directory: what was at its path, unless that was another one and this one was elsewhere. Where
-   * the path's device has another number than before, so has everything else on it, and the path is what tells.
-   */
-  #find(key: Uint8Array, identity: Uint8Array): FoundRow {
-    if (!this.#valid) return { row: undefined, movedFrom: null, isSame: false };
-    const columns = "run, parts, nodes, plain, roll, totals, sum, identity";
-    const row = this.#sql(`select ${columns} from directories where directory = ?`).get(key);
-    const before = row?.identity instanceof Uint8Array ? row.identity : noBytes;
-    const isSame = row !== undefined && sameBytes(before, identity);
-    const mayHaveMoved = identity.length > 0 && (before.length === 0 || sameDevice(before, identity));
-    if (isSame || !mayHaveMoved) return { row, movedFrom: null, isSame };
-    const moved = this.#sql(`select directory, ${columns} from directories where identity = ? limit 1`).get(identity);
-    if (moved?.directory instanceof Uint8Array) return { row: moved, movedFrom: moved.directory, isSame: false };
-    return { row, movedFrom: null, isSame };
+    return new CachedDirectory(this.#partStore(key, identity, this.#find(key, identity)));
   }
 
   commit(base: string, generation: number): void {
-    const { n } = this.#sql("select count(*) as n from directories").get() ?? {};
-    if (n !== this.#untouched.count) this.#diverge();
-    if (this.#differs) {
-      // The catalog anew: row by row it would be written all over.
+    const { count } = this.#sql("select count(*) as count from directories").get() ?? {};
+    // Fewer keys than rows: directories are gone.
+    if (count !== this.#unchanged.count) this.#startWritingRows();
+    if (this.#writesRows) {
+      // All rows are replaced at once: replacing them one by one would write more pages.
       this.#database.exec(
-        `drop index by_identity; delete from directories; insert into directories select * from seen; delete from seen;
-        ${indexByIdentity}`,
+        `drop index by_identity; delete from directories; insert into directories select * from new_directories;
+        delete from new_directories; ${indexByIdentity}`,
       );
       this.#sql(
         "delete from parts where not exists (select 1 from directories d where d.directory = parts.directory and d.run = parts.run)",
@@ -179,22 +136,74 @@ export class FileCache {
     this.#database.close();
   }
 
-  /** A directory that is as it was. While all are, their keys are enough. */
-  #untouch(key: Uint8Array): void {
-    if (!this.#differs && this.#untouched.count >= maxUntouched) this.#diverge();
-    if (this.#differs) this.#seeAgain(key);
-    else this.#untouched.add(key);
+  /**
+   * The row of a directory: the one of its path, or the one with its identity where the path had another directory. Where
+   * the device at this path has a new number, every identity on it is new too, and the path decides.
+   */
+  #find(key: Uint8Array, identity: Uint8Array): FoundRow {
+    if (!this.#isValid) return noRow;
+    const columns = "directory, run, parts, nodes, summary, checksum, identity";
+    const row = this.#sql(`select ${columns} from directories where directory = ?`).get(key);
+    const before = row?.identity instanceof Uint8Array ? row.identity : noBytes;
+    const isSame = row !== undefined && sameBytes(before, identity);
+    const canBeMoved = identity.length > 0 && (before.length === 0 || sameDevice(before, identity));
+    if (isSame || !canBeMoved) return foundRow(row, null, isSame);
+    const moved = this.#sql(`select ${columns} from directories where identity = ? limit 1`).get(identity);
+    if (moved?.directory instanceof Uint8Array) return foundRow(moved, moved.directory, false);
+    return foundRow(row, null, false);
   }
 
-  #diverge(): void {
-    if (this.#differs) return;
-    this.#differs = true;
-    for (const key of this.#untouched) this.#seeAgain(key);
-    this.#untouched.clear();
+  #partStore(key: Uint8Array, identity: Uint8Array, { old, oldRun, movedFrom, isSame }: FoundRow): PartStore {
+    const run = this.#run;
+    const oldKey = movedFrom ?? key;
+    const copyOldBefore = (part: number) => {
+      const copy =
+        "insert or replace into parts select ?, ?, part, body from parts where directory = ? and run = ? and part < ?";
+      this.#sql(copy).run(key, run, oldKey, oldRun, part);
+    };
+    const finish: PartStore["finish"] = ({ parts, nodes, summary }, hasNewParts) => {
+      this.#startWritingRows();
+      if (!hasNewParts && movedFrom !== null) copyOldBefore(old.parts);
+      const partsRun = hasNewParts || movedFrom !== null ? run : (oldRun ?? run);
+      const insert = this.#sql("insert or replace into new_directories values (?, ?, ?, ?, ?, ?, ?)");
+      insert.run(key, partsRun, parts, nodes, summary, checksumOf(nodes, summary), identity);
+    };
+    return {
+      old,
+      readOld: (part) => this.#readPart(oldKey, oldRun, part),
+      readNew: (part) => this.#readPart(key, run, part),
+      writeNew: (part, body) => this.#sql("insert or replace into parts values (?, ?, ?, ?)").run(key, run, part, body),
+      copyOldBefore,
+      finishUnchanged: () => {
+        if (isSame) this.#addUnchanged(key);
+        else finish(old, false);
+      },
+      finish,
+    };
   }
 
-  #seeAgain(key: Uint8Array): void {
-    this.#sql("insert or replace into seen select * from directories where directory = ?").run(key);
+  #readPart(key: Uint8Array, run: number | null, part: number): Uint8Array {
+    const select = this.#sql("select body from parts where directory = ? and run = ? and part = ?");
+    const body = select.get(key, run, part)?.body;
+    if (!(body instanceof Uint8Array)) throw new TypeError("the cache lacks a part");
+    return body;
+  }
+
+  #addUnchanged(key: Uint8Array): void {
+    if (this.#unchanged.count >= maxUnchangedKeys) this.#startWritingRows();
+    if (this.#writesRows) this.#copyRow(key);
+    else this.#unchanged.add(key);
+  }
+
+  #startWritingRows(): void {
+    if (this.#writesRows) return;
+    this.#writesRows = true;
+    for (const key of this.#unchanged) this.#copyRow(key);
+    this.#unchanged.clear();
+  }
+
+  #copyRow(key: Uint8Array): void {
+    this.#sql("insert or replace into new_directories select * from directories where directory = ?").run(key);
   }
 
   #about(name: string): string | null {
@@ -209,56 +218,37 @@ export class FileCache {
   }
 }
 
-/** A directory's row, whose key it has if it was elsewhere, and whether it is the same directory in the same place. */
+/** The row that a directory had in the last run. */
 interface FoundRow {
-  readonly row: Record<string, unknown> | undefined;
+  readonly old: DirectoryState;
+  /** The run that wrote its parts. */
+  readonly oldRun: number | null;
+  /** Its key where it was at another path. */
   readonly movedFrom: Uint8Array | null;
+  /** Whether the same directory was at the same path. */
   readonly isSame: boolean;
 }
 
-interface KnownNodes {
-  readonly oldNodes: Uint8Array | null;
-  readonly oldPlain: number;
-  readonly oldRoll: RememberedRoll;
-}
-
-const nothingKnown: KnownNodes = { oldNodes: null, oldPlain: 0, oldRoll: noRoll };
+const noRow: FoundRow = {
+  old: { parts: 0, nodes: noBytes, summary: noBytes },
+  oldRun: null,
+  movedFrom: null,
+  isSame: false,
+};
 
 /**
- * A row's nodes and roll. A plain directory's become part of the next snapshot unread, and SQLite does not notice a flipped
- * bit: what does not fit its sum is not known.
+ * Nodes and summary of an unchanged directory go into the next snapshot unread, and SQLite does not notice a flipped bit:
+ * a row with a wrong checksum counts as one without nodes and summary.
  */
-function nodesOf(row: Record<string, unknown> | undefined): KnownNodes {
-  const { nodes, plain, roll, totals, sum } = row ?? {};
-  if (!(nodes instanceof Uint8Array && roll instanceof Uint8Array && totals instanceof Uint8Array)) return nothingKnown;
-  const oldRoll = { digest: roll, totals };
-  if (typeof plain !== "number" || checksumOf(nodes, plain, oldRoll) !== sum) return nothingKnown;
-  return { oldNodes: nodes, oldPlain: plain, oldRoll };
+function foundRow(row: Record<string, unknown> | undefined, movedFrom: Uint8Array | null, isSame: boolean): FoundRow {
+  const { run, parts, nodes, summary, checksum } = row ?? {};
+  if (typeof run !== "number" || typeof parts !== "number") return noRow;
+  const isIntact =
+    nodes instanceof Uint8Array && summary instanceof Uint8Array && checksumOf(nodes, summary) === checksum;
+  const old = isIntact ? { parts, nodes, summary } : { parts, nodes: noBytes, summary: noBytes };
+  return { old, oldRun: run, movedFrom, isSame: isSame && isIntact };
 }
 
-function checksumOf(nodes: Uint8Array, plain: number, { digest, totals }: RememberedRoll): number {
-  return crc32(totals, crc32(digest, crc32(nodes, plain)));
-}
-
-/** Keys of one length, back to back. */
-class KeyList {
-  #bytes = Buffer.allocUnsafeSlow(64 * keyLength);
-  count = 0;
-
-  add(key: Uint8Array): void {
-    if ((this.count + 1) * keyLength > this.#bytes.length) {
-      const longer = Buffer.allocUnsafeSlow(this.#bytes.length * 2);
-      longer.set(this.#bytes);
-      this.#bytes = longer;
-    }
-    this.#bytes.set(key, this.count++ * keyLength);
-  }
-
-  clear(): void {
-    this.count = 0;
-  }
-
-  *[Symbol.iterator](): Generator<Uint8Array> {
-    for (let i = 0; i < this.count; i++) yield this.#bytes.subarray(i * keyLength, (i + 1) * keyLength);
-  }
+function checksumOf(nodes: Uint8Array, summary: Uint8Array): number {
+  return crc32(summary, crc32(nodes));
 }

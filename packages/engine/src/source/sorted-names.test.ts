@@ -6,13 +6,13 @@ import { SortedNames } from "./sorted-names.ts";
 function sorted(names: readonly Buffer[]): Buffer[] {
   const list = new SortedNames();
   for (const name of names) list.add(name);
-  // A name is valid until the next one only.
+  // A name is valid until the next one.
   const copies: Buffer[] = [];
   for (const name of list.inOrder()) copies.push(Buffer.from(name));
   return copies;
 }
 
-test("names come in byte order whatever their number: none, one, one run, many runs", () => {
+test("names come in byte order: no name, one name, one run, many runs", () => {
   const random = new SeededRandom(1);
   // 60 000 names of up to 60 bytes are two runs by bytes; 70 000 of three bytes are two by number.
   for (const [count, length] of [
@@ -30,6 +30,6 @@ test("names come in byte order whatever their number: none, one, one run, many r
   }
 });
 
-test("a name longer than any system allows is refused, not cut", () => {
+test("a name longer than any system allows is refused and not shortened", () => {
   assert.throws(() => new SortedNames().add(Buffer.alloc(70_000)), RangeError);
 });

@@ -1,46 +1,50 @@
 /**
- * The names of one directory in byte order, however many there are. Names are collected in a *run* of a megabyte; a full
- * run is sorted and put away compressed, in *blocks* of some kilobytes; reading merges the runs, one block of each open.
- * So a million names take about a third of their bytes, and nothing large is allocated and freed: a large chunk given
- * back makes the C library keep every later one in its arenas, which costs more than the names themselves.
+ * The names of one large directory in byte order. Names are collected in a *run* of a megabyte. A full run is sorted and
+ * compressed in *blocks* of 16 KiB. Reading merges the runs, with one decompressed block of each in memory.
  *
- * A directory whose names fit into one run is sorted where they are.
+ * So a million names take about a third of their bytes, and no large buffer is allocated and freed: after a large free,
+ * the C library keeps later buffers in its arenas, which costs more memory than the names.
+ *
+ * Names that fit into one run are sorted without compression.
  */
 
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ownCopy, release } from "../format/bytes.ts";
 
-/** Bytes of names in a run. More runs mean more open blocks when they are merged: a million names make some 30. */
+/** Bytes of names in a run. Every run has an open block while the runs are merged: a million names are about 30 runs. */
 const runBytes = 1024 * 1024;
 
-/** Bytes of names in a block: 30 open ones are half a megabyte. */
+/** Bytes of names in a block: 30 open blocks are half a megabyte. */
 const blockBytes = 16 * 1024;
 
-/** Names of a run at most: one-letter names must not make the arrays of offsets larger than the names. */
+/** Names in a run: with very short names, the arrays of offsets would be larger than the names. */
 const maxRunNames = 64 * 1024;
 
-/** A name on Linux has at most 255 bytes; other systems stay below what the length prefix (u16) can say. */
+/** What the length prefix (u16) can hold. A name on Linux has at most 255 bytes. */
 const maxNameBytes = 0xffff;
 
-const packing = {
+const compression = {
   params: {
     [constants.ZSTD_c_compressionLevel]: 1,
-    // A window of one block: a larger one would only be allocated and cleared.
+    // A window of one block. A larger window would be allocated and never used.
     [constants.ZSTD_c_windowLog]: 14,
   },
 };
 
 export class SortedNames {
-  readonly #runs: PackedBlock[][] = [];
+  readonly #runs: CompressedBlock[][] = [];
   #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
   #used = 0;
   #offsets = new Uint32Array(128);
   #count = 0;
-  #room: SortRoom | null = null;
+  #sortBuffers: SortBuffers | null = null;
+  /** How many names were added. */
+  total = 0;
 
   add(name: Uint8Array): void {
     if (name.length > maxNameBytes) throw new RangeError("a name is too long");
-    if (this.#used + name.length > runBytes || this.#count + 1 >= maxRunNames) this.#putAway();
+    this.total++;
+    if (this.#used + name.length > runBytes || this.#count + 1 >= maxRunNames) this.#compressRun();
     if (this.#used + name.length > this.#bytes.length) this.#growBytes(name.length);
     if (this.#count + 1 >= this.#offsets.length) this.#growOffsets();
     this.#bytes.set(name, this.#used);
@@ -57,15 +61,15 @@ export class SortedNames {
       this.#free();
       return;
     }
-    this.#putAway();
+    this.#compressRun();
     this.#free();
     yield* merged(this.#runs.map((blocks) => new RunReader(blocks)));
   }
 
-  /** Sorts the open run and keeps it as compressed blocks. */
-  #putAway(): void {
+  /** Sorts the open run and stores it as compressed blocks. */
+  #compressRun(): void {
     const order = this.#sorted();
-    const blocks: PackedBlock[] = [];
+    const blocks: CompressedBlock[] = [];
     const block = Buffer.allocUnsafeSlow(blockBytes + maxNameBytes + 2);
     let length = 0;
     for (let i = 0; i < this.#count; i++) {
@@ -74,7 +78,7 @@ export class SortedNames {
       block.set(name, length);
       length += name.length;
       if (length < blockBytes && i < this.#count - 1) continue;
-      blocks.push(packed(block.subarray(0, length)));
+      blocks.push(compressed(block.subarray(0, length)));
       length = 0;
     }
     release(block);
@@ -90,8 +94,8 @@ export class SortedNames {
   #sorted(): Uint32Array {
     const bytes = this.#bytes;
     const at = this.#offsets;
-    this.#room = roomFor(this.#room, this.#count);
-    return sortedOrder(this.#room, this.#count, (a, b) =>
+    this.#sortBuffers = sortBuffersFor(this.#sortBuffers, this.#count);
+    return sortedOrder(this.#sortBuffers, this.#count, (a, b) =>
       bytes.compare(bytes, at[b] ?? 0, at[b + 1] ?? 0, at[a] ?? 0, at[a + 1] ?? 0),
     );
   }
@@ -114,31 +118,31 @@ export class SortedNames {
   #free(): void {
     release(this.#bytes);
     this.#offsets.buffer.transfer(0);
-    this.#room?.from.buffer.transfer(0);
-    this.#room?.to.buffer.transfer(0);
-    this.#room = null;
+    this.#sortBuffers?.from.buffer.transfer(0);
+    this.#sortBuffers?.to.buffer.transfer(0);
+    this.#sortBuffers = null;
   }
 }
 
-interface PackedBlock {
-  readonly packed: Uint8Array;
+interface CompressedBlock {
+  readonly bytes: Uint8Array;
   readonly plainLength: number;
 }
 
-/** What sorting works in; used again for every run of a directory. */
-interface SortRoom {
+/** The arrays that sorting needs. They are reused for every run of a directory. */
+interface SortBuffers {
   from: Uint32Array<ArrayBuffer>;
   to: Uint32Array<ArrayBuffer>;
 }
 
-function roomFor(room: SortRoom | null, count: number): SortRoom {
-  if (room !== null && room.from.length >= count) return room;
+function sortBuffersFor(buffers: SortBuffers | null, count: number): SortBuffers {
+  if (buffers !== null && buffers.from.length >= count) return buffers;
   return { from: new Uint32Array(count), to: new Uint32Array(count) };
 }
 
-/** 0 … count - 1 in the order of `compare`: a merge sort in two typed arrays, since the built-in one copies to the heap. */
-function sortedOrder(room: SortRoom, count: number, compare: (a: number, b: number) => number): Uint32Array {
-  let { from, to } = room;
+/** 0 … count - 1 in the order of `compare`. A merge sort in two typed arrays: the built-in sort copies to the heap. */
+function sortedOrder(buffers: SortBuffers, count: number, compare: (a: number, b: number) => number): Uint32Array {
+  let { from, to } = buffers;
   for (let i = 0; i < count; i++) from[i] = i;
   for (let width = 1; width < count; width *= 2) {
     for (let start = 0; start < count; start += 2 * width) {
@@ -151,21 +155,21 @@ function sortedOrder(room: SortRoom, count: number, compare: (a: number, b: numb
     }
     [from, to] = [to, from];
   }
-  room.from = from;
-  room.to = to;
+  buffers.from = from;
+  buffers.to = to;
   return from;
 }
 
 /** Reads one run, block by block. */
 class RunReader {
-  readonly #blocks: (PackedBlock | null)[];
+  readonly #blocks: (CompressedBlock | null)[];
   #next = 0;
   #plain: Buffer = Buffer.alloc(0);
   #at = 0;
-  /** The run's smallest name that was not taken yet; null when there is none. */
+  /** The smallest name of the run that was not taken yet, or null. */
   name: Buffer | null = null;
 
-  constructor(blocks: readonly PackedBlock[]) {
+  constructor(blocks: readonly CompressedBlock[]) {
     this.#blocks = [...blocks];
     this.advance();
   }
@@ -182,15 +186,15 @@ class RunReader {
     this.name = null;
     release(this.#plain);
     if (block === null || block === undefined) return false;
-    this.#plain = zstdDecompressSync(block.packed, { chunkSize: block.plainLength });
-    release(block.packed);
+    this.#plain = zstdDecompressSync(block.bytes, { chunkSize: block.plainLength });
+    release(block.bytes);
     this.#blocks[this.#next++] = null;
     this.#at = 0;
     return true;
   }
 }
 
-/** The names of all runs in one order: a heap of the runs, the one with the smallest name on top. */
+/** The names of all runs in byte order. A heap has the run with the smallest name on top. */
 function* merged(runs: readonly RunReader[]): Generator<Buffer> {
   const heap = [...runs];
   const less = (a: number, b: number) => {
@@ -216,7 +220,7 @@ function* merged(runs: readonly RunReader[]): Generator<Buffer> {
   }
 }
 
-/** Compressed, in memory of its own size: what the compressor returns is a view into a larger buffer. */
-function packed(block: Uint8Array): PackedBlock {
-  return { packed: ownCopy(zstdCompressSync(block, packing)), plainLength: block.length };
+/** A copy with exactly the compressed bytes: the compressor returns a view into a larger buffer. */
+function compressed(block: Uint8Array): CompressedBlock {
+  return { bytes: ownCopy(zstdCompressSync(block, compression)), plainLength: block.length };
 }

@@ -5,7 +5,7 @@ import { identityOf } from "./source.ts";
 
 const stats = (more: Partial<BigIntStats>) => ({ dev: 1n, ino: 2n, birthtimeNs: 3n, ...more }) as BigIntStats;
 
-test("a directory is known by device, number and birth: another one with a number that is used again is not it", () => {
+test("a directory is identified by device, inode and birth time: one that reuses an inode number is another one", () => {
   const known = identityOf(stats({}));
   assert.ok(known !== undefined);
   assert.deepEqual(identityOf(stats({})), known);
@@ -13,6 +13,6 @@ test("a directory is known by device, number and birth: another one with a numbe
     assert.notDeepEqual(identityOf(stats(other)), known);
 });
 
-test("where nobody can tell when a directory was made, it is known by nothing", () => {
+test("a directory without a birth time has no identity", () => {
   assert.equal(identityOf(stats({ birthtimeNs: 0n })), undefined);
 });

@@ -1,6 +1,11 @@
 /**
- * Where the files of a backup come from. A source is walked depth first, every directory's names in byte order, and
- * says what it sees as events. The pipeline needs nothing else, so a folder, a received archive or a test can be one.
+ * A *source* is where the files of a backup come from: a folder, a received archive, or a test. A walk goes through it
+ * depth first, the names of every directory in byte order, and yields one *event* per entry.
+ *
+ * A *file stat* is what identifies a file in one state: device, inode, size, mtime and ctime.
+ * *Change marks* are the inode and the ctime of a file. A tree does not store them; the file cache does.
+ * A *quick stat* is a stat in doubles: enough to see that a file changed, not enough to store it.
+ * A *directory digest* is a hash over the names and quick stats of all files of a directory.
  */
 
 import type { BigIntStats } from "node:fs";
@@ -8,13 +13,13 @@ import { constants } from "node:fs";
 import { sameBytes } from "../format/bytes.ts";
 import type { EntryFacts } from "../format/tree-entry.ts";
 
-/** Facts that tell whether a file changed, beyond what a tree keeps. */
+/** Stat fields that show whether a file changed and that a tree does not store. */
 export interface ChangeMarks {
   readonly inode: bigint;
   readonly ctimeNs: bigint;
 }
 
-/** A file as it was when it was seen. Reading compares: a file that is another one by then must not pass for it. */
+/** The state in which the walk found a file. The reader compares it, because another file can be at the path by then. */
 export interface FileStat {
   readonly device: bigint;
   readonly inode: bigint;
@@ -23,7 +28,7 @@ export interface FileStat {
   readonly ctimeNs: bigint;
 }
 
-/** Where a file's bytes are: mostly its own path from 0 on, or a part of a spooled archive (which has no sight). */
+/** Where a file's bytes are: at its own path, or inside a spooled archive, which has no file stat. */
 export interface ContentPlace {
   readonly path: Uint8Array;
   readonly offset: number;
@@ -35,7 +40,7 @@ export type SourceEvent =
       readonly type: "enter";
       readonly path: Uint8Array;
       readonly facts: EntryFacts;
-      /** From `identityOf`: the same wherever the directory is moved to. Left out where nobody can tell. */
+      /** From `identityOf`: it stays the same when the directory is moved. Left out where the file system has none. */
       readonly identity?: Uint8Array | undefined;
     }
   | { readonly type: "leave" }
@@ -46,7 +51,7 @@ export type SourceEvent =
       readonly size: number;
       readonly marks: ChangeMarks;
       readonly content: ContentPlace;
-      /** Looks at the same path anew, for a file that was replaced while it was read. Null: it is no file any more. */
+      /** Stats the same path again, after the file was replaced while it was read. Null: it is not a file any more. */
       readonly again?: (() => FileEvent | null) | undefined;
     }
   | { readonly type: "link"; readonly path: Uint8Array; readonly facts: EntryFacts; readonly target: Uint8Array }
@@ -55,12 +60,11 @@ export type SourceEvent =
 export type FileEvent = SourceEvent & { readonly type: "file" };
 
 /**
- * A file of which as much was looked at as tells whether it is the one that is remembered. One object is used for all:
- * it is valid until the walk goes on.
+ * A quick stat of a file: its name and the stat fields that show whether it changed. One object serves all files: it is
+ * valid until the next one is asked for.
  */
-export interface GlimpsedFile {
-  readonly type: "glimpse";
-  /** The name is at these places of `bytes`. */
+export interface QuickStat {
+  /** The name is `bytes` from `nameStart` to `nameEnd`. */
   readonly bytes: Uint8Array;
   readonly nameStart: number;
   readonly nameEnd: number;
@@ -71,32 +75,28 @@ export interface GlimpsedFile {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Looks at it closely, with everything that a backup must know. By then it may be something else, or gone. */
-  look(): SourceEvent;
+  /** Stats the same path again, with everything that a backup stores. It can be something else by then, or gone. */
+  fullStat(): SourceEvent;
 }
 
-/**
- * All files of a directory, or those before the first entry that is something else, glimpsed one after the other. Valid
- * until the walk goes on.
- */
-export interface CalledRoll {
-  readonly type: "roll";
+/** Quick stats of files that follow each other in one directory. Valid until the walk goes on. */
+export interface QuickStats {
+  readonly type: "quick-stats";
   readonly count: number;
-  /** Whether the directory has nothing else. */
-  readonly isWhole: boolean;
-  /** Of a whole one. */
+  /** Whether the directory holds these files and nothing else. */
+  readonly isWholeDirectory: boolean;
+  /** The directory's digest (`directory-digest.ts`), where `isWholeDirectory`. */
   digest(): Uint8Array;
-  files(): Iterable<GlimpsedFile>;
+  file(index: number): QuickStat;
 }
 
 export interface BackupSource {
   /** The first event enters the root, the last one leaves it. */
   walk(): AsyncIterable<SourceEvent>;
-  /** The same walk for whoever remembers what was there: quicker, since files are only glimpsed. */
-  glimpses?(): Iterable<SourceEvent | GlimpsedFile | CalledRoll>;
+  /** The same walk for a backup with a usable file cache. Files come as quick stats, without an event for each. */
+  quickWalk?(): Iterable<SourceEvent | QuickStats>;
 }
 
-/** A file as it is now. */
 export function fileStatOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileStat {
   return { device: dev, inode: ino, size, mtimeNs, ctimeNs };
 }
@@ -116,8 +116,8 @@ export function sameFileStat(a: FileStat, b: FileStat): boolean {
 const deviceBytes = 8;
 
 /**
- * What a directory is known by when it moves: its device, its number there, and when it was made, since numbers are used
- * again. File systems that do not say when have numbers that mean little.
+ * What identifies a directory when it is moved: device, inode and birth time. The birth time is needed because inode
+ * numbers are reused. A file system without birth times gives no identity.
  */
 export function identityOf({ dev, ino, birthtimeNs }: BigIntStats): Uint8Array | undefined {
   if (birthtimeNs === 0n) return undefined;
@@ -133,5 +133,5 @@ export function sameDevice(a: Uint8Array, b: Uint8Array): boolean {
   return sameBytes(a.subarray(0, deviceBytes), b.subarray(0, deviceBytes));
 }
 
-/** Opens for reading, not through a link and never waiting: a path may be swapped for a link or a pipe after it was seen. */
+/** Does not follow a link and does not wait: after the stat, a link or a pipe can take the place of the file. */
 export const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

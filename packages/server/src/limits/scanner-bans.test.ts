@@ -54,7 +54,7 @@ const anonymous = () => service.send("GET", "/v1/account");
 const hasBan = (kind: string, subject: string | null) => async () =>
   (await bans()).some((ban) => ban.kind === kind && (subject === null || ban.subject === subject));
 
-describe("whoever looks around", () => {
+describe("a client that scans many targets", () => {
   test("without a credential: the address is banned for an hour, audited and mailed; who signed in behind it goes on", async () => {
     const member = await tokenFor(service);
     await lookAround(990);
@@ -65,7 +65,7 @@ describe("whoever looks around", () => {
     assert.deepEqual([refused.status, refused.json?.code], [403, "banned"]);
     assert.match(refused.headers["x-ratelimit-remaining"] ?? "", /^\d+$/);
     assert.equal((await service.send("GET", "/v1/account", { headers: member.auth })).status, 200);
-    // Whose token has run out is told so, and its own credential is what counts at the refresh.
+    // An expired token gets 401, so that its holder can refresh it; the refresh checks its own credential.
     service.clock.advance(16 * 60_000);
     assert.equal((await service.send("GET", "/v1/account", { headers: member.auth })).json?.code, "token_expired");
     staff.auth.authorization = (await tokenFor(service, { as: "staff" })).auth.authorization;

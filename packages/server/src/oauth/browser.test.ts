@@ -20,7 +20,7 @@ async function signIn(page: Page): Promise<void> {
   await page.locator('button[value="sign_in"]').click();
 }
 
-test("an application gets its code through a browser; a wrong password is told; no page complains or calls elsewhere", async (t) => {
+test("an application gets its code through a browser; a wrong password shows an error; no page has errors or calls another origin", async (t) => {
   const executable = needs(t, "chromium");
   if (executable === undefined) return;
   const program = createServer((_request, response) =>

@@ -100,7 +100,7 @@ describe("an application that asks only for what its member does not have", () =
   test("gets nothing: the page says so and has no button to allow it", async () => {
     const { member, jar, path, csrf } = await decides("viewer", client, { scope: "snapshots:write account:write" });
     const page = await jar.get(path);
-    assert.match(page.body.toString(), /Your role allows nothing of what the application asks for/);
+    assert.match(page.body.toString(), /Your role allows none of the requested rights/);
     assert.doesNotMatch(page.body.toString(), /value="approve"/);
     assert.equal(locationOf(await jar.post(path, { csrf, act: "approve" })), path, "also by hand");
     const query = "select from emanet.sessions where person_id = $1 and client_id is not null";

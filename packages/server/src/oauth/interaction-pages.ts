@@ -113,7 +113,7 @@ export function overPage(call: Call): PageReply {
   return pageReply(400, noticeHtml(call.language, "failedTitle", "failedLead"));
 }
 
-/** What a person is told of a failed sign-in; other problems are not theirs. */
+/** The error text of a failed sign-in; other problems are thrown. */
 function failureOf({ code }: Problem): { status: number; word: Word } | undefined {
   switch (code) {
     case "invalid_credentials":

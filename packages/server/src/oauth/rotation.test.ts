@@ -100,7 +100,7 @@ for (const name of ["a public program", "an agent", "a program with a secret"]) 
       }
     });
 
-    test("a use later than that ends the grant, also for who has the successor", async () => {
+    test("a later use ends the grant, also for the client that has the successor", async () => {
       const first = await kind().begin();
       const second = (await kind().refresh(first?.refresh_token)).json;
       service.clock.advance(windowMs + 1);

@@ -24,7 +24,7 @@ export const clientFields = {
     oneOf(["urn:ietf:params:oauth:client-assertion-type:jwt-bearer"], "`private_key_jwt` (RFC 7523)."),
   ),
   client_assertion: Type.Optional(
-    text(maxAssertionLength, { description: "`private_key_jwt`: a JWT signed by the client, good once." }),
+    text(maxAssertionLength, { description: "`private_key_jwt`: a JWT signed by the client. It can be used once." }),
   ),
 };
 

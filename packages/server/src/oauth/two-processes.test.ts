@@ -33,7 +33,7 @@ const both = (send: (site: Site) => Promise<Sent>) =>
   Promise.all(Array.from({ length: 20 }, (_, index) => send(index % 2 === 0 ? one : other)));
 const read = (site: Site, token: unknown) =>
   site.send("GET", "/v1/account", { headers: { authorization: `Bearer ${token}` } });
-/** A device code that was allowed; every page is asked of the other process than the one before. */
+/** An allowed device code. Each page is requested from the other process than the page before. */
 async function allowed(): Promise<unknown> {
   const { json } = await startDevice(one);
   let turn = 0;

@@ -1,6 +1,6 @@
 /**
- * Pages as replies: what a browser may do with them, the headers that every one has, and what a person is told when a
- * request is refused before a page of its own can say it.
+ * Pages as replies: their security policy, their headers, and the error page for a request that is refused before its own
+ * page is made.
  */
 
 import { problems } from "../declarations.ts";
@@ -71,7 +71,7 @@ const pageHeaders = {
 export const pageSpec: ReplySpec = { description: "A page.", content: ["text/html"], headers: pageHeaders };
 
 export const failedPageSpec: ReplySpec = {
-  description: "A page that says what is wrong; errors of the stages before it have the form of RFC 6749.",
+  description: "A page that shows the error. Errors before the page is reached have the form of RFC 6749.",
   content: ["text/html", "application/json"],
   headers: pageHeaders,
 };
@@ -87,7 +87,7 @@ export const unauthorizedPageSpec: ReplySpec = {
 
 export const limitedPageSpec: ReplySpec = {
   ...failedPageSpec,
-  description: "Too many tries; `Retry-After` says when the next may be made.",
+  description: "Too many attempts. `Retry-After` says when the next one is allowed.",
   headers: {
     ...pageHeaders,
     "Retry-After": Type.Integer({ format: "int32", minimum: 0, maximum: 86_400, description: "Seconds." }),
@@ -95,7 +95,7 @@ export const limitedPageSpec: ReplySpec = {
 };
 
 export const redirectSpec: ReplySpec = {
-  description: "To the next page, or back to the application.",
+  description: "Redirect to the next page, or back to the application.",
   empty: true,
   headers: {
     Location: Type.String({ maxLength: 16_384, pattern: "^[^\\s]+$" }),
@@ -110,15 +110,15 @@ export const mendSpecs = {
     content: ["text/html"],
     headers: unauthorizedPageSpec.headers ?? {},
   },
-  200: { description: "The page again, with what is wrong.", content: ["text/html"], headers: pageHeaders },
+  200: { description: "The page again, with the error.", content: ["text/html"], headers: pageHeaders },
   429: {
-    description: "The page again: too many tries; `Retry-After` says when the next may be made.",
+    description: "The page again: too many attempts. `Retry-After` says when the next one is allowed.",
     content: ["text/html"],
     headers: limitedPageSpec.headers ?? {},
   },
 } as const satisfies Record<number, ReplySpec>;
 
-/** What a person is told in place of a problem, and what to do; by the code. */
+/** The text of the error page, by the code of the problem. */
 type Explanations = Partial<Record<ProblemCode, Word>>;
 
 const explanations: Explanations = {

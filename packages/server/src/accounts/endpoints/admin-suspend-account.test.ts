@@ -6,7 +6,7 @@ import { auditOf, reason, startStaffBench } from "../../testing/staff.ts";
 
 const { service, act } = await startStaffBench({ after });
 
-test("a suspension counts from the next request on, is told of by an event, and is in the account's own chain", async () => {
+test("a suspension counts from the next request on, emits an event, and is in the account's own chain", async () => {
   const owner = await tokenFor(service);
   const suspend = () => act(`/accounts/${owner.accountId}/suspend`, { cause: "unpaid" });
   const rename = () => service.send("PATCH", "/v1/account", { json: { name: "Ad" }, headers: owner.auth });

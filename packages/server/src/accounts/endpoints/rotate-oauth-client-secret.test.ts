@@ -34,7 +34,7 @@ describe("POST /v1/oauth-clients/{id}/rotate-secret", () => {
     assert.equal(refused.json?.code, "state_conflict");
   });
 
-  test("428 without If-Match; 412 for whoever comes second with the same version", async () => {
+  test("428 without If-Match; 412 for the second request with the same version", async () => {
     const { client, secret: old, target } = await makeClient(service, auth);
     const blind = await service.send("POST", `${target}/rotate-secret`, { json: {}, headers: auth });
     assert.deepEqual([blind.status, blind.json?.code], [428, "precondition_required"]);

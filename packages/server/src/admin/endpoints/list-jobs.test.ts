@@ -43,7 +43,7 @@ async function list(query = ""): Promise<{ data: Job[]; next_cursor: string | nu
 }
 
 describe("GET /v1/admin/jobs", () => {
-  test("shows kind, state, attempts and the last error, and nothing of what a job is about", async () => {
+  test("shows kind, state, attempts and the last error, and no payload", async () => {
     const failed = await add({ task: "test.shown", state: "failed", attempt: 3, error: ["DatabaseError", "23505"] });
     const running = await add({ task: "test.shown", state: "running" });
     const { data, text } = await list("?kind=test.shown");
@@ -90,7 +90,7 @@ describe("GET /v1/admin/jobs", () => {
     assert.equal(other.json?.code, "invalid_cursor");
   });
 
-  test("the database shows jobs to nobody else: not to an account, the platform or upkeep", async () => {
+  test("the database shows jobs in no other scope: not for an account, the platform or the system", async () => {
     for (const scope of ["account", "platform", "system", ""]) {
       const client = await service.database.app.connect();
       try {

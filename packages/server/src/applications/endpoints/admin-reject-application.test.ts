@@ -5,7 +5,7 @@ import { auditOf, reason, startStaffBench } from "../../testing/staff.ts";
 
 const { service, staff, act, apply } = await startStaffBench({ after });
 
-test("the applicant is told why; 422 without a reason, 404 for what does not exist; it is in the audit trail", async () => {
+test("the applicant gets the reason by mail; 422 without a reason, 404 for an unknown application; it is in the audit trail", async () => {
   const id = await apply("uc@ornek.example");
   const bare = { json: {}, headers: staff.auth };
   assert.equal((await service.send("POST", `/v1/admin/applications/${id}/reject`, bare)).status, 422);

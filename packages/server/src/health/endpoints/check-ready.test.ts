@@ -19,7 +19,7 @@ const application = {
   consents: { terms: true, privacy: true },
 };
 
-test("200 while the database answers; 503 with Retry-After while it is gone or silent; 200 again by itself", async (t) => {
+test("200 while the database answers; 503 with Retry-After while it is gone or silent; 200 again when it is back", async (t) => {
   const cleanup = inReverse(t);
   const proxy = await startDatabaseProxy(cleanup, await testDatabase(cleanup));
   const service = await startTestService(cleanup, { database: proxy.database });

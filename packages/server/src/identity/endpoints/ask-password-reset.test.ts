@@ -15,7 +15,7 @@ test("a known and an unknown address are answered alike; only the known one gets
   for (const answer of [known, unknown]) {
     assert.deepEqual([answer.status, locationOf(answer)], [303, "/reset-password/sent"]);
   }
-  assert.match((await service.send("GET", "/reset-password/sent")).body.toString(), /Look into your mailbox/);
+  assert.match((await service.send("GET", "/reset-password/sent")).body.toString(), /Check your mailbox/);
   await messageTo(service.dataDir, demo.email, "password_reset");
   assert.ok((await sentMessages(service.dataDir)).every(({ to }) => to !== "nobody@unknown.example"));
 });
@@ -23,7 +23,7 @@ test("a known and an unknown address are answered alike; only the known one gets
 test("says in place what is no address; 429 when one is asked for too often; 403 from another site", async () => {
   assert.match((await service.send("GET", "/reset-password/request")).body.toString(), /name="email"/);
   for (const email of ["", "x", "a@b@c.example"]) {
-    assert.match((await ask(email)).body.toString(), /This is no e-mail address/, email);
+    assert.match((await ask(email)).body.toString(), /This is not an e-mail address/, email);
   }
   for (let count = 0; count < 5; count++) assert.equal((await ask("cok@ornek.example")).status, 303);
   const refused = await ask("cok@ornek.example");

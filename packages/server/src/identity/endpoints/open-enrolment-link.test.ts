@@ -23,7 +23,10 @@ describe("the door that a link leads to", () => {
   });
 
   test("says in place that what was pasted is no whole link, in both languages", async () => {
-    for (const [language, words] of Object.entries({ tr: "bağlantının tamamı değil", en: "not the whole link" })) {
+    for (const [language, words] of Object.entries({
+      tr: "bağlantının tamamı değil",
+      en: "The link is not complete",
+    })) {
       for (const link of ["", "x", madeUp.slice(0, -1), `${madeUp}A`, "https://evil.example/"]) {
         const answer = await post(site, "/enrol", { link }, { "accept-language": language });
         assert.equal(answer.status, 200, link);

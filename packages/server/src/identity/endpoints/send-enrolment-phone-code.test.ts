@@ -29,7 +29,7 @@ describe("the page that verifies a phone", () => {
     for (const phone of ["", "0212 000 00 00", "12", "<script>"]) {
       const answer = await jar.post("/enrol/phone", { csrf, phone });
       assert.equal(answer.status, 200, phone);
-      assert.match(answer.body.toString(), /aria-invalid="true"[\s\S]*no Turkish mobile number/, phone);
+      assert.match(answer.body.toString(), /aria-invalid="true"[\s\S]*not a Turkish mobile number/, phone);
       service.clock.advance(60_000);
     }
     assert.equal((await sentMessages(service.dataDir)).length, before);
@@ -42,7 +42,7 @@ describe("the page that verifies a phone", () => {
     const again = await jar.post("/enrol/phone", fields);
     assert.equal(again.status, 429);
     assert.ok(Number(again.headers["retry-after"]) > 0);
-    assert.match(again.body.toString(), /role="alert">A code was sent a moment ago/);
+    assert.match(again.body.toString(), /role="alert">A code was just sent/);
     service.clock.advance(60_000);
     assert.equal((await jar.post("/enrol/phone", fields)).status, 303);
   });

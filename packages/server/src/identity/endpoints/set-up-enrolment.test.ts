@@ -57,7 +57,7 @@ describe("the page that sets up access", () => {
       phone_code: codeIn(await messageTo(service.dataDir, "+905322220001", "otp_code")),
     };
     const wrongApp = await finish(jar, csrf, { ...phone, totp_code: "000000" });
-    assert.match(wrongApp.body.toString(), /id="totp_code-failure" role="alert">This code is not right/);
+    assert.match(wrongApp.body.toString(), /id="totp_code-failure" role="alert">This code is wrong/);
     assert.match(wrongApp.body.toString(), new RegExp(`name="phone_challenge_id" value="${phone.phone_challenge_id}"`));
     const totp_code = now(secretOn(page));
     const wrongSms = await finish(jar, csrf, { ...phone, phone_code: "000000", totp_code });
@@ -126,7 +126,7 @@ describe("the page that sets up access", () => {
     service.clock.advance(7 * 24 * 3600 * 1000);
     const late = await finish(jar, csrf, { totp_code: now(secret) });
     assert.equal(late.status, 404);
-    assert.match(late.body.toString(), /ask whoever invited you/);
+    assert.match(late.body.toString(), /ask the person who invited you/);
   });
 
   test("403: without the form's token, or from another site, nothing is set", async () => {

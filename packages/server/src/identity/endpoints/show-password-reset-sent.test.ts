@@ -7,5 +7,5 @@ const service = await startTestService({ after });
 test("the page after asking says where to look", async () => {
   const page = await service.send("GET", "/reset-password/sent");
   assert.equal(page.status, 200);
-  assert.match(page.body.toString(), /Look into your mailbox/);
+  assert.match(page.body.toString(), /Check your mailbox/);
 });

@@ -5,7 +5,7 @@ import { startTestService } from "../../testing/running.ts";
 
 const service = await startTestService({ after });
 
-test("GET /v1/rate-limits/requests: the account's own, newest first, and nobody else's", async () => {
+test("GET /v1/rate-limits/requests: only the account's own requests, newest first", async () => {
   const [one, other] = [await tokenFor(service), await tokenFor(service)];
   const path = "/v1/rate-limits/requests";
   for (const policy of ["snapshots_create", "package"]) {

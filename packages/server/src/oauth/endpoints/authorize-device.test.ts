@@ -50,7 +50,11 @@ describe("the device flow", () => {
     assert.deepEqual(await ask(13), slow, "now twenty");
     assert.deepEqual(await ask(19.5), pending, "half a second early is the network's");
     const other = await start();
-    assert.deepEqual((await poll(other.json?.device_code)).json?.error, "authorization_pending", "each code by itself");
+    assert.deepEqual(
+      (await poll(other.json?.device_code)).json?.error,
+      "authorization_pending",
+      "each code is counted separately",
+    );
     await decide(String(codes.json?.user_code), "approve");
     assert.equal((await poll(codes.json?.device_code)).status, 200, "what is decided is not held back");
   });

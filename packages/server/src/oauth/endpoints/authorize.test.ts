@@ -163,7 +163,7 @@ describe("a code", () => {
     assert.equal((await refresh(site, client, first.json?.refresh_token)).json?.error, "invalid_grant");
   });
 
-  test("is refused without its verifier, redirect_uri or client, and stays good for who has them", async () => {
+  test("is refused without its verifier, redirect_uri or client, and stays valid for a request that has them", async () => {
     const other = await addClient(service, {
       accountId: demo.account_id,
       grants: ["authorization_code"],

@@ -8,7 +8,7 @@ import { addClient, askWho, asSystem, basic, callback, type Fields, post, refres
 const { service, site, demo, proof, client, grant, credentials } = await startOauth({ after });
 
 describe("client credentials", () => {
-  test("a client gets a token of its own for exactly what it asks for", async () => {
+  test("a client gets a token in its own name with exactly the requested scopes", async () => {
     const answer = await credentials({ scope: "account:read audit:read" });
     assert.equal(answer.status, 200);
     assert.equal(answer.headers["cache-control"], "no-store");

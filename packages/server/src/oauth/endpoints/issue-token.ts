@@ -78,7 +78,7 @@ async function prepared(visit: Visit, parameters: URLSearchParams, clientId: str
   }
 }
 
-/** A device that asks again too soon, while nothing is decided, is told to wait longer. */
+/** A device that polls too early, before the decision, gets `slow_down`. */
 async function slowedDown(visit: Visit, parameters: URLSearchParams, reply: ReturnType<typeof replyOf>) {
   const { error } = (reply.body ?? {}) as { error?: string };
   if (error !== "authorization_pending" || !(await isTooSoon(visit, parameters.get("device_code") ?? ""))) return reply;

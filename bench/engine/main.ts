@@ -1,6 +1,6 @@
 /**
- * `npm run bench:engine`: the engine beside restic, kopia and (where it is on the PATH) rustic on the same tree.
- * bench/README.md says how the race is run; the results go to bench/results.
+ * `npm run bench:engine`: runs the engine, restic, kopia and (if it is on the PATH) rustic on the same tree. bench/README.md
+ * describes the race. The results go to bench/results.
  */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
   mkdirSync(work, { recursive: true });
   const options = optionsOf(values, work);
-  // Ends what is being measured (measure.ts) and leaves nothing behind.
+  // Ends the program that is being measured (measure.ts) and removes its files.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
   if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
   const { systems, missing } = await systemsOf(values.only, work);

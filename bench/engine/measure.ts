@@ -1,8 +1,8 @@
 /**
- * Runs a program and measures it: wall time, CPU seconds of it and everything it started, its peak memory, and what it
- * wrote. The program runs below a shell that has it as its only child, because the system adds up CPU time and input
- * and output of children that have ended, exactly, while looking from outside would miss the last moments. Peak memory
- * is kept by the system too, per process; it is read every few milliseconds while the program runs.
+ * Runs a program and measures it: wall time, CPU seconds of it and of every process that it started, peak memory, and
+ * bytes written. The program is the only child of a shell, because the system adds up CPU time, input and output of
+ * ended children exactly; reading them while the program runs would miss the end. The system also keeps the peak memory
+ * of each process; it is read every few milliseconds while the program runs.
  */
 
 import { spawn } from "node:child_process";
@@ -20,33 +20,33 @@ export interface Command {
 export interface Measured {
   readonly wallSeconds: number;
   readonly cpuSeconds: number;
-  /** 0 where the system does not say (there is no /proc). */
+  /** 0 on systems without /proc. */
   readonly peakBytes: number;
-  /** Bytes sent towards the disk; 0 where the system does not say. */
+  /** Bytes written to the disk; 0 on systems without /proc. */
   readonly writtenBytes: number;
   readonly output: string;
 }
 
-/** Often enough that a short run is seen; the peak itself is the system's. */
+/** Often enough for a short run; the system itself keeps the peak. */
 const sampleMs = 10;
 
-/** A night at scale L takes long; what takes longer than this hangs. */
+/** Longer than a night at scale L takes. */
 const runLimitMs = 4 * 3600 * 1000;
 
-/** Told to the shell: run the command, then write CPU times and written bytes to descriptor 3. */
+/** For the shell: run the command, then write CPU times and written bytes to descriptor 3. */
 const wrapper = `"$@"
 status=$?
 { times; while read -r line; do printf '%s\\n' "$line"; done < /proc/$$/io; } >&3 2>/dev/null
 exit $status`;
 
-/** Runs a command to its end. Throws with its output where it fails. */
+/** Runs a command to its end. Throws with its output if it fails. */
 export async function measure(command: Command): Promise<Measured> {
   const { program, args, env, alsoFine = [] } = command;
   const started = performance.now();
   const child = spawn("bash", ["-c", wrapper, "bench", program, ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe", "pipe"],
-    // A group of its own, so that nothing of it outlives a benchmark that is stopped.
+    // Its own process group, so that stopping the benchmark ends all of it.
     detached: true,
   });
   const stop = () => endGroup(child.pid);
@@ -107,7 +107,7 @@ function peakOfChildren(pid: number): number {
       .map(Number);
     return below.reduce((sum, child) => sum + peakOf(child) + peakOfChildren(child), 0);
   } catch {
-    // It ended between two looks, or the system has no /proc: nothing to add.
+    // It ended since the last reading, or the system has no /proc: nothing to add.
     return 0;
   }
 }
@@ -117,7 +117,7 @@ function peakOf(pid: number): number {
   return Number(line?.[1] ?? 0) * 1024;
 }
 
-/** Reads everything below a folder, so that the page cache is warm; locked files are left alone. */
+/** Reads everything below a folder, so that the page cache is warm. Locked files are skipped. */
 export async function warm(folder: string): Promise<void> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -132,7 +132,7 @@ export async function settle(): Promise<void> {
   await measure({ program: "sync", args: [] });
 }
 
-/** As much as a read-ahead of the system brings at once, several times over. */
+/** Several times the read-ahead of the system. */
 const warmStepBytes = 1024 * 1024;
 
 export interface FolderSize {

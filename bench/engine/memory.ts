@@ -1,26 +1,26 @@
 /**
- * Memory that is free is not the same everywhere: a virtual machine may hand it back to its host, and gets it again page
- * by page, at a fault each. Filling the page cache then takes twice as long, which falls on whoever comes first after
- * something large was removed (a full restore at scale M: 9 s instead of 6). So before a program is measured free memory
- * is filled with something that every system drops at once: pages of a file that has no place on disk.
+ * A virtual machine may give free memory back to its host, and gets it again page by page, with a page fault for each.
+ * Filling the page cache then takes twice as long. This slows the first program that runs after something large was
+ * removed (a full restore at scale M: 9 s instead of 6). So free memory is filled before a program is measured, with pages
+ * that every system drops at once: pages of a sparse file.
  */
 
 import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, readSync } from "node:fs";
 import path from "node:path";
 
-/** So much is left free: systems begin to drop pages below about a hundredth of the memory. */
+/** This much stays free: systems begin to drop pages below about a hundredth of the memory. */
 const reserveBytes = 512 * 1024 * 1024;
 
 /** On a larger machine filling takes longer than it is worth. */
 const mostBytes = 64 * 1024 ** 3;
 
-/** A read; as large as the processor's second cache takes. */
+/** Read at once; fits into the second cache of the processor. */
 const stepBytes = 1024 * 1024;
 
-/** While memory is filled more of it may become free, as what was removed before goes bit by bit. */
+/** More memory may become free while it is filled: removed files are freed little by little. */
 const mostRounds = 4;
 
-/** Fills free memory. The file stays below the folder, and with it what it fills. Nothing happens without /proc. */
+/** Fills free memory. The file stays in the folder, so its pages stay in memory. Does nothing without /proc. */
 export function fillMemory(folder: string): void {
   for (let round = 0; round < mostRounds; round++) {
     const needed = freeBytes() - reserveBytes;
@@ -29,7 +29,7 @@ export function fillMemory(folder: string): void {
   }
 }
 
-/** What was read before may still be in memory, so the file grows: reading its new part needs new pages. */
+/** Pages read before may still be in memory, so the file grows: reading its new part needs new pages. */
 function readNothing(file: string, bytes: number): void {
   const fd = openSync(file, "a+");
   try {
@@ -42,7 +42,7 @@ function readNothing(file: string, bytes: number): void {
   }
 }
 
-/** Memory that nothing uses at all, not even as a cache; 0 where the system does not say. */
+/** Memory that nothing uses, not even as a cache; 0 on systems without /proc. */
 function freeBytes(): number {
   try {
     return Number(/^MemFree:\s+(\d+) kB$/m.exec(readFileSync("/proc/meminfo", "utf8"))?.[1] ?? 0) * 1024;

@@ -1,4 +1,4 @@
-/** Plots as SVG, without a library: bars for times, lines for what a repository holds night by night. */
+/** Plots as SVG, without a library: bars for times, lines for the size of a repository after each night. */
 
 import type { RaceOutcome } from "./race.ts";
 import { medianOf, type Phase, phaseTitles, select } from "./records.ts";

@@ -41,7 +41,7 @@ function copier(spoil: string): System {
     create: async (folder) => {
       mkdirSync(folder, { recursive: true });
       return {
-        // Whoever is not root cannot read the locked file: cp says so, and copies the rest.
+        // Only root can read the locked file: otherwise cp reports it and copies the rest.
         backup: (tree) => ({ ...shell('rm -rf "$2/copy"; cp -a "$1" "$2/copy"', tree, folder), alsoFine: [1] }),
         backedUp: async () => {},
         restore: (_tree, target) => shell(`cp -a "$1/copy/." "$2"; cd "$2"; ${spoil}`, folder, target),
@@ -55,7 +55,7 @@ function copier(spoil: string): System {
   };
 }
 
-test("a race measures every phase that is asked for, of every program, checks every restore, and is told as table and plots", async () => {
+test("a race measures every requested phase of every program, compares every restore, and reports a table and plots", async () => {
   const systems = [emanet("test"), copier("true")];
   const outcome = await runRace(systems, options);
   for (const system of ["emanet", "restic"] as const)

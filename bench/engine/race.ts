@@ -1,7 +1,7 @@
 /**
- * The race: every program backs up, restores and keeps the same tree, interleaved. A *lane* is one program with one
- * repository of the whole tree or of one part. Within a phase the programs take turns, and who begins changes from round
- * to round, so that whatever else the machine does falls on all alike.
+ * The race: every program backs up, restores and maintains the same tree, interleaved. A *lane* is one program with one
+ * repository of the whole tree or of one part. Within a phase the programs run one after the other, and each round starts
+ * with another one, so that other work on the machine affects all alike.
  *
  *   day 0    first backup, then three more with nothing changed      every lane, every run
  *   day 1    a workday's night; full restore, three times one file   every lane, every run
@@ -9,11 +9,11 @@
  *   the end  full restore, upkeep, full restore, one file, verify    the first run's lanes of the tree
  *            full restore of the same tree from a new repository     a lane more per program
  *
- * Every restore is compared with the oracle, file by file. The page cache is warm for all: before each backup the tree
- * is read once, before everything else the repository. Every command begins with everything on disk and memory full of
- * cache (`memory.ts` says why), and a restore ends beside those before it, which are removed later: writing back what
- * another program has restored, and looking for places of files that were removed a minute ago (ext4 without a journal
- * passes those over, one by one), are no part of it.
+ * Every restore is compared with the oracle, file by file. The page cache is warm for all: the tree is read once before
+ * each backup, the repository before every other command. Every command starts after a sync and with memory filled
+ * (`memory.ts` says why). A restore goes into a new folder, and restored folders are removed later. So no measurement
+ * includes writing back what another program restored, or the search for free inodes after a removal (ext4 without a
+ * journal skips recently removed ones, one by one).
  */
 
 import { createHash } from "node:crypto";
@@ -22,7 +22,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { officeOf } from "../ofis/calendar.ts";
 import { findDifferences } from "../ofis/check.ts";
-import { liveDay, makeOffice, treeFolder } from "../ofis/office.ts";
+import { simulateDay, makeOffice, treeFolder } from "../ofis/office.ts";
 import type { OracleDay, OracleFile } from "../ofis/oracle.ts";
 import { type PartName, parts as partFolders, partNames, type ScaleName } from "../ofis/scale.ts";
 import { type Command, measure, settle, warm } from "./measure.ts";
@@ -42,14 +42,14 @@ export interface RaceOptions {
   /** Everything is made below this folder. */
   readonly work: string;
   readonly threads: number;
-  /** How long the tree rests after it changed. */
+  /** Pause after the tree changed. */
   readonly restMs: number;
   /** Whether free memory is filled before a program is measured. */
   readonly fillsMemory: boolean;
   log(line: string): void;
 }
 
-/** A day as the report needs it. */
+/** A day, for the report. */
 export type DaySummary = Omit<OracleDay, "files" | "added" | "changed" | "removed">;
 
 export interface RaceOutcome {
@@ -59,18 +59,18 @@ export interface RaceOutcome {
   readonly checked: number;
 }
 
-/** Files that changed a moment ago are trusted by no program's cache; this is longer than any of them waits. */
+/** No program trusts its cache for files that changed a moment ago. This is longer than any of them waits. */
 export const usualRestMs = 3000;
 
-/** Parts are measured on the first workday; what a rebuild does shows on the whole tree, where nothing else changes. */
+/** Parts are measured on the first workday. A rebuild is measured on the whole tree, where nothing else changes. */
 const partNights = [1];
 
 const wholeTree = "tree";
 
-/** What takes a fraction of a second is done so often in every run: anything else on the machine shows in it. */
+/** Repetitions of what takes a fraction of a second: other work on the machine disturbs a single one. */
 const shortRounds = 3;
 
-/** Restored trees are left lying as long as there is room for so many more. */
+/** Restored trees stay as long as the disk has space for this many more. */
 const roomForTrees = 2;
 
 interface Lane {
@@ -79,12 +79,12 @@ interface Lane {
   readonly run: number;
   readonly folder: string;
   readonly repository: Repository;
-  /** Made on the last day, to be compared with one that has seen all nights. */
+  /** Made on the last day, for a comparison with the repository of all nights. */
   readonly isNew: boolean;
   storedBytes: number;
 }
 
-/** Runs the race. Throws where a program fails or a restore differs. */
+/** Runs the race. Throws if a program fails or a restore differs. */
 export async function runRace(systems: readonly System[], options: RaceOptions): Promise<RaceOutcome> {
   const race = new Race(options);
   await race.begin(systems);
@@ -102,7 +102,7 @@ class Race {
   #systems: readonly System[] = [];
   #restored = 0;
   #today: OracleDay | null = null;
-  /** The file that is restored alone: its content is that of day 0, its path follows the office's folder. */
+  /** The file that is restored alone: its content is that of day 0, its path follows the top folder. */
   #single: OracleFile | null = null;
   #checked = 0;
   readonly #rounds = new Map<Phase, number>();
@@ -141,7 +141,7 @@ class Race {
   }
 
   async night(night: number): Promise<void> {
-    this.#note(await liveDay(this.#office, { threads: this.#options.threads }));
+    this.#note(await simulateDay(this.#office, { threads: this.#options.threads }));
     await sleep(this.#options.restMs);
     const takesPart = (lane: Lane) => lane.part === wholeTree || partNights.includes(night);
     await this.#each("night", takesPart, (lane) => this.#backup(lane, "night"));
@@ -197,7 +197,7 @@ class Race {
     this.#options.log(`day ${oracle.day} (${oracle.kind}): ${(oracle.total.bytes / 1e6).toFixed(0)} MB`);
   }
 
-  /** Lets every lane that takes part do its work, run by run and part by part; who begins changes. */
+  /** Runs the phase in every lane that takes part, run by run and part by part; each time another lane starts. */
   async #each(phase: Phase, takesPart: (lane: Lane) => boolean, work: (lane: Lane) => Promise<unknown>): Promise<void> {
     // Without a first backup and its nights there is nothing to measure later.
     if (!this.#asksFor(phase) && phase !== "first" && phase !== "night") return;
@@ -236,7 +236,7 @@ class Race {
     this.#checked++;
   }
 
-  /** From the repository that has seen all nights and from the new one, one right after the other; who begins changes. */
+  /** Restores from the repository of all nights and from the new one, one after the other; each time another starts. */
   async #restoreBoth(lane: Lane, run: number): Promise<void> {
     const other = this.#lanes.find(({ system, isNew }) => isNew && system === lane.system);
     const turns: [Phase, Lane | undefined][] = [
@@ -263,7 +263,7 @@ class Race {
   async #target(): Promise<string> {
     const { bavail, bsize } = statfsSync(this.#options.work);
     if (bavail * bsize < roomForTrees * this.#oracle.total.bytes) {
-      this.#options.log("  little room is left: what was restored so far is emptied");
+      this.#options.log("  the disk is nearly full: restored files are truncated");
       await this.#emptyRestored();
     }
     const target = path.join(this.#restoredFolder, String(++this.#restored));
@@ -275,7 +275,7 @@ class Race {
     return path.join(this.#options.work, "restored");
   }
 
-  /** Makes room. Files stay, empty: ext4 passes over the places of removed ones for up to six minutes, one by one. */
+  /** Frees disk space. Files stay, empty: ext4 skips inodes of removed files for up to six minutes, one by one. */
   async #emptyRestored(): Promise<void> {
     if (!existsSync(this.#restoredFolder)) return;
     for (const entry of readdirSync(this.#restoredFolder, { recursive: true, withFileTypes: true })) {

@@ -19,7 +19,7 @@ export const phases = [
 
 export type Phase = (typeof phases)[number];
 
-/** What each phase is called in tables. */
+/** The name of each phase in tables. */
 export const phaseTitles: Readonly<Record<Phase, string>> = {
   first: "first backup",
   unchanged: "nothing changed",
@@ -49,7 +49,7 @@ export interface Result {
   readonly storedBytes: number;
   readonly addedBytes: number;
   readonly objects: number;
-  /** Bytes of new blocks before compression; null where the program does not say. */
+  /** Bytes of new blocks before compression; null if the program does not report it. */
   readonly newBytes: number | null;
 }
 
@@ -69,7 +69,7 @@ export interface Key {
   readonly day?: number;
 }
 
-/** The median of a measure over all results that match; null where nothing was measured. */
+/** The median of a measure over all results that match; null if nothing was measured. */
 export function medianOf(results: readonly Result[], measure: Measure | "newBytes", key: Key): number | null {
   const values = select(results, key).flatMap((result) => result[measure] ?? []);
   if (values.length === 0) return null;

@@ -7,7 +7,7 @@ import { judge } from "./targets.ts";
 
 export interface Surroundings {
   readonly machine: string;
-  /** Load of the machine before the race: others' work, in processes. */
+  /** Load of the machine before the race, in processes. */
   readonly load: string;
   readonly date: string;
   readonly missing: readonly string[];

@@ -32,7 +32,7 @@ type Engine = (...args: readonly string[]) => Command;
 
 function repository(engine: Engine, folder: string): Repository {
   const repo = ["--repo", folder];
-  // As root nothing is locked; as anybody else a locked file is a warning, which the other programs report too.
+  // Root can read locked files. For other users a locked file is a warning, as in the other programs.
   const alsoFine = [3];
   return {
     backup: (tree) => ({ ...engine("backup", tree, "--source", "ofis", ...repo), alsoFine }),

@@ -1,6 +1,6 @@
 /**
  * The other programs, each with the settings that its users would choose for speed and size on a local disk. Caches
- * and configurations lie beside the repository and are kept warm from one command to the next.
+ * and configurations are beside the repository and stay from one command to the next.
  */
 
 import { mkdir } from "node:fs/promises";
@@ -73,7 +73,7 @@ async function kopiaRepository(program: string, folder: string): Promise<Reposit
   let newest = "";
   await mkdir(folder, { recursive: true });
   await measure(run("repository", "create", "filesystem", "--path", folder));
-  // It would otherwise drop snapshots by its own retention: nights follow each other within minutes here.
+  // Otherwise its retention would remove snapshots: here the nights are minutes apart.
   await measure(
     run("policy", "set", "--global", "--compression=zstd-fastest", "--keep-latest=1000", "--ignore-file-errors=true"),
   );

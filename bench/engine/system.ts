@@ -1,4 +1,4 @@
-/** What a backup program is to the race: commands over a local repository. Commands are measured; preparations are not. */
+/** A backup program in the race: commands on a local repository. Commands are measured, preparations are not. */
 
 import type { Command, FolderSize } from "./measure.ts";
 
@@ -7,7 +7,7 @@ export type SystemName = "emanet" | "restic" | "kopia" | "rustic";
 export interface System {
   readonly name: SystemName;
   readonly version: string;
-  /** Settings that differ from the program's own, for the report. */
+  /** Settings that differ from the defaults of the program, for the report. */
   readonly settings: string;
   /** A repository in a missing folder, ready for the first backup. */
   create(folder: string): Promise<Repository>;
@@ -16,18 +16,18 @@ export interface System {
 export interface Repository {
   /** Backs up a folder. Later calls name the same folder. */
   backup(folder: string): Command;
-  /** Called after each backup, outside the measurement: remembers which snapshot it was. */
+  /** Called after each backup, outside the measurement: records which snapshot it was. */
   backedUp(folder: string, output: string): Promise<void>;
   /** Restores the newest snapshot into an empty folder that exists. */
   restore(folder: string, target: string): Command;
   /** Gets one file of the newest snapshot into `target`, a folder that exists. */
   restoreFile(folder: string, file: string, target: string): Command;
-  /** What keeps the repository small and fast, in order; every snapshot is kept. */
+  /** Maintenance commands, in order; every snapshot is kept. */
   upkeep(): readonly Command[];
-  /** Reads and proves all data. */
+  /** Reads and verifies all data. */
   verify(): Command;
-  /** Everything that is needed to restore, and what must be kept beside it for the next backup to be fast. */
+  /** Everything that is needed to restore, and the cache that makes the next backup fast. */
   stored(): FolderSize;
-  /** Bytes of blocks that the newest backup found new, before compression; null where a program does not say. */
+  /** Bytes of blocks that the newest backup found new, before compression; null if the program does not report it. */
   newBytes(): Promise<number | null>;
 }

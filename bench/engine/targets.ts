@@ -1,4 +1,4 @@
-/** What the engine must reach against the better of restic and kopia, and whether a race shows it. Ratios only. */
+/** What the engine must reach compared with the better of restic and kopia, and whether it did. Ratios only. */
 
 import type { RaceOutcome } from "./race.ts";
 import { type Key, type Measure, medianOf } from "./records.ts";
@@ -6,7 +6,7 @@ import type { SystemName } from "./system.ts";
 
 export interface Verdict {
   readonly target: string;
-  /** What was measured, as text; "not measured" where it was not. */
+  /** The measured value as text, or "not measured". */
   readonly measured: string;
   readonly reached: boolean | null;
 }
@@ -15,7 +15,7 @@ const rivals: readonly SystemName[] = ["restic", "kopia"];
 const rebuildDay = 6;
 const renameDay = 7;
 
-/** Judges every target that the race has figures for. */
+/** Compares every target with the figures of a race. */
 export function judge({ results, days }: RaceOutcome): Verdict[] {
   const ours = (measure: Measure | "newBytes", key: Key) => medianOf(results, measure, { system: "emanet", ...key });
   const best = (measure: Measure, key: Key, among = rivals) => {

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:limits`: what limits cost. The same authenticated read against three services on one database, in turn:
- * without limits, with limits counted in the process, with limits counted in Valkey or Redis. Printed are medians of
- * rounds: CPU of the service's process per request, and the 99th percentile of the time to the answer. Then the memory
- * of the process's own store while ten million different keys go through it.
+ * `npm run bench:limits`: the cost of rate limits. It sends the same authenticated read to three services on one database, in
+ * turn: without limits, with limits counted in the process, with limits counted in Valkey or Redis. It prints medians of
+ * rounds: CPU time of the service per request, and the 99th percentile of the response time. Then it measures the memory
+ * of the store in the process with ten million different keys.
  *
  *   npm run bench:limits -- 5 1000     rounds, and requests in each
  */
@@ -66,7 +66,7 @@ async function measure(): Promise<void> {
   const cpu: Record<Variant, number[]> = { off: [], process: [], store: [] };
   const p99: Record<Variant, number[]> = { off: [], process: [], store: [] };
   for (let round = 0; round < rounds; round++) {
-    // Who goes first changes with the round: what else the machine does falls on all alike.
+    // Each round starts with another service, so that other work on the machine affects all alike.
     const order = services.map((_, index) => services[(index + round) % services.length]);
     for (const service of order) {
       if (service === undefined) continue;
@@ -173,7 +173,7 @@ function send(session: http2.ClientHttp2Session, headers: http2.OutgoingHttpHead
   });
 }
 
-/** CPU of the process so far, by Linux's own count. */
+/** CPU time of the process so far, as Linux counts it. */
 function cpuMs({ child }: Service): number {
   const fields = readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   const ticksPerSecond = 100;

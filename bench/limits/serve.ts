@@ -1,5 +1,5 @@
 /**
- * A service to be measured, as a process of its own. Says `ready <url> <ca file> <data folder>`.
+ * A service that is measured, in its own process. It prints `ready <url> <ca file> <data folder>`.
  *
  *   serve.ts <off|process|store> <settings as JSON> <database target as JSON>
  */
@@ -10,7 +10,7 @@ import { start } from "../../packages/server/src/start.ts";
 
 const [variant, settings = "{}", database = "{}"] = process.argv.slice(2);
 
-/** A limiter that asks nobody and says nothing. */
+/** A limiter that allows everything and sends no headers. */
 const none = (real: Limiter): Limiter => {
   const nothing = async () => ({ statuses: [], refused: null });
   return { ...real, spend: nothing, check: nothing, peek: nothing };

@@ -3,7 +3,7 @@
  *
  *   workday   Monday to Friday: databases change, documents arrive, workbooks are edited
  *   rebuild   Saturday: the databases' indexes are rebuilt, nothing else happens
- *   rename    every other Sunday: the folder above everything gets another name, and no byte changes
+ *   rename    every other Sunday: the top folder gets another name, and no byte changes
  *   quiet     the other Sundays: nothing changes at all
  */
 
@@ -16,7 +16,7 @@ const friday = 5;
 const saturday = 6;
 const tuesday = 2;
 
-/** The office closes its year and moves its folder to and fro. */
+/** The two names that the top folder gets in turn. */
 const offices = ["Örnek Müşavirlik", "Örnek Müşavirlik (2026)"] as const;
 
 export function kindOf(day: number): DayKind {
@@ -32,7 +32,7 @@ export function dateOf(day: number): string {
   return new Date(firstDay + day * dayMs).toISOString().slice(0, 10);
 }
 
-/** `20260906` for day 0, as file names have it. */
+/** `20260906` for day 0, as in file names. */
 export function stampOf(day: number): string {
   return dateOf(day).replaceAll("-", "");
 }
@@ -49,7 +49,7 @@ export function dumpDay(day: number): number {
   return found;
 }
 
-/** On Fridays somebody zips a dump by hand; on Tuesdays ledgers are closed. */
+/** On Fridays a dump is zipped by hand; on Tuesdays ledgers are closed. */
 export function hasZippedDump(day: number): boolean {
   return day % weekdays === friday;
 }
@@ -58,7 +58,7 @@ export function hasLedgers(day: number): boolean {
   return day % weekdays === tuesday;
 }
 
-/** The name of the folder above everything on a day. */
+/** The name of the top folder on a day. */
 export function officeOf(day: number): string {
   let renames = 0;
   for (let sunday = weekdays; sunday <= day; sunday += weekdays) if (kindOf(sunday) === "rename") renames++;

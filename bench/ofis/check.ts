@@ -8,11 +8,11 @@ import type { OracleDay, OracleFile } from "./oracle.ts";
 export interface CheckOptions {
   /** Only files below this path of the tree, without the path itself: for parts that were backed up alone. */
   readonly below?: string;
-  /** Files that may be missing: locked ones, where whoever made the copy could not read them. */
+  /** Files that may be missing: locked files that the program that made the copy could not read. */
   readonly mayMiss?: readonly string[];
 }
 
-/** What is wrong with `folder`, a sentence per finding; empty where it is the tree of that day. */
+/** How `folder` differs from the tree of that day: one sentence per difference. */
 export async function findDifferences(
   folder: string,
   oracle: OracleDay,

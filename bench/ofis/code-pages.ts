@@ -1,4 +1,4 @@
-/** The two old code pages that accounting offices still meet: Windows-1254 in exports, cp857 in the names of zips. */
+/** Two old code pages that accounting offices still have: Windows-1254 in exports, cp857 in file names in zip files. */
 
 const windows1254: Readonly<Record<string, number>> = {
   ...{ Ğ: 0xd0, İ: 0xdd, Ş: 0xde, ğ: 0xf0, ı: 0xfd, ş: 0xfe },

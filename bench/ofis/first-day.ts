@@ -1,16 +1,16 @@
 /** The jobs that make the tree of day 0, largest files first. */
 
 import { dateOf, officeOf, secondsOf, stampOf } from "./calendar.ts";
-import { Dice } from "./dice.ts";
 import type { Job, Task } from "./job.ts";
 import { type PartName, parts, type Scale } from "./scale.ts";
+import { SeededRandom } from "./seeded-random.ts";
 import { months, taxNumber } from "./words.ts";
 
 const megabyte = 1_000_000;
-/** What SQL Server writes. */
+/** Page size of SQL Server. */
 const sqlPageBytes = 8192;
 
-/** Files of an archive folder are made in this size, exports of a bank in that. */
+/** Sizes of zip files, bank exports and workbooks. */
 const archiveBytes = 5_000_000;
 const tableBytes = { least: 100_000, most: 900_000 };
 const workbookBytes = { least: 12_000, most: 230_000 };
@@ -19,7 +19,7 @@ const workbookBytes = { least: 12_000, most: 230_000 };
 const scanBytes = { least: 60_000, most: 900_000 };
 const contractBytes = { least: 1_000_000, most: 4_000_000 };
 
-/** What every maker of jobs needs. */
+/** What every function that yields jobs needs. */
 export interface Setting {
   readonly scale: Scale;
   readonly seed: number;
@@ -41,9 +41,9 @@ export function* firstDayJobs(scale: Scale, seed: number): Generator<Job> {
   yield* oddities(setting);
 }
 
-/** A job for a file at `inside` of a part's folder, with a time of its own on that day. */
+/** A job for the file `inside` in the folder of a part, with its own time on that day. */
 export function jobFor({ day, seed }: Setting, part: PartName, inside: string, task: Task, weight: number): Job {
-  const second = new Dice(seed, "time", day, inside).between(8 * 3600, 18 * 3600);
+  const second = new SeededRandom(seed, "time", day, inside).between(8 * 3600, 18 * 3600);
   return {
     part,
     path: `${officeOf(day)}/${parts[part]}/${inside}`,
@@ -91,10 +91,10 @@ function archive(setting: Setting, index: number): Job {
   return jobFor(setting, "archives", `Beyanname arşivi ${index + 1}.zip`, task, bytes);
 }
 
-/** A month of a taxpayer, in the layout of Luca or of Zirve, with the helper folders that Zirve leaves behind. */
+/** A month of a taxpayer, in the layout of Luca or of Zirve, with the extra folders that Zirve makes. */
 export function* ledgerPackage(setting: Setting, index: number): Generator<Job> {
   const { scale, seed, day } = setting;
-  const dice = new Dice(seed, "package", index);
+  const random = new SeededRandom(seed, "package", index);
   const tax = taxNumber(index >> 1);
   const month = 1 + ((index * 5) % 12);
   const stamp = `2025${String(month).padStart(2, "0")}`;
@@ -104,7 +104,7 @@ export function* ledgerPackage(setting: Setting, index: number): Generator<Job> 
     ? `Luca/${tax}/01.01.2025-31.12.2025/${String(month).padStart(2, "0")}`
     : `Zirve/${tax}/2025/${months[month - 1] ?? ""}`;
   for (const kind of ["Y", "K", "YB", "KB", "GIB-YB", "GIB-KB"] as const) {
-    const bytes = dice.between(...scale.ledgerBytes);
+    const bytes = random.between(...scale.ledgerBytes);
     const name = kind.startsWith("GIB-") ? `GIB-${base}-${kind.slice(4)}` : `${base}-${kind}`;
     const weight = kind.length === 1 ? bytes : 3000;
     yield jobFor(
@@ -124,12 +124,12 @@ export function* ledgerPackage(setting: Setting, index: number): Generator<Job> 
 /** Scans and PDFs until they are `bytes` together. */
 export function* scans(setting: Setting, bytes: number): Generator<Job> {
   const { seed, day } = setting;
-  const dice = new Dice(seed, "scans", day);
+  const random = new SeededRandom(seed, "scans", day);
   const date = dateOf(day);
   for (let made = 0, i = 0; made < bytes; i++) {
-    const range = dice.chance(0.06) ? contractBytes : scanBytes;
-    const size = Math.min(dice.between(range.least, range.most), Math.max(bytes - made, scanBytes.least));
-    const pdf = dice.chance(0.6);
+    const range = random.chance(0.06) ? contractBytes : scanBytes;
+    const size = Math.min(random.between(range.least, range.most), Math.max(bytes - made, scanBytes.least));
+    const pdf = random.chance(0.6);
     const task = { kind: pdf ? "pdf" : "scan", id: `${day}-${i}`, bytes: size, date } as const;
     const name = `${date.slice(0, 7)}/${pdf ? "Sözleşme" : "Evrak"} ${stampOf(day)}-${String(i).padStart(4, "0")}.${pdf ? "pdf" : "jpg"}`;
     yield jobFor(setting, "scans", name, task, size);
@@ -140,15 +140,15 @@ export function* scans(setting: Setting, bytes: number): Generator<Job> {
 /** Invoices of one day. Few issuers send many of them, most send a few. */
 export function* invoices(setting: Setting, issuers: 1 | 60 | 600, count: number): Generator<Job> {
   const { seed, day } = setting;
-  const dice = new Dice(seed, "invoices", issuers, day);
+  const random = new SeededRandom(seed, "invoices", issuers, day);
   const part = `invoices-${issuers}` as const;
   for (let i = 0; i < count; i++) {
-    const issuer = dice.chance(0.5) ? Math.min(dice.below(issuers), dice.below(issuers)) : dice.below(issuers);
-    const ettn = dice.uuid();
+    const issuer = random.chance(0.5) ? Math.min(random.below(issuers), random.below(issuers)) : random.below(issuers);
+    const ettn = random.uuid();
     const number = `ORN2026${String(day * 100_000 + i).padStart(9, "0")}`;
     const month = day === 0 ? 1 + Math.trunc((i * 8) / count) : Number(dateOf(day).slice(5, 7));
     const folder = `2026/${String(month).padStart(2, "0")}`;
-    const date = day === 0 ? `2026-${folder.slice(5)}-${String(dice.between(1, 28)).padStart(2, "0")}` : dateOf(day);
+    const date = day === 0 ? `2026-${folder.slice(5)}-${String(random.between(1, 28)).padStart(2, "0")}` : dateOf(day);
     yield jobFor(
       setting,
       part,
@@ -161,8 +161,8 @@ export function* invoices(setting: Setting, issuers: 1 | 60 | 600, count: number
 
 /** Workbook `index` as it is after an edit on this day; `edit` 0 is the first version. */
 export function workbook(setting: Setting, index: number, edit: number): Job {
-  const dice = new Dice(setting.seed, "workbook size", index);
-  const bytes = dice.between(workbookBytes.least, workbookBytes.most);
+  const random = new SeededRandom(setting.seed, "workbook size", index);
+  const bytes = random.between(workbookBytes.least, workbookBytes.most);
   const task = { kind: "workbook", id: `${index}`, bytes, date: dateOf(setting.day), edit } as const;
   return jobFor(setting, "workbooks", workbookName(index), task, bytes);
 }
@@ -172,7 +172,7 @@ export function workbookName(index: number): string {
 }
 
 export function table(setting: Setting, name: string): Job {
-  const bytes = new Dice(setting.seed, "table size", name).between(tableBytes.least, tableBytes.most);
+  const bytes = new SeededRandom(setting.seed, "table size", name).between(tableBytes.least, tableBytes.most);
   return jobFor(setting, "tables", name, { kind: "table", id: name, bytes, date: dateOf(setting.day) }, bytes);
 }
 
@@ -181,7 +181,7 @@ const longFolder = Array.from({ length: 8 }, (_, i) =>
   `${i + 1} ${"Uzun klasör adı ".repeat(3)}`.slice(0, 40).trim(),
 ).join("/");
 
-/** Names and contents that backup programs trip over. */
+/** Names and contents that backup programs have failed on. */
 function* oddities(setting: Setting): Generator<Job> {
   const text = (inside: string, content: string) =>
     jobFor(setting, "oddities", inside, { kind: "text", text: content }, content.length);

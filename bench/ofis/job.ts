@@ -1,15 +1,15 @@
-/** One file to be made or changed, as data: a thread does it from the job and the seed alone. */
+/** A job makes or changes one file. It is plain data: a worker needs only the job and the seed. */
 
 import { createHash } from "node:crypto";
 import { closeSync, futimesSync, mkdirSync, openSync, readSync, rmSync, symlinkSync, writeSync } from "node:fs";
 import path from "node:path";
-import { changeDatabase, type Database, type Night, writeDatabase } from "./makers/database.ts";
-import type { Sized } from "./makers/documents.ts";
-import * as documents from "./makers/documents.ts";
-import { type Invoice, writeInvoice } from "./makers/invoice.ts";
-import { type Ledger, writeLedger } from "./makers/ledger.ts";
+import { changeDatabase, type Database, type Night, writeDatabase } from "./content/database.ts";
+import type { Sized } from "./content/documents.ts";
+import * as documents from "./content/documents.ts";
+import { type Invoice, writeInvoice } from "./content/invoice.ts";
+import { type Ledger, writeLedger } from "./content/ledger.ts";
+import { FileWriter } from "./file-writer.ts";
 import type { PartName } from "./scale.ts";
-import { Sink } from "./sink.ts";
 
 export type Task =
   | { readonly kind: "database"; readonly database: Database }
@@ -31,12 +31,12 @@ export interface Job {
   /** Whole seconds. */
   readonly mtime: number;
   readonly mode: number;
-  /** About how many bytes it is to make, for sharing out work and for progress. */
+  /** About how many bytes it makes, for batches and progress. */
   readonly weight: number;
 }
 
-/** What became of a job. */
-export interface Made {
+/** The file that a job made or changed. */
+export interface MadeFile {
   readonly part: PartName;
   readonly path: string;
   readonly size: number;
@@ -54,8 +54,8 @@ export interface Made {
 /** Read at a time when a file that grew is hashed. */
 const readBytes = 1024 * 1024;
 
-/** Does a job below the folder `root`. */
-export function doJob(root: string, seed: number, job: Job): Made {
+/** Runs a job below the folder `root`. */
+export function runJob(root: string, seed: number, job: Job): MadeFile {
   const { task } = job;
   const file = path.join(root, job.path);
   const known = { part: job.part, path: job.path, mtime: job.mtime, mode: job.mode, link: false };
@@ -73,9 +73,9 @@ export function doJob(root: string, seed: number, job: Job): Made {
       return { ...known, link: true, mode: 0o777, size: 0, sha256, changed: 0, dense: 0 };
     }
     default: {
-      // A program that saves a file puts a new one in the old one's place.
+      // Programs save a file by replacing it with a new one.
       rmSync(file, { force: true });
-      const out = new Sink(file);
+      const out = new FileWriter(file);
       writeContent(out, seed, task);
       const sha256 = out.finish(job.mtime, job.mode);
       return { ...known, size: out.size, sha256, changed: out.size, dense: out.dense };
@@ -83,7 +83,7 @@ export function doJob(root: string, seed: number, job: Job): Made {
   }
 }
 
-function writeContent(out: Sink, seed: number, task: Exclude<Task, { kind: "night" | "mail" | "link" }>): void {
+function writeContent(out: FileWriter, seed: number, task: Exclude<Task, { kind: "night" | "mail" | "link" }>): void {
   switch (task.kind) {
     case "database":
       writeDatabase(out, seed, task.database);
@@ -127,7 +127,7 @@ function appendMail(
   seed: number,
   sized: Sized,
   mtime: number,
-): Pick<Made, "size" | "sha256" | "changed"> {
+): Pick<MadeFile, "size" | "sha256" | "changed"> {
   const hash = createHash("sha256");
   const fd = openSync(file, "r+");
   try {

@@ -1,9 +1,9 @@
-/** `npm run --silent ofis -- <command>`: makes an office's tree, lives its days, checks a folder against the oracle. */
+/** `npm run --silent ofis -- <command>`: makes the tree of an office, simulates its days, compares a folder with the oracle. */
 
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { findDifferences } from "./check.ts";
-import { liveDay, makeOffice, readState, treeFolder } from "./office.ts";
+import { makeOffice, readState, simulateDay, treeFolder } from "./office.ts";
 import { type OracleDay, readOracle } from "./oracle.ts";
 import { type PartName, partNames, type ScaleName, scales } from "./scale.ts";
 
@@ -11,15 +11,15 @@ const help = `ofis <command> [--json] [--threads N]
 
   make --scale XS|S|M|L --seed N --out DIR    make the tree of day 0 in a missing or empty folder
        [--parts a,b,…]                        only these parts: ${partNames.join(", ")}
-  day --tree DIR [--day N]                    live the next day; N must be the next one where it is given
-  days --tree DIR --to N                      live all days up to N
+  day --tree DIR [--day N]                    simulate the next day; if N is given, it must be the next day
+  days --tree DIR --to N                      simulate all days up to N
   check --tree DIR [--day N] [--folder F]     compare the tree, or a restored folder, with the oracle of a day
 
 DIR holds tree/ (what is backed up), oracle/ (day-000.json and so on) and ofis.json.
 Scales: XS 15 MB (tests), S 0.4 GB, M 5 GB, L 45 GB. The same seed makes the same tree.
 Exit status: 0 done · 1 failed, or something differs · 2 wrong usage`;
 
-/** Seldom enough to be read. */
+/** Slow enough to be read. */
 const progressMs = 1000;
 
 class UsageError extends Error {
@@ -51,7 +51,7 @@ async function main(args: readonly string[]): Promise<number> {
     case "check":
       return check(values);
     default:
-      throw new UsageError(`${command === undefined ? "no command" : `unknown command ${command}`}; --help says how`);
+      throw new UsageError(`${command === undefined ? "no command" : `unknown command ${command}`}; see --help`);
   }
 }
 
@@ -77,7 +77,7 @@ async function make(values: Values): Promise<number> {
   if (!Object.hasOwn(scales, scale)) throw new UsageError(`--scale takes ${Object.keys(scales).join(", ")}`);
   const parts = values.parts === undefined ? partNames : values.parts.split(",").map(partName);
   const state = { scale, seed: whole(values.seed ?? "1", "--seed"), parts };
-  say(await makeOffice(need(values.out, "--out"), state, doing(values)), values);
+  say(await makeOffice(need(values.out, "--out"), state, runOptions(values)), values);
   return 0;
 }
 
@@ -86,7 +86,7 @@ async function days(values: Values, command: "day" | "days"): Promise<number> {
   const next = (readState(folder).day ?? 0) + 1;
   const to = command === "days" ? whole(need(values.to, "--to"), "--to") : whole(values.day ?? String(next), "--day");
   if (command === "day" && to !== next) throw new UsageError(`the next day of ${folder} is ${next}`);
-  for (let day = next; day <= to; day++) say(await liveDay(folder, doing(values)), values);
+  for (let day = next; day <= to; day++) say(await simulateDay(folder, runOptions(values)), values);
   return 0;
 }
 
@@ -114,7 +114,7 @@ function say(oracle: OracleDay, { json }: Values): void {
   );
 }
 
-function doing({ threads }: Values) {
+function runOptions({ threads }: Values) {
   let last = performance.now();
   return {
     threads: threads === undefined ? availableParallelism() : whole(threads, "--threads"),
@@ -127,7 +127,7 @@ function doing({ threads }: Values) {
 }
 
 function need(value: string | undefined, name: string): string {
-  if (value === undefined) throw new UsageError(`${name} is missing; --help says how`);
+  if (value === undefined) throw new UsageError(`${name} is missing; see --help`);
   return value;
 }
 

@@ -1,7 +1,6 @@
-/** What a day does to the tree: the jobs, and the files that are gone afterwards. Pure: the same day is the same plan. */
+/** The plan of a day: its jobs, and the files that it removes. It is pure: the same day has the same plan. */
 
 import { dateOf, dumpDay, hasLedgers, hasZippedDump, kindOf, officeOf, stampOf } from "./calendar.ts";
-import { Dice } from "./dice.ts";
 import {
   dumpFile,
   invoices,
@@ -15,6 +14,7 @@ import {
 } from "./first-day.ts";
 import type { Job } from "./job.ts";
 import { parts } from "./scale.ts";
+import { SeededRandom } from "./seeded-random.ts";
 
 const megabyte = 1_000_000;
 
@@ -22,7 +22,7 @@ const megabyte = 1_000_000;
 const changedPages = 0.0169;
 /** A weekly rebuild moves between a quarter and three fifths of the pages. */
 const rebuiltPercent = { least: 25, most: 60 };
-/** A database grows by half a per mille on a workday, an eighth of its books in a year. */
+/** A database grows by half a per mille on a workday, an eighth of its size in a year. */
 const grownPages = 0.0005;
 /** Invoices that arrive on a workday, as a share of those there are. */
 const arrivingInvoices = 0.003;
@@ -30,9 +30,9 @@ const arrivingInvoices = 0.003;
 const arrivingMail = 0.005;
 /** Workbooks that are saved on a workday. */
 const editedWorkbooks = 0.04;
-/** New incompressible bytes of a workday as a share of yesterday's tree; the promise is 1 %. */
+/** New incompressible bytes of a workday as a share of yesterday's tree; bench/README.md says 1 %. */
 const arrivingScans = 0.0105;
-/** A dump that somebody zipped is so much smaller than the database. */
+/** Size of a zipped dump as a share of the database. */
 const zippedShare = 0.12;
 /** Exports are kept for two weeks. */
 const exportDays = 14;
@@ -41,9 +41,9 @@ const packagesPerClosing = 30;
 
 export interface DayPlan {
   readonly jobs: readonly Job[];
-  /** Paths that are no longer there at the end of the day. */
+  /** Paths that do not exist at the end of the day. */
   readonly removed: readonly string[];
-  /** Files that a program holds open: nobody but the administrator can read them. */
+  /** Files that a program holds open: only the administrator can read them. */
   readonly locked: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function workday(setting: Setting, treeBytes: number): DayPlan {
   return { jobs, removed: removals(setting), locked: locks.map((job) => job.path) };
 }
 
-/** Every database after the day, dumps under their new names. */
+/** Changes every database; dumps get their new names. */
 function* nights(setting: Setting): Generator<Job> {
   const { scale, seed, day } = setting;
   const before = `${officeOf(day)}/${parts.dumps}/`;
@@ -101,7 +101,7 @@ function* nights(setting: Setting): Generator<Job> {
 function nightOf(seed: number, id: string, day: number, pages: number) {
   if (kindOf(day) === "workday")
     return { day, changed: changedPages, rebuilt: 0, grown: Math.ceil(pages * grownPages) };
-  const rebuilt = new Dice(seed, "rebuild", id, day).between(rebuiltPercent.least, rebuiltPercent.most) / 100;
+  const rebuilt = new SeededRandom(seed, "rebuild", id, day).between(rebuiltPercent.least, rebuiltPercent.most) / 100;
   return { day, changed: 0, rebuilt, grown: 0 };
 }
 
@@ -133,18 +133,18 @@ function zippedName(id: string, day: number): string {
 function closing(setting: Setting): Job[] {
   const { scale, day } = setting;
   const count = Math.ceil(scale.ledgers / packagesPerClosing);
-  // Numbers of their own: no package of day 0 is written again.
+  // Other numbers than on day 0: no package of day 0 is written again.
   return Array.from({ length: count }, (_, i) => [...ledgerPackage(setting, scale.ledgers + day * count + i)]).flat();
 }
 
 /** At least one is edited on every workday. */
 function editedOn({ scale, seed, day }: Setting): number[] {
-  const dice = new Dice(seed, "edited", day);
-  const edited = Array.from({ length: scale.workbooks }, (_, i) => i).filter(() => dice.chance(editedWorkbooks));
-  return edited.length > 0 ? edited : [dice.below(scale.workbooks)];
+  const random = new SeededRandom(seed, "edited", day);
+  const edited = Array.from({ length: scale.workbooks }, (_, i) => i).filter(() => random.chance(editedWorkbooks));
+  return edited.length > 0 ? edited : [random.below(scale.workbooks)];
 }
 
-/** What Excel leaves beside an open workbook. */
+/** The lock file that Excel writes beside an open workbook. */
 function lockFile(setting: Setting, index: number): Job {
   const inside = lockName(index);
   return {

@@ -1,12 +1,12 @@
 /**
- * A made office in a folder:
+ * A generated office in a folder:
  *
  *   tree/             what is backed up
  *   oracle/           day-000.json and so on
- *   ofis.json         scale, seed, parts, and the day that the tree stands at
+ *   ofis.json         scale, seed, parts, and the day of the tree
  *
- * Days can only be lived forwards, one after the other. A day that was interrupted leaves `ofis.json` without a day: the
- * tree is then neither yesterday's nor today's and must be made anew.
+ * Days are simulated one after the other, forwards only. An interrupted day leaves `ofis.json` without a day. The tree is
+ * then between two days and must be made again.
  */
 
 import {
@@ -21,24 +21,24 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { kindOf, officeOf } from "./calendar.ts";
-import { doJobs } from "./crew.ts";
 import { firstDayJobs } from "./first-day.ts";
-import type { Job, Made } from "./job.ts";
+import type { Job, MadeFile } from "./job.ts";
 import { planDay } from "./next-day.ts";
 import { type OracleDay, type OracleFile, oracleOf, readOracle, renamedPath, writeOracle } from "./oracle.ts";
+import { runJobs } from "./run-jobs.ts";
 import { type PartName, type ScaleName, scales } from "./scale.ts";
 
 export interface OfficeState {
   readonly scale: ScaleName;
   readonly seed: number;
   readonly parts: readonly PartName[];
-  /** Null while a day is being lived. */
+  /** Null while a day is being simulated. */
   readonly day: number | null;
 }
 
-export interface Doing {
+export interface RunOptions {
   readonly threads: number;
-  /** Bytes of the jobs that are done and of all that are known. */
+  /** Gets the bytes made so far. */
   onProgress?(done: number): void;
 }
 
@@ -48,29 +48,33 @@ export function treeFolder(folder: string): string {
 
 export function readState(folder: string): OfficeState {
   const file = path.join(folder, "ofis.json");
-  if (!existsSync(file)) throw new Error(`${folder} is no made office; make one first`);
+  if (!existsSync(file)) throw new Error(`${folder} has no generated office; make one first`);
   return JSON.parse(readFileSync(file, "utf8")) as OfficeState;
 }
 
 /** Makes the tree of day 0 in a missing or empty folder. */
-export async function makeOffice(folder: string, state: Omit<OfficeState, "day">, doing: Doing): Promise<OracleDay> {
+export async function makeOffice(
+  folder: string,
+  state: Omit<OfficeState, "day">,
+  options: RunOptions,
+): Promise<OracleDay> {
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error(`${folder} is not empty`);
   mkdirSync(path.join(folder, "oracle"), { recursive: true });
   mkdirSync(treeFolder(folder));
   writeState(folder, { ...state, day: null });
   const wanted = new Set(state.parts);
   const jobs = firstDayJobs(scales[state.scale], state.seed).filter(({ part }) => wanted.has(part));
-  const made = await live(folder, state.seed, jobs, doing);
+  const made = await runAll(folder, state.seed, jobs, options);
   const oracle = oracleOf(0, null, new Map(made.map(asFile)), { made, renamed: null, locked: [] });
   writeOracle(folder, oracle);
   writeState(folder, { ...state, day: 0 });
   return oracle;
 }
 
-/** Lives the next day. */
-export async function liveDay(folder: string, doing: Doing): Promise<OracleDay> {
+/** Simulates the next day. */
+export async function simulateDay(folder: string, options: RunOptions): Promise<OracleDay> {
   const state = readState(folder);
-  if (state.day === null) throw new Error(`a day was interrupted in ${folder}; make the office anew`);
+  if (state.day === null) throw new Error(`a day was interrupted in ${folder}; make the office again`);
   const day = state.day + 1;
   const before = readOracle(folder, state.day);
   const setting = { scale: scales[state.scale], seed: state.seed, day };
@@ -83,7 +87,7 @@ export async function liveDay(folder: string, doing: Doing): Promise<OracleDay> 
     if (files.delete(gone)) rmSync(path.join(treeFolder(folder), gone));
   }
   const jobs = plan.jobs.filter(({ part }) => wanted.has(part));
-  const made = await live(folder, state.seed, jobs, doing);
+  const made = await runAll(folder, state.seed, jobs, options);
   for (const { task } of jobs) if (task.kind === "night") files.delete(task.from);
   for (const each of made) files.set(...asFile(each));
   const locked = plan.locked.filter((at) => files.has(at));
@@ -93,7 +97,7 @@ export async function liveDay(folder: string, doing: Doing): Promise<OracleDay> 
   return oracle;
 }
 
-/** Removes an office; locked files need their rights back first. */
+/** Removes an office. Locked files get their permissions back first. */
 export function removeOffice(folder: string): void {
   const { day } = existsSync(path.join(folder, "ofis.json")) ? readState(folder) : { day: null };
   if (day !== null)
@@ -101,15 +105,15 @@ export function removeOffice(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function live(
+async function runAll(
   folder: string,
   seed: number,
   jobs: Iterable<Job>,
-  { threads, onProgress }: Doing,
-): Promise<Made[]> {
-  const made: Made[] = [];
+  { threads, onProgress }: RunOptions,
+): Promise<MadeFile[]> {
+  const made: MadeFile[] = [];
   let done = 0;
-  await doJobs(jobs, {
+  await runJobs(jobs, {
     root: treeFolder(folder),
     seed,
     threads,

@@ -17,8 +17,8 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { recognisePages } from "../../packages/engine/src/workers/cutter/page-files.ts";
 import { dateOf, kindOf, officeOf } from "./calendar.ts";
 import { findDifferences } from "./check.ts";
-import { doJob, type Task } from "./job.ts";
-import { liveDay, makeOffice, treeFolder } from "./office.ts";
+import { runJob, type Task } from "./job.ts";
+import { makeOffice, simulateDay, treeFolder } from "./office.ts";
 import { type OracleDay, renamedPath } from "./oracle.ts";
 import { partNames, parts } from "./scale.ts";
 
@@ -70,7 +70,8 @@ async function watch(folder: string): Promise<Seen[]> {
   let before = new Map<string, string>();
   let dumps: Buffer[] = [];
   for (let day = 0; day <= days; day++) {
-    const oracle = day === 0 ? await makeOffice(folder, office, { threads: 0 }) : await liveDay(folder, { threads: 0 });
+    const oracle =
+      day === 0 ? await makeOffice(folder, office, { threads: 0 }) : await simulateDay(folder, { threads: 0 });
     for (const at of oracle.locked) {
       assert.equal(lstatSync(path.join(tree, at)).mode & 0o777, 0);
       chmodSync(path.join(tree, at), 0o600);
@@ -103,10 +104,10 @@ function differingBytes(dump: Buffer, old: Buffer): number {
 
 const watched = await watch(path.join(scratch, "watched"));
 
-test("the same seed makes the same tree on every day, whatever the number of threads; another seed makes another", async () => {
+test("the same seed makes the same tree on every day with any number of threads; another seed makes another tree", async () => {
   const folder = path.join(scratch, "together");
   const hashes = [(await makeOffice(folder, office, { threads: 2 })).treeSha256];
-  while (hashes.length <= 7) hashes.push((await liveDay(folder, { threads: 2 })).treeSha256);
+  while (hashes.length <= 7) hashes.push((await simulateDay(folder, { threads: 2 })).treeSha256);
   assert.deepEqual(
     hashes,
     watched.slice(0, 8).map(({ oracle }) => oracle.treeSha256),
@@ -118,7 +119,7 @@ test("the same seed makes the same tree on every day, whatever the number of thr
   assert.notEqual(other.treeSha256, hashes[0]);
 });
 
-test("a day touches exactly what the oracle says, and every file is what the oracle says", () => {
+test("a day changes exactly the files that the oracle lists, and every file has the content that it lists", () => {
   for (const { oracle, added, changed, removed, wrong } of watched) {
     assert.deepEqual(added, [...oracle.added].sort(), `day ${oracle.day}`);
     assert.deepEqual(changed, [...oracle.changed].sort(), `day ${oracle.day}`);
@@ -237,7 +238,7 @@ test("the calendar: workdays, a rebuild on Saturdays, a rename or nothing on Sun
 
 /** Does a job in the scratch folder. */
 function make(name: string, task: Task) {
-  const made = doJob(scratch, 7, { part: "oddities", path: name, task, mtime: 1_600_000_000, mode: 0o644, weight: 0 });
+  const made = runJob(scratch, 7, { part: "oddities", path: name, task, mtime: 1_600_000_000, mode: 0o644, weight: 0 });
   return { ...made, file: path.join(scratch, name) };
 }
 

@@ -1,9 +1,9 @@
 /**
- * The oracle: what truly is in the tree on a day, and what truly changed since the day before. Written while the files
- * are made, one JSON document per day, so that a restore can be checked against something that no backup program wrote.
+ * The oracle: which files are in the tree on a day, and what changed since the day before. It is written while the files
+ * are made, one JSON document per day. A restore is compared with it, so the comparison needs no backup program.
  *
- * - `changed` counts bytes at the grain in which the office's programs write: a page of a database, an appended message,
- *   a whole saved file. Renaming counts nothing.
+ * - `changed` counts bytes in the units in which the programs of the office write: a page of a database, an appended message,
+ *   a whole saved file. A rename counts 0.
  * - `dense` counts those of them that no compressor makes smaller.
  */
 
@@ -11,10 +11,10 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import path from "node:path";
 import { type DayKind, dateOf, kindOf } from "./calendar.ts";
-import type { Made } from "./job.ts";
+import type { MadeFile } from "./job.ts";
 import { type PartName, partNames } from "./scale.ts";
 
-export type OracleFile = Omit<Made, "changed" | "dense">;
+export type OracleFile = Omit<MadeFile, "changed" | "dense">;
 
 export interface PartSums {
   readonly files: number;
@@ -32,7 +32,7 @@ export interface OracleDay {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** The folder above everything, before and after, where it got another name. */
+  /** The name of the top folder before and after, if it changed. */
   readonly renamed: readonly [from: string, to: string] | null;
   /** Files that only the administrator can read that day. */
   readonly locked: readonly string[];
@@ -42,12 +42,12 @@ export interface OracleDay {
 }
 
 interface Events {
-  readonly made: readonly Made[];
+  readonly made: readonly MadeFile[];
   readonly renamed: OracleDay["renamed"];
   readonly locked: readonly string[];
 }
 
-/** The oracle of a day from yesterday's and what the day did. `files` is everything that is in the tree now. */
+/** The oracle of a day, from the oracle of the day before and the changes. `files` is everything in the tree now. */
 export function oracleOf(
   day: number,
   before: OracleDay | null,
@@ -76,20 +76,20 @@ export function oracleOf(
   };
 }
 
-/** A path after the folder above everything got another name. */
+/** A path after the top folder got another name. */
 export function renamedPath(at: string, renamed: OracleDay["renamed"]): string {
   if (renamed === null || !at.startsWith(`${renamed[0]}/`)) return at;
   return renamed[1] + at.slice(renamed[0].length);
 }
 
-function partSums(files: readonly OracleFile[], made: readonly Made[]): Partial<Record<PartName, PartSums>> {
+function partSums(files: readonly OracleFile[], made: readonly MadeFile[]): Partial<Record<PartName, PartSums>> {
   const ofPart = Object.groupBy(files, ({ part }) => part);
   const madeOfPart = Object.groupBy(made, ({ part }) => part);
   const present = partNames.filter((part) => ofPart[part] !== undefined);
   return Object.fromEntries(present.map((part) => [part, sums(ofPart[part] ?? [], madeOfPart[part] ?? [])]));
 }
 
-function sums(files: readonly OracleFile[], made: readonly Made[]): PartSums {
+function sums(files: readonly OracleFile[], made: readonly MadeFile[]): PartSums {
   const add = <T>(list: readonly T[], value: (each: T) => number) => list.reduce((sum, each) => sum + value(each), 0);
   return {
     files: files.length,
@@ -110,7 +110,7 @@ function oracleFile(folder: string, day: number): string {
   return path.join(folder, "oracle", `day-${String(day).padStart(3, "0")}.json`);
 }
 
-/** Writes a day's oracle, a file per line: it may hold more files than a string may hold letters. */
+/** Writes the oracle of a day, one file per line: the whole can be longer than the longest string. */
 export function writeOracle(folder: string, oracle: OracleDay): void {
   const { files, ...rest } = oracle;
   const fd = openSync(oracleFile(folder, oracle.day), "wx");

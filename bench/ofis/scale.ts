@@ -1,11 +1,11 @@
 /**
- * How much of everything a tree has. The proportions are those of bench/README.md; a scale changes numbers of files and
- * sizes of databases, not what a file looks like. Only XS, which exists for tests, has short ledgers.
+ * How many files a tree has. The proportions are in bench/README.md. A scale changes the number of files and the size of
+ * databases, not the content of a file. Only XS, which is for tests, has short ledgers.
  */
 
 export type ScaleName = "XS" | "S" | "M" | "L";
 
-/** A part of the tree that can be backed up by itself: a folder below the office's. */
+/** A part of the tree that can be backed up by itself: a folder in the top folder. */
 export const parts = {
   dumps: "Yedekler",
   firebird: "Wolvox",

@@ -3,7 +3,7 @@
  * the uniform chart of accounts.
  */
 
-import type { Dice } from "./dice.ts";
+import type { SeededRandom } from "./seeded-random.ts";
 
 export const months = [
   ...["Ocak", "Şubat", "Mart", "Nisan", "Mayıs", "Haziran"],
@@ -59,26 +59,26 @@ export const accounts: readonly (readonly [code: string, name: string])[] = [
   ["257", "BİRİKMİŞ AMORTİSMANLAR"],
 ];
 
-export function firmName(dice: Dice): string {
-  return `Deneme ${dice.pick(trades)} ${dice.below(1000)} ${dice.pick(forms)}`;
+export function firmName(random: SeededRandom): string {
+  return `Deneme ${random.pick(trades)} ${random.below(1000)} ${random.pick(forms)}`;
 }
 
-export function address(dice: Dice): { readonly street: string; readonly city: string } {
-  return { street: `Örnek Mah. ${dice.pick(streets)} No: ${dice.between(1, 240)}`, city: dice.pick(cities) };
+export function address(random: SeededRandom): { readonly street: string; readonly city: string } {
+  return { street: `Örnek Mah. ${random.pick(streets)} No: ${random.between(1, 240)}`, city: random.pick(cities) };
 }
 
-export function goodsName(dice: Dice): string {
-  return dice.favour(goods);
+export function goodsName(random: SeededRandom): string {
+  return random.pickSkewed(goods);
 }
 
-export function operationName(dice: Dice): string {
-  return dice.favour(operations);
+export function operationName(random: SeededRandom): string {
+  return random.pickSkewed(operations);
 }
 
 /** An amount in kuruş: mostly hundreds of lira, sometimes a hundred thousand. */
-export function kurus(dice: Dice): number {
-  const magnitude = [10_000, 100_000, 1_000_000, 10_000_000][Math.min(dice.below(4), dice.below(4) + 1)] ?? 10_000;
-  return dice.between(100, magnitude);
+export function kurus(random: SeededRandom): number {
+  const magnitude = [10_000, 100_000, 1_000_000, 10_000_000][Math.min(random.below(4), random.below(4) + 1)] ?? 10_000;
+  return random.between(100, magnitude);
 }
 
 /** Kuruş as `1234.50`. */
@@ -86,7 +86,7 @@ export function lira(amount: number): string {
   return `${Math.trunc(amount / 100)}.${String(amount % 100).padStart(2, "0")}`;
 }
 
-/** A tax number with a right check digit in a range that is not given out: it starts with 999. */
+/** A tax number with a valid check digit, in a range that is not used: it starts with 999. */
 export function taxNumber(ordinal: number): string {
   const nine = `999${String(ordinal).padStart(6, "0")}`;
   let sum = 0;

@@ -1,8 +1,8 @@
 /**
- * The programs that the engine is measured against. restic and kopia are taken from the PATH, else built from the Go
- * modules beside this file, which name them by exact version; rustic is taken from the PATH where it is there.
+ * The programs that the engine is compared with. restic and kopia are taken from the PATH, or built from the Go modules
+ * beside this file, which name exact versions. rustic is taken from the PATH if it is there.
  *
- *   node tools/run.mjs bench/peers/peers.ts      builds what is missing and says what there is
+ *   node tools/run.mjs bench/peers/peers.ts      builds what is missing and lists the programs
  */
 
 import { execFile } from "node:child_process";
@@ -17,13 +17,13 @@ export type PeerName = "restic" | "kopia" | "rustic";
 export interface Peer {
   readonly name: PeerName;
   readonly program: string;
-  /** What the program says of itself, in a line. */
+  /** The version line of the program. */
   readonly version: string;
 }
 
 export interface Peers {
   readonly found: readonly Peer[];
-  /** Why the others are not there, a sentence each. */
+  /** Why the others are missing, one sentence each. */
   readonly missing: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const built = [
   { name: "kopia", version: "v0.23.1", mainPackage: "github.com/kopia/kopia", ask: "--version" },
 ] as const;
 
-/** Finds the peers, building what can be built. */
+/** Finds the programs and builds missing ones if it can. */
 export async function findPeers(): Promise<Peers> {
   const found: Peer[] = [];
   const missing: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:stages`: MB/s per core of every stage of a backup on the benchmark data, and how far the CPU time of a
- * real first backup is from the sum of the stages' floors. The bar is 1.6 times.
+ * `npm run bench:stages`: MB/s per core of every stage of a backup on the benchmark data, and the CPU time of a real
+ * first backup divided by the sum of the floors of all stages. The limit is 1.6.
  *
  *   npm run --silent bench:stages -- [--scale S] [--seed 1] [--runs 3] [--tree DIR] [--json]
  */
@@ -15,7 +15,7 @@ import { makeOffice, treeFolder } from "../ofis/office.ts";
 import { partNames, type ScaleName, scales } from "../ofis/scale.ts";
 import { measureStages, type Stage } from "./stages.ts";
 
-/** CPU of a first backup over the floors' sum, at most. */
+/** Largest CPU time of a first backup divided by the sum of the floors. */
 const allowedDistance = 1.6;
 
 const { values } = parseArgs({
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   report(medianStages(all), median(backups));
 }
 
-/** A tree that is there, or one made for this. */
+/** An existing tree, or a new one. */
 async function treeOf(): Promise<string> {
   if (values.tree !== undefined) return values.tree;
   const scale = values.scale as ScaleName;

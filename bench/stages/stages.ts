@@ -1,11 +1,11 @@
 /**
- * What a first backup cannot do without, stage by stage, each alone on one core: walk, read, cut, hash, compress, seal,
- * name (the hash of a sealed frame), write. The *floor* of a backup is the sum of their CPU times over the bytes that
- * each must see: all bytes are read, cut and hashed; what no block before them was is compressed, sealed and written.
+ * The necessary stages of a first backup, each alone on one core: walk, read, cut, hash, compress, seal, name (the hash
+ * of a sealed frame), write. The *floor* of a backup is the sum of their CPU times over the bytes that
+ * each must see: all bytes are read, cut and hashed; new blocks are compressed, sealed and written.
  * Finding out which blocks are new is not counted: a perfect index costs nothing here. Embedded texts that were there
  * before are counted as cut and hashed, though the engine has found a cheaper way for them (docs/decisions/0124).
  *
- * Times are this thread's CPU time, so that other work on the machine does not show.
+ * Times are CPU times of this thread, so that other work on the machine does not count.
  */
 
 import { closeSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
@@ -39,10 +39,10 @@ export interface Stage {
   readonly cpuSeconds: number;
 }
 
-/** A pack: how much is written at a time. */
+/** Size of a pack, which is written at once. */
 const packBytes = 16 * 1024 * 1024;
 
-/** Any key does: no stage is faster for some. */
+/** Any key will do: the speed does not depend on it. */
 const key = Buffer.alloc(32, 5);
 
 interface OpenFrame {
@@ -50,7 +50,7 @@ interface OpenFrame {
   filled: number;
 }
 
-/** Runs all stages over the tree. `scratch` is a folder for what the last stage writes. */
+/** Runs all stages over the tree. `scratch` is a folder for the output of the last stage. */
 export async function measureStages(tree: string, scratch: string): Promise<Stage[]> {
   const bench = new StageBench(scratch);
   const files: { path: string; size: number }[] = [];
@@ -191,7 +191,7 @@ class StageBench {
     if (body !== plain) release(body);
   }
 
-  /** As frames are compressed. */
+  /** With the settings of frames. */
   #compress(plain: Buffer): Buffer {
     const started = this.begin();
     const packed = zstdCompressSync(plain, {

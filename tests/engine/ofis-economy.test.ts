@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import { doJob, type Task } from "../../bench/ofis/job.ts";
+import { runJob, type Task } from "../../bench/ofis/job.ts";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
@@ -22,7 +22,7 @@ async function newBytes(env: TestEnvironment, snapshot: SnapshotRow): Promise<nu
 }
 
 function make(root: string, at: string, task: Task) {
-  return doJob(root, 11, { part: "oddities", path: at, task, mtime: 1_600_000_000, mode: 0o644, weight: 0 });
+  return runJob(root, 11, { part: "oddities", path: at, task, mtime: 1_600_000_000, mode: 0o644, weight: 0 });
 }
 
 test("a night that rebuilds a third of a renamed database stores little more than the pages that moved", async (t) => {

@@ -2,17 +2,17 @@
  * Databases as files: SQL Server dumps (a preamble in Microsoft Tape Format, then pages) and Firebird files (pages from
  * the first byte). A night changes a file in place, page by page, in one pass that also hashes it.
  *
- * Who changes: 60 % of the changed pages lie in the newest 5 % of the file, the others anywhere. A file also grows.
+ * 60 % of the changed pages are in the newest 5 % of the file, the others anywhere. A file also grows.
  */
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, futimesSync, openSync, readSync, renameSync, writeSync } from "node:fs";
-import { Dice } from "../dice.ts";
-import type { Sink } from "../sink.ts";
-import { firebird, groupPages, type PageFormat, PageMaker, sqlServer } from "./pages.ts";
+import type { FileWriter } from "../file-writer.ts";
+import { SeededRandom } from "../seeded-random.ts";
+import { firebird, groupPages, type PageFormat, PageGenerator, sqlServer } from "./pages.ts";
 
 export interface Database {
-  /** Names the database to the dice: the file's name changes, this does not. */
+  /** Label for the random numbers. The name of the file changes, this does not. */
   readonly id: string;
   /** Page size of a Firebird file; 0 for a SQL Server dump. */
   readonly firebirdPageBytes: number;
@@ -35,21 +35,21 @@ export interface Night {
 const newestShareOfChanges = 0.6;
 const newestShareOfPages = 0.05;
 
-/** Seven sectors, so that pages do not lie at multiples of their size, as in a real dump. */
+/** Seven sectors, so that pages do not start at multiples of their size, as in a real dump. */
 const preambleBytes = 3584;
 
-/** The first page is never in an update: it describes the file. */
+/** An update never changes the first page: it describes the file. */
 const headerPages = 1;
 
 /** Writes a database of `pages` pages. */
-export function writeDatabase(out: Sink, seed: number, database: Database): void {
-  const { format, maker } = open(seed, database);
+export function writeDatabase(out: FileWriter, seed: number, database: Database): void {
+  const { format, generator } = open(seed, database);
   out.write(prologue(database));
-  const dice = new Dice(seed, database.id, "pages");
+  const random = new SeededRandom(seed, database.id, "pages");
   const group = Buffer.alloc(groupPages * format.pageBytes);
   for (let first = 0; first < database.pages; first += groupPages) {
     const count = Math.min(groupPages, database.pages - first);
-    for (let i = 0; i < count; i++) maker.fill(pageOf(group, format, i), first + i, dice);
+    for (let i = 0; i < count; i++) generator.fill(pageOf(group, format, i), first + i, random);
     out.write(group.subarray(0, count * format.pageBytes));
   }
 }
@@ -61,7 +61,7 @@ export interface Changed {
   readonly changed: number;
 }
 
-/** Changes the database in `from` as one night does, and gives it the name `to`. */
+/** Applies the changes of one night to the database in `from`, and renames it to `to`. */
 export function changeDatabase(
   from: string,
   to: string,
@@ -91,16 +91,16 @@ export function changeDatabase(
 interface Pass {
   readonly fd: number;
   readonly hash: ReturnType<typeof createHash>;
-  /** Where the first page lies. */
+  /** Offset of the first page. */
   readonly start: number;
   /** Pages before the night. */
   readonly before: number;
 }
 
 function changePages(pass: Pass, seed: number, database: Database, night: Night): number {
-  const { format, maker } = open(seed, database);
-  const dice = new Dice(seed, database.id, "night", night.day);
-  const decide = decision(pass.before, night, dice);
+  const { format, generator } = open(seed, database);
+  const random = new SeededRandom(seed, database.id, "night", night.day);
+  const decide = decision(pass.before, night, random);
   const after = pass.before + night.grown;
   ftruncateSync(pass.fd, pass.start + after * format.pageBytes);
   const group = Buffer.alloc(groupPages * format.pageBytes);
@@ -110,34 +110,39 @@ function changePages(pass: Pass, seed: number, database: Database, night: Night)
     const at = pass.start + first * format.pageBytes;
     readFully(pass.fd, bytes, at);
     const whole = first + groupPages <= pass.before;
-    const changed = whole && decide.moves(first) ? rebuildGroup(maker, bytes, first, dice) : 0;
-    touched += changed > 0 ? changed : changeGroup({ maker, format, bytes, first, before: pass.before }, decide, dice);
+    const changed = whole && decide.moves(first) ? rebuildGroup(generator, bytes, first, random) : 0;
+    touched +=
+      changed > 0 ? changed : changeGroup({ generator, format, bytes, first, before: pass.before }, decide, random);
     if (bytes.length > 0) writeSync(pass.fd, bytes, 0, bytes.length, at);
     pass.hash.update(bytes);
   }
   return touched;
 }
 
-function rebuildGroup(maker: PageMaker, bytes: Buffer, first: number, dice: Dice): number {
-  maker.rebuild(bytes, first, dice);
+function rebuildGroup(generator: PageGenerator, bytes: Buffer, first: number, random: SeededRandom): number {
+  generator.rebuild(bytes, first, random);
   return bytes.length;
 }
 
 interface Group {
-  readonly maker: PageMaker;
+  readonly generator: PageGenerator;
   readonly format: PageFormat;
   readonly bytes: Buffer;
   readonly first: number;
   readonly before: number;
 }
 
-function changeGroup({ maker, format, bytes, first, before }: Group, decide: Decision, dice: Dice): number {
+function changeGroup(
+  { generator, format, bytes, first, before }: Group,
+  decide: Decision,
+  random: SeededRandom,
+): number {
   let touched = 0;
   for (let i = 0; i * format.pageBytes < bytes.length; i++) {
     const number = first + i;
     const isNew = number >= before;
-    if (isNew) maker.fill(pageOf(bytes, format, i), number, dice);
-    else if (decide.changes(number)) maker.change(pageOf(bytes, format, i), number, dice);
+    if (isNew) generator.fill(pageOf(bytes, format, i), number, random);
+    else if (decide.changes(number)) generator.change(pageOf(bytes, format, i), number, random);
     else continue;
     touched += format.pageBytes;
   }
@@ -149,19 +154,19 @@ interface Decision {
   moves(firstOfGroup: number): boolean;
 }
 
-function decision(pages: number, night: Night, dice: Dice): Decision {
+function decision(pages: number, night: Night, random: SeededRandom): Decision {
   const newestFrom = pages * (1 - newestShareOfPages);
   const inNewest = (night.changed * newestShareOfChanges) / newestShareOfPages;
   const elsewhere = (night.changed * (1 - newestShareOfChanges)) / (1 - newestShareOfPages);
   return {
-    changes: (page) => page >= headerPages && dice.chance(page >= newestFrom ? inNewest : elsewhere),
-    moves: () => night.rebuilt > 0 && dice.chance(night.rebuilt),
+    changes: (page) => page >= headerPages && random.chance(page >= newestFrom ? inNewest : elsewhere),
+    moves: () => night.rebuilt > 0 && random.chance(night.rebuilt),
   };
 }
 
-function open(seed: number, database: Database): { format: PageFormat; maker: PageMaker } {
+function open(seed: number, database: Database): { format: PageFormat; generator: PageGenerator } {
   const format = database.firebirdPageBytes === 0 ? sqlServer : firebird(database.firebirdPageBytes);
-  return { format, maker: new PageMaker(format, new Dice(seed, database.id, "tables")) };
+  return { format, generator: new PageGenerator(format, new SeededRandom(seed, database.id, "tables")) };
 }
 
 function pageBytesOf({ firebirdPageBytes }: Database): number {

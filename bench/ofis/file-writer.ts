@@ -1,6 +1,6 @@
 /**
- * A file being written: collects small pieces, hashes what passes, counts what is new and what is incompressible. The
- * counts are the oracle's: a maker says of every piece what it is.
+ * Writes one file. It collects small pieces, hashes all bytes, and counts the incompressible ones for the oracle: the
+ * caller says for every piece whether it is incompressible.
  */
 
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import path from "node:path";
 /** Small pieces are written together: a system call costs more than copying this. */
 const bufferBytes = 256 * 1024;
 
-export class Sink {
+export class FileWriter {
   readonly #fd: number;
   readonly #hash = createHash("sha256");
   readonly #buffer = Buffer.allocUnsafe(bufferBytes);

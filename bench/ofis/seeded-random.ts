@@ -1,16 +1,16 @@
 /**
- * Repeatable chance. A `Dice` is made from the tree's seed and the labels of what it is for, so that every file has its
- * own: files can be made in any order and by any thread, and come out the same. Integers only (sfc32): no result depends
+ * Random numbers that repeat. Each file has its own generator, made from the seed of the tree and labels of the file, so
+ * files can be made in any order and by any thread with the same result. It uses integers only (sfc32): no result depends
  * on how a machine rounds.
  */
 
 import { createCipheriv, hash } from "node:crypto";
 
-/** How much is drawn from the cipher at once: large enough for its full speed, small enough to stay in the cache. */
+/** Taken from the cipher at once: large enough for its full speed, small enough to stay in the processor's cache. */
 const drawBytes = 256 * 1024;
 const zeros = Buffer.alloc(drawBytes);
 
-export class Dice {
+export class SeededRandom {
   #a: number;
   #b: number;
   #c: number;
@@ -33,7 +33,7 @@ export class Dice {
     return sum >>> 0;
   }
 
-  /** A whole number from 0 to `limit` − 1; `limit` is far below 2^32, so the bias does not show. */
+  /** A whole number from 0 to `limit` − 1; `limit` is far below 2^32, so the bias is negligible. */
   below(limit: number): number {
     return this.next() % limit;
   }
@@ -53,8 +53,8 @@ export class Dice {
     return value;
   }
 
-  /** Like `pick`, but the first values far more often than the last ones: the larger of two draws counts from the end. */
-  favour<T>(values: readonly T[]): T {
+  /** Like `pick`, but the first values far more often than the last ones: the smaller of two random indexes counts. */
+  pickSkewed<T>(values: readonly T[]): T {
     const value = values[Math.min(this.below(values.length), this.below(values.length))];
     if (value === undefined) throw new RangeError("nothing to pick from");
     return value;
@@ -77,7 +77,7 @@ export class Dice {
     return Buffer.concat([...this.chunks(length)]);
   }
 
-  /** Incompressible bytes in pieces, for lengths that do not belong into memory. Each call starts a stream of its own. */
+  /** Incompressible bytes in pieces, for lengths that are too large for memory. Each call starts a new stream. */
   *chunks(length: number): Generator<Buffer> {
     const start = Buffer.alloc(16);
     start.writeUInt32LE(this.next(), 0);

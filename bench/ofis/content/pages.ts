@@ -1,13 +1,13 @@
 /**
  * Pages of a database: a header, rows of fixed length, and (SQL Server) an array of row offsets at the end. Pages belong
- * to tables in *groups* of 64; a table has its own length of row and its own texts.
+ * to tables in *groups* of 64; each table has its own row length and texts.
  *
  * - A *change* touches a few rows and the header's sequence number and checksum, as an update does.
- * - A *rebuild* packs a group's rows anew: each row moves some rows further, over page ends. No page keeps its bytes,
- *   though nearly all rows are the old ones.
+ * - A *rebuild* moves every row of a group by some rows, across page ends. The bytes of every page change, although nearly
+ *   all rows are the old ones.
  */
 
-import type { Dice } from "../dice.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 import { firmName, operationName } from "../words.ts";
 
 export interface PageFormat {
@@ -22,7 +22,7 @@ export interface PageFormat {
   readonly checksumAt: number;
 }
 
-/** Pages that change hands together: an index is rebuilt extent by extent, and tables lie in runs. */
+/** Pages of one table that are next to each other: an index is rebuilt group by group. */
 export const groupPages = 64;
 
 const tables = 8;
@@ -37,7 +37,7 @@ interface Table {
   readonly rowBytes: number;
   readonly rows: number;
   readonly phrases: readonly Buffer[];
-  /** A page with everything in it that rows have in common. */
+  /** A page with everything that rows have in common. */
   readonly template: Buffer;
 }
 
@@ -74,42 +74,42 @@ export function firebird(pageBytes: number): PageFormat {
   };
 }
 
-/** Makes and changes the pages of one database. Which rows there are depends on the database's own dice only. */
-export class PageMaker {
+/** Makes and changes the pages of one database. The rows depend only on the random numbers of the database. */
+export class PageGenerator {
   readonly #format: PageFormat;
   readonly #tables: readonly Table[];
 
-  constructor(format: PageFormat, dice: Dice) {
+  constructor(format: PageFormat, random: SeededRandom) {
     this.#format = format;
-    this.#tables = Array.from({ length: tables }, () => tableOf(format, dice));
+    this.#tables = Array.from({ length: tables }, () => tableOf(format, random));
   }
 
   /** Writes page `number` into `page`. */
-  fill(page: Buffer, number: number, dice: Dice): void {
+  fill(page: Buffer, number: number, random: SeededRandom): void {
     const { headerBytes } = this.#format;
     const index = tableIndex(number);
     const table = this.#table(number);
     page.set(table.template);
     this.#format.header(page, number, index);
-    this.#touch(page, number, dice);
+    this.#touch(page, number, random);
     for (let row = 0; row < table.rows; row++) {
       const at = headerBytes + row * table.rowBytes;
       page.writeUInt32LE((number * table.rows + row) >>> 0, at + 4);
-      page.writeUInt16LE(8000 + (number >>> 9) + dice.below(2), at + 8);
-      setRow(page, at, table, dice);
+      page.writeUInt16LE(8000 + (number >>> 9) + random.below(2), at + 8);
+      setRow(page, at, table, random);
     }
   }
 
   /** Updates a few rows. */
-  change(page: Buffer, number: number, dice: Dice): void {
+  change(page: Buffer, number: number, random: SeededRandom): void {
     const table = this.#table(number);
-    for (let left = dice.between(1, maxChangedRows); left > 0; left--)
-      setRow(page, this.#format.headerBytes + dice.below(table.rows) * table.rowBytes, table, dice);
-    this.#touch(page, number, dice);
+    for (let left = random.between(1, maxChangedRows); left > 0; left--)
+      setRow(page, this.#format.headerBytes + random.below(table.rows) * table.rowBytes, table, random);
+    this.#touch(page, number, random);
   }
 
-  /** Packs the rows of a whole group anew: all move by the same number of rows, those at the end to the start. */
-  rebuild(group: Buffer, first: number, dice: Dice): void {
+  /** Moves all rows of a group by the same number of rows; rows at the end move to the start. */
+  rebuild(group: Buffer, first: number, random: SeededRandom): void {
     const { pageBytes, headerBytes } = this.#format;
     const { rows, rowBytes } = this.#table(first);
     const used = rows * rowBytes;
@@ -117,18 +117,18 @@ export class PageMaker {
     const packed = Buffer.allocUnsafe(pages * used);
     for (let i = 0; i < pages; i++)
       group.copy(packed, i * used, i * pageBytes + headerBytes, i * pageBytes + headerBytes + used);
-    const shift = dice.between(1, rows - 1) * rowBytes;
+    const shift = random.between(1, rows - 1) * rowBytes;
     const turned = Buffer.concat([packed.subarray(packed.length - shift), packed.subarray(0, packed.length - shift)]);
     for (let i = 0; i < pages; i++) {
       turned.copy(group, i * pageBytes + headerBytes, i * used, (i + 1) * used);
-      this.#touch(group.subarray(i * pageBytes, (i + 1) * pageBytes), first + i, dice);
+      this.#touch(group.subarray(i * pageBytes, (i + 1) * pageBytes), first + i, random);
     }
   }
 
-  #touch(page: Buffer, number: number, dice: Dice): void {
+  #touch(page: Buffer, number: number, random: SeededRandom): void {
     const { sequenceAt, checksumAt } = this.#format;
-    page.writeUInt32LE((number ^ dice.next()) >>> 0, sequenceAt);
-    page.writeUInt16LE(dice.below(0x1_0000), checksumAt);
+    page.writeUInt32LE((number ^ random.next()) >>> 0, sequenceAt);
+    page.writeUInt16LE(random.below(0x1_0000), checksumAt);
   }
 
   #table(number: number): Table {
@@ -138,17 +138,17 @@ export class PageMaker {
   }
 }
 
-/** Tables lie in groups, spread by a multiplication that visits all of them. */
+/** The table of a group. A multiplication spreads the tables over the groups and uses all of them. */
 function tableIndex(number: number): number {
   return (Math.imul(Math.trunc(number / groupPages), 0x9e3779b1) >>> 29) % tables;
 }
 
-function tableOf(format: PageFormat, dice: Dice): Table {
-  const rowBytes = dice.between(36, 62) * 4;
+function tableOf(format: PageFormat, random: SeededRandom): Table {
+  const rowBytes = random.between(36, 62) * 4;
   const rows = Math.trunc((format.pageBytes - format.headerBytes - format.tailBytes) / rowBytes);
-  const phrases = Array.from({ length: phrasesPerTable }, () => phrase(dice, rowBytes - textAt));
+  const phrases = Array.from({ length: phrasesPerTable }, () => phrase(random, rowBytes - textAt));
   const template = Buffer.alloc(format.pageBytes);
-  const account = Buffer.from(`120.01.${dice.digits(3)}`, "utf16le");
+  const account = Buffer.from(`120.01.${random.digits(3)}`, "utf16le");
   for (let row = 0; row < rows; row++) {
     const at = format.headerBytes + row * rowBytes;
     template.writeUInt16LE(0x30, at);
@@ -160,16 +160,16 @@ function tableOf(format: PageFormat, dice: Dice): Table {
 }
 
 /** A row's text as the database keeps it: two bytes a letter, filled up with blanks. */
-function phrase(dice: Dice, bytes: number): Buffer {
-  const text = `${operationName(dice)} ${dice.digits(5)} ${firmName(dice)}`;
+function phrase(random: SeededRandom, bytes: number): Buffer {
+  const text = `${operationName(random)} ${random.digits(5)} ${firmName(random)}`;
   return Buffer.alloc(bytes, Buffer.from(text.slice(0, bytes >> 1).padEnd(bytes >> 1), "utf16le"));
 }
 
 /** What an update changes of a row: date, amounts, account and text. */
-function setRow(page: Buffer, at: number, table: Table, dice: Dice): void {
-  const bits = dice.next();
+function setRow(page: Buffer, at: number, table: Table, random: SeededRandom): void {
+  const bits = random.next();
   page.writeUInt16LE(bits & 0x3ff, at + 10);
-  const amount = dice.below(bits >>> 31 === 1 ? 1 << 23 : 1 << 15);
+  const amount = random.below(bits >>> 31 === 1 ? 1 << 23 : 1 << 15);
   page.writeUInt32LE(amount, at + 12);
   page.writeUInt32LE(Math.trunc(amount / 5), at + 20);
   page[at + 42] = 0x30 + ((bits >>> 10) % 10);

@@ -1,17 +1,17 @@
 /**
- * Zip files, written in one pass with bounded memory. What is compressed is compressed by Huffman codes alone: the result
- * then depends on no match finder, so it is the same on every machine, and it is as dense as any deflated file because
- * what goes in is random text.
+ * Zip files, written in one pass with bounded memory. They are compressed with Huffman codes alone: the
+ * result depends on no match finder, so it is the same on every machine. It is as incompressible as any deflated file,
+ * because the input is random text.
  */
 
 import { constants, crc32, deflateRawSync } from "node:zlib";
-import type { Dice } from "../dice.ts";
-import type { Sink } from "../sink.ts";
+import type { FileWriter } from "../file-writer.ts";
+import type { SeededRandom } from "../seeded-random.ts";
 
 /** Text compressed at a time; a multiple of three, so that base64 has no padding inside. */
 const portionBytes = 192 * 1024;
 
-/** Sizes and checksum follow the data, because they are known only then. */
+/** Sizes and checksum follow the data, because they are not known before. */
 const descriptorFlag = 0x0008;
 export const utf8Flag = 0x0800;
 
@@ -25,18 +25,18 @@ interface Listed {
 }
 
 /** Random text in pieces; what it compresses to is about `bytes` long. */
-export function* denseText(dice: Dice, bytes: number): Generator<Buffer> {
+export function* denseText(random: SeededRandom, bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= portionBytes)
-    yield Buffer.from(dice.bytes(Math.min(left, portionBytes)).toString("base64"), "latin1");
+    yield Buffer.from(random.bytes(Math.min(left, portionBytes)).toString("base64"), "latin1");
 }
 
 export class ZipWriter {
-  readonly #out: Sink;
+  readonly #out: FileWriter;
   readonly #listed: Listed[] = [];
   /** DOS date in the upper, time in the lower half. */
   readonly #time: number;
 
-  constructor(out: Sink, date: string) {
+  constructor(out: FileWriter, date: string) {
     this.#out = out;
     const [year = 1980, month = 1, day = 1] = date.split("-").map(Number);
     this.#time = ((((year - 1980) << 9) | (month << 5) | day) << 16) >>> 0;

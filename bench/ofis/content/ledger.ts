@@ -1,17 +1,17 @@
 /**
  * e-Defter: the journal (Y) and the general ledger (K) of one month in XBRL GL, 4–10 MB of XML that is written once; and
- * the small berat files beside them, which repeat the signature of the ledger they vouch for.
+ * the small berat files beside them, which repeat the signature of their ledger.
  *
  * Such XML compresses 30 : 1 and better when its texts are made of counters. Real ones have names, document numbers,
- * amounts with kuruş and free texts: 12–20 : 1 with zstd at level 3, and a test holds this maker to it.
+ * amounts with kuruş and free texts: 12–20 : 1 with zstd at level 3, and a test checks this.
  */
 
-import { Dice } from "../dice.ts";
-import type { Sink } from "../sink.ts";
+import type { FileWriter } from "../file-writer.ts";
+import { SeededRandom } from "../seeded-random.ts";
 import { accounts, firmName, goodsName, kurus, lira, operationName } from "../words.ts";
 
 export interface Ledger {
-  /** The package's name without what follows its kind: `9990000017-202608`. */
+  /** Start of the file names of the package: `9990000017-202608`. */
   readonly base: string;
   readonly tax: string;
   /** `202608`. */
@@ -20,7 +20,7 @@ export interface Ledger {
   readonly bytes: number;
 }
 
-/** A firm deals with so many others in a month. */
+/** Other firms that a firm has entries with in a month. */
 const partners = 260;
 /** Lines of an entry that name another firm than the entry itself. */
 const otherPartnerShare = 0.4;
@@ -30,32 +30,32 @@ interface Firm {
   readonly code: string;
 }
 
-export function writeLedger(out: Sink, seed: number, ledger: Ledger): void {
-  const dice = new Dice(seed, "ledger", ledger.base, ledger.kind);
+export function writeLedger(out: FileWriter, seed: number, ledger: Ledger): void {
+  const random = new SeededRandom(seed, "ledger", ledger.base, ledger.kind);
   out.text(head(ledger));
-  if (ledger.kind === "Y" || ledger.kind === "K") writeEntries(out, dice, ledger);
+  if (ledger.kind === "Y" || ledger.kind === "K") writeEntries(out, random, ledger);
   else out.text(berat(ledger));
   out.text(signature(seed, ledger));
   out.text("</edefter:defter>\n");
 }
 
-function writeEntries(out: Sink, dice: Dice, ledger: Ledger): void {
+function writeEntries(out: FileWriter, random: SeededRandom, ledger: Ledger): void {
   const firms = Array.from({ length: partners }, (_, i) => ({
-    name: firmName(dice),
+    name: firmName(random),
     code: String(i).padStart(4, "0"),
   }));
   const date = `${ledger.month.slice(0, 4)}-${ledger.month.slice(4)}`;
   let line = 1;
   for (let entry = 1; out.size < ledger.bytes; entry++) {
-    const firm = dice.favour(firms);
+    const firm = random.pickSkewed(firms);
     const day = `${date}-${String(1 + Math.trunc((28 * out.size) / ledger.bytes)).padStart(2, "0")}`;
-    const amount = kurus(dice);
-    const about = `${operationName(dice)} ${dice.digits(6)} ${firm.name}`;
+    const amount = kurus(random);
+    const about = `${operationName(random)} ${random.digits(6)} ${firm.name}`;
     out.text(entryHead(entry, day, about, amount));
-    for (let detail = dice.between(2, 5); detail > 0; detail--) {
-      const part = detail === 1 ? amount : kurus(dice);
-      const other = dice.chance(otherPartnerShare) ? dice.favour(firms) : firm;
-      out.text(entryDetail({ line: line++, day, amount: part, firm: other }, dice));
+    for (let detail = random.between(2, 5); detail > 0; detail--) {
+      const part = detail === 1 ? amount : kurus(random);
+      const other = random.chance(otherPartnerShare) ? random.pickSkewed(firms) : firm;
+      out.text(entryDetail({ line: line++, day, amount: part, firm: other }, random));
     }
     out.text("</gl-cor:entryHeader>\n");
   }
@@ -89,10 +89,10 @@ interface Detail {
   readonly firm: Firm;
 }
 
-function entryDetail({ line, day, amount, firm: { name: firm, code } }: Detail, dice: Dice): string {
+function entryDetail({ line, day, amount, firm: { name: firm, code } }: Detail, random: SeededRandom): string {
   const context = 'contextRef="journal_context"';
-  const [main, name] = dice.favour(accounts);
-  const sub = `${main}.${dice.below(3)}${dice.below(10)}.${dice.chance(0.5) ? code : dice.digits(4)}`;
+  const [main, name] = random.pickSkewed(accounts);
+  const sub = `${main}.${random.below(3)}${random.below(10)}.${random.chance(0.5) ? code : random.digits(4)}`;
   return `  <gl-cor:entryDetail>
     <gl-cor:lineNumber ${context}>${line}</gl-cor:lineNumber>
     <gl-cor:lineNumberCounter ${context} decimals="INF" unitRef="countable">${line}</gl-cor:lineNumberCounter>
@@ -105,24 +105,24 @@ function entryDetail({ line, day, amount, firm: { name: firm, code } }: Detail, 
       </gl-cor:accountSub>
     </gl-cor:account>
     <gl-cor:amount ${context} decimals="INF" unitRef="try">${lira(amount)}</gl-cor:amount>
-    <gl-cor:debitCreditCode ${context}>${dice.chance(0.5) ? "D" : "C"}</gl-cor:debitCreditCode>
+    <gl-cor:debitCreditCode ${context}>${random.chance(0.5) ? "D" : "C"}</gl-cor:debitCreditCode>
     <gl-cor:postingDate ${context}>${day}</gl-cor:postingDate>
-    <gl-cor:documentType ${context}>${dice.chance(0.7) ? "invoice" : "voucher"}</gl-cor:documentType>
-    <gl-cor:documentNumber ${context}>ORN${day.slice(0, 4)}${dice.digits(9)}</gl-cor:documentNumber>
-    <gl-cor:documentReference ${context}>${reference(dice)}</gl-cor:documentReference>
+    <gl-cor:documentType ${context}>${random.chance(0.7) ? "invoice" : "voucher"}</gl-cor:documentType>
+    <gl-cor:documentNumber ${context}>ORN${day.slice(0, 4)}${random.digits(9)}</gl-cor:documentNumber>
+    <gl-cor:documentReference ${context}>${reference(random)}</gl-cor:documentReference>
     <gl-cor:documentDate ${context}>${day}</gl-cor:documentDate>
-    <gl-bus:paymentMethod ${context}>${dice.chance(0.6) ? "Banka" : "Kasa"}</gl-bus:paymentMethod>
-    <gl-cor:detailComment ${context}>${operationName(dice)} ${dice.digits(6)} ${goodsName(dice)} ${dice.below(500)} ad. ${lira(kurus(dice))} TL ${firm}</gl-cor:detailComment>
+    <gl-bus:paymentMethod ${context}>${random.chance(0.6) ? "Banka" : "Kasa"}</gl-bus:paymentMethod>
+    <gl-cor:detailComment ${context}>${operationName(random)} ${random.digits(6)} ${goodsName(random)} ${random.below(500)} ad. ${lira(kurus(random))} TL ${firm}</gl-cor:detailComment>
   </gl-cor:entryDetail>
 `;
 }
 
-/** Invoices are referred to by their ETTN, what a bank booked by its own number. */
-function reference(dice: Dice): string {
-  return dice.chance(0.85) ? dice.uuid() : `${dice.digits(6)}/${dice.digits(8)}`;
+/** Invoices are named by their ETTN, bank entries by a number of the bank. */
+function reference(random: SeededRandom): string {
+  return random.chance(0.85) ? random.uuid() : `${random.digits(6)}/${random.digits(8)}`;
 }
 
-/** What a berat says of its ledger: whose it is and which one; the signature that follows is the ledger's own. */
+/** A berat names its ledger and the owner; the signature of the ledger follows. */
 function berat({ kind, base }: Ledger): string {
   const of = kind.endsWith("YB") ? "Y" : "K";
   const seal = kind.startsWith("GIB-") ? "<edefter:onay>Gelir İdaresi Başkanlığı (ÖRNEK)</edefter:onay>\n" : "";
@@ -131,7 +131,9 @@ function berat({ kind, base }: Ledger): string {
 
 function signature(seed: number, { base, kind }: Ledger): string {
   const of = kind.endsWith("YB") ? "Y" : kind.endsWith("KB") ? "K" : kind;
-  const value = new Dice(seed, "ledger signature", base, of).bytes(256).toString("base64");
-  const certificate = new Dice(seed, "ledger certificate", base.split("-")[0] ?? "").bytes(1500).toString("base64");
+  const value = new SeededRandom(seed, "ledger signature", base, of).bytes(256).toString("base64");
+  const certificate = new SeededRandom(seed, "ledger certificate", base.split("-")[0] ?? "")
+    .bytes(1500)
+    .toString("base64");
   return `<ds:Signature><ds:SignatureValue>${value}</ds:SignatureValue><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:Signature>\n`;
 }

@@ -3,13 +3,13 @@
  * but the style sheet is a few kilobytes of very regular XML; the style sheet is most of the file.
  */
 
-import { Dice } from "../dice.ts";
-import type { Sink } from "../sink.ts";
+import type { FileWriter } from "../file-writer.ts";
+import { SeededRandom } from "../seeded-random.ts";
 import { address, firmName, goodsName, kurus, lira, taxNumber } from "../words.ts";
 import { StyleSheets } from "./style-sheet.ts";
 
 export interface Invoice {
-  /** Which of the sets of issuers: their sheets are different ones. */
+  /** Which set of issuers: each set has other style sheets. */
   readonly set: number;
   readonly issuer: number;
   readonly ettn: string;
@@ -23,22 +23,22 @@ const lines = { least: 1, most: 48 };
 
 const sheets = new Map<number, StyleSheets>();
 
-export function writeInvoice(out: Sink, seed: number, invoice: Invoice): void {
-  const dice = new Dice(seed, "invoice", invoice.ettn);
-  const supplier = new Dice(seed, "issuer", invoice.set, invoice.issuer);
+export function writeInvoice(out: FileWriter, seed: number, invoice: Invoice): void {
+  const random = new SeededRandom(seed, "invoice", invoice.ettn);
+  const supplier = new SeededRandom(seed, "issuer", invoice.set, invoice.issuer);
   const known = sheets.get(seed) ?? new StyleSheets(seed);
   sheets.set(seed, known);
   const items = Array.from(
-    { length: Math.min(dice.between(lines.least, lines.most), dice.between(lines.least, lines.most)) },
-    () => item(dice),
+    { length: Math.min(random.between(lines.least, lines.most), random.between(lines.least, lines.most)) },
+    () => item(random),
   );
   const total = items.reduce((sum, each) => sum + each.price * each.count, 0);
-  out.text(head(invoice, dice));
+  out.text(head(invoice, random));
   out.write(known.of(`${invoice.set}-${invoice.issuer}`));
   out.text("</cbc:EmbeddedDocumentBinaryObject></cac:Attachment></cac:AdditionalDocumentReference>\n");
-  out.text(signature(dice));
+  out.text(signature(random));
   out.text(party("AccountingSupplierParty", supplier, taxNumber(invoice.set * 1000 + invoice.issuer)));
-  out.text(party("AccountingCustomerParty", dice, taxNumber(dice.below(900_000))));
+  out.text(party("AccountingCustomerParty", random, taxNumber(random.below(900_000))));
   out.text(taxes(total));
   out.text(items.map((each, index) => line(each, index + 1)).join(""));
   out.text("</Invoice>\n");
@@ -51,12 +51,12 @@ interface Item {
   readonly code: string;
 }
 
-function item(dice: Dice): Item {
-  return { name: goodsName(dice), count: dice.between(1, 40), price: kurus(dice), code: dice.digits(6) };
+function item(random: SeededRandom): Item {
+  return { name: goodsName(random), count: random.between(1, 40), price: kurus(random), code: random.digits(6) };
 }
 
-function head({ ettn, date, number }: Invoice, dice: Dice): string {
-  const time = `${dice.between(8, 19)}:${dice.between(10, 59)}:${dice.between(10, 59)}`;
+function head({ ettn, date, number }: Invoice, random: SeededRandom): string {
+  const time = `${random.between(8, 19)}:${random.between(10, 59)}:${random.between(10, 59)}`;
   return `<?xml version="1.0" encoding="UTF-8"?>
 <Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2" xmlns:cac="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2" xmlns:cbc="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2">
 <cbc:UBLVersionID>2.1</cbc:UBLVersionID><cbc:CustomizationID>TR1.2</cbc:CustomizationID><cbc:ProfileID>TICARIFATURA</cbc:ProfileID>
@@ -67,15 +67,15 @@ function head({ ettn, date, number }: Invoice, dice: Dice): string {
 <cac:Attachment><cbc:EmbeddedDocumentBinaryObject characterSetCode="UTF-8" encodingCode="Base64" filename="${number}.xslt" mimeCode="application/xml">`;
 }
 
-/** A signature value is 256 random bytes; the certificate beside it is the issuer's and changes with every year only. */
-function signature(dice: Dice): string {
-  return `<ext:UBLExtensions><ds:SignatureValue>${dice.bytes(256).toString("base64")}</ds:SignatureValue><ds:DigestValue>${dice.bytes(32).toString("base64")}</ds:DigestValue></ext:UBLExtensions>\n`;
+/** A signature value is 256 random bytes; the certificate beside it belongs to the issuer and changes once a year. */
+function signature(random: SeededRandom): string {
+  return `<ext:UBLExtensions><ds:SignatureValue>${random.bytes(256).toString("base64")}</ds:SignatureValue><ds:DigestValue>${random.bytes(32).toString("base64")}</ds:DigestValue></ext:UBLExtensions>\n`;
 }
 
-function party(role: string, dice: Dice, tax: string): string {
-  const { street, city } = address(dice);
+function party(role: string, random: SeededRandom, tax: string): string {
+  const { street, city } = address(random);
   return `<cac:${role}><cac:Party><cac:PartyIdentification><cbc:ID schemeID="VKN">${tax}</cbc:ID></cac:PartyIdentification>
-<cac:PartyName><cbc:Name>${firmName(dice)}</cbc:Name></cac:PartyName><cac:PostalAddress><cbc:StreetName>${street}</cbc:StreetName><cbc:CityName>${city}</cbc:CityName><cac:Country><cbc:Name>Türkiye</cbc:Name></cac:Country></cac:PostalAddress>
+<cac:PartyName><cbc:Name>${firmName(random)}</cbc:Name></cac:PartyName><cac:PostalAddress><cbc:StreetName>${street}</cbc:StreetName><cbc:CityName>${city}</cbc:CityName><cac:Country><cbc:Name>Türkiye</cbc:Name></cac:Country></cac:PostalAddress>
 <cac:PartyTaxScheme><cac:TaxScheme><cbc:Name>${city} Vergi Dairesi</cbc:Name></cac:TaxScheme></cac:PartyTaxScheme></cac:Party></cac:${role}>
 `;
 }

@@ -1,13 +1,13 @@
-/** What an office scans, receives and writes besides its books: PDFs and pictures, workbooks, exports, mail, archives. */
+/** Other files of an office: PDFs and pictures, workbooks, exports, mail, archives. */
 
 import { toCp857, toWindows1254 } from "../code-pages.ts";
-import { Dice } from "../dice.ts";
-import type { Sink } from "../sink.ts";
+import type { FileWriter } from "../file-writer.ts";
+import { SeededRandom } from "../seeded-random.ts";
 import { address, firmName, goodsName, kurus, lira, operationName } from "../words.ts";
 import { denseText, utf8Flag, ZipWriter } from "./zip.ts";
 
 export interface Sized {
-  /** Names the content to the dice. */
+  /** Label for the random numbers. */
   readonly id: string;
   readonly bytes: number;
   /** `2026-09-14`. */
@@ -15,8 +15,8 @@ export interface Sized {
 }
 
 /** A PDF around one scanned page: nearly all of it is the picture. */
-export function writePdf(out: Sink, seed: number, { id, bytes, date }: Sized): void {
-  const dice = new Dice(seed, "pdf", id);
+export function writePdf(out: FileWriter, seed: number, { id, bytes, date }: Sized): void {
+  const random = new SeededRandom(seed, "pdf", id);
   out.text(
     `%PDF-1.5\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n`,
   );
@@ -26,32 +26,32 @@ export function writePdf(out: Sink, seed: number, { id, bytes, date }: Sized): v
   out.text(
     `4 0 obj\n<< /Type /XObject /Subtype /Image /Width 1654 /Height 2339 /Filter /DCTDecode /Length ${bytes} >>\nstream\n`,
   );
-  for (const piece of dice.chunks(bytes)) out.writeDense(piece);
+  for (const piece of random.chunks(bytes)) out.writeDense(piece);
   out.text(
     `\nendstream\nendobj\n5 0 obj\n<< /Producer (Ornek Tarayici) /CreationDate (D:${date.replaceAll("-", "")}) >>\nendobj\ntrailer\n<< /Root 1 0 R /Info 5 0 R >>\n%%EOF\n`,
   );
 }
 
 /** A scanned picture. */
-export function writeScan(out: Sink, seed: number, { id, bytes }: Sized): void {
+export function writeScan(out: FileWriter, seed: number, { id, bytes }: Sized): void {
   out.write(Buffer.from("ffd8ffe000104a46494600010101012c012c0000", "hex"));
-  for (const piece of new Dice(seed, "scan", id).chunks(bytes)) out.writeDense(piece);
+  for (const piece of new SeededRandom(seed, "scan", id).chunks(bytes)) out.writeDense(piece);
   out.write(Buffer.from("ffd9", "hex"));
 }
 
-/** Share of a workbook that an edit leaves as it was: it is deflated from the changed cell on anew. */
+/** Share of a workbook that an edit does not change: everything after the changed cell is compressed again. */
 const keptShare = { least: 20, most: 90 };
 
 /** A workbook. `edit` is the day of the last change, 0 for none. */
 export function writeWorkbook(
-  out: Sink,
+  out: FileWriter,
   seed: number,
   { id, bytes, date, edit }: Sized & { readonly edit: number },
 ): void {
   const kept =
     edit === 0
       ? bytes
-      : Math.trunc((bytes * new Dice(seed, "edit", id, edit).between(keptShare.least, keptShare.most)) / 100);
+      : Math.trunc((bytes * new SeededRandom(seed, "edit", id, edit).between(keptShare.least, keptShare.most)) / 100);
   const zip = new ZipWriter(out, date);
   const part = (name: string, text: string) => zip.add(Buffer.from(name), utf8Flag, [Buffer.from(text)]);
   part(
@@ -72,62 +72,62 @@ export function writeWorkbook(
 
 function* cells(seed: number, id: string, edit: number, kept: number, bytes: number): Generator<Buffer> {
   yield Buffer.from('<?xml version="1.0"?><sst><si><t>');
-  yield* denseText(new Dice(seed, "workbook", id), kept);
-  if (bytes > kept) yield* denseText(new Dice(seed, "workbook", id, edit), bytes - kept);
+  yield* denseText(new SeededRandom(seed, "workbook", id), kept);
+  if (bytes > kept) yield* denseText(new SeededRandom(seed, "workbook", id, edit), bytes - kept);
   yield Buffer.from("</t></si></sst>");
 }
 
 /** A bank's export: lines in Windows-1254. */
-export function writeTable(out: Sink, seed: number, { id, bytes, date }: Sized): void {
-  const dice = new Dice(seed, "table", id);
+export function writeTable(out: FileWriter, seed: number, { id, bytes, date }: Sized): void {
+  const random = new SeededRandom(seed, "table", id);
   out.write(toWindows1254("Tarih;Fiş No;Açıklama;Karşı Hesap;Borç;Alacak;Bakiye\r\n"));
   const day = date.split("-").reverse().join(".");
-  let balance = kurus(dice) * 100;
+  let balance = kurus(random) * 100;
   while (out.size < bytes) {
-    const amount = kurus(dice);
-    const debit = dice.chance(0.5);
+    const amount = kurus(random);
+    const debit = random.chance(0.5);
     balance = Math.abs(balance + (debit ? -amount : amount));
-    const iban = `TR00 0000 0${dice.digits(3)} ${dice.digits(4)} ${dice.digits(4)}`;
-    const what = `${operationName(dice)} ${firmName(dice)}`;
+    const iban = `TR00 0000 0${random.digits(3)} ${random.digits(4)} ${random.digits(4)}`;
+    const what = `${operationName(random)} ${firmName(random)}`;
     out.write(
       toWindows1254(
-        `${day};${dice.digits(8)};${what};${iban};${debit ? lira(amount) : ""};${debit ? "" : lira(amount)};${lira(balance)}\r\n`,
+        `${day};${random.digits(8)};${what};${iban};${debit ? lira(amount) : ""};${debit ? "" : lira(amount)};${lira(balance)}\r\n`,
       ),
     );
   }
 }
 
 export function* mailMessages(seed: number, { id, bytes, date }: Sized): Generator<Buffer> {
-  const dice = new Dice(seed, "mail", id);
+  const random = new SeededRandom(seed, "mail", id);
   for (let made = 0; made < bytes; ) {
-    const message = Buffer.from(mailMessage(dice, date));
+    const message = Buffer.from(mailMessage(random, date));
     made += message.length;
     yield message;
   }
 }
 
 /** One message: headers, some lines, and in half of them an attachment as base64. */
-function mailMessage(dice: Dice, date: string): string {
-  const { street, city } = address(dice);
+function mailMessage(random: SeededRandom, date: string): string {
+  const { street, city } = address(random);
   const lines = Array.from(
-    { length: dice.between(2, 30) },
-    () => `${operationName(dice)}: ${goodsName(dice)}, ${lira(kurus(dice))} TL`,
+    { length: random.between(2, 30) },
+    () => `${operationName(random)}: ${goodsName(random)}, ${lira(kurus(random))} TL`,
   );
-  const attached = dice.chance(0.5) ? dice.bytes(dice.between(5_000, 180_000)).toString("base64") : "";
+  const attached = random.chance(0.5) ? random.bytes(random.between(5_000, 180_000)).toString("base64") : "";
   const folded = attached.match(/.{1,76}/g)?.join("\n") ?? "";
-  return `From ornek@ofis.example ${date}\nMessage-ID: <${dice.uuid()}@ofis.example>\nFrom: ${firmName(dice)} <kisi${dice.below(400)}@ornek.example>\nSubject: ${operationName(dice)} ${dice.digits(6)}\nDate: ${date}\nContent-Type: multipart/mixed; boundary=ofis\n\n--ofis\nContent-Type: text/plain; charset=utf-8\n\n${lines.join("\n")}\n${street} ${city}\n--ofis\nContent-Type: application/pdf\nContent-Transfer-Encoding: base64\n\n${folded}\n--ofis--\n\n`;
+  return `From ornek@ofis.example ${date}\nMessage-ID: <${random.uuid()}@ofis.example>\nFrom: ${firmName(random)} <kisi${random.below(400)}@ornek.example>\nSubject: ${operationName(random)} ${random.digits(6)}\nDate: ${date}\nContent-Type: multipart/mixed; boundary=ofis\n\n--ofis\nContent-Type: text/plain; charset=utf-8\n\n${lines.join("\n")}\n${street} ${city}\n--ofis\nContent-Type: application/pdf\nContent-Transfer-Encoding: base64\n\n${folded}\n--ofis--\n\n`;
 }
 
-/** An archive with names in cp857, as zip programs of the nineties wrote them and some still do; or one in UTF-8. */
+/** A zip file with names in cp857, as old programs write them, or in UTF-8. */
 export function writeArchive(
-  out: Sink,
+  out: FileWriter,
   seed: number,
   { id, bytes, date, oldNames, files }: Sized & { readonly oldNames: boolean; readonly files: number },
 ): void {
   const zip = new ZipWriter(out, date);
   for (let i = 0; i < files; i++) {
     const name = `Beyanname ŞĞİıÇ ${i + 1}.txt`;
-    const content = denseText(new Dice(seed, "archive", id, i), Math.ceil(bytes / files));
+    const content = denseText(new SeededRandom(seed, "archive", id, i), Math.ceil(bytes / files));
     zip.add(oldNames ? toCp857(name) : Buffer.from(name), oldNames ? 0 : utf8Flag, content);
   }
   zip.finish();

@@ -22,7 +22,7 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { officeOf } from "../ofis/calendar.ts";
 import { findDifferences } from "../ofis/check.ts";
-import { simulateDay, makeOffice, treeFolder } from "../ofis/office.ts";
+import { makeOffice, simulateDay, treeFolder } from "../ofis/office.ts";
 import type { OracleDay, OracleFile } from "../ofis/oracle.ts";
 import { type PartName, parts as partFolders, partNames, type ScaleName } from "../ofis/scale.ts";
 import { type Command, measure, settle, warm } from "./measure.ts";

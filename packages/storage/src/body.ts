@@ -1,13 +1,13 @@
 /**
- * Reading an `ObjectBody` once, the same way for every store: chunks counted against the announced size and the
- * limit, the source's own failures told apart from the store's, and an abort that is felt even while the source stalls.
+ * Reads an `ObjectBody` once, the same way for every store. It checks the announced size and the limit, reports a failure
+ * of the source as `bad_body`, and ends on an abort even while the source stalls.
  */
 
 import { maxObjectBytes, type ObjectBody, ObjectStoreError, type PutOptions } from "@emanet/engine/object-store";
 
 /**
  * Yields the chunks of one attempt, none of them empty. Throws `bad_body` when the source fails or is not of the
- * announced size, `too_large`, or `aborted`. Whoever stores the chunks must not let anything be seen before this ends.
+ * announced size, `too_large`, or `aborted`. A store must not show the object before this ends.
  */
 export async function* readBody(body: ObjectBody, options: PutOptions = {}): AsyncGenerator<Uint8Array, void> {
   const { signal } = options;
@@ -24,7 +24,7 @@ export async function* readBody(body: ObjectBody, options: PutOptions = {}): Asy
   throwIfAborted(signal);
 }
 
-/** What can be said before a byte is read: throws `bad_body` or `too_large` for an impossible size. */
+/** Checks the announced size before a byte is read: throws `bad_body` or `too_large`. */
 export function assertBody(body: ObjectBody, { size }: PutOptions): void {
   if (size !== undefined && (!Number.isSafeInteger(size) || size < 0)) {
     throw new ObjectStoreError("bad_body", "the announced size is not a non-negative integer");
@@ -38,7 +38,7 @@ export function assertBody(body: ObjectBody, { size }: PutOptions): void {
 /** The whole body in one fresh buffer that no caller holds. Only for objects that fit in memory. */
 export async function collectBody(body: ObjectBody, options: PutOptions = {}): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
-  // A chunk belongs to its source again once the next one is asked for, hence the copy.
+  // The source may reuse a chunk once the next one is requested, so it is copied.
   for await (const chunk of readBody(body, options)) parts.push(new Uint8Array(chunk));
   return Buffer.concat(parts);
 }
@@ -99,7 +99,7 @@ async function nextChunk(iterator: AsyncIterator<Uint8Array>): Promise<IteratorR
 
 function whenAborted(signal: AbortSignal | undefined): { promise: Promise<never>; stop(): void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // Nobody may be waiting when it fires (between two chunks); the next race sees it.
+  // It may fire between two chunks, when nothing waits for it; the next race sees it.
   promise.catch(() => undefined);
   const onAbort = () => signal !== undefined && reject(abortedError(signal));
   signal?.addEventListener("abort", onAbort, { once: true });

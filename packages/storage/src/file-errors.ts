@@ -1,16 +1,16 @@
-/** What the operating system says, as the port's codes. */
+/** Errors of the operating system as codes of the port. */
 
 import { ObjectStoreError, type ObjectStoreErrorCode } from "@emanet/engine/object-store";
 
 const codes: Readonly<Record<string, ObjectStoreErrorCode>> = {
-  // A quota or a file size limit is a full disk to whoever writes.
+  // For a writer a quota or a file size limit is a full disk.
   ENOSPC: "full",
   EDQUOT: "full",
   EFBIG: "full",
   EACCES: "denied",
   EPERM: "denied",
   EROFS: "denied",
-  // Somebody put a link where an object belongs; it is not followed.
+  // A link in place of an object is not followed.
   ELOOP: "denied",
   EINVAL: "unsupported",
   ENOSYS: "unsupported",
@@ -22,7 +22,7 @@ const codes: Readonly<Record<string, ObjectStoreErrorCode>> = {
 export function fileError(error: unknown, what: string): ObjectStoreError {
   if (error instanceof ObjectStoreError) return error;
   const code = systemCode(error);
-  // EIO, EMFILE, EBUSY, ESTALE and whatever else: perhaps it passes; the cause says what it was.
+  // EIO, EMFILE, EBUSY, ESTALE and all others may be temporary; the cause has the original error.
   return new ObjectStoreError(codes[code] ?? "unavailable", `${what}: ${code}`, { cause: error });
 }
 

@@ -5,7 +5,7 @@
  *
  * Each part of a name but the last is a folder of that name. The last part is a file inside a *shard*: a folder called
  * `=` and the first characters of the file's name. `=` is in no object name, so shards, folders, the temporary folder
- * and the layout mark never meet, and `a` and `a/b` can both be objects.
+ * and the layout mark never have the same path, and `a` and `a/b` can both be objects.
  *
  * Shards keep folders small (300 000 packs of one vault: 1200 files in each of 256 shards). They start like the files
  * in them, so a walk over sorted shards is in the order of names and a prefix or resume point skips whole shards.
@@ -18,10 +18,10 @@ const shardCharacters = 2;
 
 const shardMark = "=";
 
-/** Holds what is being written. On the same file system as the objects, since rename and link do not cross one. */
+/** Holds temporary files. It is on the same file system as the objects: rename and link need that. */
 export const temporaryFolder = ".tmp";
 
-/** Says that the folder is a store and which layout it has. Written once. */
+/** Marks the folder as a store and names its layout. Written once. */
 export const layoutFile = ".layout";
 export const layoutMark = "emanet file store, layout 1\n";
 

@@ -17,7 +17,7 @@ interface Walk {
   readonly after: string;
 }
 
-/** Sizes asked for at once: enough to keep libuv's four threads busy, few enough to stop early cheaply. */
+/** Sizes read at once: enough to keep libuv's four threads busy, few enough to stop early cheaply. */
 const statsAtOnce = 64;
 
 /** All objects that fit, in order. Nothing above the folder that the prefix names is read. */
@@ -78,7 +78,7 @@ function mayHold(walk: Walk, start: string): boolean {
   return start > walk.after || walk.after.startsWith(start);
 }
 
-/** Strangers (an editor's backup file, `lost+found`, our own temporary folder) are no objects. */
+/** Other files (an editor's backup file, `lost+found`, the temporary folder) are no objects. */
 function isNamePart(entry: string): boolean {
   try {
     assertObjectName(entry);
@@ -97,7 +97,7 @@ async function readFolder(folder: string): Promise<string[]> {
   }
 }
 
-/** Null when the file went away since the folder was read, or is none. */
+/** Null if the entry was removed since the folder was read, or is no file. */
 async function sizeOf(file: string): Promise<number | null> {
   try {
     const stat = await lstat(file);

@@ -1,7 +1,8 @@
 /**
- * Opening a file store's folder: make it or recognise it, prove that it can keep the port's promises, sweep up.
+ * Opens the folder of a file store: makes or recognises it, checks that its file system has what the port needs, and
+ * removes old temporary files.
  *
- * A folder is a store when it holds the layout mark. A folder with anything else in it is refused: `file:/home` is a
+ * A folder is a store when it holds the layout mark. A folder with other files is refused: `file:/home` is a
  * typing mistake, not a store.
  */
 
@@ -28,13 +29,13 @@ const leftoverAgeMs = 7 * 24 * 60 * 60 * 1000;
 
 const temporaryName = /^[0-9a-f]{32}\.part$/;
 
-/** How file systems say that they have no hard links; Linux says EPERM for FAT. */
+/** Error codes of file systems without hard links; Linux gives EPERM for FAT. */
 const linkRefusals: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL", "EMLINK"]);
 
 /** What a file system puts into its own root. */
 const notStrangers: ReadonlySet<string> = new Set([temporaryFolder, layoutFile, "lost+found"]);
 
-/** Throws `unsupported` when the folder is no store and may not become one, or when its file system has no links. */
+/** Throws `unsupported` if the folder is no store and may not become one, or its file system has no hard links. */
 export async function prepareRoot(options: RootOptions): Promise<void> {
   const mark = await readMark(options.root);
   if (mark === null) await makeStore(options);
@@ -65,7 +66,7 @@ async function makeStore(options: RootOptions): Promise<void> {
   if (made !== undefined) await syncMade(options, made);
   const strangers = (await readdir(root)).filter((entry) => !notStrangers.has(entry));
   if (strangers.length > 0) {
-    // Another process may have made the store, and written to it, since the mark was looked for.
+    // Another process may have made the store, and written to it, since we looked for the mark.
     if ((await readMark(root)) === layoutMark) return;
     throw refused(root, "is not empty and not a store");
   }
@@ -73,7 +74,7 @@ async function makeStore(options: RootOptions): Promise<void> {
   const file = temporaryPath(root, options.randomBytes);
   await writeMark(file);
   try {
-    // Two processes may open a new store at once; either's mark will do.
+    // Two processes may open a new store at once; the mark of either is valid.
     await linkOrRefuse(root, file, path.join(root, layoutFile)).catch(ignore("EEXIST"));
   } finally {
     await unlink(file);
@@ -99,7 +100,7 @@ async function writeMark(file: string): Promise<void> {
   }
 }
 
-/** `ifAbsent` rests on hard links; FAT and some network file systems have none. Better to know now. */
+/** `ifAbsent` needs hard links. FAT and some network file systems have none, so this is checked at opening. */
 async function probeLinks({ root, randomBytes }: RootOptions): Promise<void> {
   const probe = temporaryPath(root, randomBytes);
   await linkOrRefuse(root, path.join(root, layoutFile), probe);
@@ -118,7 +119,7 @@ async function readTemporary({ root, folders }: RootOptions): Promise<string[]> 
   }
 }
 
-/** Removes what killed processes left: only files named like ours, only where nobody can still be writing. */
+/** Removes files of killed processes: only files with our names, and only old ones that no process writes any more. */
 async function removeLeftovers({ root, now }: RootOptions, entries: readonly string[]): Promise<void> {
   for (const entry of entries) {
     if (!temporaryName.test(entry)) continue;

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-/** Writes a whole chunk at the file's place; the system may take it in parts. */
+/** Writes a whole chunk at the current position; the system may take it in parts. */
 export async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   let written = 0;
   while (written < chunk.byteLength) {

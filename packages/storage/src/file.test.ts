@@ -32,14 +32,14 @@ for (const sync of ["full", "none"] as const) {
 }
 
 describe("file store: opening", () => {
-  test("a folder with strangers in it is refused and left alone", async (t) => {
+  test("a folder with other files is refused and not changed", async (t) => {
     const root = await temporaryRoot(t);
     await writeFile(path.join(root, "letter.txt"), "mine");
     await rejectsWith("unsupported", openFileStore(settings(root)));
     assert.deepEqual(await readdir(root), ["letter.txt"]);
   });
 
-  test("where the store must already be there, an empty folder (an unmounted disk) is refused", async (t) => {
+  test("if the store must already exist, an empty folder (an unmounted disk) is refused", async (t) => {
     const root = await temporaryRoot(t);
     await rejectsWith("unsupported", openFileStore({ ...settings(root), create: false }));
     await openFileStore(settings(root));
@@ -59,7 +59,7 @@ describe("file store: opening", () => {
     for (const [n] of stores.entries()) assert.deepEqual(await stores[7 - n]?.stat(`n${n}`), { size: 1 });
   });
 
-  test("a store that another process makes and writes to while this one opens it is no folder of strangers", async (t) => {
+  test("a store that another process makes and writes to while this one opens it is not refused", async (t) => {
     const root = path.join(await temporaryRoot(t), "new");
     let others = 0;
     await watchSyncs(t, async () => {
@@ -118,7 +118,7 @@ describe("file store: files", () => {
     assert.deepEqual(seen, names);
   });
 
-  test("a link in an object's place is not followed, and strangers in the folders are not listed", async (t) => {
+  test("a link in an object's place is not followed, and other files in the folders are not listed", async (t) => {
     const root = await temporaryRoot(t);
     const store = await openFileStore(settings(root));
     await store.put("x/4f01", seededBytes(1, 10));
@@ -142,7 +142,7 @@ describe("file store: files", () => {
     assert.deepEqual(await store.stat("x/y/4f01"), { size: 10 });
   });
 
-  test("a name for a temporary file that is taken is drawn again", async (t) => {
+  test("a temporary name that is taken is replaced by another", async (t) => {
     const root = await temporaryRoot(t);
     const draws = [7, 7, 7, 8, 9];
     const draw = (count: number) => new Uint8Array(count).fill(draws.length > 1 ? (draws.shift() ?? 0) : 9);

@@ -2,7 +2,7 @@
  * Objects as files below one folder (`file-layout.ts` says where).
  *
  * A put, step by step: write a temporary file → sync it → make the folders → `rename` it into place (`link` for
- * `ifAbsent`: the kernel refuses a taken name, so one of any number of processes wins) → sync the folder. A crash or a
+ * `ifAbsent`: the kernel refuses an existing name, so exactly one process succeeds) → sync the folder. A crash or a
  * full disk before the rename leaves the old state and a temporary file, which a later open removes; after it, the new
  * state. A put that failed removes its temporary file itself.
  *
@@ -36,13 +36,13 @@ import { prepareRoot, temporaryPath } from "./file-root.ts";
 import { writeAll } from "./file-write.ts";
 
 export interface FileStoreOptions {
-  /** The folder. Nothing else may live in it. */
+  /** The folder. It holds nothing but the store. */
   readonly root: string;
   /** Default `full`. */
   readonly sync?: SyncPolicy | undefined;
   /**
-   * Whether a missing or empty folder becomes a new store (default true). Say false where the store must already be
-   * there: an unmounted disk looks like an empty folder.
+   * Whether a missing or empty folder becomes a new store (default true). Use false if the store must already
+   * exist: an unmounted disk looks like an empty folder.
    */
   readonly create?: boolean | undefined;
   /** Milliseconds since 1970: tells old leftovers from what is being written now. */
@@ -51,7 +51,7 @@ export interface FileStoreOptions {
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
-/** Opens (and where allowed makes) a store in a folder. Rejects with `unsupported` where the promises cannot be kept. */
+/** Opens (and where allowed makes) a store in a folder. Rejects with `unsupported` if the file system lacks what the port needs. */
 export async function openFileStore(options: FileStoreOptions): Promise<FileStore> {
   const root = path.resolve(options.root);
   const folders = new Folders(root, options.sync ?? "full");
@@ -63,7 +63,7 @@ export async function openFileStore(options: FileStoreOptions): Promise<FileStor
   return new FileStore({ ...options, root }, folders);
 }
 
-/** How much is read between two looks at the caller's signal. */
+/** Read between two checks of the caller's signal. */
 const readStepBytes = 8 * 1024 * 1024;
 
 const fileMode = 0o600;
@@ -89,7 +89,7 @@ export class FileStore implements ObjectStore {
     assertObjectName(name);
     throwIfAborted(options.signal);
     const ifAbsent = options.ifAbsent ?? false;
-    // Spares writing 64 MiB in vain; the answer that counts is the kernel's, in #publish.
+    // Saves writing 64 MiB for nothing. The kernel decides in #publish.
     if (ifAbsent && (await this.stat(name)) !== null) throw await this.#taken(name);
     try {
       const temporary = await this.#spool(body, options);
@@ -177,7 +177,7 @@ export class FileStore implements ObjectStore {
     try {
       for await (const chunk of readBody(body, options)) await writeAll(handle, chunk);
       // A failed sync is never repeated on the same file: the kernel drops the dirty pages and the second one
-      // "succeeds". The put fails, and whoever repeats it writes a new file.
+      // "succeeds". The put fails, and a repeated put writes a new file.
       if (this.#syncFiles) await handle.sync();
       // Network file systems report a full disk only here.
       await handle.close();
@@ -197,7 +197,7 @@ export class FileStore implements ObjectStore {
       try {
         return { handle: await open(file, "wx", fileMode), file };
       } catch (error) {
-        // A seeded source of randomness may repeat itself; the next draw is another name.
+        // A seeded random source may repeat a name; the next one is different.
         if (systemCode(error) !== "EEXIST") throw error;
       }
     }
@@ -211,7 +211,7 @@ export class FileStore implements ObjectStore {
     } catch (error) {
       if (systemCode(error) === "EEXIST" && ifAbsent) throw await this.#taken(name);
       if (!isMissing(error)) throw error;
-      // Somebody removed the folder by hand since it was made. Once more; then it is an error.
+      // The folder was removed by hand since it was made. Try once more; then it is an error.
       this.#folders.forget(folders);
       await this.#folders.ensure(folders);
       await this.#moveIntoPlace(temporary, file, ifAbsent);
@@ -224,7 +224,7 @@ export class FileStore implements ObjectStore {
     await (ifAbsent ? link(temporary, target) : rename(temporary, target));
   }
 
-  /** `exists`, said only after the object is durable: its writer may have been stopped before its own sync. */
+  /** Throws `exists` after a sync of the folder: the writer of the object may have been stopped before its own sync. */
   async #taken(name: string): Promise<ObjectStoreError> {
     await this.#folders.syncIfThere(locate(name).folders.at(-1) ?? "");
     return new ObjectStoreError("exists", name);

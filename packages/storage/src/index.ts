@@ -1,6 +1,6 @@
 /**
- * Implementations of the engine's object store port. `docs/STORAGE.md` says what each of them guarantees.
- * Doubles and the conformance suite are behind `@emanet/storage/testing`, so that nothing in service loads them.
+ * Implementations of the engine's object store port. `docs/STORAGE.md` says what each guarantees. Test
+ * doubles and the conformance suite are in `@emanet/storage/testing`, so that production code does not load them.
  */
 
 export { FileStore, type FileStoreOptions, openFileStore } from "./file.ts";

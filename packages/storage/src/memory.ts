@@ -1,6 +1,6 @@
 /**
- * Objects in this process's memory: for tests and for `memory:` trials. Gone with the process, so it keeps every
- * promise of the port except durability.
+ * Objects in this process's memory: for tests and for `memory:` trials. They end with the process: the store
+ * keeps every guarantee of the port except durability.
  */
 
 import {
@@ -31,7 +31,7 @@ export class MemoryStore implements ObjectStore {
     assertObjectName(name);
     throwIfAborted(options.signal);
     const bytes = await collectBody(body, options);
-    // No await between the look and the write: this is what makes one winner.
+    // No await between the check and the write, so exactly one put succeeds.
     if (options.ifAbsent && this.objects.has(name)) throw new ObjectStoreError("exists", name);
     this.objects.set(name, bytes);
   }

@@ -1,4 +1,4 @@
-/** One line of settings, one store. A new backend is a file, a three-line conformance test, and a line here. */
+/** Opens the store that a setting names. A new backend is a file, a three-line conformance test, and a line here. */
 
 import { tmpdir } from "node:os";
 import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store";
@@ -10,7 +10,7 @@ import { openS3Store, type S3Credentials } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
 import { SpoolingStore } from "./spooling.ts";
 
-/** What stores need from outside: time, chance, and settings that do not belong into an address. */
+/** What stores get from the caller: time, random numbers, and settings that are not part of an address. */
 export interface StoreContext {
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -21,7 +21,7 @@ export interface StoreContext {
   readonly s3Credentials?: S3Credentials | undefined;
   /** Default `full`. */
   readonly fileSync?: SyncPolicy | undefined;
-  /** Where packs wait on their way to S3 (default: the system's folder for temporary files). */
+  /** Folder for packs that are being sent to S3 (default: the system's folder for temporary files). */
   readonly spoolFolder?: string | undefined;
   /** Whether a folder that is no store yet may become one (default true). */
   readonly create?: boolean | undefined;
@@ -29,7 +29,7 @@ export interface StoreContext {
 
 export interface OpenedStore {
   readonly store: ObjectStore;
-  /** Lets go of connections. The store is not used afterwards. */
+  /** Closes connections. The store is not used afterwards. */
   close(): Promise<void>;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Repeats calls that failed for a reason that may pass, a bounded number of times, waiting longer each time.
+ * Repeats calls that failed with a temporary error, a limited number of times, with growing delays.
  *
- * What makes this more than a loop: a failed call may have been done, its answer lost.
+ * A failed call may have been done, with only its answer lost:
  * - `get`, `stat`, `delete` and a replacing `put` are the same when done twice.
- * - `list` goes on behind the last name it gave, so nobody sees a name twice.
- * - an `ifAbsent` put that is told "exists" *after* an attempt of its own got lost compares what is there with what it
- *   sent: the same bytes mean that it won. Two writers of the same bytes under the same name cannot be told apart this
- *   way, so who uses `ifAbsent` to elect one of several writers puts something of its own into the object.
+ * - `list` goes on behind the last name it gave, so no name is given twice.
+ * - an `ifAbsent` put that gets "exists" *after* an attempt without an answer compares the stored object with what it
+ *   sent: the same bytes mean that its own put succeeded. Two writers of the same bytes under the same name cannot be
+ *   distinguished, so writers that use `ifAbsent` to elect one of them write different bytes.
  * - a body that can be read only once is tried only once.
  */
 
@@ -33,19 +33,19 @@ export interface RetryOptions {
   readonly attempts?: number | undefined;
 }
 
-/** With the delays below 8 to 16 seconds of waiting in all: a server's restart, not its outage. */
+/** With the delays below 8 to 16 seconds of waiting in all: enough for a restart of a server, not for an outage. */
 const defaultAttempts = 7;
 
 /** Where the waits start: a lost connection or a "slow down" is often over by then. */
 const firstDelayMs = 250;
 
-/** Beyond this a caller rather hears of it; it has longer-lived ways to try again. */
+/** After a longer wait the caller gets the error; it can retry later by other means. */
 const longestDelayMs = 10_000;
 
 /** How much of a stored object is held in memory while it is compared. */
 const compareStepBytes = 8 * 1024 * 1024;
 
-/** An object store over another one that fails now and then. */
+/** An object store that repeats failed calls of another one. */
 export class RetryingStore implements ObjectStore {
   readonly #inner: ObjectStore;
   readonly #options: RetryOptions;
@@ -114,7 +114,7 @@ export class RetryingStore implements ObjectStore {
   async #waitOrThrow(error: unknown, failures: number, signal: AbortSignal | undefined): Promise<void> {
     if (!isObjectStoreError(error) || !error.retryable || failures >= this.#attempts) throw error;
     const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1));
-    // Half of it at random: clients that failed together must not come back together.
+    // Half of it at random: clients that failed together must not retry together.
     const delay = longest / 2 + (longest / 2) * this.#options.random();
     try {
       await this.#options.sleep(delay, signal);

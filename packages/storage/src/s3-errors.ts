@@ -1,4 +1,4 @@
-/** What an S3 server, or the way to it, says, as the port's codes. */
+/** Errors of an S3 server, and of the connection to it, as codes of the port. */
 
 import { S3ServiceException } from "@aws-sdk/client-s3";
 import { ObjectStoreError, type ObjectStoreErrorCode } from "@emanet/engine/object-store";
@@ -10,7 +10,7 @@ const byName: Readonly<Record<string, ObjectStoreErrorCode>> = {
   NotFound: "not_found",
   InvalidRange: "range",
   PreconditionFailed: "exists",
-  // Two conditional writes met and S3 let neither go on: it asks to try again.
+  // S3 refused two conditional writes at once and asks for a retry.
   ConditionalRequestConflict: "unavailable",
   OperationAborted: "unavailable",
   RequestTimeout: "unavailable",
@@ -43,7 +43,7 @@ const byStatus: Readonly<Record<number, ObjectStoreErrorCode>> = {
   507: "full",
 };
 
-/** The client's own complaint about what it read; it has no class or code. */
+/** An error of the client about what it read; it has no class or code. */
 const checksumMismatch = /^Checksum mismatch/;
 
 /** Turns what the client threw into the port's error; an `ObjectStoreError` passes through. */

@@ -1,9 +1,9 @@
 /**
- * What is done once when a bucket is opened: prove conditional writes, remove forgotten uploads.
+ * Runs once when a bucket is opened: it checks conditional writes and removes abandoned uploads.
  *
  * The probe is one object of a fixed name that no store object can have. It is made by the first open and stays, so
- * opening needs no right to delete and leaves nothing new behind. Two questions are asked of it, since servers learnt
- * them at different times: does a plain put, and does completing an upload in parts, refuse a name that is taken?
+ * opening needs no right to delete and adds no object. Two things are checked, because servers got them at different
+ * times: a plain put and the completion of a multipart upload must both refuse an existing name.
  */
 
 import {
@@ -26,10 +26,10 @@ export interface Bucket {
 
 const probeName = ".emanet-probe";
 
-/** A put takes minutes on the slowest line; an upload that is a day old has no sender any more. */
+/** A put takes minutes on the slowest connection; the sender of an upload that is a day old no longer runs. */
 const forgottenAfterMs = 24 * 60 * 60 * 1000;
 
-/** Throws `unsupported` when the server lets two writers both be first. */
+/** Throws `unsupported` if the server accepts two conditional writes of one name. */
 export async function probeConditionalWrites({ client, bucket, prefix }: Bucket): Promise<void> {
   const target = { Bucket: bucket, Key: prefix + probeName };
   const empty = { Body: new Uint8Array(0), ContentLength: 0 };
@@ -55,7 +55,7 @@ export async function removeOldUploads({ client, bucket, prefix }: Bucket, now: 
   const command = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix });
   const page = await client.send(command).catch((cause: unknown) => {
     const error = s3Error(cause, "list uploads");
-    // Tidiness is not worth refusing to open: the right may be missing, and not every server has the call.
+    // A failure here does not stop the opening: the right may be missing, and not every server has the call.
     if (error.code === "denied" || error.code === "unsupported") return null;
     throw error;
   });

@@ -24,9 +24,9 @@ export async function readExactly(body: unknown, length: number, signal?: AbortS
   }
 }
 
-/** Ends an answer that nobody will read, so that its connection is not held. */
+/** Ends an unread answer, so that its connection is free again. */
 export function discard(body: unknown): void {
-  // It may complain about being cut; nobody is interested.
+  // It may fail because it was cut; that does not matter.
   asStream(body)
     .on("error", () => undefined)
     .destroy();

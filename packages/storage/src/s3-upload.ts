@@ -2,8 +2,8 @@
  * Sending one object to S3: in one request where it is small or already in memory, else in parts.
  *
  * A multipart upload, step by step: create → upload parts, a few at a time → complete. Nothing is seen before complete,
- * which takes the `If-None-Match: *` of an `ifAbsent` put. Whatever fails before its answer, the upload is aborted so
- * that its parts cost nothing; where even that fails (the server is gone) a later open removes it.
+ * which takes the `If-None-Match: *` of an `ifAbsent` put. After any failure the upload is aborted, so that
+ * its parts use no space. If the abort fails too (the server is down), a later open removes the upload.
  */
 
 import {
@@ -39,7 +39,7 @@ const singlePutBytes = 64 * 1024 * 1024;
 /** A stream of known size goes in one request too where holding it takes no more memory than its parts would. */
 const gatheredBytes = partBytes * (partsInFlight + 1);
 
-/** For tidying up after a failure, when the caller's own signal may have fired. */
+/** For the abort after a failure, when the caller's signal may have fired. */
 const abortLimitMs = 10_000;
 
 /** Sends an object. Rejects with what the client throws; the caller turns it into the port's errors. */
@@ -67,7 +67,7 @@ export async function sendObject(
   }
 }
 
-/** A body of known size in one buffer; `readBody` sees to it that the size is true. */
+/** A body of known size in one buffer; `readBody` checks the size. */
 async function gather(body: ObjectBody, options: PutOptions, size: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(size);
   let filled = 0;
@@ -163,7 +163,7 @@ async function uploadPart(upload: Upload, number: number, bytes: Uint8Array, sig
   return { PartNumber: number, ETag, ChecksumCRC32 };
 }
 
-/** Gives up an upload. Its failure is not reported: the put has failed for a better reason already. */
+/** Aborts an upload. Its failure is not reported: the put has already failed with the first error. */
 export async function abandon(upload: Upload): Promise<void> {
   const { client, bucket: Bucket, key: Key, uploadId: UploadId } = upload;
   const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });

@@ -24,7 +24,7 @@ const parameters: ReadonlySet<string> = new Set(["endpoint", "region", "path_sty
  * Reads `s3://bucket/prefix?endpoint=…&region=…&path_style=1`. Throws `bad_name` for anything else, credentials in the
  * address included: addresses get logged.
  * The region defaults to `us-east-1`; `path_style` to 1 where an endpoint is named (few other servers have a name for
- * each bucket), else to 0 (AWS wants it so).
+ * each bucket), else to 0 (as AWS requires).
  *
  * @example parseS3Url("s3://backups/emanet?endpoint=https://s3.example.com&region=tr-1")
  */

@@ -32,7 +32,7 @@ describe("s3 store", { skip: skip ?? false }, () => {
   });
   after(() => bucket?.close());
 
-  test("stores under different prefixes of a bucket do not see each other, and strangers are not listed", async () => {
+  test("stores under different prefixes of a bucket do not see each other, and other objects are not listed", async () => {
     const left = await bucket.open({ prefix: "left" });
     const right = await bucket.open({ prefix: "right" });
     await left.put("a", seededBytes(1, 10));
@@ -102,7 +102,7 @@ describe("s3 store", { skip: skip ?? false }, () => {
   });
 });
 
-describe("s3 store on a bad line", { skip: skip ?? false }, () => {
+describe("s3 store on a bad connection", { skip: skip ?? false }, () => {
   let bucket: TestBucket;
   before(async () => {
     bucket = await makeBucket(program ?? "");

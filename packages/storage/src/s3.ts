@@ -1,10 +1,10 @@
 /**
- * Objects in a bucket of S3 or of a server that speaks like it, through the official client.
+ * Objects in a bucket of S3 or of a compatible server, through the official client.
  *
  * Invariants
  * - One request per attempt: the client's own retries are off. A repeated `If-None-Match` write whose first answer was
- *   lost would be told "exists" of its own object. Retrying is `retrying.ts`, which knows how to tell.
- * - Conditional writes are proved when the store is opened (`s3-probe.ts`); a server without them is refused.
+ *   lost would get "exists" for its own object. `retrying.ts` repeats calls and handles this case.
+ * - Conditional writes are checked when the store is opened (`s3-probe.ts`); a server without them is refused.
  * - Every upload carries a CRC32 that the server checks; a whole read is checked where the server returns one.
  */
 
@@ -47,9 +47,9 @@ export interface S3Credentials {
 
 export interface S3StoreOptions {
   readonly location: S3Location;
-  /** Where none are given, the client looks where AWS tools look: environment, profile, instance role. */
+  /** Without them the client uses the sources of AWS tools: environment, profile, instance role. */
   readonly credentials?: S3Credentials | undefined;
-  /** Milliseconds since 1970: tells forgotten uploads from those under way. */
+  /** Milliseconds since 1970: distinguishes abandoned uploads from current ones. */
   readonly now: () => number;
   /** A connection on which nothing moves for this long is given up (default 30 s). */
   readonly idleLimitMs?: number | undefined;
@@ -95,11 +95,11 @@ export class S3Store implements ObjectStore {
     throwIfAborted(options.signal);
     try {
       const target = { client: this.#client, bucket: this.#bucket, key: this.#prefix + name };
-      // Spares sending 64 MiB in vain; the answer that counts is the server's, at the end.
+      // Saves sending 64 MiB for nothing. The server decides at the end.
       await sendObject(target, body, options, () => (options.ifAbsent ? this.#assertFree(name) : Promise.resolve()));
     } catch (cause) {
       const error = s3Error(cause, `put ${name}`, options.signal);
-      // Servers answer a lost race with 412 or with 409 "try again"; who looks now knows which it was.
+      // If another writer was first, servers answer 412, or 409 "try again"; a stat now shows which it was.
       if (options.ifAbsent && isObjectStoreError(error, "unavailable") && isConflict(cause))
         await this.#assertFree(name);
       throw error;
@@ -249,7 +249,7 @@ function unfit(name: string, range: ByteRange | undefined, length: number): Obje
   return new ObjectStoreError("range", `${name} ends ${range.length - length} bytes before the end of the range`);
 }
 
-/** Strangers in the bucket, and our own probe, are no objects of the store. */
+/** Other objects in the bucket, and our own probe, are no objects of the store. */
 function isObjectName(name: string): boolean {
   try {
     assertObjectName(name);

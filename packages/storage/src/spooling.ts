@@ -1,10 +1,10 @@
 /**
- * Lets a store that repeats itself take bodies that can be read only once: such a body is written to a file first, so an
- * attempt that failed can be repeated, and its size is known before the first byte is sent. What can be opened anew goes
- * straight through.
+ * Lets a retrying store take bodies that can be read only once. Such a body is written to a temporary file first, so a
+ * failed attempt can be repeated, and its size is known before the first byte is sent. A body that can be opened again is
+ * passed on as it is.
  *
- * The file has no name as soon as it is open, so whatever ends the process leaves nothing behind. (Windows keeps names of
- * open files; there it goes when the put is over.)
+ * The file has no name as soon as it is open, so a process that ends leaves no file. (On Windows the name stays and
+ * the file is removed when the put ends.)
  */
 
 import { constants } from "node:fs";
@@ -26,7 +26,7 @@ import { fileError } from "./file-errors.ts";
 import { writeAll } from "./file-write.ts";
 
 export interface SpoolOptions {
-  /** Where bodies wait: room for as many packs as are sent at a time. */
+  /** Folder for temporary files, with space for all packs that are sent at once. */
   readonly folder: string;
   readonly randomBytes: (count: number) => Uint8Array;
 }
@@ -54,7 +54,7 @@ export class SpoolingStore implements ObjectStore {
       });
       await this.#inner.put(name, () => piecesOf(handle, size), { ...options, size });
     } finally {
-      // Whatever it says, the bytes are not needed any more.
+      // The bytes are not needed any more, so a failure does not matter.
       await handle.close().catch(() => undefined);
       await unlink(file).catch(() => undefined);
     }

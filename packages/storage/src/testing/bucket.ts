@@ -1,4 +1,4 @@
-/** A bucket on a versitygw of its own, with everything gone when the test ends. */
+/** A bucket on its own versitygw server; both are removed when the test ends. */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
@@ -12,9 +12,9 @@ export interface TestBucket {
   /** Where the server listens; the same after a restart. */
   readonly port: number;
   readonly credentials: Versitygw["credentials"];
-  /** Another prefix is another store in the same bucket; another port, a line to it. */
+  /** Another prefix is another store in the same bucket; another port is for a proxy. */
   open(options?: { prefix?: string; port?: number; now?: () => number; idleLimitMs?: number }): Promise<S3Store>;
-  /** The bare client, for what the port does not show. */
+  /** The S3 client itself, for what the port does not have. */
   client(): S3Client;
   kill(): Promise<void>;
   restart(): Promise<void>;

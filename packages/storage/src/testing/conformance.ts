@@ -1,9 +1,9 @@
 /**
- * The promises of the object store port as tests. Every implementation and every wrapper runs all of them:
+ * The guarantees of the object store port as tests. Every implementation and every wrapper runs all of them:
  *
  *   conformance("memory", async () => { const store = new MemoryStore(); return { open: async () => store }; });
  *
- * A *place* is where objects live; `open` gives a handle on it, so two handles stand for two processes. Each test uses
+ * A *place* holds objects; `open` returns a handle on it, so two handles are like two processes. Each test uses
  * names under a folder of its own, so they share one place and leave it as it is.
  */
 
@@ -55,7 +55,7 @@ const largestPackBytes = 64 * 1024 * 1024;
 /** Three pages of S3's 1000, so that paging and resuming are both seen. */
 const listedNames = 2050;
 
-/** Enough writers to meet, few enough for a server on two cores. */
+/** Enough writers to collide, few enough for a server on two cores. */
 const contenders = 24;
 
 function objectTests({ store }: Suite): void {
@@ -335,7 +335,7 @@ function listTests({ store }: Suite): void {
     assert.deepEqual(await names(store(), "list/order/none"), []);
   });
 
-  test("a list that is left early, and writes while one runs, harm nobody", async () => {
+  test("a list that is not read to its end, and writes during a list, cause no errors", async () => {
     for (const n of [1, 2, 3, 4]) await store().put(`list/left/${n}`, new Uint8Array(1));
     for await (const entry of store().list("list/left/")) {
       assert.equal(entry.name, "list/left/1");

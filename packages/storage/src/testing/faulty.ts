@@ -1,5 +1,5 @@
 /**
- * A double for tests: an object store that fails, stalls, loses answers and stops the world as a plan says.
+ * A double for tests: an object store that fails, stalls, loses answers and simulates crashes as a plan says.
  *
  * Every call gets a number, from 1 in the order in which calls are made, and the plan is asked what happens to it. The
  * same plan over the same calls gives the same faults, so a failing test can be run again.

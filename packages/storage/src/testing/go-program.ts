@@ -1,5 +1,5 @@
 /**
- * Programs written in Go that tests and benchmarks run against. A program is taken from the PATH, else from `.cache/`,
+ * Programs written in Go that tests and benchmarks use. A program is taken from the PATH, else from `.cache/`,
  * else built there from a module that names it by exact version: the same bytes on every machine, no release server.
  */
 
@@ -22,7 +22,7 @@ export interface GoProgram {
   readonly moduleFolder: string;
   /** Import path of its main package. */
   readonly mainPackage: string;
-  /** Arguments with which the program only says who it is: how a PATH is asked whether it is there. */
+  /** Arguments that print the version, to see whether the program is on the PATH. */
   readonly versionArguments: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export async function findGoProgram(program: GoProgram): Promise<string | null> 
 
 async function build({ mainPackage, moduleFolder }: GoProgram, target: string): Promise<string> {
   await mkdir(cache, { recursive: true });
-  // Built beside and renamed: two runs at once waste a minute, but neither runs half a program.
+  // Built under another name and renamed: two builds at once waste a minute, but none runs an incomplete program.
   const unfinished = `${target}.${process.pid}`;
   try {
     const command = ["build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", unfinished];

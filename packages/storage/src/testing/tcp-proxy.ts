@@ -1,4 +1,4 @@
-/** A bad line: a TCP proxy on loopback that may change or cut what passes, for tests of clients. */
+/** A TCP proxy on loopback that can change bytes or cut connections, for tests of clients. */
 
 import { once } from "node:events";
 import net from "node:net";

@@ -3,7 +3,7 @@
  *
  * The program is taken from the PATH, else from `.cache/`, else built there from the Go module that `versitygw/go.mod`
  * names by exact version (about a minute, once). Without Go the tests are skipped and say so; in CI that is a failure,
- * because a suite that silently does not run protects nobody.
+ * because a skipped suite checks nothing.
  *
  *   node packages/storage/src/testing/versitygw.ts     builds it ahead, where a test's own time limit is shorter
  */
@@ -25,7 +25,7 @@ const program = {
 /** It listens within a second; a machine under load may take many. */
 const startLimitMs = 30_000;
 
-/** Between looking for a free port and using it somebody else may take it. */
+/** Another process may take the free port before the server does. */
 const startAttempts = 5;
 
 export interface Versitygw {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:login`: how long a refused sign-in takes for an address that exists and for one that does not,
- * interleaved, so that whatever else the machine does falls on both alike. The medians must be within 3 %.
+ * interleaved, so that other work on the machine affects both alike. The medians must be within 3 %.
  *
  *   npm run bench:login -- 400      fewer sign-ins than the 2000 of the default
  */
@@ -15,7 +15,7 @@ import { start } from "../packages/server/src/start.ts";
 import { noSignInLimits, readFirstRun } from "../packages/server/src/testing/people.ts";
 import { startTestServer } from "./test-server.ts";
 
-/** The issue's bar. */
+/** Largest difference that is accepted. */
 const allowedDifference = 0.03;
 const warmUp = 40;
 
@@ -40,7 +40,7 @@ async function measure(): Promise<void> {
   const emails = { known: demo.email, unknown: "nobody@unknown.example" } as const;
   const times: Record<keyof typeof emails, number[]> = { known: [], unknown: [] };
   for (let at = 0; at < count + warmUp; at++) {
-    // Which of a pair goes first alternates too: the second finds warmer caches.
+    // The order in a pair alternates too: the second has warmer caches.
     const kind = (at + (at >> 1)) % 2 === 0 ? "known" : "unknown";
     const took = await refused(`${running.url}/v1/auth/login`, agent, emails[kind]);
     if (at >= warmUp) times[kind].push(took);

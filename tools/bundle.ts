@@ -1,7 +1,7 @@
 /**
  * `npm run bundle`: the `engine` command as few files of plain JavaScript. A command that finds nothing changed spends a
- * sixth of its time on finding, reading and linking its fifty modules (docs/decisions/0125); whoever installs the
- * command gets this form of it. The sources run as they are, too: `npm run engine`.
+ * sixth of its time on finding, reading and linking its fifty modules (docs/decisions/0125); an installed
+ * command has this form. The sources run without a bundle too: `npm run engine`.
  */
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const help = `npm run bundle -- [--out DIR]
 Writes the engine command as JavaScript to DIR (default dist/engine): a folder that is missing, empty or an older bundle.
 Run it with Node 26: node DIR/main.mjs --help`;
 
-/** What the command reads from beside its own code. */
+/** Files that the command reads beside its code. */
 const assets = ["packages/engine/src/workers/cutter/cutter.wasm"];
 
 /** Writes the bundle into a folder that is missing, empty or an older bundle; returns the file to be run. */
@@ -30,7 +30,7 @@ export async function bundleEngine(out: string): Promise<string> {
     outdir: path.resolve(out),
     write: false,
     bundle: true,
-    // What a command does not need stays in files that it does not load.
+    // Code that a command does not need is in files that it does not load.
     splitting: true,
     format: "esm",
     outExtension: { ".js": ".mjs" },
@@ -39,7 +39,7 @@ export async function bundleEngine(out: string): Promise<string> {
     legalComments: "none",
     logLevel: "warning",
   });
-  // The compiler is a process of its own, which would stay.
+  // The compiler is another process, which would not end.
   await stop();
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });

@@ -1,11 +1,11 @@
-// Everything that can be checked on a checkout, named, timed, and silent where it passes.
+// Runs all checks of a checkout. It prints the name and time of each, and the output of those that fail.
 //
 //   npm run check                 static checks, then the tests
 //   npm run check -- --static     static checks only
 //
-// The static checks read the same files and write none, so they run side by side; the output of one is shown only
-// when it fails. The tests run last and alone, streamed, so that their summary ends the output. They do not run on
-// code that the static checks refuse. The exit code is 0 only when everything that was asked for passed.
+// The static checks read the same files and write none, so they run at the same time; the output of one is shown only
+// when it fails. The tests run last and alone, so that their summary ends the output. They do not run if a static
+// check fails. The exit code is 0 only if everything passed.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
@@ -13,7 +13,7 @@ import path from "node:path";
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** The slowest step takes half a minute of a core; one that needs longer than this hangs. The tests bound themselves. */
+/** The slowest step takes half a minute of a core; one that takes longer hangs. The tests have their own limit. */
 const staticStepLimitMs = 10 * 60_000;
 
 interface Step {
@@ -37,7 +37,7 @@ const staticSteps: readonly Step[] = [
     remedy: "npm run format",
   },
   { name: "types", command: [bin("tsc"), "-p", "."], remedy: "fix the types" },
-  { name: "tidy", command: ["tools/tidy/main.ts"], remedy: "each line says what to do; --rules lists the rules" },
+  { name: "tidy", command: ["tools/tidy/main.ts"], remedy: "each line says what to do; --rules prints the rules" },
   { name: "generated files", command: ["tools/generate.ts", "--check"], remedy: "npm run generate" },
   {
     name: "openapi compatible",
@@ -69,7 +69,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function runStatic(step: Step): Promise<boolean> {
   const { ok, output, seconds } = await capture(step.command);
   if (ok) console.log(`ok    ${step.name} (${seconds} s)`);
-  else console.log(`FAIL  ${step.name} (${seconds} s)\n\n${output.trimEnd()}\n\n      to mend: ${step.remedy}\n`);
+  else console.log(`FAIL  ${step.name} (${seconds} s)\n\n${output.trimEnd()}\n\n      to fix: ${step.remedy}\n`);
   return ok;
 }
 
@@ -115,7 +115,7 @@ function start(command: readonly string[], stdio: "pipe" | "inherit"): ChildProc
   return child;
 }
 
-/** Ends with the children: a step that outlives the check would hold its database and its ports. */
+/** Ends the children too: a step that runs on would keep its database and its ports. */
 function stopChildrenOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {

@@ -1,8 +1,8 @@
 /**
- * Runs a fuzzer that is not ours (Schemathesis) against the real service: every operation of `openapi.json`, as an
- * owner, as staff and as nobody. It fails on a server error and on any answer that the document does not have.
+ * Runs the fuzzer Schemathesis against the real service: every operation of `openapi.json`, as an
+ * owner, as staff and without a token. It fails on a server error and on any answer that the document does not have.
  *
- * Usage: `node tools/run.mjs tools/fuzz.ts [--seconds=N] [--caller=owner|staff|nobody|leaving]`; the seconds are for all callers together.
+ * Usage: `node tools/run.mjs tools/fuzz.ts [--seconds=N] [--caller=owner|staff|anonymous|leaving]`; the seconds are for all callers together.
  */
 
 import { execFile, spawn } from "node:child_process";
@@ -18,7 +18,7 @@ import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/
 
 const root = path.resolve(import.meta.dirname, "..");
 
-/** The same requests every time: a finding can be looked at again. */
+/** The same requests every time, so that a finding can be repeated. */
 const seed = 20261116;
 
 /** For all callers together. */
@@ -50,7 +50,7 @@ interface Caller {
   readonly staysSignedIn: boolean;
 }
 
-/** They end the session whose token every other request carries, so they have a run of their own, and `nobody`'s. */
+/** They end the session whose token all requests use, so they run separately and as `anonymous`. */
 const endSessions = ["auth.logout", "sessions.end"];
 /** It ages every token. */
 const moveClock = "sandbox.move_clock";
@@ -145,7 +145,7 @@ function callersOf({ demo, staff }: FirstRunFile): readonly Caller[] {
   return [
     { name: "owner", login: demo, share: 0.4, calls: usual, staysSignedIn: true },
     { name: "staff", login: staff, share: 0.3, calls: usual, staysSignedIn: true },
-    { name: "nobody", login: null, share: 0.25, calls: (id) => id !== tooLarge, staysSignedIn: false },
+    { name: "anonymous", login: null, share: 0.25, calls: (id) => id !== tooLarge, staysSignedIn: false },
     { name: "leaving", login: demo, share: 0.05, calls: (id) => endSessions.includes(id), staysSignedIn: false },
   ];
 }

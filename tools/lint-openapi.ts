@@ -1,5 +1,5 @@
-// Holds the OpenAPI document to two public rule sets: Spectral (OpenAPI + OWASP) and Redocly `recommended-strict`.
-// A finding of any severity fails: a warning that may stay is read by nobody.
+// Checks the OpenAPI document with two public rule sets: Spectral (OpenAPI + OWASP) and Redocly `recommended-strict`.
+// A finding of any severity fails: warnings that may stay are not read.
 //
 //   node tools/run.mjs tools/lint-openapi.ts [file]        default: openapi.json
 //
@@ -13,9 +13,9 @@ import path from "node:path";
 const root = path.resolve(import.meta.dirname, "..");
 const ruleSets = path.join(import.meta.dirname, "openapi");
 
-/** Spectral needs 20 s of one core; it took 180 s where fifteen others wanted the two. Beyond this it hangs. */
+/** Spectral needs 20 s of one core; it took 180 s on two cores with fifteen other processes. Longer than this, it hangs. */
 const lintLimitMs = 480_000;
-/** Room for a document in which every line is wrong. */
+/** Enough for a document with an error in every line. */
 const outputLimitBytes = 64 * 1024 * 1024;
 
 /** One thing a linter objects to. */

@@ -1,4 +1,4 @@
-// Holds the OpenAPI document against the last released one: a client of the release must live with this document.
+// Compares the OpenAPI document with the last released one: a client of the release must work with this document.
 // Every breaking change is named, and one is enough to fail. `/v2` is where breaking changes go.
 //
 //   node tools/run.mjs tools/openapi-compatible.ts               compares openapi.json with the newest release

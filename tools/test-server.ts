@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL server for one run of the tests or the generators: in a temporary folder, with a migrated *template*
- * that databases are copied from, gone afterwards. `EMANET_TEST_PG_BIN` names the folder of another server's programs
+ * that databases are copied from. It is removed afterwards. `EMANET_TEST_PG_BIN` names the folder of another server's programs
  * (e.g. `/usr/lib/postgresql/15/bin`), to run the tests on an older PostgreSQL.
  */
 
@@ -29,7 +29,7 @@ export interface RunningTestServer {
   stop(): Promise<void>;
 }
 
-/** `large`: the run may write more than belongs into memory. */
+/** `large`: the run may write more than fits into memory. */
 export async function startTestServer({ large = false } = {}): Promise<RunningTestServer> {
   const folder = await mkdtemp(path.join(large ? tmpdir() : baseFolder(), "emanet-test-"));
   const binaries = process.env.EMANET_TEST_PG_BIN || undefined;
@@ -58,7 +58,7 @@ const memoryFolderBytes = 4 * 1024 ** 3;
 
 /**
  * Where a run's files go: the folder that TMPDIR names; else memory, where there is plenty of it, since a tenth of a run
- * is spent waiting for a disk that nobody reads again; else the usual folder.
+ * is spent waiting for a disk; else the usual folder.
  */
 function baseFolder(): string {
   if (process.env.TMPDIR || !mayRunPrograms(memoryFolder)) return tmpdir();
@@ -78,7 +78,7 @@ function mayRunPrograms(folder: string): boolean {
       rmSync(probe, { recursive: true });
     }
   } catch {
-    // There is no such folder, or it is not for us.
+    // There is no such folder, or we may not write to it.
     return false;
   }
 }

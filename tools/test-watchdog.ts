@@ -2,7 +2,7 @@
  * Ends a test file that does not end. Node's own time limit fails a test, but a file whose process lives on (a handle
  * left open, an endless loop) would hold up the run for ever. `tools/test.ts` loads this module into every test file.
  *
- * It counts in a thread of its own, which goes on while the file's own thread is stuck.
+ * It counts in another thread, which runs even if the thread of the file is stuck.
  */
 
 import path from "node:path";
@@ -11,7 +11,7 @@ import { Worker } from "node:worker_threads";
 /** Seconds that a test file may take. */
 export const fileTimeoutVariable = "EMANET_TEST_FILE_TIMEOUT";
 
-/** After the tests' own time limit: for their clean-up, and for the runner to hear which test it was. */
+/** After the tests' own time limit: for their clean-up, and for the report of the failed test. */
 const graceMs = 5_000;
 
 const seconds = Number(process.env[fileTimeoutVariable]);

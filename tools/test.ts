@@ -7,7 +7,7 @@
  *   npm test -- --file-timeout=60                seconds that a test file may take
  *   npm run test:heavy                           the long versions of the same tests
  *
- * The runner's own summary is the last thing printed, and its status is ours.
+ * The summary of the runner is the last output, and its exit status is ours.
  */
 
 import { spawn } from "node:child_process";
@@ -31,7 +31,7 @@ const everyTest = [
 ];
 
 /**
- * No file may hold up the run for longer. Ordinary files take seconds, the engine's thousand round trips a minute or two
+ * The longest time for one file. Ordinary files take seconds, the engine's thousand round trips a minute or two
  * on busy cores; a heavy one may take most of an hour.
  */
 const fileTimeoutSeconds = 10 * 60;
@@ -58,7 +58,7 @@ async function main(args: readonly string[]): Promise<number> {
       [testServerVariable]: JSON.stringify(server),
       [heavyVariable]: heavy ? "1" : "0",
       [fileTimeoutVariable]: String(timeoutSeconds),
-      // What killed processes leave behind goes with the run.
+      // Files of killed processes are removed with the run.
       TMPDIR: temporary,
     };
     return await runTests([...runnerOptions(timeoutSeconds), ...options, ...files], environment, interrupt.signal);
@@ -126,7 +126,7 @@ async function runTests(
     setTimeout(signalGroup, interruptGraceMs, runner.pid, "SIGKILL").unref();
   });
   const [code, signal] = (await once(runner, "exit")) as [number | null, NodeJS.Signals | null];
-  // Nothing that a test file left behind may outlive the run.
+  // Ends every process that a test file started.
   signalGroup(runner.pid, "SIGKILL");
   return interrupted.aborted ? statusOf(interrupted.reason) : (code ?? statusOf(signal ?? "SIGKILL"));
 }

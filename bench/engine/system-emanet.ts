@@ -43,27 +43,27 @@ function repository(engine: Engine, folder: string): Repository {
     verify: () => engine("verify", "--full", ...repo),
     stored: () => {
       const objects = folderSize(path.join(folder, "objects"));
-      const index = ["index.sqlite", "index.sqlite-wal"]
+      const catalog = ["catalog.sqlite", "catalog.sqlite-wal"]
         .map((name) => path.join(folder, name))
         .filter((file) => existsSync(file));
-      return { bytes: index.reduce((sum, file) => sum + statSync(file).size, objects.bytes), files: objects.files };
+      return { bytes: catalog.reduce((sum, file) => sum + statSync(file).size, objects.bytes), files: objects.files };
     },
-    newBytes: () => newBytes(path.join(folder, "index.sqlite")),
+    newBytes: () => newBytes(path.join(folder, "catalog.sqlite")),
   };
 }
 
 /** Lengths of all blocks in the frames of the newest snapshot's session. */
 async function newBytes(file: string): Promise<number> {
-  const index = openSqliteCatalog(file, { now: () => Date.now(), random: (length) => Buffer.alloc(length) });
+  const catalog = openSqliteCatalog(file, { now: () => Date.now(), random: (length) => Buffer.alloc(length) });
   try {
-    const newest = (await index.snapshots()).at(-1);
+    const newest = (await catalog.snapshots()).at(-1);
     let bytes = 0;
-    for await (const row of index.allFrames()) {
+    for await (const row of catalog.allFrames()) {
       if (row.kind !== "data" || sessionOfFrame(row.frame) !== newest?.session) continue;
       for (const length of decodeBlockList(row.blockList).lengths) bytes += length;
     }
     return bytes;
   } finally {
-    await index.close();
+    await catalog.close();
   }
 }

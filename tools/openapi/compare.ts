@@ -10,7 +10,7 @@ import type { Operation, Parameter, Reply, Schema, Surface } from "./surface.ts"
 
 type Direction = "request" | "answer";
 
-/** Each breaking change in a line; an empty list when a client of the old surface lives with the new one. */
+/** Each breaking change in a line; an empty list if a client of the old surface works with the new one. */
 export function breakingChanges(before: Surface, after: Surface): string[] {
   const operations = Object.entries(before.operations).flatMap(([name, old]) => {
     const now = after.operations[name];
@@ -39,7 +39,7 @@ function operationChanges(old: Operation, now: Operation, comparison: Comparison
   ];
 }
 
-/** A code that is no longer thrown breaks nobody; one with another status does. */
+/** A code that is no longer used breaks no client; one with another status does. */
 function problemChanges(old: Operation["problems"], now: Operation["problems"]): string[] {
   const moved = Object.entries(old).filter(([code, status]) => (now[code] ?? status) !== status);
   return moved.map(([code, status]) => `${code} was ${status} and is ${now[code]}`);

@@ -60,8 +60,7 @@ async function scrubbed({ env }: Bench): Promise<ScrubReport> {
 
 const short = (name: string) => name.slice(name.lastIndexOf("/") + 1);
 
-// Damage.
-test("a changed byte anywhere in a pack is found by scrubbing without keys, and the pack is named", async (t) => {
+test("scrub finds a changed byte anywhere in a pack without keys, and names the pack", async (t) => {
   const bench = await prepare(t);
   assert.deepEqual((await scrubbed(bench)).findings, []);
   const random = new SeededRandom(5);
@@ -69,7 +68,7 @@ test("a changed byte anywhere in a pack is found by scrubbing without keys, and 
     const name = random.pick(bench.packs);
     const good = await bench.store.get(name);
     const bad = Buffer.from(good);
-    // The first cases walk through the header, encapsulation included, and the footer; the rest is anywhere.
+    // The first cases change the header, with its key encapsulation, and the footer. The others change any byte.
     const at = i < 100 ? i * 13 : i < 150 ? bad.length - 1 - (i - 100) : random.below(bad.length);
     bad[at] = (bad[at] ?? 0) ^ (1 << random.below(8));
     await bench.store.put(name, bad);
@@ -83,7 +82,7 @@ test("a changed byte anywhere in a pack is found by scrubbing without keys, and 
   }
 });
 
-test("truncated, deleted and swapped packs are all found and named", async (t) => {
+test("scrub finds and names truncated, deleted and swapped packs", async (t) => {
   const bench = await prepare(t);
   const [first = "", second = ""] = bench.packs;
   const good = { first: await bench.store.get(first), second: await bench.store.get(second) };
@@ -129,7 +128,7 @@ test("a restore of damaged content names file and pack, and restores everything 
   assert.ok(found > 0);
 });
 
-test("verification with keys finds and names what scrubbing finds", async (t) => {
+test("verify finds and names the damage that scrub finds", async (t) => {
   const bench = await prepare(t);
   const snapshots = await bench.env.vault.catalog.snapshots();
   const data = (await bench.env.vault.catalog.frames([2 ** 24 + 1]))[0];
@@ -144,7 +143,7 @@ test("verification with keys finds and names what scrubbing finds", async (t) =>
   assert.deepEqual(report.damagedFrames, [{ frame: data.frame, pack: data.pack, generation: 0 }]);
 });
 
-test("content that the source still has is healed by its next backup: old snapshots restore again, recipes unchanged", async (t) => {
+test("a backup heals what its source still has: old snapshots restore again, and recipes do not change", async (t) => {
   const bench = await prepare(t);
   const { env, store, from, folder } = bench;
   const old = (await env.vault.catalog.snapshots()).at(-1);
@@ -176,7 +175,7 @@ test("content that the source still has is healed by its next backup: old snapsh
   }
 });
 
-test("a lost data pack heals too, even after the catalog was lost with it", async (t) => {
+test("a lost data pack is healed too, also if the catalog was lost with it", async (t) => {
   const bench = await prepare(t);
   const { env, store, from, folder } = bench;
   const old = (await env.vault.catalog.snapshots()).at(-1);

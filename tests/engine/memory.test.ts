@@ -1,6 +1,6 @@
 /**
- * What a backup of very many small files takes: the peak of the whole process, all threads, as the system counts it. The
- * everyday run looks at the growth between two sizes, the heavy one at a million files.
+ * The memory of a backup of very many small files: the peak of the whole process with all threads, as the system counts it.
+ * The usual run measures the growth between two numbers of files. The heavy run uses a million files.
  */
 
 import assert from "node:assert/strict";
@@ -18,27 +18,27 @@ const main = fileURLToPath(new URL("../../packages/engine-cli/src/main.ts", impo
 
 const mib = 1024 * 1024;
 
-/** The promise of the command, at any number of files. */
+/** The limit of the command, for any number of files. */
 const promisedBytes = 200 * mib;
 
-/** Buffers, tables and heaps have their full size at some twenty thousand files: what comes above that comes per file. */
+/** Buffers, tables and heaps have their full size at some twenty thousand files. Growth above that is per file. */
 const fewFiles = 20_000;
 const files = scaled(60_000, 1_000_000);
 
 /**
- * Bytes that one more file may add to the peak: some ten of its name are held. And what the peak may grow by whatever the
- * number, as garbage is collected when a busy machine gets to it. Something kept for each file (a path, facts, a promise)
- * takes a kilobyte, which is above both together.
+ * The bytes that one more file may add to the peak: about ten bytes of its name are kept. And the growth that is allowed for
+ * any number of files, because a busy machine collects garbage late. An object per file (a path, attributes, a promise) takes
+ * a kilobyte, which is more than both limits.
  */
 const growthPerFile = 256;
 const growthInAll = 16 * mib;
 
-/** What has just been written is read again by the next backup, because it may still change: the clock goes ahead of that. */
+/** A backup reads files again that were written a short time before. So the clock is set ahead. */
 const aheadMs = restMs + 60_000;
 
 /**
- * Puts the clock ahead, and prints the peak when the main thread ends. Plain JavaScript: it must not bring the type stripper
- * with it.
+ * Sets the clock ahead, and prints the peak when the main thread ends. It is plain JavaScript, so that no type stripper is
+ * loaded.
  */
 const peakReporter = `data:text/javascript,${encodeURIComponent(`
   import { readFileSync, writeFileSync } from "node:fs";
@@ -49,13 +49,13 @@ const peakReporter = `data:text/javascript,${encodeURIComponent(`
     writeFileSync(process.env.EMANET_TEST_PEAK_FILE, readFileSync("/proc/self/status", "utf8"));
   });`)}`;
 
-interface Bench {
+interface Setup {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Runs the command in a process of its own; returns its answer and the peak of its memory in bytes. */
-function engine({ folder, env }: Bench, ...args: string[]): { answer: Record<string, unknown>; peak: number } {
+/** Runs the command in another process; returns its output and its peak memory in bytes. */
+function engine({ folder, env }: Setup, ...args: string[]): { answer: Record<string, unknown>; peak: number } {
   const file = path.join(folder, "peak");
   const options = { encoding: "utf8", env: { ...env, EMANET_TEST_PEAK_FILE: file } } as const;
   const out = execFileSync(process.execPath, [`--import=${peakReporter}`, main, ...args, "--json"], {
@@ -63,7 +63,7 @@ function engine({ folder, env }: Bench, ...args: string[]): { answer: Record<str
     stdio: ["ignore", "pipe", "ignore"],
   });
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(file, "utf8"))?.[1];
-  assert.ok(kib, "the system says the peak");
+  assert.ok(kib, "the system reports the peak");
   return { answer: JSON.parse(out) as Record<string, unknown>, peak: Number(kib) * 1024 };
 }
 
@@ -79,8 +79,8 @@ function addFiles(folder: string, from: number, to: number, perFolder: number): 
 }
 
 /**
- * Whatever else a machine does can only add to a peak: threads that wait for their turn let buffers pile up, by up to
- * thirty percent in one of ten runs. What is kept for each file is in every try; growth is compared with the least.
+ * Other load on the machine can only raise a peak: waiting threads keep more buffers, up to thirty percent in one of ten
+ * runs. Memory per file is in every run. So the lowest peaks are compared.
  */
 const mostTries = 3;
 
@@ -89,7 +89,7 @@ interface Peaks {
   readonly again: number;
 }
 
-/** The least peaks of some tries, as few as are needed. */
+/** The lowest peaks of several runs, as few as are needed. */
 function leastPeaks(measure: () => Peaks, areFine: (peaks: Peaks) => boolean): Peaks {
   let least = measure();
   for (let tries = 1; tries < mostTries && !areFine(least); tries++) {
@@ -99,19 +99,19 @@ function leastPeaks(measure: () => Peaks, areFine: (peaks: Peaks) => boolean): P
   return least;
 }
 
-/** The promise holds in every try. */
-function withinPromise(peaks: Peaks): Peaks {
+/** Checks the limit of the command, which holds in every run. */
+function withinLimit(peaks: Peaks): Peaks {
   for (const peak of Object.values(peaks)) assert.ok(peak <= promisedBytes, `${Math.round(peak / mib)} MiB`);
   return peaks;
 }
 
-/** Peaks of the first backup of what is there, and of a second one that finds nothing changed. */
-function backUpTwice(bench: Bench, from: string, count: number): Peaks {
-  const repo = path.join(bench.folder, "repo");
-  engine(bench, "init", "--repo", repo);
-  const first = engine(bench, "backup", from, "--repo", repo);
+/** The peaks of a first backup, and of a second one without changes. */
+function backUpTwice(setup: Setup, from: string, count: number): Peaks {
+  const repo = path.join(setup.folder, "repo");
+  engine(setup, "init", "--repo", repo);
+  const first = engine(setup, "backup", from, "--repo", repo);
   assert.equal(first.answer.file_count, count);
-  const again = engine(bench, "backup", from, "--repo", repo);
+  const again = engine(setup, "backup", from, "--repo", repo);
   assert.deepEqual([again.answer.file_count, again.answer.stored_bytes], [count, 0]);
   rmSync(repo, { recursive: true });
   return { first: first.peak, again: again.peak };
@@ -122,18 +122,18 @@ describe("memory of the backup command", { skip: process.platform !== "linux" &&
     ["in one folder", Number.MAX_SAFE_INTEGER],
     ["over many folders", 1000],
   ] as const) {
-    test(`${files} small files ${layout}: at most 200 MiB, and next to nothing per file`, async (t) => {
+    test(`${files} small files ${layout}: at most 200 MiB, and almost no memory per file`, async (t) => {
       const folder = scratch(t);
       const from = path.join(folder, "from");
       const env = { NODE_COMPILE_CACHE: path.join(folder, "compile-cache"), ...process.env };
-      const bench = { folder, env };
+      const setup = { folder, env };
       addFiles(from, 0, fewFiles, perFolder);
-      const few = backUpTwice(bench, from, fewFiles);
+      const few = backUpTwice(setup, from, fewFiles);
       addFiles(from, fewFiles, files, perFolder);
       const grown = (peaks: Peaks) => Math.max(peaks.first - few.first, peaks.again - few.again);
       const mayGrow = growthInAll + growthPerFile * (files - fewFiles);
       const all = leastPeaks(
-        () => withinPromise(backUpTwice(bench, from, files)),
+        () => withinLimit(backUpTwice(setup, from, files)),
         (peaks) => grown(peaks) <= mayGrow,
       );
       const text = [few.first, few.again, all.first, all.again].map((bytes) => Math.round(bytes / mib)).join(", ");

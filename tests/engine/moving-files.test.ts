@@ -19,7 +19,7 @@ import type { BackupSource, FileEvent } from "../../packages/engine/src/source/s
 import { openTestEnvironment, scratch, seededBytes } from "../../packages/engine/src/testing/test-environment.ts";
 
 const bytes = seededBytes(51);
-/** Above the size of bundled files, so that it is read in stripes. */
+/** Larger than bundled files, so it is read in stripes. */
 const largeBytes = 700_000;
 
 function prepare(t: { after(fn: () => void): void }) {
@@ -32,7 +32,7 @@ function prepare(t: { after(fn: () => void): void }) {
   return { folder, from, to: path.join(folder, "to") };
 }
 
-/** The folder, of which something happens to a file after it was seen and before it is read. */
+/** The folder as a source. `happens` runs after a file was listed and before it is read. */
 function moving(from: string, happens: Record<string, (event: FileEvent) => FileEvent>): BackupSource {
   async function* walk() {
     for await (const event of folderSource(from).walk()) {
@@ -52,7 +52,7 @@ const warningsOf = (warnings: readonly { path: Uint8Array; code: string }[]) =>
   warnings.map(({ path: at, code }) => `${Buffer.from(at)} ${code}`).sort();
 
 describe("files that move between the walk and the read", () => {
-  test("a grown file and a replaced one are warned of; others are not", async (t) => {
+  test("a file that grew and a file that was replaced get a warning; others do not", async (t) => {
     const { from } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
     writeFileSync(path.join(from, "swapped"), bytes(4000));
@@ -70,7 +70,7 @@ describe("files that move between the walk and the read", () => {
     assert.deepEqual(warningsOf(warnings), ["small changed", "swapped changed"]);
   });
 
-  test("a file that became a folder after its quick stat gives a warning, and everything else is stored", async (t) => {
+  test("a file that became a directory after its quick stat gets a warning, and everything else is stored", async (t) => {
     const { folder, from, to } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(path.join(folder, "cache"));
@@ -96,7 +96,7 @@ describe("files that move between the walk and the read", () => {
     assert.deepEqual(readdirSync(to).sort(), ["large", "still"]);
   });
 
-  test("a large file that is replaced is stored as it is then, whole, without a warning", async (t) => {
+  test("a large file that is replaced during the backup is stored completely in its new state, without a warning", async (t) => {
     const { from, to } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
     const later = bytes(largeBytes + 300_000);
@@ -112,7 +112,7 @@ describe("files that move between the walk and the read", () => {
     assert.ok(readFileSync(path.join(to, "large")).equals(later));
   });
 
-  test("a large file that is replaced again and again is warned of", async (t) => {
+  test("a large file that is replaced again and again gets a warning", async (t) => {
     const { from } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
     const large = path.join(from, "large");
@@ -131,7 +131,7 @@ describe("files that move between the walk and the read", () => {
     assert.deepEqual(warningsOf(warnings), ["large changed"]);
   });
 
-  test("a path swapped for a link is not followed, one swapped for a pipe does not block; both are named", async (t) => {
+  test("a path that became a link is not followed, and one that became a pipe does not block; both get a warning", async (t) => {
     const { from, folder, to } = prepare(t);
     const env = await openTestEnvironment(new MemoryStore());
     writeFileSync(path.join(folder, "outside"), bytes(largeBytes));
@@ -153,13 +153,13 @@ describe("files that move between the walk and the read", () => {
     assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   });
 
-  test("a folder that vanishes during the walk is a warning; the backup goes on behind it", async (t) => {
+  test("a directory that vanishes during the walk is a warning; the backup continues after it", async (t) => {
     const { from, to } = prepare(t);
     for (const name of ["a-temp", "b-temp"]) mkdirSync(path.join(from, name));
     writeFileSync(path.join(from, "b-temp", "inside"), "x");
     async function* walk() {
       for await (const event of folderSource(from).walk()) {
-        // The names of the root are read by now, `b-temp` among them.
+        // The names in the root were read before this, with `b-temp`.
         if (event.type === "enter" && Buffer.from(event.path).toString() === "a-temp") {
           rmSync(path.join(from, "a-temp"), { recursive: true });
           rmSync(path.join(from, "b-temp"), { recursive: true });

@@ -27,7 +27,7 @@ import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-change
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { dump, pageBytes } from "./testing/dump.ts";
 
-test("relaying lays scattered segments down again: fewer frames to read, the same bytes restored", async (t) => {
+test("repack gathers scattered segments: fewer frames are read, and the same bytes are restored", async (t) => {
   const { folder, from, env, newest } = await agedDump(t, 4);
   const report = await repack(env.vault);
   assert.ok(report.segments > 0);
@@ -37,23 +37,23 @@ test("relaying lays scattered segments down again: fewer frames to read, the sam
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("a restore that is overtaken by relaying and collection restores everything all the same", async (t) => {
+test("a restore during which repack and prune run restores everything", async (t) => {
   const { folder, from, env, newest, vault, moved } = await overtakenDump(t);
   const to = path.join(folder, "to");
   const { failures, damagedFrames } = await env.restore(newest, to, { vault });
   assert.deepEqual([failures, damagedFrames], [[], []]);
-  assert.ok(moved() > 0, "segments were laid down again meanwhile");
+  assert.ok(moved() > 0, "segments were repacked meanwhile");
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("a verification that is overtaken by relaying and collection looks again, and finds nothing", async (t) => {
+test("a verification during which repack and prune run checks again and has no finding", async (t) => {
   const { newest, vault, moved } = await overtakenDump(t);
   const report = await verifySnapshots({ pool: inlineRestorePool, vault, snapshots: [newest], readData: true });
-  assert.ok(moved() > 0, "segments were laid down again meanwhile");
+  assert.ok(moved() > 0, "segments were repacked meanwhile");
   assert.deepEqual([report.findings, report.damagedFrames], [[], []]);
 });
 
-/** A dump of many nights, and a vault in which its frames move once a plan was made of where they are. */
+/** A dump of many backups, and a vault in which frames move after a window was planned. */
 async function overtakenDump(t: TestContext) {
   const { folder, from, env, newest } = await agedDump(t, 5);
   const { store } = env.vault;
@@ -64,7 +64,7 @@ async function overtakenDump(t: TestContext) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
       return async (...args: unknown[]) => {
-        // The plan is made by the time the first data is fetched.
+        // The window is planned before the first data frame is read.
         const isData = name === "get" && String(args[0]).includes("/packs/") && planned;
         if (isData && moved === 0) {
           moved = 1;
@@ -82,7 +82,7 @@ async function overtakenDump(t: TestContext) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
       return (...args: unknown[]) => {
-        // Only planning asks for many frames at a time.
+        // Only the planner asks for many frames at once.
         if (name === "frames" && (args[0] as unknown[]).length > 1) planned = true;
         return Reflect.apply(value, target, args) as unknown;
       };
@@ -91,9 +91,9 @@ async function overtakenDump(t: TestContext) {
   return { folder, from, env, newest, vault: { ...env.vault, store: overtaken, catalog }, moved: () => moved };
 }
 
-test("a segment that somebody else laid down since the plan was made is not laid down again", async (t) => {
+test("a segment that another run has repacked since the plan is not repacked again", async (t) => {
   const { env } = await agedDump(t, 4);
-  // Somebody needs all frames, so the old recipe would still do.
+  // An upload pins all frames, so the old recipe can still be read.
   const frames: number[] = [];
   for await (const { frame } of env.vault.catalog.allFrames()) frames.push(frame);
   const holder = { upload: "holder", owner: "holder", leaseUntil: Number.MAX_SAFE_INTEGER, base: null };
@@ -105,7 +105,7 @@ test("a segment that somebody else laid down since the plan was made is not laid
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
       return async (...args: unknown[]) => {
-        // Pinning comes after the plan.
+        // Frames are pinned after the plan.
         if (name === "acquireFrames" && other === 0) {
           other = 1;
           other = (await repack(env.vault)).segments;
@@ -119,10 +119,10 @@ test("a segment that somebody else laid down since the plan was made is not laid
     get: (target, name) => Reflect.get(name in streams ? streams : target, name) as unknown,
   });
   assert.equal((await repack({ ...env.vault, catalog: overtaken })).segments, 0);
-  assert.ok(other > 0, "the other one laid them down");
+  assert.ok(other > 0, "the other run repacked them");
 });
 
-test("a frame that somebody else moved while its pack is rewritten stays there, and the pack's others move", async (t) => {
+test("a frame that another run moves while its pack is rewritten stays there; the other frames of the pack move", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -148,7 +148,7 @@ test("a frame that somebody else moved while its pack is rewritten stays there, 
       if (typeof value !== "function") return value;
       if (name !== "beginUpload") return value.bind(target);
       return async (...args: unknown[]) => {
-        // As if it had been healed: the same frame in another pack.
+        // Like heal does: the same frame in another pack.
         const row = { pack: copy, session: old.session, size: 1, state: "live" } as const;
         const unit = { packs: [row], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
         await store.put(names.pack(copy), await store.get(names.pack(first.pack)));
@@ -166,28 +166,28 @@ test("a frame that somebody else moved while its pack is rewritten stays there, 
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("after relaying a restore opens no frame of which it needs less than half, and little was stored for it", async (t) => {
+test("after repack a restore opens no frame of which it needs less than half, and few bytes were stored for that", async (t) => {
   const pages = 2000;
-  // Most changes are in the newest pages, as in a ledger.
+  // Most changes are in the newest pages, as in the database of an accounting program.
   const pick = (random: SeededRandom) => (random.chance(60) ? pages - 1 - random.below(100) : random.below(pages));
   const { folder, from, env, newest } = await agedDump(t, 6, { pages, nights: 30, changes: 35, pick });
   const before = await opened(env, newest);
-  assert.ok(Math.min(...before.shares) < 0.3, "some frames are hardly needed any more");
+  assert.ok(Math.min(...before.shares) < 0.3, "a restore needs little of some frames");
   const { segments } = await repack(env.vault);
   const after = await opened(env, newest);
   assert.ok(segments > 0 && after.shares.length < before.shares.length);
   assert.ok(Math.min(...after.shares) >= 0.5, `${Math.min(...after.shares)} of a frame is needed`);
-  assert.ok(after.newBytes < pages * pageBytes * 0.4, `${after.newBytes} bytes were laid down again`);
+  assert.ok(after.newBytes < pages * pageBytes * 0.4, `${after.newBytes} bytes were copied`);
   const to = path.join(folder, "to");
   assert.deepEqual((await env.restore(newest, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
-  // The store alone says the same, and every older night is still there.
+  // A rebuilt catalog has the same result, and all older snapshots restore.
   assert.deepEqual((await rebuild(env.vault)).refused, []);
   for (const [i, row] of (await env.vault.catalog.snapshots()).entries())
     assert.deepEqual((await env.restore(row, path.join(folder, String(i)))).failures, []);
 });
 
-test("what many segments share stays where it is, however many frames they read it from", async (t) => {
+test("blocks that many segments share are not moved, in however many frames they are", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -196,7 +196,7 @@ test("what many segments share stays where it is, however many frames they read 
     writeFileSync(path.join(from, name), `<Invoice><ID>${name}</ID><Sheet>${sheets[issuer]}</Sheet></Invoice>`);
   const env = await openTestEnvironment(new MemoryStore());
   for (let night = 0; night < 24; night++) {
-    // A new issuer every night; in the end one folder has invoices of all of them.
+    // A new issuer in every backup. In the end one folder has invoices of all of them.
     sheets.push(new SeededRandom(200 + night).bytes(20_000).toString("base64"));
     for (let i = 0; i < 3; i++) invoice(`${night}-${i}.xml`, night);
     if (night === 23) for (const issuer of sheets.keys()) invoice(`z-${issuer}.xml`, issuer);
@@ -209,15 +209,15 @@ test("what many segments share stays where it is, however many frames they read 
   assert.ok((await opened(env, newest)).mostFrames > 8, "a segment reads from many frames");
   await repack(env.vault);
   const { newBytes } = await opened(env, newest);
-  assert.ok(newBytes < sheets.join("").length / 4, `${newBytes} bytes were laid down again`);
+  assert.ok(newBytes < sheets.join("").length / 4, `${newBytes} bytes were copied`);
 });
 
-test("sources that share frames are laid out together: a second run finds nothing to do", async (t) => {
+test("sources that share frames are repacked together: a second run has nothing to do", async (t) => {
   const folder = scratch(t);
   const env = await openTestEnvironment(new MemoryStore());
   const random = new SeededRandom(7);
   const bytes = dump(random, 600);
-  // The second has a part of what the first has: of the frames that both read it needs little.
+  // The second source has a part of the files of the first. It needs little of the frames that both need.
   const sources = [
     { name: "one", from: path.join(folder, "one"), pages: 600 },
     { name: "two", from: path.join(folder, "two"), pages: 150 },
@@ -243,7 +243,7 @@ test("sources that share frames are laid out together: a second run finds nothin
   }
 });
 
-test("after a rebuild a segment counts as proved only where upkeep has moved all of it; else it is its writer's claim", async (t) => {
+test("after a rebuild a segment is verified only if upkeep has moved all of it; otherwise it belongs to its writer, unverified", async (t) => {
   const { env, newest } = await agedDump(t, 8);
   await repack(env.vault);
   await rebuild(env.vault);
@@ -263,7 +263,7 @@ test("after a rebuild a segment counts as proved only where upkeep has moved all
   assert.ok(found.mixed > 0, JSON.stringify(found));
 });
 
-test("what is deleted and rewritten while relaying is under way is not brought back with slots that are gone", async (t) => {
+test("repack does not bring back dropped slots of packs that are deleted or rewritten meanwhile", async (t) => {
   const { folder, from, env } = await agedDump(t, 9);
   const file = path.join(from, "db.bak");
   const before = readFileSync(file);
@@ -308,7 +308,7 @@ test("what is deleted and rewritten while relaying is under way is not brought b
   }
 });
 
-test("a recipe that names slots which its frame does not have is left alone, and holds up nothing", async (t) => {
+test("a recipe that names slots which its frame does not have is left alone and stops nothing", async (t) => {
   const { env, newest } = await agedDump(t, 10);
   const { catalog } = env.vault;
   const own = (await catalog.itemsByOrdinal([...Bitmap.decode(newest.reach)])).find((item) => item?.kind === "segment");
@@ -336,14 +336,14 @@ test("a recipe that names slots which its frame does not have is left alone, and
 interface Ageing {
   readonly pages: number;
   readonly nights: number;
-  /** Pages that change in a night, and which. */
+  /** How many pages change between two backups, and which. */
   readonly changes: number;
   readonly pick: (random: SeededRandom) => number;
 }
 
 const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (random) => random.below(600) };
 
-/** A database that has changed for some nights. */
+/** A database that was changed and backed up several times. */
 async function agedDump(
   t: TestContext,
   seed: number,
@@ -372,7 +372,7 @@ async function agedDump(
   return { folder, from, env, newest };
 }
 
-/** What a restore of a snapshot opens: which share of each frame it needs, and how many frames a segment takes at most. */
+/** What a restore opens: which share of each frame it needs, and the largest number of frames of one segment. */
 async function opened(
   env: TestEnvironment,
   snapshot: SnapshotRow,

@@ -9,7 +9,7 @@ import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine
 
 const modeOf = (file: string) => lstatSync(file).mode & 0o7777;
 
-test("a file that runs as its owner does so after a restore only where it got its owner back", async (t) => {
+test("a restored file has setuid and setgid only if its owner was restored too", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(path.join(from, "shared"), { recursive: true });
@@ -26,7 +26,7 @@ test("a file that runs as its owner does so after a restore only where it got it
     ["tool", "large", "shared"].map((name) => modeOf(path.join(plain, name))),
     [0o755, 0o755, 0o1770],
   );
-  // The files are this user's, so giving them their owner back needs no privileges.
+  // The files belong to this user, so restoring their owner needs no privileges.
   const owned = path.join(folder, "owned");
   assert.deepEqual((await env.restore(snapshot, owned, { owners: true })).failures, []);
   assert.deepEqual(
@@ -35,14 +35,14 @@ test("a file that runs as its owner does so after a restore only where it got it
   );
 });
 
-test("a folder that the file system refuses is named, and everything else is restored", async (t) => {
+test("a directory that the file system refuses is reported, and everything else is restored", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(path.join(from, "a"), { recursive: true });
   mkdirSync(path.join(from, "z"));
   for (const name of ["a/inside", "b", "z/inside"]) writeFileSync(path.join(from, name), name);
   settleTimes(from);
-  // A name that is longer than file systems here allow: as one that was backed up on another system.
+  // A name that is too long for this file system, as if it was backed up on another one.
   const long = "n".repeat(300);
   const source = {
     async *walk(): AsyncGenerator<SourceEvent> {
@@ -64,7 +64,7 @@ test("a folder that the file system refuses is named, and everything else is res
   assert.equal(readFileSync(path.join(to, "z", "inside"), "utf8"), "z/inside");
 });
 
-test("a file that the file system refuses is named alone: its neighbours in the same frame are restored", async (t) => {
+test("a file that the file system refuses is reported alone: the other files of its frame are restored", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -92,11 +92,11 @@ test("a file that the file system refuses is named alone: its neighbours in the 
   assert.equal(readFileSync(path.join(to, "c"), "utf8"), "c".repeat(1000));
 });
 
-test("files, folders and links get back their time: whole seconds exactly, others to the microsecond, before 1970 within one", async (t) => {
+test("files, directories and links get their time back: whole seconds exactly, others to the microsecond, before 1970 within one", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  // No call of Node sets nanoseconds, so the source says what another program could have set.
+  // Node cannot set nanoseconds, so the source returns times that another program could have set.
   const nanos = [0, 1, 119, 120, 500, 880, 881, 999].map((beyond) => 389_424_000 + beyond);
   const seconds = [1_794_780_651, 2_200_000_000, -86_401];
   const times = [0, ...nanos].flatMap((n) => seconds.map((each) => [each, n] as const));
@@ -128,7 +128,7 @@ test("files, folders and links get back their time: whole seconds exactly, other
       const time = BigInt(whole) * 1_000_000_000n + BigInt(n);
       if (n === 0) assert.equal(mtimeNs, time, kind);
       else if (whole >= 0) assert.equal(mtimeNs / 1000n, time / 1000n, `${kind} of ${time}`);
-      // Versions of Node round these to different sides.
+      // Versions of Node round these times differently.
       else assert.ok(mtimeNs >= time - 1000n && mtimeNs <= time + 1000n, `${mtimeNs} for ${kind} of ${time}`);
     }
 });

@@ -12,7 +12,7 @@ import {
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { RestoreWorkerPool } from "../../packages/engine/src/workers/restore-worker-pool.ts";
 
-/** Enough for two threads; pages repeat across files, so that files are written from many frames by both. */
+/** Enough bytes for two workers. Files share pages, so both workers write to the same files. */
 async function prepare(t: { after(fn: () => void): void }) {
   const folder = scratch(t);
   const from = path.join(folder, "from");
@@ -36,7 +36,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { folder, from, store, env, snapshot, pool };
 }
 
-test("two threads write what one would: every byte, hole, mode and time, hashed or not", async (t) => {
+test("two workers write the same as one: every byte, hole, mode and time, with and without hashing", async (t) => {
   const { folder, from, env, snapshot, pool } = await prepare(t);
   for (const hashAll of [false, true]) {
     const to = path.join(folder, `to ${hashAll}`);
@@ -46,14 +46,14 @@ test("two threads write what one would: every byte, hole, mode and time, hashed 
   assert.ok(pool.width > 1, "threads were started");
 });
 
-test("threads start for what is worth it: one small file needs none", async (t) => {
+test("worker threads are started for large restores only: one small file needs none", async (t) => {
   const { folder, env, snapshot, pool } = await prepare(t);
   const paths = [Buffer.from("small/7")];
   assert.equal((await env.restore(snapshot, path.join(folder, "one"), { pool, paths })).files, 1);
   assert.equal(pool.width, 1);
 });
 
-test("a thread names the damaged frame's pack, and what does not need the frame is written", async (t) => {
+test("a worker reports the pack of a damaged frame, and files that do not need the frame are written", async (t) => {
   const { folder, from, env, store, snapshot, pool } = await prepare(t);
   let damaged = "";
   for await (const row of env.vault.catalog.allFrames()) {

@@ -1,4 +1,4 @@
-/** A restore that was stopped goes on where it was, and trusts nothing that it should not. */
+/** An interrupted restore is resumed. Only files that are certainly complete are skipped. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -35,10 +35,10 @@ const program = fileURLToPath(new URL("./testing/stopped-restore.ts", import.met
 const count = 24;
 const fileBytes = 1024 * 1024;
 
-/** What one request may read: where a restore was stopped, this much is read twice. */
+/** The size of one request. A resumed restore reads this much twice. */
 const requestBytes = 4 * 1024 * 1024;
 
-/** A repository in files, with a tree of incompressible megabytes, an empty file, a hole, a link and a folder. */
+/** A repository in a folder. Its tree has incompressible files, an empty file, a hole, a link and a directory. */
 async function prepare(t: { after(fn: () => void): void }) {
   const folder = scratch(t);
   const from = path.join(folder, "from");
@@ -61,7 +61,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { folder, from, to: path.join(folder, "to"), snapshot };
 }
 
-/** Restores in a process of its own that dies when it is about to read for the given time. */
+/** Restores in another process, which is killed before its read with the given number. */
 async function stopped(folder: string, reads: number): Promise<void> {
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", program, folder, String(reads)], {
     stdio: ["ignore", "inherit", "inherit"],
@@ -77,7 +77,7 @@ async function again(folder: string, snapshot: SnapshotRow, more: Partial<Restor
   return { result, seen };
 }
 
-/** Files that have their time: complete ones. */
+/** The complete files: those that have their time. */
 function complete(to: string): string[] {
   return readdirSync(to, { recursive: true, encoding: "utf8" })
     .filter((name) => /f\d\d$/.test(name) && statSync(path.join(to, name)).mtimeMs === 1_500_000_000_000)
@@ -86,7 +86,7 @@ function complete(to: string): string[] {
 
 const markOf = (to: string) => readdirSync(to).filter((name) => name.startsWith(".emanet-restore-"));
 
-test("a restore killed in the middle goes on: what is complete is not read again, and the result is exact", async (t) => {
+test("a killed restore is resumed: complete files are not read again, and the result is exact", async (t) => {
   const { folder, from, to, snapshot } = await prepare(t);
   for (const reads of [4, 6]) {
     const before = readdirSync(folder).includes("to") ? complete(to).length : 0;
@@ -103,7 +103,7 @@ test("a restore killed in the middle goes on: what is complete is not read again
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("an error of the store stops a restore; the next run goes on with it", async (t) => {
+test("an error of the store stops a restore; the next run resumes it", async (t) => {
   const { folder, from, to, snapshot } = await prepare(t);
   const { vault } = await openRepository(folder, (reads) => {
     if (reads === 5) throw new Error("the store is away");
@@ -115,7 +115,7 @@ test("an error of the store stops a restore; the next run goes on with it", asyn
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("what was changed meanwhile is written again: other bytes, another size, another time, a folder's link", async (t) => {
+test("what was changed meanwhile is written again: other bytes, another size, another time, a link in place of a directory", async (t) => {
   const { folder, from, to, snapshot } = await prepare(t);
   await stopped(folder, 6);
   const [first = "", second = "", third = "", ...rest] = complete(to);
@@ -130,26 +130,26 @@ test("what was changed meanwhile is written again: other bytes, another size, an
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("nothing is trusted after a restart of the machine, nor without a boot id", async (t) => {
+test("after a restart of the machine, or without a boot id, every file is written again", async (t) => {
   const { folder, from, to, snapshot } = await prepare(t);
   await stopped(folder, 6);
   const [name = ""] = markOf(to);
-  const mark = path.join(to, name);
-  const [head, what] = readFileSync(mark, "utf8").split("\n");
+  const stateFile = path.join(to, name);
+  const [head, digest] = readFileSync(stateFile, "utf8").split("\n");
   for (const boot of ["00000000-0000-0000-0000-000000000000", ""]) {
-    writeFileSync(mark, [head, what, boot, ""].join("\n"));
+    writeFileSync(stateFile, [head, digest, boot, ""].join("\n"));
     const [file = ""] = complete(to);
-    // As a power cut leaves it: size and time without the bytes.
+    // A file after a power failure: right size and time, wrong bytes.
     writeFileSync(path.join(to, file), Buffer.alloc(fileBytes));
     utimesSync(path.join(to, file), 1_500_000_000, 1_500_000_000);
     const { result } = await again(folder, snapshot);
     assert.equal(result.skippedFiles, 0);
     assert.deepEqual(describeTree(to), describeTree(from));
-    writeFileSync(mark, "");
+    writeFileSync(stateFile, "");
   }
 });
 
-test("a folder with anything else in it is refused, as is another restore's; a link in a folder's place is not followed", async (t) => {
+test("a folder with other content, or of another restore, is refused; a link in place of a directory is not followed", async (t) => {
   const { folder, to, snapshot } = await prepare(t);
   mkdirSync(to);
   writeFileSync(path.join(to, "foreign"), "mine");

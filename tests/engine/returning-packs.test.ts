@@ -1,4 +1,4 @@
-/** Packs that are away for a while and come back: a mark of damage may be wrong, and healing must not destroy what is intact. */
+/** Packs that are missing for a time and come back. A damage mark may be wrong, and heal must not replace intact data. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -30,10 +30,10 @@ import { readWriters } from "../../packages/engine/src/vault.ts";
 const files = 64;
 const kept = 10;
 
-/** Data and metadata in packs of their own. */
+/** Data and metadata are in different packs. */
 const settings = { packBytes: 30_000, unitBytes: 60_000 };
 
-interface Office {
+interface OneFrameVault {
   readonly folder: string;
   readonly from: string;
   readonly store: MemoryStore;
@@ -47,7 +47,7 @@ interface Office {
 }
 
 /** 64 small files in one frame, backed up once. */
-async function office(t: { after(fn: () => void): void }): Promise<Office> {
+async function oneFrameVault(t: { after(fn: () => void): void }): Promise<OneFrameVault> {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -70,7 +70,7 @@ async function dataFrames(env: TestEnvironment): Promise<FrameRow[]> {
   return rows;
 }
 
-async function scrubbed(env: TestEnvironment): Promise<ScrubReport> {
+async function scrubAndMark(env: TestEnvironment): Promise<ScrubReport> {
   const report = await scrub({
     ...env.vault,
     trusted: { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) },
@@ -82,8 +82,8 @@ async function scrubbed(env: TestEnvironment): Promise<ScrubReport> {
   return report;
 }
 
-/** What a night does beside a source that has kept 10 of its 64 files. */
-async function night({ from, env }: Office, before: { backup?: () => void; heal?: () => void }) {
+/** A backup of a source that has 10 of its 64 files left, then heal. */
+async function backupAndHeal({ from, env }: OneFrameVault, before: { backup?: () => void; heal?: () => void }) {
   for (let i = 0; i < files - kept; i++) rmSync(path.join(from, `f${i}`), { force: true });
   settleTimes(from);
   env.ctx.advance(1000);
@@ -93,8 +93,8 @@ async function night({ from, env }: Office, before: { backup?: () => void; heal?
   return { snapshot, report: await heal(env.vault) };
 }
 
-/** Files of the old snapshot that come back, after repacking, collection and the loss of the catalog. */
-async function restoredAfterUpkeep({ folder, env, old, lines }: Office): Promise<number> {
+/** How many files of the old snapshot restore after repack, prune and a rebuild. */
+async function restoredAfterUpkeep({ folder, env, old, lines }: OneFrameVault): Promise<number> {
   await repack(env.vault);
   await prune(env.vault);
   await rebuild(env.vault);
@@ -107,42 +107,46 @@ async function restoredAfterUpkeep({ folder, env, old, lines }: Office): Promise
 
 const moments = { backup: "before the backup", heal: "before healing", later: "after both" };
 for (const back of ["backup", "heal", "later"] as const) {
-  test(`a pack that was away during scrub and is back ${moments[back]}: the old snapshot restores whole, after everything`, async (t) => {
-    const bench = await office(t);
-    const { env, store, frame, pack, bytes } = bench;
+  test(`a pack that was missing during scrub and is back ${moments[back]}: the old snapshot restores completely`, async (t) => {
+    const setup = await oneFrameVault(t);
+    const { env, store, frame, pack, bytes } = setup;
     store.objects.delete(pack);
-    const [finding] = (await scrubbed(env)).findings;
+    const [finding] = (await scrubAndMark(env)).findings;
     assert.deepEqual([finding?.kind, finding?.frames.length], ["missing", 1]);
     const putBack = () => void store.objects.set(pack, bytes);
-    const { snapshot, report } = await night(bench, back === "later" ? {} : { [back]: putBack });
+    const { snapshot, report } = await backupAndHeal(setup, back === "later" ? {} : { [back]: putBack });
     if (back === "backup") {
-      const quiet = await night(await office(t), {});
-      assert.equal(snapshot.storedBytes, quiet.snapshot.storedBytes, "as much as if the pack had never been away");
+      const undisturbed = await backupAndHeal(await oneFrameVault(t), {});
+      assert.equal(
+        snapshot.storedBytes,
+        undisturbed.snapshot.storedBytes,
+        "as much as if the pack had never been missing",
+      );
     }
     if (back === "later") assert.deepEqual(report.stillDamaged, [frame.frame]);
-    else assert.deepEqual(await env.vault.catalog.damagedFrames(), [], "the mark is gone");
-    assert.deepEqual(report.healed, [], "nothing was written in its place");
+    else assert.deepEqual(await env.vault.catalog.damagedFrames(), [], "the mark is removed");
+    assert.deepEqual(report.healed, [], "no frame was written again");
     putBack();
-    assert.equal(await restoredAfterUpkeep(bench), files);
+    assert.equal(await restoredAfterUpkeep(setup), files);
   });
 }
 
-test("of a pack that never comes back, what the source still has restores from the old snapshot, also when newer ones are gone", async (t) => {
-  const bench = await office(t);
-  const { env, store, pack } = bench;
+test("if a pack never comes back, the files that the source still has restore from the old snapshot, also after newer ones are deleted", async (t) => {
+  const setup = await oneFrameVault(t);
+  const { env, store, pack } = setup;
   store.objects.delete(pack);
-  await scrubbed(env);
-  const { snapshot } = await night(bench, {});
+  await scrubAndMark(env);
+  const { snapshot } = await backupAndHeal(setup, {});
   const stored = store.objects.size;
   await heal(env.vault);
-  // A session number is claimed by nothing that has nothing to do.
-  assert.equal(store.objects.size, stored, "healing again writes nothing");
+  // A heal without work claims no session number.
+  assert.equal(store.objects.size, stored, "a second heal writes nothing");
   await deleteSnapshot(env.vault, snapshot.id);
-  assert.equal(await restoredAfterUpkeep(bench), kept);
+  assert.equal(await restoredAfterUpkeep(setup), kept);
 });
 
-test("a clean read takes the mark away: by restore, by verification, by scrubbing and what follows it", async (t) => {
-  const { folder, env, old, frame } = await office(t);
+test("a damage mark is removed when the frame is read intact: by restore, by verify, and by the recheck after scrub", async (t) => {
+  const { folder, env, old, frame } = await oneFrameVault(t);
   const { catalog } = env.vault;
   const marked = async () => catalog.damagedFrames();
   await catalog.setDamaged([frame], true);
@@ -153,14 +157,14 @@ test("a clean read takes the mark away: by restore, by verification, by scrubbin
   assert.deepEqual(await marked(), []);
   await catalog.setDamaged([frame], true);
   assert.deepEqual(
-    (await scrubbed(env)).readClean.map((row) => row.frame),
+    (await scrubAndMark(env)).readClean.map((row) => row.frame),
     [frame.frame],
   );
-  assert.deepEqual(await marked(), [frame.frame], "scrubbing has no key to prove blocks with");
+  assert.deepEqual(await marked(), [frame.frame], "scrub has no key to check blocks with");
 });
 
-test("scrubbing says missing only where reading fails: a listing that lags says nothing", async (t) => {
-  const { env, pack, store } = await office(t);
+test("scrub reports a pack as missing only if reading it fails, not if a listing lags", async (t) => {
+  const { env, pack, store } = await oneFrameVault(t);
   const lagging = new Proxy(store, {
     get(target, name) {
       if (name === "list")
@@ -172,24 +176,24 @@ test("scrubbing says missing only where reading fails: a listing that lags says 
     },
   });
   const slow: TestEnvironment = { ...env, vault: { ...env.vault, store: lagging } };
-  assert.deepEqual((await scrubbed(slow)).findings, []);
+  assert.deepEqual((await scrubAndMark(slow)).findings, []);
   const bad = Buffer.from(await store.get(pack));
   bad[2000] = (bad[2000] ?? 0) ^ 1;
   await store.put(pack, bad);
   assert.deepEqual(
-    (await scrubbed(slow)).findings.map(({ kind }) => kind),
+    (await scrubAndMark(slow)).findings.map(({ kind }) => kind),
     ["damaged"],
     "what is not listed is read all the same",
   );
 });
 
-test("a pack that upkeep rewrites and deletes while scrubbing reads is no finding, and its frames are not marked", async (t) => {
-  const bench = await office(t);
-  const { env, old } = bench;
-  await night(bench, {});
+test("a pack that upkeep rewrites and deletes during scrub is no finding, and its frames are not marked", async (t) => {
+  const setup = await oneFrameVault(t);
+  const { env, old } = setup;
+  await backupAndHeal(setup, {});
   await deleteSnapshot(env.vault, old.id);
   let moved = 0;
-  const { findings } = await scrubbed(
+  const { findings } = await scrubAndMark(
     overtaken(env, async () => {
       moved = (await repack(env.vault)).rewrittenPacks.length;
       await prune(env.vault);
@@ -200,15 +204,15 @@ test("a pack that upkeep rewrites and deletes while scrubbing reads is no findin
   assert.deepEqual(await env.vault.catalog.damagedFrames(), []);
 });
 
-test("a frame that is healed while scrubbing reads its damaged pack is not named; the pack is", async (t) => {
-  const { from, env, frame, pack, store } = await office(t);
+test("a frame that is healed while scrub reads its damaged pack is not reported; the pack is", async (t) => {
+  const { from, env, frame, pack, store } = await oneFrameVault(t);
   const bad = Buffer.from(await store.get(pack));
   bad[frame.offset + 50] = (bad[frame.offset + 50] ?? 0) ^ 1;
   await store.put(pack, bad);
   await env.vault.catalog.setDamaged([frame], true);
   env.ctx.advance(1000);
   await env.backup(from, { settings });
-  const { findings } = await scrubbed(overtaken(env, () => heal(env.vault)));
+  const { findings } = await scrubAndMark(overtaken(env, () => heal(env.vault)));
   assert.deepEqual(
     findings.map(({ kind, frames }) => [kind, frames]),
     [["damaged", []]],
@@ -216,9 +220,9 @@ test("a frame that is healed while scrubbing reads its damaged pack is not named
   assert.deepEqual(await env.vault.catalog.damagedFrames(), []);
 });
 
-test("a rebuild while the records are away takes a frame's block list from the frame itself", async (t) => {
-  const bench = await office(t);
-  const { from, env, store, frame } = bench;
+test("a rebuild without the metadata packs reads the block list from the data frame itself", async (t) => {
+  const setup = await oneFrameVault(t);
+  const { from, env, store, frame } = setup;
   const [record] = await env.vault.catalog.frames([frame.record]);
   assert.ok(record);
   const name = env.vault.names.pack(record.pack);
@@ -232,11 +236,11 @@ test("a rebuild while the records are away takes a frame's block list from the f
   assert.deepEqual(await heal(env.vault), { sound: [], healed: [], stillDamaged: [] });
   store.objects.set(name, bytes);
   await rebuild(env.vault);
-  assert.equal(await restoredAfterUpkeep(bench), files);
+  assert.equal(await restoredAfterUpkeep(setup), files);
 });
 
-test("a frame of which the catalog lists less than recipes need is not written anew", async (t) => {
-  const { env, frame, pack, store } = await office(t);
+test("a frame whose block list has fewer slots than recipes need is not rewritten", async (t) => {
+  const { env, frame, pack, store } = await oneFrameVault(t);
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
   const bare = { ...frame, blockList: encodeBlockList(emptyBlockList) };
   await env.vault.catalog.restore({ unit: { ...nothing, frames: [bare] } });
@@ -245,7 +249,7 @@ test("a frame of which the catalog lists less than recipes need is not written a
   assert.ok(store.objects.has(pack));
 });
 
-/** The same laboratory, in which something happens just before the first pack is read. */
+/** The same environment. `happens` runs before the first pack is read. */
 function overtaken(env: TestEnvironment, happens: () => Promise<unknown>): TestEnvironment {
   let isOver = false;
   const store = new Proxy(env.vault.store, {

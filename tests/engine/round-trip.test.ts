@@ -15,7 +15,7 @@ import {
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
 
-test("what was backed up comes back byte for byte: small, large, sparse, empty, links, odd names", async (t) => {
+test("a restore gives back every byte: small, large, sparse and empty files, links, unusual names", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   const bytes = seededBytes(5);
@@ -40,7 +40,7 @@ test("what was backed up comes back byte for byte: small, large, sparse, empty, 
   assertSameTree(from, to);
 });
 
-test("any range of a file is read without restoring it, and equals the same range of the file", async (t) => {
+test("any range of a file can be read without a restore and equals the same range of the file", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const big = Buffer.concat([

@@ -1,6 +1,6 @@
 /**
- * Packs vanish and come back between and during everything that a vault's life is made of, in random orders. Whatever was
- * marked, healed, moved, collected or rebuilt meanwhile: once all that is left has come back, every snapshot is whole.
+ * Packs go missing and come back between and during all operations of a vault, in random orders. Frames are marked, healed,
+ * moved, pruned and rebuilt meanwhile. When all packs are back, every snapshot restores completely.
  */
 
 import assert from "node:assert/strict";
@@ -36,8 +36,8 @@ const seeds = scaled(12, 1000);
 const stepsPerSeed = 30;
 const settings = { packBytes: 30_000, unitBytes: 60_000 };
 
-/** Something may happen before each read. */
-class FlickeringStore extends MemoryStore {
+/** Runs `before` before each read. */
+class InterruptedStore extends MemoryStore {
   before: () => void = () => {};
 
   override async get(name: string, options?: GetOptions): Promise<Uint8Array> {
@@ -46,10 +46,11 @@ class FlickeringStore extends MemoryStore {
   }
 }
 
-class Life {
+/** One sequence of random operations on a vault. */
+class RandomOperations {
   readonly #random: SeededRandom;
-  readonly #store = new FlickeringStore();
-  readonly #away = new Map<string, Uint8Array>();
+  readonly #store = new InterruptedStore();
+  readonly #missing = new Map<string, Uint8Array>();
   readonly #folder = mkdtempSync(path.join(tmpdir(), "emanet-vanishing-"));
   readonly #from = path.join(this.#folder, "from");
   readonly #lines = new Map<string, string[]>();
@@ -60,21 +61,21 @@ class Life {
     this.#random = new SeededRandom(seed);
   }
 
-  async live(): Promise<void> {
+  async run(): Promise<void> {
     try {
       const env = await openTestEnvironment(this.#store);
       mkdirSync(this.#from);
       for (let i = 0; i < 40; i++) this.#write();
       await this.#backup(env);
       this.#store.before = () => {
-        if (this.#random.chance(2)) this.#vanish(env, 10);
-        if (this.#random.chance(4)) this.#comeBack(30);
+        if (this.#random.chance(2)) this.#remove(env, 10);
+        if (this.#random.chance(4)) this.#putBack(30);
       };
       for (let i = 0; i < stepsPerSeed; i++) await this.#step(env);
       this.#store.before = () => {};
-      this.#comeBack(100);
+      this.#putBack(100);
       this.log.push("the end");
-      // A rebuild while packs are away does not know what is in them.
+      // A catalog that was rebuilt while packs were missing does not have their content.
       if (!this.log.includes("rebuild"))
         for (const row of await env.vault.catalog.snapshots()) await this.#assertWhole(env, row);
       await rebuild(env.vault);
@@ -86,8 +87,8 @@ class Life {
 
   async #step(env: TestEnvironment): Promise<void> {
     const actions: Record<string, () => Promise<unknown>> = {
-      vanish: async () => this.#vanish(env, 30),
-      comeBack: async () => this.#comeBack(50),
+      remove: async () => this.#remove(env, 30),
+      putBack: async () => this.#putBack(50),
       change: async () => this.#change(),
       backup: () => this.#backup(env),
       scrub: () => this.#scrub(env),
@@ -105,7 +106,7 @@ class Life {
     try {
       await actions[name]?.();
     } catch (error) {
-      // What is away cannot be read; that may be said, and must not be believed for ever.
+      // A missing pack may cause an error. The next operation must try again.
       if (!(error instanceof DamageError || error instanceof IncompleteCatalogError)) throw error;
       this.log.push(`(${error.message})`);
     }
@@ -128,21 +129,21 @@ class Life {
     if (this.#random.chance(60)) await heal(env.vault);
   }
 
-  /** Some packs of data go; metadata goes with them where it is in the same pack. */
-  #vanish(env: TestEnvironment, percent: number): void {
+  /** Removes some packs from the store. */
+  #remove(env: TestEnvironment, percent: number): void {
     for (const [name, bytes] of this.#store.objects) {
       if (!name.startsWith(env.vault.names.packs) || !this.#random.chance(percent)) continue;
-      this.#away.set(name, bytes);
+      this.#missing.set(name, bytes);
       this.#store.objects.delete(name);
     }
   }
 
-  /** What upkeep has deleted meanwhile comes back as well: it is nobody's then. */
-  #comeBack(percent: number): void {
-    for (const [name, bytes] of this.#away) {
+  /** Puts some packs back, also packs that upkeep has deleted meanwhile. */
+  #putBack(percent: number): void {
+    for (const [name, bytes] of this.#missing) {
       if (!this.#random.chance(percent)) continue;
       this.#store.objects.set(name, bytes);
-      this.#away.delete(name);
+      this.#missing.delete(name);
     }
   }
 
@@ -184,11 +185,11 @@ class Life {
   }
 }
 
-test(`${seeds} lives of a vault whose packs vanish and come back: nothing is lost that came back`, async () => {
+test(`${seeds} random sequences in which packs go missing and come back: nothing in a pack that came back is lost`, async () => {
   for (let seed = 1; seed <= seeds; seed++) {
-    const life = new Life(seed);
-    await life.live().catch((cause: unknown) => {
-      throw new Error(`seed ${seed}: ${life.log.join(", ")}`, { cause });
+    const sequence = new RandomOperations(seed);
+    await sequence.run().catch((cause: unknown) => {
+      throw new Error(`seed ${seed}: ${sequence.log.join(", ")}`, { cause });
     });
   }
 });

@@ -15,11 +15,11 @@ import {
 import type { VerifyOptions, VerifyReport } from "../../packages/engine/src/upkeep/verify.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 
-/** Small packs and frames that hold little: damage hits some files, and not all. */
+/** Small packs and small frames: damage concerns some files and not all. */
 const settings = { packBytes: 30_000, unitBytes: 60_000 };
 
 /**
- * Four snapshots: one folder is the same in all of them, one changes, one is in every second, and two hold the same.
+ * Four snapshots. One directory is equal in all of them, one changes, one is in every second, and two have the same content.
  */
 async function prepare(t: { after(fn: () => void): void }) {
   const folder = scratch(t);
@@ -55,7 +55,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { env, store, snapshots: await env.vault.catalog.snapshots() };
 }
 
-/** Files of all four together. */
+/** The number of files in all four. */
 const allFiles = 7 + 8 + 8 + 9;
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
@@ -64,7 +64,7 @@ function verify({ env }: Prepared, snapshots: readonly SnapshotRow[], more: Part
   return verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots, readData: true, ...more });
 }
 
-test("snapshots that are verified together are each verified whole, and everything they reach is vouched for", async (t) => {
+test("snapshots that are verified together are each verified completely, and all their items are marked as verified", async (t) => {
   const prepared = await prepare(t);
   const { env, snapshots } = prepared;
   for (const readData of [false, true])
@@ -77,7 +77,7 @@ test("snapshots that are verified together are each verified whole, and everythi
       assert.equal(item?.verified, true);
 });
 
-test("what an earlier snapshot has proved is not read again", async (t) => {
+test("a directory that was verified for an earlier snapshot is not read again", async (t) => {
   const prepared = await prepare(t);
   const asked = t.mock.method(prepared.env.vault.catalog, "itemsByOrdinal").mock;
   const count = async (memoryBytes?: number) => {
@@ -89,7 +89,7 @@ test("what an earlier snapshot has proved is not read again", async (t) => {
   assert.ok(shared < walked * 0.75, `${shared} and ${walked} questions`);
 });
 
-test("whatever is damaged, each of the snapshots that share it says so", async (t) => {
+test("damage is reported for each snapshot that needs the damaged frame", async (t) => {
   const prepared = await prepare(t);
   const { env, store, snapshots } = prepared;
   const found = new Set<number>();
@@ -115,12 +115,12 @@ test("whatever is damaged, each of the snapshots that share it says so", async (
     }
     await store.put(name, good);
   }
-  // Frames of records alone are what a rebuild reads, and nobody's loss.
+  // Frames with records only are read by a rebuild. No file needs them.
   found.delete(0);
   assert.ok(found.has(1) && found.has(4) && found.size > 2, `damage in ${[...found].join(", ")} snapshots`);
 });
 
-test("a bitmap that is not what its snapshot reaches shows beside sound ones", async (t) => {
+test("a bitmap that differs from what its snapshot reaches is found, and the other snapshots have no finding", async (t) => {
   const prepared = await prepare(t);
   const [first, second, ...others] = prepared.snapshots;
   assert.ok(first && second);

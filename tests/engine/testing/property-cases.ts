@@ -1,6 +1,6 @@
 /**
- * Random trees with random edits over generations, backed up, kept up, rebuilt and restored. The cases are spread over
- * several test files, so that every core has some.
+ * Random trees with random edits: several backups, then repack, prune, rebuild and restore. The cases are divided among
+ * several test files, which run in parallel.
  */
 
 import assert from "node:assert/strict";
@@ -25,17 +25,17 @@ import { rebuild } from "../../../packages/engine/src/upkeep/rebuild.ts";
 import { repack } from "../../../packages/engine/src/upkeep/repack.ts";
 import { verifySnapshots } from "../../../packages/engine/src/upkeep/verify.ts";
 
-/** Cases in an everyday run, and in a heavy one. */
+/** The number of cases in a usual run and in a heavy one. */
 const cases = scaled(1000, 100_000);
 
 /**
- * Test files that share the cases, and groups per file, so that one failure does not hide the others. A case takes some
- * 90 ms of a core: 12 500 of them are twenty minutes, well within what a heavy file may take on two shared cores.
+ * The number of test files, and of groups per file: one failure does not hide those of other groups. A case takes about
+ * 90 ms of a core: 12 500 cases take twenty minutes, less than the limit of a heavy test file on two shared cores.
  */
 const files = 8;
 const groups = 5;
 
-/** One case. Rejects where a tree does not come back as it was. */
+/** Runs one case. Rejects if a restored tree differs from the one that was backed up. */
 export async function runCase(seed: number): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "emanet-property-"));
   const random = new SeededRandom(seed);
@@ -47,11 +47,11 @@ export async function runCase(seed: number): Promise<void> {
     const from = path.join(folder, "from");
     const tree = new RandomTree(from, random);
     tree.fill(1 + random.below(12));
-    // Packs of a megabyte are never filled by most of these trees; larger ones would only cost their memory.
+    // Most of these trees are smaller than a pack of a megabyte. Larger packs would only need more memory.
     const settings = random.chance(30) ? { packBytes: 40_000, unitBytes: 100_000 } : { packBytes: 1_000_000 };
     const made: { snapshot: Awaited<ReturnType<typeof env.backup>>["snapshot"]; lines: string[] }[] = [];
-    for (let generation = 0; generation < 1 + random.below(4); generation++) {
-      if (generation > 0) for (let i = 1 + random.below(4); i > 0; i--) tree.edit();
+    for (let backup = 0; backup < 1 + random.below(4); backup++) {
+      if (backup > 0) for (let i = 1 + random.below(4); i > 0; i--) tree.edit();
       tree.settle();
       const { snapshot, warnings } = await env.backup(from, { cache, settings });
       assert.deepEqual(warnings, []);
@@ -84,11 +84,11 @@ export async function runCase(seed: number): Promise<void> {
   }
 }
 
-/** Declares this file's share of the cases. */
+/** Declares the tests of one file. */
 export function propertyTests(file: number): void {
   const share = cases / files / groups;
   for (let group = 0; group < groups; group++) {
-    test(`random trees and edits come back byte for byte, every generation (${share} cases, group ${group})`, async () => {
+    test(`every backup of a random, edited tree restores byte for byte (${share} cases, group ${group})`, async () => {
       for (let i = 0; i < share; i++) {
         const seed = (file * groups + group) * share + i + 1;
         await runCase(seed).catch((cause: unknown) => {

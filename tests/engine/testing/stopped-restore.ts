@@ -1,6 +1,6 @@
 /**
- * A process that restores and dies on its way: `stopped-restore.ts <folder> <reads>` opens the repository in the folder and
- * kills itself (SIGKILL) when it is about to read a pack for the given time. Used by `resume.test.ts`.
+ * A process whose restore is interrupted: `stopped-restore.ts <folder> <reads>` opens the repository in the folder, starts a
+ * restore, and kills itself (SIGKILL) before its read of a pack with the given number. Used by `resume.test.ts`.
  */
 
 import path from "node:path";
@@ -13,7 +13,7 @@ import { openVault } from "../../../packages/engine/src/vault.ts";
 import { RestoreWorkerPool } from "../../../packages/engine/src/workers/restore-worker-pool.ts";
 import { openFileStore } from "../../../packages/storage/src/index.ts";
 
-/** A store that counts what is read of packs, and calls `before` with the number of each read. */
+/** A store that counts the reads of packs and calls `before` with the number of each read. */
 export function watched(store: ObjectStore, before: (reads: number) => void) {
   const seen = { reads: 0, bytes: 0 };
   const get: ObjectStore["get"] = async (name, options) => {

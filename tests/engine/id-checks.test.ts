@@ -1,4 +1,4 @@
-/** Each proof on the way from a snapshot to a byte, broken on purpose where no other would notice. */
+/** Every check between a snapshot and a byte. Each test breaks one thing that only one check can find. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { env, snapshot };
 }
 
-test("a download hands no block on that is not what its id says", async (t) => {
+test("a download returns no block that does not match its id", async (t) => {
   const { env, snapshot } = await prepare(t);
   const [victim] = await dataFrames(env);
   assert.ok(victim);
@@ -48,7 +48,7 @@ test("a download hands no block on that is not what its id says", async (t) => {
   }, /slot 0 does not match its id/);
 });
 
-test("a recipe that gives other blocks than its segment's is found, by restore and by download", async (t) => {
+test("restore and download find a recipe that gives other blocks than those of its segment", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -60,7 +60,7 @@ test("a recipe that gives other blocks than its segment's is found, by restore a
   for await (const item of env.vault.catalog.allItems()) if (item.kind === "segment") segments.push(item);
   const [one, two, ...more] = segments;
   assert.ok(one !== undefined && two !== undefined && more.length === 0, "a segment each");
-  // Every block is what its frame's block list says, and the files are equally long: only the segment's id tells.
+  // Every block matches the block list, and the files have the same length. Only the segment id differs.
   const swapped = [
     { ...one, recipe: two.recipe },
     { ...two, recipe: one.recipe },
@@ -78,7 +78,7 @@ test("a recipe that gives other blocks than its segment's is found, by restore a
   }, /does not give its segment/);
 });
 
-test("a segment is vouched for only when all its frames were read, also those that no file of the snapshot needs", async (t) => {
+test("a segment is marked as verified only if all its frames were read, also those that no file of the snapshot needs", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -90,7 +90,7 @@ test("a segment is vouched for only when all its frames were read, also those th
   await env.backup(from, { cache });
   rmSync(path.join(from, "b"));
   env.ctx.advance(1000);
-  // The file that is left is remembered as a part of the segment that both are in.
+  // The file cache has the remaining file as a part of the segment that held both.
   const { snapshot } = await env.backup(from, { cache });
   const [frame] = await dataFrames(env);
   assert.ok(frame);
@@ -128,7 +128,7 @@ test("a segment is vouched for only when all its frames were read, also those th
   );
 });
 
-test("what was proved of an ordinal is proved of its own id alone, in any order of asking", async (t) => {
+test("a resolved segment holds for one id of its ordinal only, in any order of calls", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   writeFileSync(path.join(from, "a"), seededBytes(12)(300_000));

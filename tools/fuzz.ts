@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { policyNames } from "../packages/server/src/declarations.ts";
-import { codeAt } from "../packages/server/src/identity/totp.ts";
+import { codeAt } from "../packages/server/src/identity/factors/totp.ts";
 import { type Client, clientOf, sandboxSettings, startMain } from "../packages/server/src/testing/main-process.ts";
 import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/src/testing/people.ts";
 

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { after, describe, test } from "node:test";
-import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { objectIn } from "../../packages/server/src/testing/lists.ts";
 import { enter, fieldOf } from "../../packages/server/src/testing/pages.ts";

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { after, describe, test } from "node:test";
-import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import {
   authorizePath,
   basic,

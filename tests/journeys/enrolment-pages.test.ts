@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import decodeQR from "qr/decode.js";
-import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { openBrowser, openPage } from "../../packages/server/src/testing/browser.ts";
 import { needs } from "../../packages/server/src/testing/needs.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
 import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { codeAt } from "../../packages/server/src/identity/totp.ts";
+import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { startProgram } from "../../packages/server/src/testing/child.ts";
 import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
 import { testDatabase } from "../../packages/server/src/testing/database.ts";

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { addStaffMember, rewrapMasterKey } from "./commands.ts";
 import { readConfig } from "./config.ts";
-import { codeAt } from "./identity/totp.ts";
+import { codeAt } from "./identity/factors/totp.ts";
 import { type TestDatabase, testDatabase } from "./testing/database.ts";
 import { objectIn } from "./testing/lists.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "./testing/people.ts";

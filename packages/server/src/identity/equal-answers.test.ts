@@ -6,7 +6,7 @@ import { type Login, noSignInLimits, readFirstRun, signInAs } from "../testing/p
 import { storedRows } from "../testing/rows.ts";
 import { type Sent, startTestService, type TestService } from "../testing/running.ts";
 import { scaled } from "../testing/scale.ts";
-import { codeAt } from "./totp.ts";
+import { codeAt } from "./factors/totp.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo, staff } = await readFirstRun(service.dataDir);

@@ -1,39 +1,50 @@
 /**
- * Identity: how people show who they are, and what that is worth afterwards. Owns the tables `credentials`,
- * `recovery_codes`, `sessions`, `devices`, `attempts`, `otp_challenges`, `phone_messages`, `links`,
- * `invitations`, `second_factor_resets`.
+ * Identity: how people prove who they are, and what that allows them afterwards. Five parts, each with its own index,
+ * store and endpoints, in the order in which they may import each other (decision 0222):
  *
- * Nouns: a *credential* is a password and an authenticator; a *session* is a family of refresh tokens, and what every
- * access token answers to; a *challenge* is a code by SMS; a *link* is a secret in a mail; an *attempt* is a try to show
- * a password or a code.
+ * - `factors`: passwords, authenticators, recovery codes, codes by SMS, the lockout;
+ * - `sessions`: signing in, sessions, access tokens, grants;
+ * - `enrolment`: links in mails, invitations, the enrolment;
+ * - `recovery`: password reset, reset of the second factor;
+ * - `members`: the people of an account, and the person who asks.
  *
- * Invariants: the answer to a wrong sign-in is the same, and takes as long, whatever was wrong; every code, step and
- * link is good once, over all processes; nothing that was shown to a person (password, code, token, link) is kept but as
- * a hash or sealed; role, package, suspension and revocation are read for every request.
+ * This file is the public API for other domains.
  */
 
-export { addStaff } from "./add-staff.ts";
-export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
-export { areCredentialsCurrent, renewRecoveryCodes, setCredentials } from "./credentials.ts";
-export { sendEnrolment } from "./enrolment.ts";
-export { recordClientFailure } from "./failures.ts";
-export { findLink, type LinkRow, makeLink, spendLink } from "./links.ts";
-export { hashPassword } from "./passwords.ts";
-export { requestSignInCode } from "./request-code.ts";
-export { beginSecondFactorReset, completeSecondFactorReset } from "./second-factor-reset.ts";
+export { addStaff, findLink, type LinkRow, makeLink, sendEnrolment, spendLink } from "./enrolment/index.ts";
 export {
+  areCredentialsCurrent,
+  hashPassword,
+  linkToken,
+  newTotpSecret,
+  renewRecoveryCodes,
+  sealTotp,
+  setCredentials,
+} from "./factors/index.ts";
+export { beginSecondFactorReset, completeSecondFactorReset } from "./recovery/index.ts";
+export {
+  type AuthenticatorSources,
   accessTokenOf,
+  accessTokenSeconds,
+  createAuthenticator,
+  createTokens,
   type EndReason,
   findLiveSession,
   insertSession,
+  issuerOf,
   type NewSession,
+  principalOf,
   prolongSession,
+  recordClientFailure,
   repeatWindowMs,
+  requestSignInCode,
   revokeSession,
   type SessionRow,
-} from "./sessions.ts";
-export { linkToken } from "./shapes.ts";
-export { type SignedIn, type SignInClaim, type SignInCtx, scopeOfPerson, signIn } from "./sign-in.ts";
+  type SignedIn,
+  type SignInClaim,
+  type SignInCtx,
+  type SubjectRow,
+  scopeOfPerson,
+  signIn,
+} from "./sessions/index.ts";
 export { identityRecurrences, identityTasks } from "./tasks.ts";
-export { accessTokenSeconds, createTokens, issuerOf } from "./tokens.ts";
-export { newTotpSecret, sealTotp } from "./totp.ts";

@@ -1,16 +1,13 @@
 /** Upkeep of sign-in: what is over is removed, in batches, so that no statement holds many rows for long. */
 
-import { sql } from "kysely";
 import { noPayload, retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Transactions, Tx } from "../kernel/tx.ts";
+import { batchSize, deleteOld } from "./store.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Ended sessions are kept this long: the list of a person's sessions, and an old refresh token that still names one. */
 const endedSessionsKeptMs = 30 * dayMs;
-
-/** A few milliseconds of work per statement. */
-const batchSize = 1_000;
 
 export const purgeIdentity = task<Readonly<Record<string, never>>, { readonly transactions: Transactions }>(
   "identity.purge",
@@ -21,12 +18,12 @@ export const purgeIdentity = task<Readonly<Record<string, never>>, { readonly tr
       const context = { actor: { kind: "system" }, context: {}, signal } as const;
       const before = (ms: number) => new Date(clock.now().getTime() - ms);
       const steps: ((tx: Tx) => Promise<number>)[] = [
-        (tx) => purge(tx, "sessions", "id", "idle_expires_at", before(endedSessionsKeptMs)),
-        (tx) => purge(tx, "otp_challenges", "id", "expires_at", before(dayMs)),
-        (tx) => purge(tx, "links", "id", "expires_at", before(30 * dayMs)),
-        (tx) => purge(tx, "attempts", "id", "updated_at", before(2 * dayMs)),
-        (tx) => purge(tx, "invitations", "id", "sent_at", before(2 * dayMs)),
-        (tx) => purge(tx, "phone_messages", "ctid", "sent_at", before(2 * dayMs)),
+        (tx) => deleteOld(tx, "sessions", "id", "idle_expires_at", before(endedSessionsKeptMs)),
+        (tx) => deleteOld(tx, "otp_challenges", "id", "expires_at", before(dayMs)),
+        (tx) => deleteOld(tx, "links", "id", "expires_at", before(30 * dayMs)),
+        (tx) => deleteOld(tx, "attempts", "id", "updated_at", before(2 * dayMs)),
+        (tx) => deleteOld(tx, "invitations", "id", "sent_at", before(2 * dayMs)),
+        (tx) => deleteOld(tx, "phone_messages", "ctid", "sent_at", before(2 * dayMs)),
       ];
       for (const step of steps) {
         let gone = batchSize;
@@ -35,12 +32,3 @@ export const purgeIdentity = task<Readonly<Record<string, never>>, { readonly tr
     },
   },
 );
-
-async function purge(tx: Tx, table: string, key: string, column: string, before: Date): Promise<number> {
-  const result = await sql`
-    delete from ${sql.table(table)} where ${sql.ref(key)} in (
-      select ${sql.ref(key)} from ${sql.table(table)} where ${sql.ref(column)} <= ${before}
-      limit ${batchSize} for update skip locked
-    )`.execute(tx.db);
-  return Number(result.numAffectedRows ?? 0);
-}

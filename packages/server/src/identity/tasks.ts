@@ -1,11 +1,10 @@
 /** What identity runs in the background. */
 
 import { recurring } from "../kernel/jobs/index.ts";
-import { writeSignInFailure } from "./failures.ts";
+import { sendCode } from "./factors/index.ts";
 import { purgeIdentity } from "./jobs.ts";
-import { mailPasswordReset } from "./password-reset.ts";
-import { applySecondFactorReset } from "./second-factor-reset.ts";
-import { sendCode } from "./send-code.ts";
+import { applySecondFactorReset, mailPasswordReset } from "./recovery/index.ts";
+import { writeSignInFailure } from "./sessions/index.ts";
 
 const hourMs = 60 * 60 * 1000;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { TestAnswer } from "../testing/https.ts";
 import { startTwoServices } from "../testing/two-services.ts";
-import { codeAt } from "./totp.ts";
+import { codeAt } from "./factors/totp.ts";
 
 const { peers, firstRun } = await startTwoServices({ after });
 const [one, other] = peers;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { codeAt } from "../identity/totp.ts";
+import { codeAt } from "../identity/factors/totp.ts";
 import { sendHttp1 } from "../testing/https.ts";
 import type { Sent } from "../testing/running.ts";
 import { type Peer, startTwoServices } from "../testing/two-services.ts";

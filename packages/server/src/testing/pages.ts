@@ -1,7 +1,7 @@
 /** Pages for tests: a browser without eyes, the forms that it sends, and the doors that links of mails lead to. */
 
 import assert from "node:assert/strict";
-import { codeAt } from "../identity/totp.ts";
+import { codeAt } from "../identity/factors/totp.ts";
 import { tokenFor } from "./accounts.ts";
 import type { Sent, TestCall, TestService } from "./running.ts";
 import { messageTo, tokenIn } from "./sent-messages.ts";

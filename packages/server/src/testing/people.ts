@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { codeAt } from "../identity/totp.ts";
+import { codeAt } from "../identity/factors/totp.ts";
 import type { Sent, TestService } from "./running.ts";
 
 export interface Login {

@@ -1,0 +1,49 @@
+/** `POST /reset-password/request`: the button of that page, which mails the link. */
+
+import { emailSchema } from "../../../accounts/index.ts";
+import type { Endpoint } from "../../../kernel/http/endpoint.ts";
+import { closed, Type } from "../../../kernel/http/schema.ts";
+import { refuse, validator } from "../../../kernel/http/validate.ts";
+import {
+  explaining,
+  fieldsOf,
+  mending,
+  mendSpecs,
+  pageReply,
+  redirectReply,
+  redirectSpec,
+} from "../../../pages/index.ts";
+import { askForReset } from "../reset-by-link.ts";
+import { askHtml } from "../reset-html.ts";
+import { requestPage } from "../reset-pages.ts";
+
+const checkEmail = validator(closed({ email: emailSchema }), "");
+
+export const askPasswordReset: Endpoint = {
+  spec: {
+    ...requestPage,
+    id: "password_reset.ask",
+    method: "POST",
+    summary: "Request a password reset",
+    description:
+      "The form of that page. It does the same as the operation `auth.request_password_reset`. The answer is the same whether or not the address is known.",
+    idempotency: "none",
+    limits: ["login_ip"],
+    contentLimits: ["login"],
+    // None is read; naming one makes browsers say where the form comes from.
+    cookies: ["__Host-link"],
+    form: closed({ email: Type.String({ maxLength: 254, pattern: "^[^\\u0000]*$", description: "E-mail address." }) }),
+    replies: { 200: mendSpecs[200], 303: redirectSpec, 429: mendSpecs[429] },
+  },
+  handle: async (ctx, call) => {
+    const body = { email: (fieldsOf(call).email ?? "").trim() };
+    const outcome = await mending(async () => {
+      refuse(checkEmail(body, call.language));
+      await askForReset(ctx, body.email);
+    });
+    if ("done" in outcome) return redirectReply("/reset-password/sent");
+    const { mend } = outcome;
+    return pageReply(mend.status, askHtml(call.language, mend), { headers: mend.headers });
+  },
+  explain: explaining(),
+};

@@ -1,0 +1,176 @@
+/**
+ * From a bearer token to a principal. The token is checked by itself (`tokens.ts`), then everything that it depends on
+ * is read in one statement: session, person, client, account, package. So the end of a session, the removal of a
+ * member, a new role or a suspension counts from the next request on, on every process.
+ */
+
+import type { Pool } from "pg";
+import { memberRoles, oauthScopes, policies } from "../../declarations.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { errorFields, type Log } from "../../kernel/log.ts";
+import type {
+  AccessTokens,
+  AccountFacts,
+  AccountLimits,
+  Authenticator,
+  MemberRole,
+  OauthScope,
+  Principal,
+  TokenClaims,
+  TokenKind,
+} from "../../kernel/principal.ts";
+import { packageRate, ratesOf } from "../../limits/index.ts";
+
+/** The contract's time in which a closed account can still be read and restored. */
+const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
+
+export interface AuthenticatorSources {
+  readonly tokens: AccessTokens;
+  readonly app: Pool;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSources): Authenticator {
+  return {
+    async authenticate(token) {
+      try {
+        const checked = await tokens.check(token);
+        if (checked.kind !== "valid") {
+          return { kind: "refused", code: checked.kind === "expired" ? "token_expired" : "invalid_token" };
+        }
+        const { rows } = await app.query<SubjectRow>("select * from emanet.token_subject($1)", [
+          checked.claims.sessionId,
+        ]);
+        const [row] = rows;
+        const now = clock.now();
+        const principal = row && principalOf(checked.claims, row, now);
+        if (row === undefined || principal === undefined) return { kind: "refused", code: "invalid_token" };
+        return isBanned(row, now) ? { kind: "refused", code: "banned" } : principal;
+      } catch (error) {
+        log.error("authentication_failed", errorFields(error));
+        return { kind: "refused", code: "unavailable" };
+      }
+    },
+  };
+}
+
+/** A row of `emanet.token_subject`. */
+export interface SubjectRow {
+  readonly account_id: string | null;
+  readonly person_id: string | null;
+  readonly client_id: string | null;
+  readonly kind: TokenKind;
+  readonly scopes: readonly string[] | null;
+  readonly auth_time: Date;
+  readonly amr: readonly string[];
+  readonly session_ended: boolean;
+  readonly idle_expires_at: Date;
+  readonly expires_at: Date | null;
+  readonly person_role: string | null;
+  readonly person_state: string | null;
+  readonly client_scopes: readonly string[] | null;
+  readonly client_vaults: readonly string[] | null;
+  readonly client_revoked: boolean | null;
+  readonly client_role: string | null;
+  /** The grant or its client waits for an owner's review. */
+  readonly in_review: boolean;
+  readonly account_state: AccountFacts["state"] | null;
+  readonly account_closed_at: Date | null;
+  readonly package: string | null;
+  readonly early_access: boolean | null;
+  readonly entitlements: readonly string[];
+  readonly api_package: string | null;
+  readonly requests_per_minute: number | null;
+  readonly burst: number | null;
+  /** By policy: requests, seconds, burst. */
+  readonly custom_limits: Readonly<Record<string, readonly [number, number, number]>> | null;
+  readonly is_banned: boolean;
+  readonly ban_expires_at: Date | null;
+}
+
+type Signed = Exclude<Principal, { kind: "anonymous" }>;
+
+/** Who the token stands for now; undefined when it stands for nobody any more. */
+export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
+  if (!isAlive(row, now)) return undefined;
+  // A step-up gives a new token; those that were out before it stay as old as they were.
+  const authTime = claims.authTime < row.auth_time ? claims.authTime : row.auth_time;
+  const person = { sessionId: claims.sessionId, authTime, amr: row.amr };
+  if (row.person_role === "staff") {
+    // Staff allow nothing to programs; what says otherwise is not believed.
+    const isPerson = row.person_id !== null && row.client_id === null;
+    return isPerson ? { kind: "staff", staffId: row.person_id, ...person } : undefined;
+  }
+  if (row.account_id === null || row.account_id !== claims.accountId) return undefined;
+  const account = accountOf(row);
+  if (account === undefined) return undefined;
+  const shared = {
+    accountId: row.account_id,
+    scopes: scopesOf(claims, row),
+    sessionId: claims.sessionId,
+    tokenKind: row.kind,
+    account,
+  };
+  const { person_id: memberId, client_id: clientId, client_vaults: vaultIds } = row;
+  if (clientId !== null) return { kind: "client", clientId, memberId, roles: rolesOf(row), vaultIds, ...shared };
+  const role = asRole(row.person_role);
+  return memberId === null || role === undefined ? undefined : { kind: "member", memberId, role, ...shared, ...person };
+}
+
+/** The roles that a program is held to. While it waits for a review it only backs up, and its member does not count. */
+function rolesOf(row: SubjectRow): MemberRole[] {
+  const words = [row.client_role, row.in_review ? roleInReview : row.person_role];
+  return words.map(asRole).filter((role) => role !== undefined);
+}
+
+const roleInReview: MemberRole = "operator";
+
+function asRole(word: string | null): MemberRole | undefined {
+  return memberRoles.find((known) => known === word);
+}
+
+function isAlive(row: SubjectRow, now: Date): boolean {
+  if (row.session_ended || row.idle_expires_at <= now) return false;
+  if (row.expires_at !== null && row.expires_at <= now) return false;
+  if (row.client_revoked === true) return false;
+  const answeredFor = row.person_id === null || row.person_state === "active";
+  // A program that waits for a review goes on without its person: it belongs to the account.
+  if (!answeredFor && !(row.client_id !== null && row.in_review)) return false;
+  return row.account_closed_at === null || now.getTime() - row.account_closed_at.getTime() < closedReadableMs;
+}
+
+function isBanned(row: SubjectRow, now: Date): boolean {
+  return row.is_banned && (row.ban_expires_at === null || row.ban_expires_at > now);
+}
+
+function accountOf(row: SubjectRow): AccountFacts | undefined {
+  if (row.account_state === null || row.package === null) return undefined;
+  return {
+    state: row.account_state,
+    package: row.package,
+    entitlements: new Set(row.entitlements),
+    apiPackage: row.api_package ?? row.package,
+    earlyAccess: row.early_access === true,
+    limits: limitsOf(row),
+  };
+}
+
+function limitsOf(row: SubjectRow): AccountLimits {
+  const { requests_per_minute: limit, burst, custom_limits: custom } = row;
+  return {
+    package: limit === null || burst === null ? policies.package.rate : packageRate(limit, burst),
+    custom: ratesOf(custom),
+  };
+}
+
+/** All that is left to a program whose person no longer answers for it: the nightly backup goes on. */
+export const scopesInReview: readonly OauthScope[] = ["snapshots:write"];
+
+/** The token's own, held to what its session and its client may have now. */
+function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {
+  const reviewed: readonly string[] | null = row.in_review ? scopesInReview : null;
+  const limits = [row.scopes, row.client_scopes, reviewed].filter((limit) => limit !== null);
+  const allowed = claims.scopes.filter((scope) => limits.every((limit) => limit.includes(scope)));
+  return new Set(allowed.filter((scope): scope is OauthScope => Object.hasOwn(oauthScopes, scope)));
+}

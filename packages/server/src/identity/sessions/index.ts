@@ -1,0 +1,30 @@
+/**
+ * Sessions: signing in, and what requests are allowed afterwards. Owns the tables `sessions` and `devices`.
+ *
+ * Nouns: a *session* is a family of refresh tokens, and every access token belongs to one; a *grant* is a session that a
+ * member allowed to a program; a *device* is a browser that a person has signed in from.
+ *
+ * Invariants: the answer to a wrong sign-in is the same, and takes as long, whatever was wrong; role, package, suspension
+ * and revocation are read for every request.
+ */
+
+export { accessTokenOf } from "./access-tokens.ts";
+export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
+export { recordClientFailure, writeSignInFailure } from "./failures.ts";
+export { openPersonSession } from "./open-session.ts";
+export { personOf } from "./principal-person.ts";
+export { endAccessOf, withholdPrograms } from "./programs.ts";
+export { repeatWindowMs } from "./refresh-tokens.ts";
+export { requestSignInCode } from "./request-code.ts";
+export { checkPassword, type SignedIn, type SignInClaim, type SignInCtx, scopeOfPerson, signIn } from "./sign-in.ts";
+export {
+  type EndReason,
+  findLiveSession,
+  forgetDevices,
+  insertSession,
+  type NewSession,
+  prolongSession,
+  revokeSession,
+  type SessionRow,
+} from "./store.ts";
+export { accessTokenSeconds, createTokens, issuerOf } from "./tokens.ts";

@@ -1,0 +1,208 @@
+/**
+ * Signing in. Whatever is wrong (the address, the password, the code), the same work is done and the same answer given:
+ * an unknown address is checked against a dummy's hash and a dummy's authenticator, and its failures are counted like
+ * anybody's.
+ *
+ * In order: count the attempt (it may be refused here) → password → second factor → device → session. The steps before
+ * the session are one function, so that the pages of OAuth sign people in by the very same rules.
+ */
+
+import { findPersonByEmail, type PersonRow } from "../../accounts/index.ts";
+import { foldEmail } from "../../identifiers/index.ts";
+import type { NewCookie } from "../../kernel/http/cookies.ts";
+import type { Ctx } from "../../kernel/http/endpoint.ts";
+import type { Scope } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import type { Tx } from "../../kernel/tx.ts";
+import { mailMessage, sendMessage } from "../../messages/index.ts";
+import {
+  areCredentialsCurrent,
+  attemptsId,
+  countAttempt,
+  dummyHash,
+  findCredentials,
+  forgiveAttempt,
+  hashPassword,
+  mayUseSms,
+  setPasswordHash,
+  spendFactor,
+  verifyPassword,
+} from "../factors/index.ts";
+import { recordSignInFailure } from "./failures.ts";
+import { addDevice, findSignInAccount, hasDevices, touchDevice } from "./store.ts";
+
+export interface SignInClaim {
+  readonly email: string;
+  readonly password: string;
+  /** Six digits of the authenticator or of an SMS, or a recovery code. */
+  readonly code: string;
+  /** With a code by SMS: the challenge that it answers. */
+  readonly challengeId: string | undefined;
+  /** Value of the cookie `__Host-device`, if there is one. */
+  readonly deviceToken: string | undefined;
+  /** Whether staff may sign in here; where not, they are refused like a wrong password. */
+  readonly allowStaff: boolean;
+}
+
+export interface SignedIn {
+  readonly personId: string;
+  /** Null for staff. */
+  readonly accountId: string | null;
+  readonly amr: readonly string[];
+  readonly authTime: Date;
+  /** When the password or factor that were shown had last been replaced. */
+  readonly credentialsAt: Date;
+  /** To be set, so that this device is known the next time. */
+  readonly deviceCookie: NewCookie;
+}
+
+export type SignInCtx = Pick<Ctx, "tx" | "secrets" | "random" | "log" | "settings" | "spend">;
+
+/** A year: a device that was not used for longer is a new one. */
+const deviceCookieSeconds = 365 * 24 * 60 * 60;
+
+/** 256 bits. */
+const deviceTokenBytes = 32;
+
+/** A closed account can be read and restored for 90 days; its members sign in for as long. */
+const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
+
+/** Stands in for whoever does not exist; no row has it. */
+const nobody = "00000000-0000-0000-0000-000000000000";
+
+/** Checks everything that a sign-in has to show. Throws `invalid_credentials`, `too_many_attempts`, `rate_limited`. */
+export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<SignedIn> {
+  const emailKey = foldEmail(claim.email);
+  await ctx.spend(["login"], emailKey);
+  const deviceHash = hashDevice(ctx, claim.deviceToken);
+  const found = await countAndFind(ctx, emailKey, deviceHash, claim.allowStaff);
+  const { matches, outdated } = await verifyPassword(found.passwordHash, claim.password);
+  const person = matches ? found.person : null;
+  const rehashed = person !== null && outdated ? await hashPassword(claim.password, ctx.random) : null;
+  const signedIn = await ctx.tx(scopeOfPerson(found.person), async (tx) => {
+    // The password was read a while ago, since checking it takes long: it may have been replaced meanwhile.
+    const isCurrent = await areCredentialsCurrent(tx, person?.id ?? nobody, found.credentialsAt);
+    const { code, challengeId } = claim;
+    const factor = { code, challengeId, purpose: "sign_in", smsAllowed: found.smsAllowed } as const;
+    const method = await spendFactor(
+      tx,
+      ctx.secrets,
+      person?.id ?? nobody,
+      person === null ? null : found.sealedTotp,
+      factor,
+    );
+    if (person === null || method === null || !isCurrent) {
+      const wrong = matches && isCurrent ? "code" : "password";
+      await recordSignInFailure(tx, ctx, { person: found.person, wrong, lockedNow: found.lockedNow });
+      return null;
+    }
+    await forgiveAttempt(tx, found.attempts);
+    if (rehashed !== null) await setPasswordHash(tx, person.id, rehashed, false);
+    const deviceCookie = await recognise(ctx, tx, person, claim.deviceToken, deviceHash);
+    tx.audit({ action: "person.signed_in", targets: [{ type: "person", id: person.id }], metadata: { method } });
+    const amr = ["pwd", method, "mfa"];
+    const { credentialsAt } = found;
+    return { personId: person.id, accountId: person.account_id, amr, authTime: tx.now, credentialsAt, deviceCookie };
+  });
+  if (signedIn !== null) return signedIn;
+  ctx.log.info("sign_in_refused");
+  throw new Problem("invalid_credentials");
+}
+
+/**
+ * Checks a member's password alone, with the lockout of signing in: for what comes before a second factor (codes by
+ * SMS). Throws `too_many_attempts`; null when it is wrong. Right or wrong, it counts, until a whole sign-in: a counter that
+ * only wrong passwords moved would tell by the next lockout whether this one was right.
+ */
+export async function checkPassword(
+  ctx: SignInCtx,
+  claim: Pick<SignInClaim, "email" | "password" | "deviceToken">,
+): Promise<PersonRow | null> {
+  const deviceHash = hashDevice(ctx, claim.deviceToken);
+  const found = await countAndFind(ctx, foldEmail(claim.email), deviceHash, false);
+  const { matches } = await verifyPassword(found.passwordHash, claim.password);
+  const right = matches ? found.person : null;
+  // Right or wrong, the same work.
+  const failed = right === null ? found.person : null;
+  await ctx.tx({ kind: "platform" }, (tx) =>
+    recordSignInFailure(tx, ctx, { person: failed, wrong: "password", lockedNow: found.lockedNow }),
+  );
+  return right;
+}
+
+export function scopeOfPerson(person: { readonly account_id: string | null } | null): Scope {
+  return person === null || person.account_id === null
+    ? { kind: "platform" }
+    : { kind: "account", accountId: person.account_id };
+}
+
+interface Found {
+  readonly person: PersonRow | null;
+  readonly passwordHash: string;
+  readonly credentialsAt: Date;
+  readonly sealedTotp: Buffer | null;
+  readonly smsAllowed: boolean;
+  readonly attempts: Buffer;
+  readonly lockedNow: boolean;
+}
+
+/** Looks the address up and counts the attempt, the same statements whether or not it belongs to somebody. */
+async function countAndFind(
+  ctx: SignInCtx,
+  emailKey: string,
+  deviceHash: Buffer | null,
+  allowStaff: boolean,
+): Promise<Found> {
+  return ctx.tx({ kind: "system" }, async (tx) => {
+    const person = await findPersonByEmail(tx, emailKey);
+    const credentials = await findCredentials(tx, person?.id ?? nobody);
+    const account = await findSignInAccount(tx, person?.account_id ?? nobody);
+    const isKnown = await touchDevice(tx, person?.id ?? nobody, deviceHash ?? Buffer.alloc(32));
+    const attempts = attemptsId(ctx.secrets, emailKey, isKnown ? deviceHash : null);
+    const { lockedNow } = await countAttempt(tx, attempts, ctx.settings.limitLockout);
+    const closedForMs = account?.state === "closed" ? tx.now.getTime() - account.state_changed_at.getTime() : 0;
+    const usable =
+      person?.state === "active" && (allowStaff || person.role !== "staff") && closedForMs < closedReadableMs;
+    if (!usable || credentials === undefined) {
+      const nothing = { person: null, passwordHash: dummyHash, sealedTotp: null, smsAllowed: false };
+      return { ...nothing, credentialsAt: tx.now, attempts, lockedNow };
+    }
+    const { password_hash: passwordHash, sealed_totp: sealedTotp, changed_at: credentialsAt } = credentials;
+    return {
+      person,
+      passwordHash,
+      credentialsAt,
+      sealedTotp,
+      smsAllowed: mayUseSms(person, account),
+      attempts,
+      lockedNow,
+    };
+  });
+}
+
+/** A device that this person has used is left as it is; a new one is remembered, and told of by mail. */
+async function recognise(
+  ctx: SignInCtx,
+  tx: Tx,
+  person: PersonRow,
+  token: string | undefined,
+  hash: Buffer | null,
+): Promise<NewCookie> {
+  const cookie = (value: string): NewCookie => ({ name: "__Host-device", value, maxAgeSeconds: deviceCookieSeconds });
+  if (token !== undefined && hash !== null && (await touchDevice(tx, person.id, hash))) return cookie(token);
+  const isFirst = !(await hasDevices(tx, person.id));
+  const made = ctx.random.bytes(deviceTokenBytes).toString("base64url");
+  await addDevice(tx, { id: person.id, accountId: person.account_id }, ctx.secrets.digest("device", made));
+  // The first sign-in follows the enrolment; a mail about it would only teach people to ignore such mails.
+  if (!isFirst) {
+    const { email: to, language } = person;
+    const id = ctx.random.uuid();
+    const payload = mailMessage({ id, to, language, template: "new_device", values: { at: tx.now.toISOString() } });
+    await tx.job({ task: sendMessage, payload });
+  }
+  return cookie(made);
+}
+
+function hashDevice(ctx: Pick<Ctx, "secrets">, token: string | undefined): Buffer | null {
+  return token !== undefined && /^[A-Za-z0-9_-]{43}$/.test(token) ? ctx.secrets.digest("device", token) : null;
+}

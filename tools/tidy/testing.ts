@@ -51,6 +51,17 @@ export const textCases: Readonly<Record<string, Cases>> = {
       { [`${server}/accounts/endpoints/index.ts`]: "export const a = 1;\nexport const b = 2;" },
     ],
   },
+  "sql in stores": {
+    breaks: [
+      breaking({ [`${server}/accounts/a.ts`]: "await tx.db.selectFrom();" }, /outside of a store/),
+      breaking({ [`${server}/accounts/a.ts`]: 'import { sql } from "kysely";' }, /outside of a store/),
+    ],
+    keeps: [
+      { [`${server}/accounts/store.ts`]: "await tx.db.selectFrom();" },
+      { [`${server}/accounts/person-store.ts`]: "await sql`select 1`.execute(tx.db);" },
+      { [kernel]: "await tx.db.selectFrom();" },
+    ],
+  },
   headers: {
     breaks: [
       breaking({ [kernel]: work.repeat(41) }, /no header/),

@@ -4,7 +4,7 @@ import { memberRoles, oauthScopes } from "../declarations.ts";
 import { closed, Type, uuid } from "../kernel/http/schema.ts";
 import type { MemberRole, OauthScope, Principal } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
-import type { ClientRow } from "./clients.ts";
+import type { ClientRow } from "./client-store.ts";
 
 export const shared = { tag: "oauth-clients", package: "api" } as const;
 export const reads = { kind: "account", scope: "account:read", roles: ["owner", "manager"] } as const;

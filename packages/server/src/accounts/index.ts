@@ -19,9 +19,10 @@ export {
   touchClient,
   verifyClientSecret,
   withholdClients,
-} from "./clients.ts";
+} from "./client-store.ts";
 export { accountEvents, accountSuspended, suspensionCauses } from "./events.ts";
 export {
+  findAccountOfPerson,
   findPerson,
   findPersonByEmail,
   insertPerson,
@@ -34,7 +35,7 @@ export {
   type PersonChange,
   type PersonRow,
   updatePerson,
-} from "./people.ts";
+} from "./person-store.ts";
 export {
   accountSchema,
   accountShape,

@@ -13,8 +13,8 @@ import {
   uuid,
 } from "../kernel/http/schema.ts";
 import type { OauthScope } from "../kernel/principal.ts";
-import type { ClientRow } from "./clients.ts";
-import type { PersonRow } from "./people.ts";
+import type { ClientRow } from "./client-store.ts";
+import type { PersonRow } from "./person-store.ts";
 import type { AccountRow } from "./store.ts";
 
 /** The packages, in the order of the price list. What each includes is data: the table `packages`. */

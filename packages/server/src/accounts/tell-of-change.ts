@@ -9,8 +9,8 @@ import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Actor } from "../kernel/principal.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { type ChangeValues, mailMessage, type SecurityChange, sendMessage } from "../messages/index.ts";
-import type { ClientRow } from "./clients.ts";
-import { listOwnersAnd, type PersonRow } from "./people.ts";
+import type { ClientRow } from "./client-store.ts";
+import { listOwnersAnd, type PersonRow } from "./person-store.ts";
 
 export interface Change {
   readonly what: SecurityChange;

@@ -5,7 +5,7 @@ import { systemRandom } from "../kernel/clock.ts";
 import { createTransactions } from "../kernel/tx.ts";
 import { silentLog } from "../testing/database.ts";
 import type { TestService } from "../testing/running.ts";
-import { verifyClientSecret } from "./clients.ts";
+import { verifyClientSecret } from "./client-store.ts";
 
 type Auth = Readonly<Record<string, string>>;
 

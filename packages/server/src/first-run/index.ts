@@ -14,6 +14,7 @@ import type { DataFolder } from "../kernel/data-folder.ts";
 import { replaceFile } from "../kernel/durable-file.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { Transactions, Tx, TxContext } from "../kernel/tx.ts";
+import { findFirstRun, insertFirstRun } from "./store.ts";
 
 interface Login {
   readonly email: string;
@@ -53,13 +54,8 @@ export async function prepareFirstRun(sources: Sources): Promise<FirstRun> {
   ]);
   return sources.transactions.run(context, { kind: "platform" }, async (tx) => {
     const sealed = sources.secrets.seal("first-run", Buffer.from(JSON.stringify(made)), sealContext);
-    const claimed = await tx.db
-      .insertInto("first_run")
-      .values({ id: 1, sealed, created_at: tx.now })
-      .onConflict((conflict) => conflict.column("id").doNothing())
-      .executeTakeFirst();
     // Another process was faster; the insert has waited for its commit.
-    if (claimed.numInsertedOrUpdatedRows !== 1n) return (await read(sources, tx)) ?? made;
+    if (!(await insertFirstRun(tx, sealed))) return (await read(sources, tx)) ?? made;
     await makeStaff(sources, tx, made.staff, staffHash);
     await makeDemo(sources, tx, made.demo, demoHash);
     return made;
@@ -81,8 +77,8 @@ export function firstRunFile(folder: DataFolder): string {
 }
 
 async function read({ secrets }: Sources, tx: Tx): Promise<FirstRun | undefined> {
-  const row = await tx.db.selectFrom("first_run").select("sealed").where("id", "=", 1).executeTakeFirst();
-  return row && (JSON.parse(secrets.unseal("first-run", row.sealed, sealContext).toString()) as FirstRun);
+  const sealed = await findFirstRun(tx);
+  return sealed && (JSON.parse(secrets.unseal("first-run", sealed, sealContext).toString()) as FirstRun);
 }
 
 function invent(random: Random): FirstRun {

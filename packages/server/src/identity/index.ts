@@ -30,6 +30,7 @@ export {
   createTokens,
   type EndReason,
   findLiveSession,
+  findTokenSubject,
   insertSession,
   issuerOf,
   type NewSession,

@@ -7,7 +7,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { AddressBans } from "../kernel/limits/bans.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
 import type { RunTx, Transactions } from "../kernel/tx.ts";
-import { addressBansChanged, type BanRow, holds, listAddressBans } from "./bans.ts";
+import { addressBansChanged, type BanRow, holds, listAddressBans } from "./ban-store.ts";
 
 /** Time between two reads. */
 const readEveryMs = 1_000;

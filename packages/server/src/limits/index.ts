@@ -8,7 +8,7 @@
  * address, never for an account or a configured proxy; every ban is audited and mailed.
  */
 
-export { type BanRow, banSubject, findBan, liftBan, listBans, type NewBan } from "./bans.ts";
+export { type BanRow, banSubject, findBan, liftBan, listBans, type NewBan } from "./ban-store.ts";
 export { limitRecurrences } from "./jobs.ts";
 export { type Limits, openLimits } from "./open-limits.ts";
 export { packageRate, rateOf, ratesOf } from "./rules.ts";

@@ -2,7 +2,7 @@
 
 import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { Transactions } from "../kernel/tx.ts";
-import { deleteOldAddressBans } from "./bans.ts";
+import { deleteOldAddressBans } from "./ban-store.ts";
 import { addressMemoryMs } from "./rules.ts";
 
 export const purgeBans = task<Readonly<Record<string, never>>, { readonly transactions: Transactions }>("bans.purge", {

@@ -16,7 +16,7 @@ import type { Metrics } from "../kernel/metrics.ts";
 import type { Secrets } from "../kernel/secrets.ts";
 import type { RunTx, Transactions } from "../kernel/tx.ts";
 import { type AddressBanList, openAddressBans } from "./address-bans.ts";
-import { banSubject } from "./bans.ts";
+import { banSubject } from "./ban-store.ts";
 
 export interface Limits {
   readonly limiter: Limiter;

@@ -13,7 +13,7 @@ import {
   uuid,
 } from "../kernel/http/schema.ts";
 import { maxRate } from "../kernel/limits/policies.ts";
-import type { BanRow } from "./bans.ts";
+import type { BanRow } from "./ban-store.ts";
 import type { LimitRequestRow } from "./store.ts";
 
 const count = (description: string, maximum: number) =>

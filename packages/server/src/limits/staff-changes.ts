@@ -7,7 +7,7 @@ import type { PolicyName } from "../kernel/limits/policies.ts";
 import { Problem } from "../kernel/problems.ts";
 import { mailMessage, sendMessage } from "../messages/index.ts";
 import { limitRequestSchema, limitRequestShape } from "./shapes.ts";
-import { decideLimitRequest } from "./store.ts";
+import { decideLimitRequest, findLimitRequestAccount } from "./store.ts";
 
 /** The operation that approves or rejects a request for another limit. */
 export function decideOperation(state: "approved" | "rejected") {
@@ -26,14 +26,7 @@ export function decideOperation(state: "approved" | "rejected") {
       errors: ["state_conflict"],
     },
     async (ctx, { principal, params, body }) => {
-      const accountId = await ctx.tx({ kind: "staff" }, async (tx) => {
-        const row = await tx.db
-          .selectFrom("limit_requests")
-          .select("account_id")
-          .where("id", "=", params.id)
-          .executeTakeFirst();
-        return row?.account_id;
-      });
+      const accountId = await ctx.tx({ kind: "staff" }, (tx) => findLimitRequestAccount(tx, params.id));
       if (accountId === undefined) throw new Problem("not_found");
       const row = await ctx.tx({ kind: "account", accountId }, async (tx) => {
         const { staffId: by } = principal;

@@ -137,3 +137,9 @@ export async function decideLimitRequest(
   }
   return row;
 }
+
+/** The account that asked; scope `staff`. */
+export async function findLimitRequestAccount(tx: Tx, id: string): Promise<string | undefined> {
+  const row = await tx.db.selectFrom("limit_requests").select("account_id").where("id", "=", id).executeTakeFirst();
+  return row?.account_id;
+}

@@ -1,6 +1,5 @@
 /** Implements `ports.ts` with the other domains. */
 
-import { sql } from "kysely";
 import {
   type ClientRow,
   findAccount,
@@ -12,6 +11,7 @@ import {
 import { memberRoles, oauthScopes } from "../declarations.ts";
 import {
   areCredentialsCurrent,
+  findTokenSubject,
   insertSession,
   principalOf,
   prolongSession,
@@ -134,11 +134,11 @@ function grantSessions(ctx: Ctx, tx: Tx): GrantSessions {
         inner.audit({ action: "oauth.grant_opened", targets: targetsOf(id, personId, clientId) });
       }),
     find: async (id) => {
-      const row = await subjectOf(tx, id);
+      const row = await findTokenSubject(tx, id);
       return row && grantFrom(id, row, tx.now);
     },
     end: async (id, reason) => {
-      const row = await subjectOf(tx, id);
+      const row = await findTokenSubject(tx, id);
       const accountId = row?.account_id ?? null;
       if (row === undefined || accountId === null) return;
       await tx.within({ kind: "account", accountId }, async (inner) => {
@@ -210,7 +210,7 @@ function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
       return { ...shared, subject: client.id, sessionId };
     },
     find: async (claims) => {
-      const row = await subjectOf(tx, claims.sessionId);
+      const row = await findTokenSubject(tx, claims.sessionId);
       const principal = row && principalOf(claims, row, tx.now);
       if (principal === undefined || principal.kind === "staff") return undefined;
       const { accountId, scopes } = principal;
@@ -218,9 +218,4 @@ function accessTokens(ctx: Ctx, tx: Tx): AccessTokens {
       return { claims, accountId, isMachine, scopes: [...scopes] };
     },
   };
-}
-
-async function subjectOf(tx: Tx, sessionId: string): Promise<SubjectRow | undefined> {
-  const { rows } = await sql<SubjectRow>`select * from emanet.token_subject(${sessionId})`.execute(tx.db);
-  return rows[0];
 }

@@ -6,7 +6,7 @@ import { invalidField } from "../../kernel/http/validate.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { type FieldError, Problem } from "../../kernel/problems.ts";
 import { leastRole, requireClient, requireWithin, secretText, shared, writes } from "../client-rules.ts";
-import { addSecret, findClient, insertClient, listClients } from "../clients.ts";
+import { addSecret, findClient, insertClient, listClients } from "../client-store.ts";
 import { clientFields, clientSchema, clientShape, publicKeySet } from "../shapes.ts";
 import { tellOfChange } from "../tell-of-change.ts";
 

@@ -3,7 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, shared, writes } from "../client-rules.ts";
-import { lockClient, revokeClient } from "../clients.ts";
+import { lockClient, revokeClient } from "../client-store.ts";
 import { clientShape } from "../shapes.ts";
 import { tellOfChange } from "../tell-of-change.ts";
 

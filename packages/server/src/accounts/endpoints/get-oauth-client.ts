@@ -3,7 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { clientId, reads, requireClient, shared } from "../client-rules.ts";
-import { findClient } from "../clients.ts";
+import { findClient } from "../client-store.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
 
 export const getOauthClient = endpoint(

@@ -5,7 +5,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { scopeOf } from "../../kernel/principal.ts";
 import { reads, shared } from "../client-rules.ts";
-import { listClients } from "../clients.ts";
+import { listClients } from "../client-store.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
 
 export const listOauthClients = endpoint(

@@ -3,7 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, shared } from "../client-rules.ts";
-import { findClient, lockClient, reviewClient } from "../clients.ts";
+import { findClient, lockClient, reviewClient } from "../client-store.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
 import { tellOfChange } from "../tell-of-change.ts";
 

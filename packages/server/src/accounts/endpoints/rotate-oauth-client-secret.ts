@@ -5,7 +5,7 @@ import { closed, Type, uuid } from "../../kernel/http/schema.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { clientId, requireClient, requireRankOver, secretText, shared, writes } from "../client-rules.ts";
-import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets, updateClient } from "../clients.ts";
+import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets, updateClient } from "../client-store.ts";
 import { clientShape } from "../shapes.ts";
 import { tellOfChange } from "../tell-of-change.ts";
 

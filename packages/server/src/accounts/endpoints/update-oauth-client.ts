@@ -4,7 +4,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { actorOf, scopeOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, requireWithin, shared, writes } from "../client-rules.ts";
-import { findClient, lockClient, updateClient } from "../clients.ts";
+import { findClient, lockClient, updateClient } from "../client-store.ts";
 import { clientFields, clientSchema, clientShape } from "../shapes.ts";
 import { tellOfChange } from "../tell-of-change.ts";
 

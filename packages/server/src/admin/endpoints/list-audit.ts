@@ -1,13 +1,10 @@
 /** `GET /v1/admin/audit`: what was done, by whom, to what. */
 
-import type { Selectable } from "kysely";
-import { pageOf, pageQuery, pageRows, sortable } from "../../kernel/cursors.ts";
-import type { AuditRecordsRow } from "../../kernel/database/rows.generated.ts";
+import { pageOf, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
 import { auditRecordSchema } from "../shapes.ts";
-
-type AuditRow = Selectable<AuditRecordsRow>;
+import { type AuditRow, listAuditRecords } from "../store.ts";
 
 const sorting = sortable("-occurred_at", "occurred_at");
 
@@ -32,12 +29,7 @@ export const listAudit = endpoint(
     const filters = [query.account_id ?? null, query.action ?? null];
     const binding = { operation: "admin.list_audit", filters, sorting };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => {
-      let select = tx.db.selectFrom("audit_records").selectAll();
-      if (query.account_id !== undefined) select = select.where("account_id", "=", query.account_id);
-      if (query.action !== undefined) select = select.where("action", "=", query.action);
-      return pageRows(select, page);
-    });
+    const rows = await ctx.tx({ kind: "staff" }, (tx) => listAuditRecords(tx, query, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, auditShape) };
   },
 );

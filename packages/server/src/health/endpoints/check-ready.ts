@@ -1,8 +1,8 @@
 /** `GET /health/ready`: requests will be served. */
 
-import { sql } from "kysely";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { health } from "../shapes.ts";
+import { pingDatabase } from "../store.ts";
 
 /** Load balancers ask every few seconds and take a slow answer for a no. */
 const readyDeadlineMs = 3_000;
@@ -20,7 +20,7 @@ export const checkReady = endpoint(
     deadlineMs: readyDeadlineMs,
   },
   async (ctx) => {
-    await ctx.tx({ kind: "platform" }, (tx) => sql`select 1`.execute(tx.db));
+    await ctx.tx({ kind: "platform" }, pingDatabase);
     return { status: 200, body: { status: "ok" } };
   },
 );

@@ -20,6 +20,7 @@ export { checkPassword, type SignedIn, type SignInClaim, type SignInCtx, scopeOf
 export {
   type EndReason,
   findLiveSession,
+  findTokenSubject,
   forgetDevices,
   insertSession,
   type NewSession,

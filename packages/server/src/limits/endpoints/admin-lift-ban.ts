@@ -4,7 +4,7 @@ import { idParam, reasonSchema, staffOperation } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { findBan, liftBan } from "../bans.ts";
+import { findBan, liftBan } from "../ban-store.ts";
 import { banSchema, banShape } from "../shapes.ts";
 
 export const adminLiftBan = endpoint(

@@ -4,7 +4,7 @@ import { staffOperation } from "../../accounts/index.ts";
 import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
-import { listBans } from "../bans.ts";
+import { listBans } from "../ban-store.ts";
 import { banSchema, banShape } from "../shapes.ts";
 
 export const adminListBans = endpoint(

@@ -9,7 +9,7 @@ import { invalidField } from "../../kernel/http/validate.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
 import type { Tx } from "../../kernel/tx.ts";
 import { isUuid } from "../../kernel/uuid.ts";
-import { banSubject } from "../bans.ts";
+import { banSubject, findCredentialAccount } from "../ban-store.ts";
 import { banSchema, banShape } from "../shapes.ts";
 
 /** A day, as for bans by machine: an address may be somebody else's tomorrow. */
@@ -53,7 +53,7 @@ export const adminSetBan = endpoint(
     const subject = isAddress ? bannableAddress(body.subject, language) : body.subject;
     if (isAddress && clientAddresses(ctx.settings.trustedProxies).coversProxy(subject))
       throw new Problem("state_conflict");
-    const accountId = isAddress ? null : await ctx.tx({ kind: "staff" }, (tx) => holderOf(tx, kind, subject));
+    const accountId = isAddress ? null : await ctx.tx({ kind: "staff" }, (tx) => accountOf(tx, kind, subject));
     const by = { cause: "staff", staffId: principal.staffId, reason, hours } as const;
     const sources = { random: ctx.random, staffEmail: ctx.settings.staffEmail };
     const row = await banSubject(ctx.tx, { kind, subject, accountId, by }, sources);
@@ -62,13 +62,11 @@ export const adminSetBan = endpoint(
   },
 );
 
-/** Whose client or session it is; null for one of staff. */
-async function holderOf(tx: Tx, kind: "client" | "session", id: string): Promise<string | null> {
-  if (!isUuid(id)) throw new Problem("not_found");
-  const table = kind === "client" ? "oauth_clients" : "sessions";
-  const row = await tx.db.selectFrom(table).select("account_id").where("id", "=", id).executeTakeFirst();
-  if (row === undefined) throw new Problem("not_found");
-  return row.account_id;
+/** The account of a client or session; null for a session of staff. */
+async function accountOf(tx: Tx, kind: "client" | "session", id: string): Promise<string | null> {
+  const found = isUuid(id) ? await findCredentialAccount(tx, kind, id) : undefined;
+  if (found === undefined) throw new Problem("not_found");
+  return found.account_id;
 }
 
 function bannableAddress(text: string, language: Language): string {

@@ -1,12 +1,13 @@
 /** `POST /v1/sandbox/clock`: moves the application's clock forwards; only in profile `sandbox`, only for staff. */
 
-import { sql } from "kysely";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, timestamp } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 
 /** Ten years: retention locks are the longest thing that a test waits for. */
 const maxAdvanceSeconds = 10 * 366 * 24 * 60 * 60;
+
+import { advanceClock } from "../store.ts";
 
 export const moveClock = endpoint(
   {
@@ -36,9 +37,7 @@ export const moveClock = endpoint(
   async (ctx, { body }) => {
     if (ctx.settings.profile !== "sandbox") throw new Problem("not_found");
     await ctx.tx({ kind: "platform" }, async (tx) => {
-      await sql`
-        insert into sandbox_clock as c (id, offset_ms) values (1, ${body.advance_s * 1000})
-        on conflict (id) do update set offset_ms = c.offset_ms + excluded.offset_ms`.execute(tx.db);
+      await advanceClock(tx, body.advance_s * 1000);
       tx.audit({ action: "sandbox.clock_moved", targets: [], metadata: { advance_s: body.advance_s } });
     });
     await ctx.clock.sync?.();

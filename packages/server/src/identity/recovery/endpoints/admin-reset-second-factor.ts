@@ -1,6 +1,6 @@
 /** `POST /v1/admin/members/{id}/reset-second-factor`: for a member who lost phone and recovery codes. */
 
-import { idParam, reasonSchema, staffOperation } from "../../../accounts/index.ts";
+import { findAccountOfPerson, idParam, reasonSchema, staffOperation } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, timestamp, uuid } from "../../../kernel/http/schema.ts";
 import { Problem } from "../../../kernel/problems.ts";
@@ -30,10 +30,7 @@ export const adminResetSecondFactor = endpoint(
     errors: ["state_conflict"],
   },
   async (ctx, { principal, params, body }) => {
-    const person = await ctx.tx({ kind: "system" }, (tx) =>
-      tx.db.selectFrom("people").select("account_id").where("id", "=", params.id).executeTakeFirst(),
-    );
-    const accountId = person?.account_id;
+    const accountId = await ctx.tx({ kind: "system" }, (tx) => findAccountOfPerson(tx, params.id));
     if (!accountId) throw new Problem("not_found");
     const request = { accountId, personId: params.id, staffId: principal.staffId, reason: body.reason };
     const { id, effectiveAt } = await ctx.tx({ kind: "account", accountId }, (tx) =>

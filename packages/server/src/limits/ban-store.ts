@@ -181,3 +181,9 @@ async function recipients(
   const owners = await lockOwners(tx, ban.accountId);
   return owners.map(({ email, language }) => ({ to: email, language }));
 }
+
+/** The account that a client or session belongs to; scope `staff`. */
+export async function findCredentialAccount(tx: Tx, kind: "client" | "session", id: string) {
+  const table = kind === "client" ? "oauth_clients" : "sessions";
+  return tx.db.selectFrom(table).select("account_id").where("id", "=", id).executeTakeFirst();
+}

@@ -9,23 +9,19 @@ import path from "node:path";
 import { checkImports, importRules } from "./imports.ts";
 import { checkTexts, type Files, textRules } from "./texts.ts";
 
-/** A tracked file larger than this is data, not something a person wrote. */
+/** A larger file is data, not something a person wrote. The list holds the names of some hundred thousand files. */
 const readLimitBytes = 2 * 1024 * 1024;
-/** Names of some hundred thousand files. */
 const listLimitBytes = 32 * 1024 * 1024;
 
-if (import.meta.main) {
-  if (process.argv[2] === "--rules") {
-    for (const [name, about] of importRules) console.log(`${name}: ${about}`);
-    for (const { name, about } of textRules) console.log(`${name}: ${about}`);
-  } else {
-    const root = path.resolve(import.meta.dirname, "../..");
-    const files = readFiles(root);
-    const findings = await check(root, files);
-    for (const finding of findings) console.error(finding);
-    console.error(`tidy: ${files.size} files, ${findings.length} findings`);
-    process.exitCode = findings.length === 0 ? 0 : 1;
-  }
+if (import.meta.main && process.argv[2] === "--rules") {
+  const abouts = [...importRules, ...textRules.map(({ name, about }) => [name, about])];
+  console.log(abouts.map(([name, about]) => `${name}: ${about}`).join("\n"));
+} else if (import.meta.main) {
+  const root = path.resolve(import.meta.dirname, "../..");
+  const files = readFiles(root);
+  const findings = await check(root, files);
+  console.error([...findings, `tidy: ${files.size} files, ${findings.length} findings`].join("\n"));
+  process.exitCode = findings.length === 0 ? 0 : 1;
 }
 
 /** What is wrong in a checkout: one line each, `file:line rule: message`, by file. */

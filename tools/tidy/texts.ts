@@ -24,9 +24,8 @@ interface TextRule {
 
 /** A shorter file needs no header. */
 const headerFromLines = 40;
-/** "The vaults." says nothing; a sentence does. */
+/** "The vaults." and "it works" say nothing; a sentence does. */
 const headerMinChars = 40;
-/** "it works" explains nothing. */
 const reasonMinChars = 10;
 
 export const textRules: readonly TextRule[] = [
@@ -127,12 +126,8 @@ const marks = new RegExp(`\\b(?:${["TO-DO", "FIX-ME", "X-XX", "HA-CK"].join("|")
 
 /** Hosts that packages come from, with a colon for each dot, so that this file does not find itself. */
 const hosts = [
-  "(?:registry|npm):[a-z0-9-]+:[a-z]{2,}",
-  "(?:pypi|pythonhosted):org",
-  "crates:io",
-  "proxy:golang:org",
-  "(?:deb|security|archive):(?:debian:org|ubuntu:com)",
-  "repo1?:maven:(?:apache:)?org",
+  ...["(?:registry|npm):[a-z0-9-]+:[a-z]{2,}", "(?:pypi|pythonhosted):org", "crates:io", "proxy:golang:org"],
+  ...["(?:deb|security|archive):(?:debian:org|ubuntu:com)", "repo1?:maven:(?:apache:)?org"],
 ];
 const registries = new RegExp(
   `\\b(?:${hosts.join("|").replaceAll(/(?<!\?):/g, "\\.")})\\b|^\\s*(?:@[\\w-]+:)?registry\\s*=`,
@@ -154,6 +149,7 @@ const limitName =
   /(?:Ms|Seconds|Minutes|Hours|Days|Bytes|Chars|Lines|Limit|Max|Min|Attempts)$|^(?:max|min|MAX|MIN)[A-Z_]/;
 /** A minute in milliseconds needs no reason. */
 const unitName = /^(?:second|minute|hour|day|week)(?:Ms|Seconds)$/;
+const declaration = /^(?<exported>export )?const (?<name>\w+)(?:: [^=]+)? =\s*(?<value>.*)$/;
 /** A number, or a sum or product with a number in it. */
 const numeric = /^(?!.*\w\()[\w.\s*+\-/<()]*(?<![\w.])\d[\w.\s*+\-/<()]*;|[*+\-/] [\d_.]+;/;
 
@@ -170,12 +166,9 @@ function unexplainedLimits(lines: readonly string[]): Found[] {
   });
 }
 
-const declaration = /^(?<exported>export )?const (?<name>\w+)(?:: [^=]+)? =\s*(?<value>.*)$/;
-
 /** Rules of biome.json that have no exceptions. */
 const kept =
   /lint(?::|\/\w+:|\/plugin|.*\/no(?:ExcessiveLines|Restricted|JsRestricted|ImportCycles|Undeclared|Default|Enum|ExplicitAny|NonNull|Console|Focused|Skipped))/;
-
 const silencer = /(?:\/\/|\/\*|^\s*\*)[\s*]*(@ts-[a-z-]+\b|biome-ignore(?:-\w+)*\b(?: [\w/]+)?:?)(.*)/;
 
 function suppression(line: string): string | undefined {
@@ -188,19 +181,12 @@ function suppression(line: string): string | undefined {
 
 function eachLine(text: string, check: (line: string) => string | false | undefined): Found[] {
   return text.split("\n").flatMap((line, index) => {
-    const message = check(line) || undefined;
-    return message === undefined ? [] : [{ line: index + 1, message }];
+    const message = check(line);
+    return message ? [{ line: index + 1, message }] : [];
   });
 }
 
-function isSource(file: string): boolean {
-  return /\.(?:ts|tsx|mts|js|jsx|mjs)$/.test(file);
-}
-
-function isTestCode(file: string): boolean {
-  return /^tests\/|\.test\.[a-z]+$|(?:^|\/)testing(?:\/|\.ts$)/.test(file);
-}
-
-function isEndpoint(file: string): boolean {
-  return /^packages\/server\/src\/.*\/endpoints\/(?!index\.)[^/]+\.ts$/.test(file) && !isTestCode(file);
-}
+const endpointFile = /^packages\/server\/src\/.*\/endpoints\/(?!index\.)[^/]+\.ts$/;
+const isSource = (file: string): boolean => /\.(?:ts|tsx|mts|js|jsx|mjs)$/.test(file);
+const isTestCode = (file: string): boolean => /^tests\/|\.test\.[a-z]+$|(?:^|\/)testing(?:\/|\.ts$)/.test(file);
+const isEndpoint = (file: string): boolean => endpointFile.test(file) && !isTestCode(file);

@@ -1,6 +1,6 @@
 /**
- * All SQL of people: members of accounts, and staff. Members are read and changed in their account's scope, staff in
- * scope `platform`. Sign-in uses scope `system`, because the account is not known before.
+ * All SQL of people: members of accounts, and staff. Members are read and changed with row access to their account, staff with
+ * row access `platform`. Sign-in uses row access `system`, because the account is not known before.
  */
 
 import { type Selectable, sql } from "kysely";
@@ -11,7 +11,7 @@ import type { Tx } from "../kernel/tx.ts";
 
 export type PersonRow = Selectable<PeopleRow>;
 
-/** The person who signs in with this address; scope `system`. Invited people do not count: several can have the address. */
+/** The person who signs in with this address; row access `system`. Invited people do not count: several can have the address. */
 export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<PersonRow | undefined> {
   return tx.db
     .selectFrom("people")
@@ -35,7 +35,7 @@ export async function listMembers(tx: Tx, accountId: string, page: PageStart): P
   return pageRows(people(tx, accountId).where("state", "<>", "removed"), page);
 }
 
-/** A page of all members of all accounts; scope `staff`. */
+/** A page of all members of all accounts; row access `staff`. */
 export async function listAllMembers(tx: Tx, page: PageStart): Promise<PersonRow[]> {
   return pageRows(tx.db.selectFrom("people").selectAll().where("account_id", "is not", null), page);
 }
@@ -128,7 +128,7 @@ function people(tx: Tx, accountId: string | null) {
   return tx.db.selectFrom("people").selectAll().where(sql<boolean>`account_id is not distinct from ${accountId}`);
 }
 
-/** The account of a person; scope `system`. Null for staff, undefined for nobody. */
+/** The account of a person; row access `system`. Null for staff, undefined for nobody. */
 export async function findAccountOfPerson(tx: Tx, id: string): Promise<string | null | undefined> {
   const row = await tx.db.selectFrom("people").select("account_id").where("id", "=", id).executeTakeFirst();
   return row?.account_id;

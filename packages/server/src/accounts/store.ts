@@ -1,4 +1,4 @@
-/** All SQL of accounts. Runs in the scope of the account, in scope `staff` for lists, in `platform` for nothing. */
+/** All SQL of accounts. Runs with row access to the account, with row access `staff` for lists. */
 
 import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
@@ -85,7 +85,7 @@ export async function setEntitlement(
   await tx.db.insertInto("account_entitlements").values({ account_id: accountId, entitlement, enabled }).execute();
 }
 
-/** A page of all accounts, newest first; scope `staff`. */
+/** A page of all accounts, newest first; row access `staff`. */
 export async function listAccounts(
   tx: Tx,
   filter: { readonly state?: AccountsRow["state"] },

@@ -1,4 +1,4 @@
-/** All SQL of what staff see across domains: the audit trail. Runs in scope `staff`. */
+/** All SQL of what staff see across domains: the audit trail. Runs with row access `staff`. */
 
 import type { Selectable } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";

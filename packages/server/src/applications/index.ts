@@ -1,5 +1,5 @@
 /**
- * Applications to become a customer. Owns the table `applications`, which belongs to no account (scope `platform`).
+ * Applications to become a customer. Owns the table `applications`, which belongs to no account (row access `platform`).
  *
  * States: `submitted` → `under_review` → `approved` | `rejected`; `submitted` and `under_review` → `withdrawn`.
  *

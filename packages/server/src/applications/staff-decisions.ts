@@ -1,4 +1,4 @@
-/** What the decisions on applications share. They run in scope `platform`: an application belongs to no account. */
+/** What the decisions on applications share. They run with row access `platform`: an application belongs to no account. */
 
 import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";

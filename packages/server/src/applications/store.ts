@@ -1,4 +1,4 @@
-/** All SQL of applications. Runs in scope `platform`. */
+/** All SQL of applications. Runs with row access `platform`. */
 
 import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
@@ -50,7 +50,7 @@ export async function findApplication(tx: Tx, id: string): Promise<ApplicationRo
   return tx.db.selectFrom("applications").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** A page; scope `staff`. */
+/** A page; row access `staff`. */
 export async function listApplications(
   tx: Tx,
   filter: { readonly status?: ApplicationRow["status"] },

@@ -1,4 +1,4 @@
-/** All SQL of the first run: one row with the sealed secrets. Runs in scope `platform`. */
+/** All SQL of the first run: one row with the sealed secrets. Runs with row access `platform`. */
 
 import type { Tx } from "../kernel/tx.ts";
 

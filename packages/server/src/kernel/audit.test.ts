@@ -10,7 +10,7 @@ import { scaled } from "../testing/scale.ts";
 import type { AuditEntry } from "./audit.ts";
 import { systemRandom } from "./clock.ts";
 import { connectionConfig } from "./database/pool.ts";
-import type { Scope } from "./principal.ts";
+import type { RowAccess } from "./principal.ts";
 import { createTransactions, type TxContext } from "./tx.ts";
 
 const database = await testDatabase({ after });
@@ -18,8 +18,8 @@ const clock = testClock();
 const transactions = createTransactions(database.app, clock, systemRandom, silentLog);
 
 const account = (last: string) => `0199c0de-0000-7000-8000-0000000000${last}`;
-const scopeOf = (last: string): Scope => ({ kind: "account", accountId: account(last) });
-const platform: Scope = { kind: "platform" };
+const scopeOf = (last: string): RowAccess => ({ kind: "account", accountId: account(last) });
+const platform: RowAccess = { kind: "platform" };
 
 const context: TxContext = {
   actor: { kind: "member", id: "member-1" },
@@ -33,7 +33,7 @@ const entry = (metadata: NonNullable<AuditEntry["metadata"]> = {}): AuditEntry =
   metadata,
 });
 
-const record = (scope: Scope, ...entries: AuditEntry[]) =>
+const record = (scope: RowAccess, ...entries: AuditEntry[]) =>
   transactions.run(context, scope, async (tx) => {
     for (const one of entries) tx.audit(one);
   });
@@ -65,7 +65,7 @@ describe("chains", () => {
 
   test("transactions that write to several chains in opposite orders all commit", async () => {
     const [one, other] = [scopeOf("b1"), scopeOf("b2")];
-    const both = (first: Scope, second: Scope) =>
+    const both = (first: RowAccess, second: RowAccess) =>
       transactions.run(context, first, async (tx) => {
         tx.audit(entry());
         tx.emit(noteCreated, { note_id: systemRandom.uuid() });
@@ -206,7 +206,7 @@ describe("records cannot be changed", () => {
 });
 
 describe("events", () => {
-  const emit = (scope: Scope, text: string, gate?: Promise<void>) =>
+  const emit = (scope: RowAccess, text: string, gate?: Promise<void>) =>
     transactions.run(context, scope, async (tx) => {
       tx.emit(noteCreated, { note_id: systemRandom.uuid(), text });
       await gate;

@@ -13,7 +13,7 @@ import canonicalize from "canonicalize";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "./database/rows.generated.ts";
 import { truncatedAddress } from "./log.ts";
-import type { Actor, Principal, Scope } from "./principal.ts";
+import type { Actor, Principal, RowAccess } from "./principal.ts";
 
 export interface AuditEntry {
   /** For a record that a job may write twice; else it gets one of its own. */
@@ -74,9 +74,9 @@ export interface AuditRecord {
 
 const genesis = Buffer.alloc(32);
 
-export function chainOf(scope: Scope): { chain: string; accountId: string | null } {
-  return scope.kind === "account"
-    ? { chain: scope.accountId, accountId: scope.accountId }
+export function chainOf(access: RowAccess): { chain: string; accountId: string | null } {
+  return access.kind === "account"
+    ? { chain: access.accountId, accountId: access.accountId }
     : { chain: "platform", accountId: null };
 }
 
@@ -90,15 +90,15 @@ export interface PendingAudit extends AuditEntry {
   readonly id: string;
 }
 
-/** Appends to the chain of `scope`. Holds the chain's head until the transaction ends, so call it last. */
+/** Appends to the chain of `access`. Holds the chain's head until the transaction ends, so call it last. */
 export async function appendAudit(
   db: Kysely<Database>,
-  scope: Scope,
+  access: RowAccess,
   now: Date,
   who: AuditContext,
   entries: readonly PendingAudit[],
 ): Promise<void> {
-  const { chain, accountId } = chainOf(scope);
+  const { chain, accountId } = chainOf(access);
   // The update changes nothing: it makes one statement of "create or lock, then read".
   const head = await sql<{ seq: number; hash: Buffer }>`
     insert into audit_heads (chain, account_id, seq, hash) values (${chain}, ${accountId}, 0, ${genesis})

@@ -12,7 +12,7 @@ import canonicalize from "canonicalize";
 import { sql } from "kysely";
 import type { Reply } from "./http/endpoint.ts";
 import { noPayload, recurring, retryAfter, task } from "./jobs/task.ts";
-import { callerOf, type Principal, type Scope, scopeOf } from "./principal.ts";
+import { callerOf, type Principal, type RowAccess, rowAccessOf } from "./principal.ts";
 import { Problem } from "./problems.ts";
 import type { Secrets } from "./secrets.ts";
 import type { RunTx, Transactions, Tx, TxContext } from "./tx.ts";
@@ -47,21 +47,21 @@ export interface Idempotency {
 export function createIdempotency(transactions: Transactions, secrets: Secrets): Idempotency {
   return {
     async once(context, request, work, asReply) {
-      const scope = scopeOf(request.principal);
+      const access = rowAccessOf(request.principal);
       const id = keyId(secrets, request);
       const fingerprint = createHash("sha256")
         .update(canonicalize(request.content) ?? "")
         .digest();
-      return transactions.run(context, scope, async (tx) => {
+      return transactions.run(context, access, async (tx) => {
         await lock(tx, id);
         const recorded = await find(tx, id);
         if (recorded !== undefined) {
           if (!recorded.fingerprint.equals(fingerprint)) throw new Problem("idempotency_key_reused");
           return { reply: openReply(secrets, id, recorded.sealed_reply), replayed: true };
         }
-        const reply = await attempt(tx, scope, work, asReply);
+        const reply = await attempt(tx, access, work, asReply);
         const sealed = sealReply(secrets, id, reply);
-        await record(tx, { id, scope, operation: request.operation, fingerprint, sealed });
+        await record(tx, { id, access, operation: request.operation, fingerprint, sealed });
         return { reply, replayed: false };
       });
     },
@@ -128,12 +128,12 @@ async function find(tx: Tx, id: Buffer) {
 /** A refusal by the handler undoes its own work and is an answer like any other. */
 async function attempt(
   tx: Tx,
-  scope: Scope,
+  access: RowAccess,
   work: (runTx: RunTx) => Promise<Reply>,
   asReply: (problem: Problem) => Reply,
 ): Promise<Reply> {
   try {
-    return await tx.within(scope, () => work(tx.within));
+    return await tx.within(access, () => work(tx.within));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const reply = asReply(error);
@@ -149,15 +149,15 @@ export function isRecorded(status: number): boolean {
 
 interface NewKey {
   readonly id: Buffer;
-  readonly scope: Scope;
+  readonly access: RowAccess;
   readonly operation: string;
   readonly fingerprint: Buffer;
   readonly sealed: Buffer;
 }
 
-async function record(tx: Tx, { id, scope, operation, fingerprint, sealed }: NewKey): Promise<void> {
+async function record(tx: Tx, { id, access, operation, fingerprint, sealed }: NewKey): Promise<void> {
   const row = {
-    account_id: scope.kind === "account" ? scope.accountId : null,
+    account_id: access.kind === "account" ? access.accountId : null,
     operation,
     fingerprint,
     sealed_reply: sealed,

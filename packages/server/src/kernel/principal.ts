@@ -147,14 +147,14 @@ export interface AuthenticationFailure {
   readonly code: Extract<ProblemCode, "invalid_token" | "token_expired" | "banned" | "unavailable">;
 }
 
-/** Whose rows a transaction sees; row-level security holds it to that. */
-export type Scope =
+/** Whose rows a transaction sees. Row-level security enforces it. */
+export type RowAccess =
   | { readonly kind: "account"; readonly accountId: string }
   /** Rows that belong to no account. */
   | { readonly kind: "platform" }
   /** Rows of every account, for staff; the transaction is read-only. */
   | { readonly kind: "staff" }
-  /** Upkeep of the service itself, and sign-in before the account is known: all rows. */
+  /** All rows: for upkeep, and for sign-in before the account is known. */
   | { readonly kind: "system" };
 
 /** The audit's name for whoever acted: ids only, so that erasing a person does not break a chain. */
@@ -197,6 +197,6 @@ export function callerOf(principal: Exclude<Principal, { kind: "anonymous" }>): 
 }
 
 /** The rows that a principal's own transactions see. */
-export function scopeOf(principal: Principal): Scope {
+export function rowAccessOf(principal: Principal): RowAccess {
   return "accountId" in principal ? { kind: "account", accountId: principal.accountId } : { kind: "platform" };
 }

@@ -7,7 +7,7 @@ import { silentLog, testDatabase } from "../testing/database.ts";
 import { createNotesTable, findNoteForgettingTheAccount, noteCreated } from "../testing/notes.ts";
 import { systemRandom } from "./clock.ts";
 import { retryAfter, task } from "./jobs/task.ts";
-import type { Scope } from "./principal.ts";
+import type { RowAccess } from "./principal.ts";
 import { Problem } from "./problems.ts";
 import { createTransactions, type Tx, type TxContext } from "./tx.ts";
 
@@ -25,8 +25,8 @@ const transactions = createTransactions(database.app, clock, systemRandom, silen
 
 const alice = { kind: "account", accountId: "0199c0de-0000-7000-8000-0000000000aa" } as const;
 const bob = { kind: "account", accountId: "0199c0de-0000-7000-8000-0000000000bb" } as const;
-const platform: Scope = { kind: "platform" };
-const system: Scope = { kind: "system" };
+const platform: RowAccess = { kind: "platform" };
+const system: RowAccess = { kind: "system" };
 
 const context: TxContext = {
   actor: { kind: "client", id: "client-1" },
@@ -246,7 +246,7 @@ async function scopeNow(tx: Tx): Promise<string> {
 describe("the second wall", () => {
   test("a store function that forgot its account finds nothing of another one", async () => {
     const id = await transactions.run(context, alice, (tx) => everything(tx, "alice's"));
-    const find = (scope: Scope) => transactions.run(context, scope, (tx) => findNoteForgettingTheAccount(tx, id));
+    const find = (scope: RowAccess) => transactions.run(context, scope, (tx) => findNoteForgettingTheAccount(tx, id));
     assert.equal((await find(alice))?.id, id);
     assert.equal(await find(bob), undefined);
     assert.equal(await find(platform), undefined);
@@ -349,10 +349,10 @@ describe("the second wall", () => {
   });
 });
 
-test("an event outside an account's scope is a mistake of ours, and nothing is written", async () => {
+test("an event without row access to an account is a mistake of ours, and nothing is written", async () => {
   for (const scope of [platform, system]) {
     const run = transactions.run(context, scope, async (tx) => tx.emit(noteCreated, { note_id: systemRandom.uuid() }));
-    await assert.rejects(run, /outside an account's scope/);
+    await assert.rejects(run, /without row access to an account/);
   }
 });
 

@@ -1,4 +1,4 @@
-/** All SQL of signing keys. Runs in scope `platform`. */
+/** All SQL of signing keys. Runs with row access `platform`. */
 
 import { sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";

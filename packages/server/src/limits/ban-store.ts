@@ -8,7 +8,7 @@ import { lockOwners } from "../accounts/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { BansRow } from "../kernel/database/rows.generated.ts";
-import type { Scope } from "../kernel/principal.ts";
+import type { RowAccess } from "../kernel/principal.ts";
 import type { RunTx, Tx } from "../kernel/tx.ts";
 import { type Language, mailMessage, sendMessage } from "../messages/index.ts";
 import { addressMemoryMs, banMs } from "./rules.ts";
@@ -26,7 +26,7 @@ export interface NewBan {
     | { readonly cause: "staff"; readonly staffId: string; readonly reason: string; readonly hours: number | null };
 }
 
-export function scopeOfBan(ban: { readonly accountId: string | null }): Scope {
+export function scopeOfBan(ban: { readonly accountId: string | null }): RowAccess {
   return ban.accountId === null ? { kind: "platform" } : { kind: "account", accountId: ban.accountId };
 }
 
@@ -82,7 +82,7 @@ export async function liftBan(
   return row;
 }
 
-/** A page; scope `staff`. */
+/** A page; row access `staff`. */
 export async function listBans(tx: Tx, filter: { readonly active?: boolean }, page: PageStart): Promise<BanRow[]> {
   let select = tx.db.selectFrom("bans").selectAll();
   if (filter.active === true) {
@@ -93,12 +93,12 @@ export async function listBans(tx: Tx, filter: { readonly active?: boolean }, pa
   return pageRows(select, page);
 }
 
-/** One ban of any account; scope `staff`. */
+/** One ban of any account; row access `staff`. */
 export async function findBan(tx: Tx, id: string): Promise<BanRow | undefined> {
   return tx.db.selectFrom("bans").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
-/** Address bans that changed since the given time, newest change last; scope `platform`. */
+/** Address bans that changed since the given time, newest change last; row access `platform`. */
 export async function listAddressBans(tx: Tx, since: Date, take: number): Promise<BanRow[]> {
   return tx.db
     .selectFrom("bans")
@@ -182,7 +182,7 @@ async function recipients(
   return owners.map(({ email, language }) => ({ to: email, language }));
 }
 
-/** The account that a client or session belongs to; scope `staff`. */
+/** The account that a client or session belongs to; row access `staff`. */
 export async function findCredentialAccount(tx: Tx, kind: "client" | "session", id: string) {
   const table = kind === "client" ? "oauth_clients" : "sessions";
   return tx.db.selectFrom(table).select("account_id").where("id", "=", id).executeTakeFirst();

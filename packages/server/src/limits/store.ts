@@ -1,4 +1,4 @@
-/** All SQL about rates. Runs in the scope of the account; lists of all accounts in scope `staff`. */
+/** All SQL about rates. Runs with row access to the account; lists of all accounts with row access `staff`. */
 
 import type { Selectable } from "kysely";
 import { policies } from "../declarations.ts";
@@ -16,7 +16,7 @@ export async function findLimitedAccount(tx: Tx, accountId: string): Promise<Lim
   return (await findLimitedAccounts(tx, [accountId])).get(accountId) ?? null;
 }
 
-/** The same for several accounts; in scope `staff` for any. */
+/** The same for several accounts; with row access `staff` for any. */
 export async function findLimitedAccounts(
   tx: Tx,
   accountIds: readonly string[],
@@ -94,7 +94,7 @@ export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Prom
     .executeTakeFirst();
 }
 
-/** A page of one account, or in scope `staff` of all accounts. */
+/** A page of one account, or with row access `staff` of all accounts. */
 export async function listLimitRequests(
   tx: Tx,
   filter: { readonly accountId?: string; readonly state?: LimitRequestRow["state"] },
@@ -138,7 +138,7 @@ export async function decideLimitRequest(
   return row;
 }
 
-/** The account that asked; scope `staff`. */
+/** The account that asked; row access `staff`. */
 export async function findLimitRequestAccount(tx: Tx, id: string): Promise<string | undefined> {
   const row = await tx.db.selectFrom("limit_requests").select("account_id").where("id", "=", id).executeTakeFirst();
   return row?.account_id;

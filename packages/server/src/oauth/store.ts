@@ -1,4 +1,4 @@
-/** All SQL of OAuth. Runs in scope `platform`: the library's rows belong to no account. */
+/** All SQL of OAuth. Runs with row access `platform`: the library's rows belong to no account. */
 
 import { sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";

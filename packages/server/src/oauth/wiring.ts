@@ -36,7 +36,7 @@ import type {
   SignedIn,
 } from "./ports.ts";
 
-/** The ports inside an open transaction of scope `system`. */
+/** The ports inside an open transaction with row access `system`. */
 export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
   // The other domains use the open transaction.
   const inside: RunTx = (_scope, work) => work(tx);

@@ -1,4 +1,4 @@
-/** The SQL of the sandbox clock: one row, how far the application's clock is ahead. Runs in scope `platform`. */
+/** The SQL of the sandbox clock: one row, how far the application's clock is ahead. Runs with row access `platform`. */
 
 import { sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";

@@ -10,7 +10,7 @@ import { newestFirst, pageOf, pageQuery, pageRows } from "../kernel/cursors.ts";
 import { eventType } from "../kernel/events.ts";
 import { type Endpoint, endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
-import { scopeOf } from "../kernel/principal.ts";
+import { rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 
@@ -83,7 +83,7 @@ export const createNote = endpoint(
     errors: ["state_conflict", "insufficient_role"],
   },
   async (ctx, { principal, body }) => {
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const made = { id: ctx.random.uuid(), account_id: principal.accountId, text: body.text, created_at: tx.now };
       await notes(tx).insertInto("test_notes").values(made).execute();
       tx.audit({ action: "note.created", targets: [{ type: "note", id: made.id }] });
@@ -116,7 +116,7 @@ export const listNotes = endpoint(
       sorting: newestFirst,
     };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scopeOf(principal), async (tx) => {
+    const rows = await ctx.tx(rowAccessOf(principal), async (tx) => {
       let select = notes(tx).selectFrom("test_notes").selectAll().where("account_id", "=", principal.accountId);
       if (query.contains !== undefined) select = select.where("text", "like", `%${query.contains}%`);
       return pageRows(select, page);
@@ -141,7 +141,7 @@ export const getNote = endpoint(
     replies: { 200: { description: "The note.", body: note } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(scopeOf(principal), (tx) => findNoteForgettingTheAccount(tx, params.id));
+    const row = await ctx.tx(rowAccessOf(principal), (tx) => findNoteForgettingTheAccount(tx, params.id));
     if (row === undefined) throw new Problem("not_found");
     return { status: 200, body: shape(row) };
   },
@@ -160,7 +160,7 @@ export const updateNote = endpoint(
     replies: { 200: { description: "Changed.", body: note } },
   },
   async (ctx, call) => {
-    const row = await ctx.tx(scopeOf(call.principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(call.principal), async (tx) => {
       const before = await notes(tx)
         .selectFrom("test_notes")
         .selectAll()
@@ -188,7 +188,7 @@ export const slowNote = endpoint(
     deadlineMs: 300,
   },
   async (ctx, { principal }) => {
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const made = { id: ctx.random.uuid(), account_id: principal.accountId, text: "slow", created_at: tx.now };
       await notes(tx).insertInto("test_notes").values(made).execute();
       await sql`select pg_sleep(1)`.execute(tx.db);
@@ -226,7 +226,7 @@ export const oldNotes = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "notes.list_old", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scopeOf(principal), (tx) =>
+    const rows = await ctx.tx(rowAccessOf(principal), (tx) =>
       pageRows(notes(tx).selectFrom("test_notes").selectAll().where("account_id", "=", principal.accountId), page),
     );
     return { status: 200, body: ctx.cursors.page(rows, query, binding, shape) };

@@ -2,7 +2,7 @@
 
 import type { TestDatabase } from "./database.ts";
 
-/** Runs one statement in scope `system`. */
+/** Runs one statement with row access `system`. */
 export async function storedRows<Row extends object>(
   database: TestDatabase,
   text: string,

@@ -3,7 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { type FieldError, Problem } from "../../kernel/problems.ts";
 import { leastRole, requireClient, requireWithin, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, findClient, insertClient, listClients } from "../client-store.ts";
@@ -63,7 +63,7 @@ export const createOauthClient = endpoint(
       errors.push(invalidField("/redirect_uris", usesCode ? "required" : "not_allowed", language));
     if (errors.length > 0) throw new Problem("validation_failed", { errors });
     const id = ctx.random.uuid();
-    const made = await ctx.tx(scopeOf(principal), async (tx) => {
+    const made = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const all = await listClients(tx, accountId, { after: null, take: maxClients, column: "id", descending: false });
       if (all.length >= maxClients) throw new Problem("state_conflict");
       await insertClient(tx, {

@@ -1,7 +1,7 @@
 /** `DELETE /v1/oauth-clients/{id}`: a program loses its access. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, shared, writes } from "../client-rules.ts";
 import { lockClient, revokeClient } from "../client-store.ts";
 import { clientShape } from "../shapes.ts";
@@ -24,7 +24,7 @@ export const deleteOauthClient = endpoint(
   },
   async (ctx, { principal, params, requireMatch }) => {
     const { accountId } = principal;
-    await ctx.tx(scopeOf(principal), async (tx) => {
+    await ctx.tx(rowAccessOf(principal), async (tx) => {
       const client = await requireClient(lockClient(tx, accountId, params.id));
       requireMatch(clientShape(client));
       requireRankOver(principal, client);

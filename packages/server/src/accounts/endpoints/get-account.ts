@@ -1,7 +1,7 @@
 /** `GET /v1/account`: the account that the token belongs to. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { accountSchema, accountShape } from "../shapes.ts";
 import { findAccount } from "../store.ts";
@@ -19,7 +19,7 @@ export const getAccount = endpoint(
     errors: ["not_found"],
   },
   async (ctx, { principal }) => {
-    const row = await ctx.tx(scopeOf(principal), (tx) => findAccount(tx, principal.accountId));
+    const row = await ctx.tx(rowAccessOf(principal), (tx) => findAccount(tx, principal.accountId));
     if (row === undefined) throw new Problem("not_found");
     return { status: 200, body: accountShape(row) };
   },

@@ -1,7 +1,7 @@
 /** `GET /v1/oauth-clients/{id}`: one of them. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, reads, requireClient, shared } from "../client-rules.ts";
 import { findClient } from "../client-store.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
@@ -19,7 +19,9 @@ export const getOauthClient = endpoint(
     replies: { 200: { description: "The client.", body: clientSchema } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(scopeOf(principal), (tx) => requireClient(findClient(tx, principal.accountId, params.id)));
+    const row = await ctx.tx(rowAccessOf(principal), (tx) =>
+      requireClient(findClient(tx, principal.accountId, params.id)),
+    );
     return { status: 200, body: clientShape(row) };
   },
 );

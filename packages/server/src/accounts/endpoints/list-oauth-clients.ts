@@ -3,7 +3,7 @@
 import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
 import { reads, shared } from "../client-rules.ts";
 import { listClients } from "../client-store.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
@@ -23,7 +23,7 @@ export const listOauthClients = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "oauth_clients.list", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scopeOf(principal), (tx) => listClients(tx, principal.accountId, page));
+    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listClients(tx, principal.accountId, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, clientShape) };
   },
 );

@@ -1,7 +1,7 @@
 /** `POST /v1/oauth-clients/{id}/review`: an owner answers for a client whose maker no longer does. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, shared } from "../client-rules.ts";
 import { findClient, lockClient, reviewClient } from "../client-store.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
@@ -23,7 +23,7 @@ export const reviewOauthClient = endpoint(
   },
   async (ctx, { principal, params }) => {
     const { accountId, memberId } = principal;
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const { review_since: since } = await requireClient(lockClient(tx, accountId, params.id));
       if (since !== null) await reviewClient(tx, accountId, params.id, memberId);
       const client = await requireClient(findClient(tx, accountId, params.id));

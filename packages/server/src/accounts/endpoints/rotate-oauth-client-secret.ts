@@ -2,7 +2,7 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, uuid } from "../../kernel/http/schema.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { clientId, requireClient, requireRankOver, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets, updateClient } from "../client-store.ts";
@@ -45,7 +45,7 @@ export const rotateOauthClientSecret = endpoint(
   async (ctx, { principal, params, body, requireMatch }) => {
     const { accountId } = principal;
     const overlap = body.overlap_s ?? defaultOverlapSeconds;
-    const secret = await ctx.tx(scopeOf(principal), async (tx) => {
+    const secret = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const client = await requireClient(lockClient(tx, accountId, params.id));
       requireRankOver(principal, client);
       requireMatch(clientShape(client));

@@ -3,7 +3,7 @@
 import { requireFreshPerson } from "../../kernel/http/access.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { accountSchema, accountShape, languageSchema, oneLinePattern } from "../shapes.ts";
 import { findAccount, lockAccount, updateAccount } from "../store.ts";
@@ -34,7 +34,7 @@ export const updateAccountSettings = endpoint(
     const { accountId } = principal;
     // Decides how people sign in; name and language are no security settings.
     if (body.sms_sign_in !== undefined) requireFreshPerson(principal, ctx.clock.now());
-    const after = await ctx.tx(scopeOf(principal), async (tx) => {
+    const after = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const before = await lockAccount(tx, accountId);
       if (before === undefined) throw new Problem("not_found");
       requireMatch(accountShape(before));

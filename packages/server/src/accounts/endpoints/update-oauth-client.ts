@@ -2,7 +2,7 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, requireWithin, shared, writes } from "../client-rules.ts";
 import { findClient, lockClient, updateClient } from "../client-store.ts";
 import { clientFields, clientSchema, clientShape } from "../shapes.ts";
@@ -34,7 +34,7 @@ export const updateOauthClient = endpoint(
   },
   async (ctx, { principal, params, body, requireMatch }) => {
     const { accountId } = principal;
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const before = await requireClient(lockClient(tx, accountId, params.id));
       requireMatch(clientShape(before));
       requireRankOver(principal, before);

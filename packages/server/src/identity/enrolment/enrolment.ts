@@ -29,7 +29,7 @@ export interface OpenEnrolment {
   readonly person: PersonRow;
 }
 
-/** The enrolment behind a link; `not_found` when the link is used, old or made up. Scope `system`. */
+/** The enrolment behind a link; `not_found` when the link is used, old or made up. Row access `system`. */
 export async function findEnrolment(
   tx: Tx,
   ctx: Pick<Ctx, "secrets">,
@@ -43,7 +43,7 @@ export async function findEnrolment(
 }
 
 /**
- * Refuses with `state_conflict` when somebody signs in with the address already, in whichever account; scope `system`.
+ * Refuses with `state_conflict` when somebody signs in with the address already, in whichever account; row access `system`.
  * The link stays as it is: should the other one be removed, it is good again.
  */
 export async function requireFreeAddress(tx: Tx, { link, person }: OpenEnrolment): Promise<void> {

@@ -25,7 +25,7 @@ const resetDelayMs = 24 * 60 * 60 * 1000;
 
 type MailCtx = Pick<Ctx, "random" | "secrets" | "publicUrl">;
 
-/** Writes the request down and tells the person and the owners; in the account's scope. `state_conflict` when one waits already. */
+/** Writes the request down and tells the person and the owners; with row access to the account. `state_conflict` when one waits already. */
 export async function beginSecondFactorReset(tx: Tx, ctx: MailCtx, request: ResetRequest) {
   const { accountId, personId } = request;
   const person = await findPerson(tx, accountId, personId);
@@ -43,7 +43,7 @@ export async function beginSecondFactorReset(tx: Tx, ctx: MailCtx, request: Rese
   return { id, effectiveAt };
 }
 
-/** Carries a waiting reset out, or cancels it; in the account's scope. False when nothing waits under this id. */
+/** Carries a waiting reset out, or cancels it; with row access to the account. False when nothing waits under this id. */
 export async function completeSecondFactorReset(tx: Tx, ctx: MailCtx, decision: ResetDecision): Promise<boolean> {
   const reset = await decideReset(tx, decision);
   if (reset === undefined) return false;

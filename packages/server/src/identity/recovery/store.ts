@@ -1,4 +1,4 @@
-/** All SQL of requests to reset a second factor. Runs in the scope of the account. */
+/** All SQL of requests to reset a second factor. Runs with row access to the account. */
 
 import type { Tx } from "../../kernel/tx.ts";
 

@@ -1,12 +1,12 @@
 /** The person behind a principal, and the scope that their rows are in. */
 
-import type { Principal, Scope } from "../../kernel/principal.ts";
+import type { Principal, RowAccess } from "../../kernel/principal.ts";
 
 export interface Who {
   readonly personId: string;
   /** Null for staff. */
   readonly accountId: string | null;
-  readonly scope: Scope;
+  readonly scope: RowAccess;
 }
 
 export function personOf(principal: Extract<Principal, { authTime: Date }>): Who {

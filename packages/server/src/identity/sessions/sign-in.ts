@@ -11,7 +11,7 @@ import { findPersonByEmail, type PersonRow } from "../../accounts/index.ts";
 import { foldEmail } from "../../identifiers/index.ts";
 import type { NewCookie } from "../../kernel/http/cookies.ts";
 import type { Ctx } from "../../kernel/http/endpoint.ts";
-import type { Scope } from "../../kernel/principal.ts";
+import type { RowAccess } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import type { Tx } from "../../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../../messages/index.ts";
@@ -130,7 +130,7 @@ export async function checkPassword(
   return right;
 }
 
-export function scopeOfPerson(person: { readonly account_id: string | null } | null): Scope {
+export function scopeOfPerson(person: { readonly account_id: string | null } | null): RowAccess {
   return person === null || person.account_id === null
     ? { kind: "platform" }
     : { kind: "account", accountId: person.account_id };

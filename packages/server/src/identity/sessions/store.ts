@@ -49,7 +49,7 @@ export async function insertSession(tx: Tx, secrets: Secrets, session: NewSessio
     .execute();
 }
 
-/** A session that has not ended; scope `system`, because a token's account is not known before. */
+/** A session that has not ended; row access `system`, because a token's account is not known before. */
 export async function findLiveSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
   const row = await tx.db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
   return row !== undefined && isLive(row, tx.now) ? row : undefined;
@@ -141,7 +141,7 @@ export type Rotation =
   | { readonly kind: "reused"; readonly session: SessionRow }
   | { readonly kind: "invalid" };
 
-/** Trades a refresh token for its successor; see the states above. Scope `system`. */
+/** Trades a refresh token for its successor; see the states above. Row access `system`. */
 export async function rotateRefreshToken(tx: Tx, secrets: Secrets, token: string): Promise<Rotation> {
   const read = readToken(secrets, token);
   if (read === null) return { kind: "invalid" };

@@ -211,7 +211,7 @@ type BodyOf<R> = R extends { body: infer B extends TSchema }
  * @example
  * export const getThing = endpoint(
  *   { id: "things.get", method: "GET", path: "/v1/things/{id}", … },
- *   async (ctx, call) => ({ status: 200, body: await ctx.tx(scopeOf(call.principal), (tx) => findThing(tx, call.params.id)) }),
+ *   async (ctx, call) => ({ status: 200, body: await ctx.tx(rowAccessOf(call.principal), (tx) => findThing(tx, call.params.id)) }),
  * );
  */
 export function endpoint<const S extends EndpointSpec, const R extends ReplyOf<S>>(

@@ -40,7 +40,7 @@ describe("a lost database connection", { concurrency: true }, () => {
     await settled(worker);
     assert.equal(begun, 1);
     await bench.enqueue(request);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.equal(begun, 2);
   });
 
@@ -85,7 +85,7 @@ describe("a lost database connection", { concurrency: true }, () => {
     await settled(worker);
     assert.deepEqual(attempts, [1, 1]);
     await bench.enqueue(request);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.equal(attempts.length, 3);
   });
 });
@@ -93,7 +93,7 @@ describe("a lost database connection", { concurrency: true }, () => {
 /** Asks until an answer comes: a connection that was cut may be noticed only when it is used. */
 async function settled(worker: Worker): Promise<void> {
   await until("all jobs are done", () =>
-    worker.settle(patienceMs).then(
+    worker.waitUntilIdle(patienceMs).then(
       () => true,
       () => false,
     ),

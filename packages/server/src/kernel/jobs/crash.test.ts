@@ -67,7 +67,7 @@ describe("worker processes", { concurrency: true }, () => {
     await bench.enqueue({ task: hangOnceTask, payload: {} });
     await owner.query("update emanet.jobs set crashes = $1", [maxCrashes]);
     const worker = await bench.start({ tasks: benchTasks, ports: { owner } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     const [job] = await bench.jobs();
     assert.deepEqual([job?.state, job?.error_code], ["failed", "worker_lost"]);
     assert.deepEqual(await bench.runs(), []);

@@ -36,7 +36,7 @@ describe("stopping a worker", { concurrency: true }, () => {
     assert.equal((await bench.jobs()).length, 1);
     assert.equal(await worker.stop(), 0, "stopping twice is stopping once");
     const next = await bench.start({ tasks: [workTask], ports: { work } });
-    await next.settle(patienceMs);
+    await next.waitUntilIdle(patienceMs);
     assert.equal(begun, 2);
   });
 
@@ -59,7 +59,7 @@ describe("stopping a worker", { concurrency: true }, () => {
       tasks: [workTask],
       ports: { work: async ({ attempt }) => void attempts.push(attempt) },
     });
-    await next.settle(patienceMs);
+    await next.waitUntilIdle(patienceMs);
     assert.deepEqual(attempts, [1]);
   });
 

@@ -72,7 +72,7 @@ describe("enqueueing", { concurrency: true }, () => {
     const keep = task<Letter>("letters.post", { ...letterTask, run: async ({ text }) => void read.push(text) });
     const worker = await bench.start({ tasks: [keep], ports: {}, concurrency: 1 });
     for (const text of texts) await bench.enqueue({ task: letterTask, payload: { text } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(read, texts);
   });
 

@@ -1,6 +1,6 @@
 /**
  * Enqueueing: a job is written by the transaction that needs it, so that both happen or neither. The application role
- * has no right on the queue; the function `emanet.enqueue_job` (migration 0002) is its only door.
+ * has no rights on the tables of jobs. It can only call the function `emanet.enqueue_job` (migration 0002).
  */
 
 import type { Clock, Random } from "../clock.ts";
@@ -8,7 +8,7 @@ import type { Secrets } from "../secrets.ts";
 import { type PayloadOwner, sealPayload } from "./sealed.ts";
 import type { Task } from "./task.ts";
 
-/** The smallest thing that can enqueue: a `pg` client inside a transaction, or an adapter of one. */
+/** What can enqueue: a `pg` client inside a transaction, or an adapter of one. */
 export interface JobExecutor {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
 }
@@ -26,7 +26,7 @@ export interface JobRequest<Payload> {
   readonly runAt?: Date;
 }
 
-/** The largest mail, text and HTML, in UTF-8 and sealed. Other jobs point at rows: what is larger belongs in a table. */
+/** The largest mail, text and HTML, in UTF-8 and sealed. Larger data belongs in a table, and the job has its id. */
 export const maxPayloadBytes = 256 * 1024;
 /** Two UUIDs and a few words. */
 export const maxKeyLength = 200;
@@ -34,11 +34,11 @@ export const maxKeyLength = 200;
 export interface JobSources {
   readonly clock: Clock;
   readonly random: Random;
-  /** For tasks whose payloads are sealed; such a job cannot be written without. */
+  /** Needed for tasks whose payloads are sealed. */
   readonly secrets?: Secrets | undefined;
 }
 
-/** Writes a job. Returns its id, or undefined where an unfinished job with the same key makes it superfluous. */
+/** Writes a job. Returns its id, or undefined when an unfinished job has the same key. */
 export async function enqueueJob<Payload>(
   executor: JobExecutor,
   { clock, random, secrets }: JobSources,
@@ -69,11 +69,11 @@ export async function enqueueJob<Payload>(
 }
 
 function seal(secrets: Secrets | undefined, owner: PayloadOwner, text: string): string {
-  if (secrets === undefined) throw new Error(`payloads of ${owner.task} are sealed, and there is nothing to seal with`);
+  if (secrets === undefined) throw new Error(`payloads of ${owner.task} are sealed, but no secrets are given`);
   return sealPayload(secrets, owner, text);
 }
 
-/** Checks what a worker will read, not what the caller holds: JSON may have changed it. */
+/** Checks the parsed JSON, which is what a worker reads; it can differ from the given object. */
 function serialise<Payload>(task: Task<Payload, never>, payload: Payload): string {
   const text = JSON.stringify(payload);
   if (text === undefined) throw new TypeError(`payload of ${task.name} is not JSON`);

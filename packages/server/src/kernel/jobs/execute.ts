@@ -1,9 +1,9 @@
 /**
  * One attempt of one job, from its pointer to its outcome. The function made here is what graphile-worker calls.
  *
- * Invariants: it settles only when the job's row says what became of the attempt, because graphile-worker then deletes
- * the pointer; where that cannot be written any more it never settles, and the pointer stays for whoever takes over.
- * It never throws, so that graphile-worker neither delays a job nor writes an error's text into its tables.
+ * Invariants: its promise resolves only when the job's row has the outcome of the attempt, because graphile-worker then
+ * deletes the pointer. When the outcome cannot be written any more, the promise never resolves, and the pointer stays for
+ * another worker. It never rejects, so that graphile-worker neither delays a job nor stores the text of an error.
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ import { PermanentJobError, type Recurrence, type Task, TransientJobError } from
 /** What happened to an attempt, for metrics. */
 export interface JobReport {
   readonly task: string;
-  /** `given_up` is final for a job; the recurring job of a task starts afresh at its next time. */
+  /** `given_up` is final for a job. A recurring job starts again at its next time. */
   readonly outcome: "done" | "retried" | "given_up" | "released";
   readonly durationMs: number;
 }
@@ -32,28 +32,28 @@ export interface ExecutorOptions<Ports> {
   readonly tasks: ReadonlyMap<string, Task<unknown, Ports>>;
   readonly recurrences: ReadonlyMap<string, Recurrence<Ports>>;
   readonly ports: Ports;
-  /** Opens sealed payloads. */
+  /** Decrypts sealed payloads. */
   readonly secrets?: Secrets | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly onReport: (report: JobReport) => void;
-  /** Keys of the pointers that this worker has in hand; kept here. */
+  /** Keys of the pointers that this worker is working on. */
   readonly running: Set<string>;
   /** Aborts when no further job may start. */
   readonly closing: AbortSignal;
   /** Aborts when running jobs must end. */
   readonly ending: AbortSignal;
-  /** Aborts when this worker has no say any more: nothing further is written. */
+  /** Aborts when the session is over: nothing more is written. */
   readonly over: AbortSignal;
-  /** Called when others have taken this worker for dead. */
+  /** Called when other workers have declared this one dead. */
   readonly onFenced: () => void;
 }
 
-/** A job that took so many workers down with it is not given to another one. */
+/** A job during which this many workers died is not run again. */
 export const maxCrashes = 5;
-/** How long a task may take to heed its signal before its attempt is ended without it. */
-export const heedSignalMs = 2_000;
-/** Between tries to write an outcome while the database is away. */
+/** How long a task may continue after its signal aborted, before its attempt is ended without it. */
+export const endOnSignalMs = 2_000;
+/** Between attempts to write an outcome while the database does not answer. */
 const storePauseMs = 500;
 
 /** Makes the function that runs what a pointer points at. */
@@ -109,14 +109,14 @@ async function runClaimed<Ports>(options: ExecutorOptions<Ports>, job: ClaimedJo
 
 const workerLost: Ending = { kind: "error", error: new PermanentJobError("worker_lost") };
 
-/** Undefined for what this module has not put into the queue; dropping it loses nothing of ours. */
+/** Undefined for a payload that this module did not enqueue. It can be dropped. */
 function readPointer(payload: unknown): Pointer | undefined {
   const { job_id: jobId, dispatch } = (payload ?? {}) as Readonly<Record<string, unknown>>;
   const ours = typeof jobId === "string" && isUuid(jobId) && Number.isInteger(dispatch);
   return ours ? { jobId, dispatch: Number(dispatch) } : undefined;
 }
 
-/** Runs the task until it settles, or until it has ignored the end of its time. */
+/** Runs the task until it ends, or until it has ignored its signal for too long. */
 async function attempt<Ports>(
   { ports, secrets, clock, ending }: ExecutorOptions<Ports>,
   task: Task<unknown, Ports>,
@@ -150,7 +150,7 @@ function ignoredSignal(signal: AbortSignal) {
   const { promise, reject } = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;
   const start = () => {
-    timer = setTimeout(reject, heedSignalMs, error);
+    timer = setTimeout(reject, endOnSignalMs, error);
   };
   signal.addEventListener("abort", start, { once: true });
   if (signal.aborted) start();
@@ -170,30 +170,30 @@ interface Ended {
 function report<Ports>(options: ExecutorOptions<Ports>, job: ClaimedJob, ended: Ended, log: Log): void {
   const { ending, outcome, durationMs } = ended;
   const fields = { duration_ms: durationMs, ...(ending.kind === "error" ? errorFields(ending.error) : {}) };
-  const tell = (word: JobReport["outcome"]) => {
+  const send = (word: JobReport["outcome"]) => {
     try {
       options.onReport({ task: job.task, outcome: word, durationMs });
     } catch (error) {
-      // The job's outcome stands, whatever its listener makes of it.
+      // A failing listener does not change the outcome of the job.
       log.error("job_report_failed", errorFields(error));
     }
   };
   if (isGivenUp(outcome)) {
     log.error("job_given_up", { ...fields, reason: outcome.error.code });
-    tell("given_up");
+    send("given_up");
   } else if (ending.kind === "error") {
     log.warn("job_retried", fields);
-    tell("retried");
+    send("retried");
   } else if (ending.kind === "cut") {
     log.info("job_released", fields);
-    tell("released");
+    send("released");
   } else {
     log.info("job_done", fields);
-    tell("done");
+    send("done");
   }
 }
 
-/** Does a statement until it succeeds. It never settles once this worker is over: see the head of this file. */
+/** Repeats a statement until it succeeds. Its promise never resolves once the session is over; see the header. */
 async function persist<T>(
   { over, log }: Pick<ExecutorOptions<never>, "over" | "log">,
   work: () => Promise<T>,

@@ -1,23 +1,24 @@
 /**
- * Jobs: work that is written down in the transaction that needs it and done later, outside any request, at least once.
+ * Jobs: work that a transaction enqueues and a worker does later, outside any request, at least once.
  *
  * Owns the tables `emanet.jobs` and `emanet.job_workers` and the schema `graphile_worker`. A job is a row of
- * `emanet.jobs`; graphile-worker only carries pointers to the rows that are due. What is due is decided by the
- * application's clock: jobs for later and retries wait in our table and are handed over when the clock says so.
+ * `emanet.jobs`. graphile-worker has only pointers to the rows that are due. The application's clock decides what is due:
+ * jobs for later and retries wait in our table and get their pointer at their time.
  *
  * | file | what |
  * |---|---|
  * | task.ts | what a task is, its retries, recurring tasks |
  * | enqueue.ts | writing a job inside a transaction of the application role |
- * | sealed.ts | payloads that the table must not tell |
+ * | sealed.ts | encrypted payloads |
  * | list.ts | the queue as staff see it |
- * | outcome.ts | what becomes of a job after an attempt: pure |
+ * | outcome.ts | what happens to a job after an attempt; pure functions |
  * | store.ts | all SQL on jobs, as the owner |
  * | execute.ts | one attempt, from pointer to outcome |
- * | life.ts, lease.ts, recovery.ts | a worker's life, the proof of it, and what follows its death |
- * | queue.ts | graphile-worker, which brings pointers to a life |
- * | worker.ts | keeps lives, promotion and sweeps going |
- * | upkeep.ts, migrate.ts | housekeeping; graphile-worker's schema |
+ * | worker-session.ts, lease.ts | one session of a worker, and the lease that shows that it is alive |
+ * | recovery.ts | how the jobs of stopped and dead workers are given back |
+ * | queue.ts | graphile-worker, which brings pointers to a session |
+ * | worker.ts | keeps a session, promotes due jobs, sweeps for dead workers |
+ * | upkeep.ts, migrate.ts | deletes old failed jobs; the schema of graphile-worker |
  */
 
 export { enqueueJob, type JobExecutor, type JobRequest, maxKeyLength, maxPayloadBytes } from "./enqueue.ts";

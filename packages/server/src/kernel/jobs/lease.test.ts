@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { silentLog } from "../../testing/database.ts";
 import { acquireLease, lockKey } from "./lease.ts";
-import { recover, resign } from "./recovery.ts";
+import { deregister, recover } from "./recovery.ts";
 import { type Bench, jobBench, until } from "./testing/bench.ts";
 
 describe("a lease", { concurrency: true }, () => {
@@ -34,7 +34,7 @@ describe("a lease", { concurrency: true }, () => {
     const { owner } = bench.database;
     const lease = await acquire(bench);
     const before = await holder(bench);
-    assert.equal(await resign(owner, "me"), 0);
+    assert.equal(await deregister(owner, "me"), 0);
     await owner.query("select pg_terminate_backend($1)", [before]);
     assert.equal(await lease.ended, "fenced");
     await lease.held();

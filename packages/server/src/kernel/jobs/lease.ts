@@ -1,12 +1,12 @@
 /**
- * Proof of life. A worker holds a *lease*: a session advisory lock derived from its id, and its row in
- * `emanet.job_workers`. PostgreSQL frees the lock when the session ends, so a worker that was killed is known to be
- * dead within a moment, and one whose process is merely busy is not.
+ * The lease shows that a worker is alive. It is a session-level advisory lock derived from the worker's id, and a row in
+ * `emanet.job_workers`. PostgreSQL frees the lock when the database session ends. So a killed worker is known to be dead
+ * within moments, and a busy one is not taken for dead.
  *
  * States of a lease:
  *   held   the lock is ours; jobs may be taken                  -> lost (connection gone) | ended
- *   lost   reconnecting; running jobs go on, none is taken      -> held (lock ours again, row still there) | ended
- *   ended  released on purpose, or fenced: not regained in time, or the row is gone because others took us for dead
+ *   lost   reconnecting; running jobs continue, none is taken   -> held (lock ours again, row still there) | ended
+ *   ended  released on purpose, or fenced: not regained in time, or other workers deleted the row
  *
  * Needs a session of its own: a pooler that shares sessions between clients would break it.
  */
@@ -17,7 +17,7 @@ import { errorFields, type Log } from "../log.ts";
 import { within } from "./loop.ts";
 
 export interface Lease {
-  /** Resolves at once while jobs may be taken; else when they may again, or when the lease has ended. */
+  /** Resolves at once while the lease is held, else when it is held again or has ended. */
   held(): Promise<void>;
   readonly ended: Promise<"released" | "fenced">;
   release(): Promise<void>;
@@ -31,13 +31,13 @@ export interface LeaseOptions {
 }
 
 /**
- * How long to try to regain a lost lease before the running jobs are told to end. Less than what others wait before
- * they take the jobs over (`deadAfterSweeps` in recovery.ts), by the time that a well-behaved job needs to notice.
+ * How long to try to regain a lost lease before running jobs are aborted. Other workers wait longer before they take the
+ * jobs (`deadAfterSweeps` in recovery.ts): the difference is the time that a job has to end on its signal.
  */
 const regainWithinMs = 3_000;
-/** A fresh connection takes milliseconds; trying much faster would only load a server that is starting. */
+/** A new connection takes milliseconds; faster attempts would only load a server that is starting. */
 const regainPauseMs = 250;
-/** How often the connection is tried, so that one which broke without a word is noticed. */
+/** How often the connection is tested, so that one that broke silently is noticed. */
 const pingIntervalMs = 5_000;
 /** How long an answer may take on a loaded server. */
 const pingTimeoutMs = 5_000;
@@ -50,7 +50,7 @@ export function lockKey(parameter: string): string {
 /** Registers the worker and takes its lock. Throws when that cannot be done now. */
 export async function acquireLease(options: LeaseOptions): Promise<Lease> {
   const { workerId, now, log } = options;
-  // In this order: others who saw the row before the lock would count it as free.
+  // The lock comes first: a worker that saw the row without the lock would count it as free.
   let client = await lockedBy(
     options.pool,
     `with locks as (select pg_try_advisory_lock(${lockKey("$1::text")}) as locked)
@@ -59,8 +59,8 @@ export async function acquireLease(options: LeaseOptions): Promise<Lease> {
   );
   if (client === undefined) throw new Error("the lock of a new worker id is taken");
   const stop = new AbortController();
-  let gate = Promise.withResolvers<void>();
-  gate.resolve();
+  let heldPromise = Promise.withResolvers<void>();
+  heldPromise.resolve();
 
   async function watch(): Promise<"released" | "fenced"> {
     while (client !== undefined) {
@@ -68,16 +68,16 @@ export async function acquireLease(options: LeaseOptions): Promise<Lease> {
       client.release(true);
       if (stop.signal.aborted) return "released";
       log.warn("job_lease_lost");
-      gate = Promise.withResolvers<void>();
+      heldPromise = Promise.withResolvers<void>();
       client = await regain(options, stop.signal);
-      if (client !== undefined) gate.resolve();
+      if (client !== undefined) heldPromise.resolve();
     }
     return stop.signal.aborted ? "released" : "fenced";
   }
 
-  const ended = watch().finally(() => gate.resolve());
+  const ended = watch().finally(() => heldPromise.resolve());
   return {
-    held: () => gate.promise,
+    held: () => heldPromise.promise,
     ended,
     release: async () => {
       stop.abort();
@@ -90,7 +90,7 @@ export async function acquireLease(options: LeaseOptions): Promise<Lease> {
 async function lockedBy(pool: Pool, statement: string, values: unknown[]): Promise<PoolClient | undefined> {
   const client = await pool.connect();
   try {
-    // Settings of this session: a machine that lost its power is noticed in half a minute, not in two hours.
+    // For this session: a machine that lost its power is noticed in half a minute, not in two hours.
     await client.query("set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3");
     const { rows } = await client.query<{ locked: boolean }>(statement, values);
     if (rows[0]?.locked === true) return client;

@@ -1,4 +1,4 @@
-/** The queue as staff see it: what waits, runs and failed, without payloads and keys, which may hold personal data. */
+/** Jobs as staff see them: waiting, running and failed, without payloads and keys, which can hold personal data. */
 
 import { sql } from "kysely";
 import type { PageStart } from "../cursors.ts";
@@ -23,7 +23,7 @@ export interface ListedJob {
   readonly error_code: string | null;
 }
 
-/** A page, newest first. Scope `staff`: in any other the database refuses. */
+/** A page, newest first. Row access `staff`: with any other the database refuses. */
 export async function listJobs(
   tx: Pick<Tx, "db">,
   filter: { readonly task?: string; readonly state?: JobState },

@@ -1,6 +1,6 @@
 /**
- * Turns that follow each other at a distance, one at a time, until stopped. The time between turns is real time: it
- * says how soon the worker looks, never what is due.
+ * Runs a function again and again, one call at a time, until it is stopped. The pause between calls is real time: it says
+ * how soon the worker checks, never what is due.
  */
 
 export interface Loop {
@@ -36,7 +36,7 @@ export function startLoop(turn: () => Promise<number>): Loop {
   };
 }
 
-/** Waits for a promise at most so long; says whether it settled in time. Its own rejection counts as settling. */
+/** Waits for a promise at most `ms`; says whether it settled in time. A rejection counts as settled. */
 export async function within(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   const { promise: timeUp, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, ms, false);

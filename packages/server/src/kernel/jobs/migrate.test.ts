@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { silentLog } from "../../testing/database.ts";
 import { migrateJobs } from "./migrate.ts";
-import { addQueue, claim, pointerKey, redispatchLost } from "./store.ts";
+import { addQueue, claim, pointerKey, redispatchLostPointers } from "./store.ts";
 import { noPayload, retryAfter, task } from "./task.ts";
 import { jobBench, patienceMs } from "./testing/bench.ts";
 
@@ -25,7 +25,7 @@ describe("graphile-worker's tables", { concurrency: true }, () => {
     await owner.query("drop schema graphile_worker cascade");
     await migrateJobs({ owner, log: silentLog });
     const worker = await bench.start({ tasks: [quietTask], ports: {} });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(await bench.jobs(), []);
   });
 
@@ -39,8 +39,8 @@ describe("graphile-worker's tables", { concurrency: true }, () => {
     assert.equal(await addQueue(owner, "me", "queue"), true);
     assert.equal(await addQueue(owner, "nobody", "queue"), false);
     await owner.query("update graphile_worker._private_jobs set locked_by = 'queue', locked_at = now()");
-    assert.equal(await redispatchLost(owner, "me", [pointerKey(pointer)]), 0);
-    assert.equal(await redispatchLost(owner, "me", []), 1);
+    assert.equal(await redispatchLostPointers(owner, "me", [pointerKey(pointer)]), 0);
+    assert.equal(await redispatchLostPointers(owner, "me", []), 1);
     assert.equal((await bench.jobs())[0]?.state, "scheduled");
     assert.equal(await claim(owner, "me", pointer), "stale");
   });

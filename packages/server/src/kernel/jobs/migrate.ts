@@ -10,10 +10,10 @@ import type { Log } from "../log.ts";
 /** Any number that nothing else in the database uses as an advisory lock: "jobs" in ASCII. */
 const migrationLock = 0x6a6f6273;
 
-/** Its migrations take seconds on any queue; whoever holds the lock for longer hangs. */
+/** Its migrations take seconds; a process that holds the lock longer hangs. */
 const lockWaitMs = 5 * 60_000;
 
-/** Brings graphile-worker's schema up to date. Two starters at once are fine: the second waits, then finds it done. */
+/** Brings graphile-worker's schema up to date. Two processes may start at once: the second waits and then has nothing to do. */
 export async function migrateJobs({ owner, log }: { readonly owner: Pool; readonly log: Log }): Promise<void> {
   const client = await owner.connect();
   try {

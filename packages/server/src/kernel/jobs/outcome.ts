@@ -1,11 +1,11 @@
 /**
- * What becomes of a job after an attempt. Pure decisions: the store writes them, the worker runs them.
+ * What happens to a job after an attempt. Pure functions: the store writes the outcome.
  *
  * An *outcome* is one of
  * - `done`: the job's row is deleted;
  * - `again`: it waits for another attempt, or for the next time of a recurring job;
- * - `failed`: it will not run again and waits for the operator;
- * - `released`: the attempt was cut short by the worker, not by the task; it is repeated under the same number.
+ * - `failed`: it does not run again and is kept for the operator;
+ * - `released`: the worker interrupted the attempt; it is repeated under the same number.
  */
 
 import { describeError } from "../error-facts.ts";
@@ -17,7 +17,7 @@ export type Outcome =
   | { readonly kind: "failed"; readonly at: Date; readonly error: ErrorLabel }
   | { readonly kind: "released" };
 
-/** All that is kept of an error: its class and a code, neither of which can hold personal data. */
+/** What is stored of an error: its class and a code. Neither can hold personal data. */
 export interface ErrorLabel {
   readonly class: string;
   readonly code: string | undefined;
@@ -32,7 +32,7 @@ export type Ending =
 export interface Attempt {
   readonly number: number;
   readonly retry: RetrySchedule;
-  /** Present for the recurring job of a task: it is never done and never fails for good. */
+  /** Present for the recurring job of a task: it is never done and never finally fails. */
   readonly recurrence: Recurrence<never> | undefined;
   readonly now: Date;
 }
@@ -57,7 +57,7 @@ function nextTime({ recurrence, now }: Attempt, error: ErrorLabel | undefined): 
   return recurrence && { kind: "again", attempt: 1, runAt: recurrence.next(now), error };
 }
 
-/** A word of the code; a form in which neither a number of a person nor a text fits. */
+/** The form of a code: no number of a person and no text fits into it. */
 const codePattern = /^[a-z]+(?:_[a-z0-9]{1,20})*$/;
 
 function labelOf(error: unknown): ErrorLabel {

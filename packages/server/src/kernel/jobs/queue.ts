@@ -1,11 +1,11 @@
 /**
- * graphile-worker's part of a worker: it watches its table, locks pointers and hands them over. A *queue* is one of its
- * pools. It may end by itself, since it gives up when it cannot delete a pointer; its running jobs then finish, and
- * another queue takes its place (life.ts).
+ * The part of a worker that graphile-worker does: it polls its table, locks pointers and passes them on. A *queue* is one of
+ * its pools. It ends by itself when it cannot delete a pointer. Its running jobs then finish, and another queue replaces
+ * it (worker-session.ts).
  *
  * Stages of a queue:
- *   open     takes pointers while `mayTake` lets it     -> retired
- *   retired  takes none; what runs goes on              -> over
+ *   open     takes pointers while `mayTake` allows it    -> retired
+ *   retired  takes none; running jobs finish            -> over
  *   over     nothing runs
  */
 
@@ -20,11 +20,11 @@ export interface QueueOptions {
   readonly log: Log;
   readonly tasks: readonly string[];
   readonly concurrency: number;
-  /** Asked before every look for a pointer; may wait. */
+  /** Called before every fetch of a pointer; may wait. */
   readonly mayTake: (queueId: string) => Promise<void>;
   /** Runs what a pointer points at. Never throws. */
   readonly execute: (pointer: unknown) => Promise<void>;
-  /** A look for a pointer failed: it may have locked one all the same. */
+  /** A fetch of a pointer failed. It may have locked one nevertheless. */
   readonly onFetchError: () => void;
 }
 
@@ -39,11 +39,11 @@ export interface Queue {
   abandon(): Promise<void>;
 }
 
-/** Notifications wake a queue at once; the poll finds what a lost connection did not announce. */
+/** Notifications wake a queue at once. The poll finds jobs whose notification was lost with a connection. */
 const pollIntervalMs = 1_000;
-/** A clean shutdown takes less; this is how long one that hangs is waited for. */
+/** A normal shutdown takes less; after this a shutdown counts as hanging. */
 const idleCheckMs = 1_000;
-/** Looks that failed one after the other before a queue is replaced: a failure of its first one is remembered for ever. */
+/** Failed fetches in a row before a queue is replaced: graphile-worker never recovers from a failed first fetch. */
 const brokenAfterErrors = 10;
 
 export function startQueue(options: QueueOptions): Queue {
@@ -62,7 +62,7 @@ export function startQueue(options: QueueOptions): Queue {
       logger: quietLogger(log),
       events: watchedEvents({ onFetchError: options.onFetchError, onBroken: close, onRetired }),
       forbiddenFlags: async () => {
-        // The first look is taken before the id is known here.
+        // The first fetch comes before the id is known here.
         await options.mayTake(await queueId.promise);
         return null;
       },
@@ -82,7 +82,7 @@ export function startQueue(options: QueueOptions): Queue {
   }
 
   function close(): void {
-    // How it ends is told by `over`.
+    // `over` says how it ends.
     if (!isRetired) void Promise.resolve(queue.gracefulShutdown()).catch(() => undefined);
   }
 
@@ -94,7 +94,7 @@ export function startQueue(options: QueueOptions): Queue {
     }
   }
 
-  /** After a failed delete its own shutdown can wait for ever. When nothing runs any more there is nothing to wait for. */
+  /** After a failed delete its own shutdown can wait without end. When no job runs, there is nothing to wait for. */
   async function endWhenIdle(): Promise<void> {
     await retired.promise;
     while (!(await within(ended, idleCheckMs))) {
@@ -105,7 +105,7 @@ export function startQueue(options: QueueOptions): Queue {
   return { id: queue.id, retired: retired.promise, over: endWhenIdle(), close, abandon };
 }
 
-/** Counts the calls that have not settled. */
+/** Counts the calls that still run. */
 function countedWork(execute: QueueOptions["execute"]) {
   let count = 0;
   return {
@@ -121,7 +121,7 @@ function countedWork(execute: QueueOptions["execute"]) {
   };
 }
 
-/** Its messages quote errors and SQL: only that something happened goes on, with what may be said of the error. */
+/** The messages of graphile-worker quote errors and SQL. Only the event is logged, with the allowed facts of the error. */
 function quietLogger(log: Log): Logger {
   return new Logger(() => (level, _message, meta) => {
     const fields = meta?.error === undefined ? {} : errorFields(meta.error);

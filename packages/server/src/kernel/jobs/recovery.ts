@@ -1,19 +1,19 @@
 /**
- * The end of workers. Who stops gives its jobs back; who dies has them taken back by the others: a worker is dead when
- * its lease's lock was free at every look over a while. The while lets a worker that only lost its connection, as all
- * of them do when PostgreSQL restarts, regain its lease first.
+ * How a worker's jobs are given back. A worker that stops does it by itself. The jobs of a dead worker are taken back by the
+ * others. A worker is dead when the lock of its lease was free in several sweeps in a row. In that time a worker that only
+ * lost its connection, for example because PostgreSQL restarted, can regain its lease.
  */
 
 import type { Pool, PoolClient } from "pg";
 import { errorFields, type Log } from "../log.ts";
 import { lockKey } from "./lease.ts";
 
-/** How often a worker looks after the others. */
+/** How often a worker checks the others. */
 export const sweepIntervalMs = 1_000;
-/** How many looks in a row must find a lock free: twice as long as its holder tries to regain it. */
+/** Sweeps in a row that must find a lock free: twice as long as its holder tries to regain it. */
 export const deadAfterSweeps = 6;
 
-/** Returns a function that looks once and takes back the jobs of the dead. Its errors are logged, never thrown. */
+/** Returns a function that sweeps once and takes back the jobs of dead workers. It logs errors and never throws. */
 export function makeSweep(pool: Pool, log: Log): () => Promise<void> {
   let seenFree = new Map<string, number>();
   return async () => {
@@ -27,14 +27,14 @@ export function makeSweep(pool: Pool, log: Log): () => Promise<void> {
         seenFree.delete(id);
       }
     } catch (error) {
-      // Whoever could not look cannot say "at every look".
+      // A failed sweep breaks the row of sweeps.
       seenFree = new Map();
       log.warn("job_sweep_failed", errorFields(error));
     }
   };
 }
 
-/** Workers whose lock nobody holds at this moment. The look itself holds it until the statement ends. */
+/** Workers whose lock is free. The query itself holds the lock until it ends. */
 async function freeWorkers(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string; free: boolean }>(
     `select id, pg_try_advisory_xact_lock(${lockKey("id")}) as free from emanet.job_workers`,
@@ -42,7 +42,7 @@ async function freeWorkers(pool: Pool): Promise<string[]> {
   return rows.filter((row) => row.free).map((row) => row.id);
 }
 
-/** Takes a dead worker's jobs back; undefined when another worker did, or when it lives after all. */
+/** Takes a dead worker's jobs back; undefined when another worker did it, or when the worker is alive after all. */
 export function recover(pool: Pool, workerId: string): Promise<number | undefined> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ free: boolean }>(
@@ -53,8 +53,8 @@ export function recover(pool: Pool, workerId: string): Promise<number | undefine
   });
 }
 
-/** Gives a stopping worker's jobs back and strikes it off. The attempts that were cut short do not count. */
-export async function resign(pool: Pool, workerId: string): Promise<number> {
+/** Gives the jobs of a stopping worker back and deletes its row. Interrupted attempts do not count. */
+export async function deregister(pool: Pool, workerId: string): Promise<number> {
   return (await inTransaction(pool, (client) => takeBack(client, workerId, 0))) ?? 0;
 }
 
@@ -68,7 +68,7 @@ async function takeBack(client: PoolClient, workerId: string, crashes: 0 | 1): P
     "update emanet.jobs set state = 'scheduled', claimed_by = null, crashes = crashes + $2 where claimed_by = $1",
     [workerId, crashes],
   );
-  // Pointers that it held: those it had not claimed yet can run, the others find their job gone and vanish.
+  // Pointers that it had locked: unclaimed ones can run now; the others no longer match their job and are deleted.
   await client.query("select graphile_worker.force_unlock_workers($1)", [rows[0].queues]);
   return released.rowCount ?? 0;
 }

@@ -1,14 +1,14 @@
 /**
- * Sealed payloads: what a job says and the table must not tell, such as the secret of a link, a code or an address. A
- * task that asks for it (`sealed: true`) has its payloads sealed to the task and the job when they are written, and
- * opened by the worker that runs the job. Copies of the database hold nothing to use; a payload that was moved to
- * another row does not open.
+ * Sealed payloads: a payload with the secret of a link, a code or an address is encrypted in the table. The payloads of a
+ * task with `sealed: true` are sealed when they are enqueued, bound to the task and the job, and opened by the worker
+ * that runs the job. A copy of the database does not reveal them, and a payload that was moved to another row does not
+ * open.
  */
 
 import type { Secrets } from "../secrets.ts";
 import { PermanentJobError } from "./task.ts";
 
-/** What a payload belongs to. */
+/** The job that a payload belongs to. */
 export interface PayloadOwner {
   readonly task: string;
   readonly jobId: string;
@@ -21,7 +21,7 @@ export function sealPayload(secrets: Secrets, owner: PayloadOwner, text: string)
 }
 
 /**
- * The payload that was sealed. One that was not is given back as it is: jobs that an earlier version wrote are run.
+ * The payload, opened. An unsealed payload is returned unchanged, so that jobs of an earlier version run.
  * Throws a {@link PermanentJobError} when it does not open; it will not open later either.
  */
 export function openPayload(secrets: Secrets, owner: PayloadOwner, payload: unknown): unknown {

@@ -1,13 +1,13 @@
 /**
- * All SQL of the queue, run as its owner. The states of a job are told in migration 0002. Every statement that ends an
- * attempt names the worker and the pointer that it ran under, so that a worker which was taken for dead, and whose
- * jobs were given to others, changes nothing any more.
+ * All SQL of jobs, run as the owner of the tables. Migration 0002 describes the states of a job. Every statement that ends
+ * an attempt names the worker and the pointer of the attempt. So a worker that was declared dead, and whose jobs others
+ * have taken, changes nothing more.
  */
 
 import type { Pool } from "pg";
 import type { Outcome } from "./outcome.ts";
 
-/** What graphile-worker hands to a task. */
+/** What graphile-worker passes to a task. */
 export interface Pointer {
   readonly jobId: string;
   readonly dispatch: number;
@@ -60,7 +60,7 @@ export async function nextDue(pool: Pool, tasks: readonly string[]): Promise<Dat
 }
 
 /** Whether any job of these tasks is due, waiting for a worker, or running. */
-export async function anyUnsettled(pool: Pool, tasks: readonly string[], now: Date): Promise<boolean> {
+export async function anyUnfinished(pool: Pool, tasks: readonly string[], now: Date): Promise<boolean> {
   const { rows } = await pool.query(
     `select from emanet.jobs
      where task = any($1) and (state = 'queued' or (state = 'scheduled' and run_at <= $2)) limit 1`,
@@ -120,7 +120,7 @@ function finishStatement(outcome: Outcome): { readonly text: string; readonly va
   }
 }
 
-/** Gives back a job whose pointer came to a worker that takes no more. */
+/** Gives a job back whose pointer reached a worker that takes no more jobs. */
 export async function putBack(pool: Pool, pointer: Pointer): Promise<void> {
   await pool.query(
     `update emanet.jobs set state = 'scheduled'
@@ -142,7 +142,7 @@ export async function restorePointers(pool: Pool): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Adds a queue's id to a worker's row. False when the row is gone: others have taken the worker for dead. */
+/** Adds a queue's id to a worker's row. False when the row is gone: other workers have declared this one dead. */
 export async function addQueue(pool: Pool, workerId: string, queueId: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     "update emanet.job_workers set queues = array_append(queues, $2) where id = $1",
@@ -152,10 +152,10 @@ export async function addQueue(pool: Pool, workerId: string, queueId: string): P
 }
 
 /**
- * Has new pointers made for jobs whose pointer is locked by a queue of this worker, but is not in its hands: the answer
- * to the statement that locked it was lost. A pointer that is just on its way is found stale when it arrives.
+ * Schedules jobs again whose pointer is locked by a queue of this worker although the worker does not run it: the answer to
+ * the statement that locked it was lost. A pointer that arrives later is stale and is ignored.
  */
-export async function redispatchLost(pool: Pool, workerId: string, inHand: readonly string[]): Promise<number> {
+export async function redispatchLostPointers(pool: Pool, workerId: string, inHand: readonly string[]): Promise<number> {
   const { rowCount } = await pool.query(
     `update emanet.jobs set state = 'scheduled'
      from emanet.job_workers as me, graphile_worker.jobs as pointers
@@ -167,7 +167,7 @@ export async function redispatchLost(pool: Pool, workerId: string, inHand: reado
   return rowCount ?? 0;
 }
 
-/** Sees to it that the recurring job of a task exists, and runs no later than its schedule says now. */
+/** Makes sure that the recurring job of a task exists and runs no later than its present schedule says. */
 export async function ensureRecurring(
   pool: Pool,
   job: { readonly id: string; readonly task: string; readonly runAt: Date; readonly now: Date },

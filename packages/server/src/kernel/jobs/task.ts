@@ -3,14 +3,14 @@
  * schedule and the function that does it; a *job* is one piece of that work; an *attempt* is one run of a job.
  *
  * Invariants: a payload is checked by its task's `parse` when it is enqueued and again before it runs. A job runs at
- * least once: after a crash it runs again, so `run` must bear being repeated. Only the schedule of the task decides
+ * least once: after a crash it runs again, so a repeated `run` must do no harm. Only the schedule of the task decides
  * when a failed attempt is repeated, and a {@link PermanentJobError} ends a job at once.
  */
 
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 
-/** What one attempt is given. `Ports` is what the worker process offers to its tasks: database, mail, settings. */
+/** What one attempt gets. `Ports` is what the worker process offers to its tasks: database, mail, settings. */
 export interface JobContext<Ports> {
   readonly jobId: string;
   /** 1 for the first attempt. A run that a crash cut short keeps its number. */
@@ -35,7 +35,7 @@ export interface Task<Payload, Ports = unknown> {
 }
 
 export interface TaskSpec<Payload, Ports> {
-  /** Throws on anything that is not a payload of this task. Payloads are JSON: ids rather than data. */
+  /** Throws for anything that is not a payload of this task. Payloads are JSON and hold ids rather than data. */
   readonly parse: (payload: unknown) => Payload;
   readonly retry: RetrySchedule;
   /** Longest time of one attempt; {@link defaultTimeoutMs} when absent. */
@@ -85,7 +85,7 @@ const taskNamePattern = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
 /** Room for `domain.verb_object`; graphile-worker itself allows 128. */
 const maxTaskNameLength = 100;
 
-/** A payload that does not parse now will not parse later either. */
+/** A payload that does not parse now does not parse later. */
 function parseOrGiveUp<Payload>(parse: (payload: unknown) => Payload, payload: unknown): Payload {
   try {
     return parse(payload);
@@ -101,7 +101,7 @@ export interface RetrySchedule {
 
 /** More attempts than this would hide a fault instead of surviving one. */
 export const maxRetries = 20;
-/** The longest step of any promise made to customers is one day. */
+/** No promise to customers has a longer step than a day. */
 export const maxRetryDelayMs = 24 * 60 * 60 * 1000;
 
 /** A schedule: `retryAfter(1_000, 60_000)` is three attempts at most. `retryAfter()` never repeats. */
@@ -116,8 +116,8 @@ export function retryAfter(...delaysMs: readonly number[]): RetrySchedule {
 }
 
 /**
- * Thrown by a task when repeating cannot help: ends the job at once. The code, a word of ours, is kept for the
- * operator; messages never are, since they may quote personal data.
+ * Thrown by a task when a repetition cannot help: it ends the job at once. The code is stored for the operator. The message
+ * is not, because it can quote personal data.
  */
 export class PermanentJobError extends Error {
   readonly code: string;
@@ -138,20 +138,20 @@ export class TransientJobError extends Error {
   }
 }
 
-/** A task that the worker itself enqueues, over and over. Made by {@link recurring}. */
+/** A task that the worker enqueues again and again. Made by {@link recurring}. */
 export interface Recurrence<Ports = unknown> {
   readonly task: Task<unknown, Ports>;
   /** The first moment of the schedule after the given one. */
   readonly next: (after: Date) => Date;
 }
 
-/** Once a second is what the worker looks at its table anyway; a faster recurrence would be a loop. */
+/** The worker polls its table once a second, so a shorter interval has no effect. */
 export const minRecurrenceMs = 1_000;
 
 /**
- * A recurring job: once per interval over all workers of a database, at whole multiples of it since 1970, so that no
- * number of restarts makes it drift. Runs missed while no worker was up are made up for by one run. The payload is
- * `{}`. A failed run is retried by the task's schedule; when that is used up, the next interval starts afresh.
+ * A recurring job: once per interval over all workers of a database, at whole multiples of it since 1970, so that
+ * restarts do not shift it. After an outage one run replaces all missed ones. The payload is
+ * `{}`. A failed run is retried by the task's schedule; when that is used up, the next interval starts again with attempt 1.
  */
 export function recurring<Ports = unknown>(
   recurringTask: Task<unknown, Ports>,
@@ -167,7 +167,7 @@ export function recurring<Ports = unknown>(
   };
 }
 
-/** The `parse` of tasks that need nothing said, such as recurring ones. */
+/** The `parse` of tasks without a payload, such as recurring ones. */
 export function noPayload(payload: unknown): Readonly<Record<string, never>> {
   const empty = typeof payload === "object" && payload !== null && Object.keys(payload).length === 0;
   if (!empty) throw new TypeError("the payload must be {}");

@@ -1,6 +1,5 @@
 /**
- * The queue's own housekeeping: what failed for good is kept for the operator, but not for ever, since payloads may
- * hold personal data.
+ * Deletes old failed jobs. They are kept for the operator for a limited time, because payloads can hold personal data.
  */
 
 import type { Pool } from "pg";
@@ -12,7 +11,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 export const failedPayloadKeptMs = 7 * dayMs;
 /** A quarter: long enough to see a pattern in what fails. By then only names and codes are left. */
 export const failedJobKeptMs = 90 * dayMs;
-/** Payloads outlive their time by an hour at most. */
+/** A payload is kept at most an hour too long. */
 const purgeEveryMs = 60 * 60 * 1000;
 
 export function failedJobsPurge(pool: Pool): Recurrence {

@@ -49,7 +49,7 @@ describe("jobs", { concurrency: true }, () => {
     const ports = notebook();
     const worker = await bench.start({ tasks: [readNote], ports });
     await bench.enqueue({ task: readNote, payload: { text: "a" } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(ports.texts, ["a"]);
     assert.deepEqual(await bench.jobs(), []);
     await until("graphile-worker has dropped the pointer", async () => {
@@ -65,7 +65,7 @@ describe("jobs", { concurrency: true }, () => {
     await bench.enqueue({ task: readNote, payload: { text: "later" }, runAt });
     bench.clock.advance(hourMs - 1);
     assert.equal(await worker.pollNow(), 0);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(ports.texts, []);
     assert.deepEqual(await countJobs(bench.database.owner), { scheduled: 2, queued: 0, running: 0, failed: 0 });
     bench.clock.advance(1);
@@ -80,7 +80,7 @@ describe("jobs", { concurrency: true }, () => {
     for (const text of expected) await bench.enqueue({ task: readNote, payload: { text }, runAt });
     const worker = await bench.start({ tasks: [readNote], ports });
     bench.clock.advance(hourMs);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(ports.texts.sort(), expected);
   });
 
@@ -98,16 +98,16 @@ describe("jobs", { concurrency: true }, () => {
     const onReport = (report: JobReport) => void reports.push(report);
     const worker = await bench.start({ tasks: [readNote], ports: { read }, log, onReport });
     await bench.enqueue({ task: readNote, payload: { text: canary } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     for (const wait of readNote.retry.delaysMs) {
       const [job] = await bench.jobs();
       assert.equal(job?.run_at.getTime(), bench.clock.now().getTime() + wait);
       bench.clock.advance(wait - 1);
       const before = attempts.length;
-      await worker.settle(patienceMs);
+      await worker.waitUntilIdle(patienceMs);
       assert.equal(attempts.length, before);
       bench.clock.advance(1);
-      await worker.settle(patienceMs);
+      await worker.waitUntilIdle(patienceMs);
     }
     assert.deepEqual(attempts, [1, 2, 3]);
     // A report follows its outcome, which is all that settling waits for.
@@ -135,14 +135,14 @@ describe("jobs", { concurrency: true }, () => {
     };
     const worker = await bench.start({ tasks: [readNote], ports: { read } });
     await bench.enqueue({ task: readNote, payload: { text: "x" } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     const asBefore = task<unknown>("notes.read", {
       parse: (payload) => payload,
       retry: retryAfter(),
       run: async () => {},
     });
     await bench.enqueue({ task: asBefore, payload: { words: "the shape of an older release" } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.equal(runs, 1);
     const jobs = await bench.jobs();
     assert.deepEqual(
@@ -165,7 +165,7 @@ describe("jobs", { concurrency: true }, () => {
     });
     const worker = await bench.start({ tasks: [slow], ports: {} });
     await bench.enqueue({ task: slow, payload: {} });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     const [job] = await bench.jobs();
     assert.deepEqual([job?.state, job?.attempt, job?.error_code], ["scheduled", 2, "timeout"]);
   });
@@ -186,12 +186,12 @@ describe("jobs", { concurrency: true }, () => {
     await until("it runs", () => texts.length === 1);
     assert.equal(await bench.enqueue(request("while it runs")), undefined);
     gate.resolve();
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.equal(await bench.enqueue(request("while it waits for a retry")), undefined);
     bench.clock.advance(2 * hourMs);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     bench.clock.advance(2 * hourMs);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(texts, ["first", "first", "first"]);
     assert.ok(await bench.enqueue(request("after it failed for good")));
   });
@@ -210,7 +210,7 @@ describe("jobs", { concurrency: true }, () => {
     const recurrences = [recurring(tick, { everyMs: hourMs })];
     const worker = await bench.start({ tasks: [], ports: {}, recurrences });
     await bench.start({ tasks: [], ports: {}, recurrences });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.equal(runs, 0);
     for (const [wait, total] of [
       [hourMs, 1],
@@ -220,7 +220,7 @@ describe("jobs", { concurrency: true }, () => {
       [10 * hourMs, 4],
     ] as const) {
       bench.clock.advance(wait);
-      await worker.settle(patienceMs);
+      await worker.waitUntilIdle(patienceMs);
       assert.equal(runs, total);
     }
   });
@@ -232,17 +232,17 @@ describe("jobs", { concurrency: true }, () => {
     };
     const worker = await bench.start({ tasks: [readNote], ports: { read } });
     await bench.enqueue({ task: readNote, payload: { text: "private" } });
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     bench.clock.advance(7 * 24 * hourMs - 1);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual((await bench.jobs())[0]?.payload, { text: "private" });
     bench.clock.advance(hourMs);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     const [job] = await bench.jobs();
     assert.equal(job?.payload, null);
     assert.equal(job.error_code, "refused");
     bench.clock.advance(84 * 24 * hourMs);
-    await worker.settle(patienceMs);
+    await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(await bench.jobs(), []);
   });
 
@@ -250,10 +250,10 @@ describe("jobs", { concurrency: true }, () => {
     const bench = await jobBench(t);
     const old = await bench.start({ tasks: [], ports: {} });
     await bench.enqueue({ task: readNote, payload: { text: "new" } });
-    await old.settle(patienceMs);
+    await old.waitUntilIdle(patienceMs);
     const ports = notebook();
     const next = await bench.start({ tasks: [readNote], ports });
-    await next.settle(patienceMs);
+    await next.waitUntilIdle(patienceMs);
     assert.deepEqual(ports.texts, ["new"]);
   });
 });

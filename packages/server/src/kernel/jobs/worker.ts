@@ -1,11 +1,11 @@
 /**
- * The worker: runs the jobs of a database, in as many processes as wished. It keeps three things going: a *life* that
- * takes and runs jobs (life.ts), replaced whenever it ends; the *promotion* of jobs that have become due by the
- * application's clock; and the *sweep* for workers that died (recovery.ts). A database that goes away and comes back
- * needs no help.
+ * The worker: runs the jobs of a database, in any number of processes. It does three things: it keeps a *session* that takes
+ * and runs jobs (worker-session.ts) and starts a new one when it ends; it *promotes* jobs that have become due by the
+ * application's clock; and it *sweeps* for workers that died (recovery.ts). When the database stops and comes back, the
+ * worker continues by itself.
  *
- * A job runs at least once. While its worker lives, no other one runs it at the same time; the exception is a task
- * that goes on after its signal told it to end.
+ * A job runs at least once. While its worker is alive, no other worker runs it at the same time. The exception is a task
+ * that continues after its signal has aborted.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,38 +15,38 @@ import { errorFields, type Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 
 import type { JobReport } from "./execute.ts";
-import { beginLife, type Life } from "./life.ts";
 import { startLoop } from "./loop.ts";
 import { makeSweep, sweepIntervalMs } from "./recovery.ts";
-import { anyUnsettled, ensureRecurring, nextDue, promoteDue, restorePointers } from "./store.ts";
+import { anyUnfinished, ensureRecurring, nextDue, promoteDue, restorePointers } from "./store.ts";
 import type { Recurrence, Task } from "./task.ts";
 import { failedJobsPurge } from "./upkeep.ts";
+import { startWorkerSession, type WorkerSession } from "./worker-session.ts";
 
 export interface WorkerOptions<Ports> {
   /** The queue's owner, with room for {@link ownerConnectionsLeast} connections, not through a transaction pooler. */
   readonly ownerPool: Pool;
-  /** All tasks that this process can run. Jobs of other tasks wait for a process that knows them. */
+  /** All tasks that this process can run. Jobs of other tasks wait for a process that can run them. */
   readonly tasks: readonly Task<unknown, Ports>[];
   readonly recurrences?: readonly Recurrence<Ports>[];
-  /** Handed to every task. */
+  /** Given to every task. */
   readonly ports: Ports;
-  /** Opens sealed payloads; without it such jobs are given up. */
+  /** Decrypts sealed payloads; without it such jobs fail. */
   readonly secrets?: Secrets;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /** Jobs at a time; {@link defaultConcurrency} when absent. */
   readonly concurrency?: number;
-  /** Told about every attempt, for metrics. */
+  /** Called after every attempt, for metrics. */
   readonly onReport?: (report: JobReport) => void;
 }
 
 export interface Worker {
-  /** Moves what is due by the clock now, for a clock that was advanced; resolves with how many jobs. */
+  /** Promotes the jobs that are due now, for a clock that was advanced. Resolves with their number. */
   pollNow(): Promise<number>;
-  /** Waits until no job is due, waiting or running, in any worker. For tests: throws when that takes longer. */
-  settle(ms: number): Promise<void>;
-  /** Stops: takes no more jobs, lets the running ones finish for so long, gives the rest back. Resolves with how many. */
+  /** Waits until no job is due, waiting or running in any worker. For tests; throws when it takes longer than `ms`. */
+  waitUntilIdle(ms: number): Promise<void>;
+  /** Stops: takes no more jobs, lets running ones finish for `ms`, gives the rest back. Resolves with their number. */
   drain(ms: number): Promise<number>;
   /** {@link drain} with {@link defaultDrainMs}. */
   stop(): Promise<number>;
@@ -56,21 +56,21 @@ export interface Worker {
 export const defaultConcurrency = 4;
 /** Shorter than the 30 s that process managers commonly give, with room for the rest of the shutdown. */
 export const defaultDrainMs = 10_000;
-/** The lease and the notifications hold one each; looking for jobs and writing outcomes need two to go on. */
+/** The lease and the notifications hold one each; fetching jobs and writing outcomes need two more. */
 export const ownerConnectionsLeast = 4;
-/** A clock that was advanced by another process is noticed this soon. */
+/** How soon a clock that another process advanced is noticed. */
 const promotionIntervalMs = 1_000;
-/** A job that is due in less is waited for so long, and a due one that another worker holds is looked at again. */
+/** The shortest pause: for a job that is due at once, or that another worker has locked. */
 const promotionPauseLeastMs = 20;
-/** One statement's worth; more would hold locks for long. */
+/** Jobs per statement; more would hold locks too long. */
 const promotionBatch = 100;
-/** Between lives: a database that is starting refuses for a second or two. */
+/** Between sessions: a database that is starting refuses for a second or two. */
 const restartPauseMs = 1_000;
-/** How often `settle` looks. */
-const settlePauseMs = 20;
+/** How often `waitUntilIdle` asks the database. */
+const idlePollMs = 20;
 
 /**
- * Starts a worker on a migrated database ({@link migrateJobs} included). Rejects when the database cannot be asked.
+ * Starts a worker on a migrated database ({@link migrateJobs} included). Rejects when the database does not answer.
  *
  * @example
  * const worker = await startWorker({ ownerPool, tasks: [sendMessage], ports: { mail, sms }, clock, random, log });
@@ -79,30 +79,30 @@ const settlePauseMs = 20;
 export async function startWorker<Ports>(options: WorkerOptions<Ports>): Promise<Worker> {
   const setup = prepare(options);
   const { ownerPool, clock, log } = options;
-  await lookAround(options, setup);
-  let life = await beginLife(setup.life);
+  await prepareQueue(options, setup);
+  let session = await startWorkerSession(setup.session);
   let draining: Promise<number> | undefined;
 
-  const lives = startLoop(async () => {
-    await life.over;
+  const sessions = startLoop(async () => {
+    await session.over;
     if (draining !== undefined) return 0;
-    life = (await beginAgain(options, setup)) ?? life;
+    session = (await restartSession(options, setup)) ?? session;
     return restartPauseMs;
   });
   const promotion = startLoop(makePromotionTurn(options, setup.names));
   const sweep = makeSweep(ownerPool, log);
   const sweeps = startLoop(async () => {
-    await Promise.all([sweep(), life.lookAfter()]);
+    await Promise.all([sweep(), session.redispatchLost()]);
     return sweepIntervalMs;
   });
 
   async function end(ms: number): Promise<number> {
     await Promise.all([promotion.stop(), sweeps.stop()]);
-    const first = life;
+    const first = session;
     const released = await first.close(ms);
-    await lives.stop();
-    // A life that began while its predecessor was closing has hardly taken anything.
-    return life === first ? released : released + (await life.close(ms));
+    await sessions.stop();
+    // A session that started while the one before was closing has taken few jobs.
+    return session === first ? released : released + (await session.close(ms));
   }
   const drain = (ms: number): Promise<number> => {
     draining ??= end(ms);
@@ -111,7 +111,7 @@ export async function startWorker<Ports>(options: WorkerOptions<Ports>): Promise
 
   return {
     pollNow: () => promoteAll(ownerPool, setup.names, clock),
-    settle: (ms) => settle(ownerPool, setup.names, clock, ms),
+    waitUntilIdle: (ms) => waitUntilIdle(ownerPool, setup.names, clock, ms),
     drain,
     stop: () => drain(defaultDrainMs),
   };
@@ -120,7 +120,7 @@ export async function startWorker<Ports>(options: WorkerOptions<Ports>): Promise
 interface Setup<Ports> {
   readonly names: readonly string[];
   readonly recurrences: readonly Recurrence<Ports>[];
-  readonly life: Parameters<typeof beginLife<Ports>>[0];
+  readonly session: Parameters<typeof startWorkerSession<Ports>>[0];
 }
 
 function prepare<Ports>(options: WorkerOptions<Ports>): Setup<Ports> {
@@ -139,7 +139,7 @@ function prepare<Ports>(options: WorkerOptions<Ports>): Setup<Ports> {
   return {
     names: [...tasks.keys()],
     recurrences,
-    life: {
+    session: {
       pool: ownerPool,
       tasks,
       recurrences: new Map(recurrences.map((recurrence) => [recurrence.task.name, recurrence])),
@@ -154,8 +154,8 @@ function prepare<Ports>(options: WorkerOptions<Ports>): Setup<Ports> {
   };
 }
 
-/** What every life finds in place: recurring jobs, and a pointer for every job that waits for a worker. */
-async function lookAround<Ports>(options: WorkerOptions<Ports>, setup: Setup<Ports>): Promise<void> {
+/** Before every session: makes sure that recurring jobs exist, and that every queued job has a pointer. */
+async function prepareQueue<Ports>(options: WorkerOptions<Ports>, setup: Setup<Ports>): Promise<void> {
   const { ownerPool, clock, random, log } = options;
   const now = clock.now();
   for (const { task, next } of setup.recurrences) {
@@ -165,12 +165,15 @@ async function lookAround<Ports>(options: WorkerOptions<Ports>, setup: Setup<Por
   if (restored > 0) log.warn("job_pointers_restored", { count: restored });
 }
 
-async function beginAgain<Ports>(options: WorkerOptions<Ports>, setup: Setup<Ports>): Promise<Life | undefined> {
+async function restartSession<Ports>(
+  options: WorkerOptions<Ports>,
+  setup: Setup<Ports>,
+): Promise<WorkerSession | undefined> {
   try {
-    await lookAround(options, setup);
-    const life = await beginLife(setup.life);
+    await prepareQueue(options, setup);
+    const session = await startWorkerSession(setup.session);
     options.log.info("job_worker_restarted");
-    return life;
+    return session;
   } catch (error) {
     options.log.warn("job_worker_restart_failed", errorFields(error));
     return undefined;
@@ -187,7 +190,7 @@ function makePromotionTurn<Ports>({ ownerPool, clock, log }: WorkerOptions<Ports
       const wait = due === undefined ? promotionIntervalMs : due.getTime() - clock.now().getTime();
       return Math.min(Math.max(wait, promotionPauseLeastMs), promotionIntervalMs);
     } catch (error) {
-      // Said once per outage, not once per second of it.
+      // Logged once per outage, not once per second.
       if (!failing) log.warn("job_promotion_failed", errorFields(error));
       failing = true;
       return promotionIntervalMs;
@@ -204,12 +207,12 @@ async function promoteAll(pool: Pool, names: readonly string[], clock: Clock): P
   }
 }
 
-async function settle(pool: Pool, names: readonly string[], clock: Clock, ms: number): Promise<void> {
+async function waitUntilIdle(pool: Pool, names: readonly string[], clock: Clock, ms: number): Promise<void> {
   const deadline = monotonicMs() + ms;
   for (;;) {
     await promoteAll(pool, names, clock);
-    if (!(await anyUnsettled(pool, names, clock.now()))) return;
+    if (!(await anyUnfinished(pool, names, clock.now()))) return;
     if (monotonicMs() > deadline) throw new Error(`jobs are still due, waiting or running after ${ms} ms`);
-    await delay(settlePauseMs);
+    await delay(idlePollMs);
   }
 }

@@ -11,7 +11,7 @@ import ipaddr from "ipaddr.js";
 export interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerAddress: number;
-  /** True for addresses that only the overall limit binds. */
+  /** True for addresses to which only the overall limit applies. */
   readonly isExempt: (address: string) => boolean;
 }
 
@@ -29,10 +29,10 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Takes the connection in, or destroys it. */
+  /** Accepts the connection, or destroys it. */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress;
-    // Already gone again: the peer did not wait for us.
+    // The peer has disconnected already.
     if (address === undefined || socket.destroyed) {
       socket.destroy();
       return false;

@@ -1,5 +1,5 @@
 /**
- * The pair in use, and who wants to know when it changes. Shared by both sources of certificates.
+ * The certificate in use, and who is told when it changes. Shared by both sources of certificates.
  *
  * Reloads are run one after the other: a periodic check and a SIGHUP at the same moment must not issue twice.
  */
@@ -10,10 +10,10 @@ import { CertificateError, type CertificatePair, type Certificates, type ReloadO
 export interface PairSource {
   readonly first: CertificatePair;
   readonly caFile: string | null;
-  /** Gives the pair that should be in use; rejects when there is no better one than the current. */
+  /** Returns the pair that should be in use; rejects when the current one has to stay. */
   readonly fetch: () => Promise<CertificatePair>;
   readonly log: Log;
-  /** How often `fetch` is asked without request; null for never. */
+  /** How often `fetch` is called on a schedule; null for never. */
   readonly checkEveryMs: number | null;
 }
 

@@ -1,9 +1,9 @@
 /**
- * One request and its answer, from the end of the header to the last byte, over either version of HTTP.
+ * An exchange: one request and its answer, from the end of the header to the last byte, in either version of HTTP.
  *
- * An exchange ends when the answer is sent or the client is gone. Until then two things are watched:
- * - the body: while the application waits for it, it must make progress, else the answer is 408;
- * - the answer: while bytes of it are waiting, the client must take some, else the exchange is cut.
+ * It ends when the answer is sent or the client is gone. Until then it checks two things:
+ * - the body: while the application waits for it, bytes must arrive, else the answer is 408;
+ * - the answer: while bytes of it wait, the client must take some, else the exchange is cut.
  * An answer may come before the whole body has. Over HTTP/2 the stream is then reset with NO_ERROR, which tells the
  * client to stop (RFC 9113, section 8.1); over HTTP/1.1 see `http1-connection.ts`.
  */
@@ -15,7 +15,7 @@ import type { TransportLimits } from "./limits.ts";
 import { framing, type ParserProblem } from "./parser-problem.ts";
 import { TrackedHttp1Request, TrackedHttp2Request } from "./request-body.ts";
 
-/** What both kinds of response have; their overloads do not unite by themselves. */
+/** What both kinds of response have. TypeScript cannot call a union of their overloads. */
 interface AnyResponse {
   writeHead(status: number, headers: Record<string, string>): unknown;
   end(body: string): unknown;
@@ -31,7 +31,7 @@ export type ExchangePair =
     }
   | { readonly version: 2; readonly request: TrackedHttp2Request; readonly response: Http2ServerResponse };
 
-/** Sorts what Node's servers emit; `connectionOf` finds the connection of an HTTP/1.1 request. */
+/** The pair of what Node's servers emit; `connectionOf` finds the connection of an HTTP/1.1 request. */
 export function pairOf(
   request: unknown,
   response: unknown,
@@ -119,20 +119,20 @@ export class Exchange {
     this.#onEnd();
   }
 
-  /** Blocked: the application may not or will not write more. Then a buffer that does not get shorter is a stall. */
+  /** The answer is blocked when its buffer is full or complete. A blocked buffer that does not shrink is a stall. */
   #watchAnswer(): NodeJS.Timeout {
     const { response } = this.pair;
     let blockedLength: number | null = null;
     response.on("drain", () => {
       blockedLength = null;
     });
-    const look = (): void => {
+    const check = (): void => {
       const isBlocked = response.writableNeedDrain || response.writableEnded;
       const length = isBlocked && response.writableLength > 0 ? response.writableLength : null;
       if (length !== null && blockedLength !== null && length >= blockedLength) this.cut();
       blockedLength = length;
     };
-    return setInterval(look, this.#limits.responseStallMs).unref();
+    return setInterval(check, this.#limits.responseStallMs).unref();
   }
 
   #resetWhenAnswered({ stream }: TrackedHttp2Request): void {

@@ -1,9 +1,9 @@
 /**
- * One HTTP/1.1 connection, beside what Node's server knows of it.
+ * One HTTP/1.1 connection: what Node's server does not track.
  *
  * Why it exists: closing a socket on which the client is still sending makes the operating system answer with a
  * reset, and the client loses the answer it was about to read. So a connection that ends while a body (or a flood of
- * headers) is still coming *lingers*: our side is ended, what comes is thrown away, within bounds, then it is
+ * headers) is still coming *lingers*: our side is ended, what still arrives is discarded within bounds, then it is
  * destroyed.
  *
  * States: *open*; *lingering* (nothing is served any more); *destroyed*. Also open, but watched, is a connection
@@ -20,7 +20,7 @@ export interface LingerRule {
 }
 
 /** How many times within `lingerMs` the bytes are counted. */
-const lingerLooks = 50;
+const lingerChecks = 50;
 
 export class Http1Connection {
   readonly socket: Socket;
@@ -72,7 +72,7 @@ export class Http1Connection {
     if (this.openRequests === 0 && !this.isOver) this.socket.destroySoon();
   }
 
-  /** Ends our side after these bytes, and throws away what still comes. */
+  /** Ends our side after these bytes, and discards what still arrives. */
   linger(bytes?: string): void {
     if (this.isOver) return;
     this.#lingering = true;
@@ -95,13 +95,13 @@ export class Http1Connection {
   #watchBytes(isNeeded: () => boolean): void {
     this.#unwatch();
     const bytesMax = this.socket.bytesRead + this.#rule.lingerBytes;
-    let looks = 0;
-    const look = (): void => {
-      looks += 1;
+    let checks = 0;
+    const check = (): void => {
+      checks += 1;
       if (!isNeeded()) this.#unwatch();
-      else if (looks >= lingerLooks || this.socket.bytesRead > bytesMax) this.socket.destroy();
+      else if (checks >= lingerChecks || this.socket.bytesRead > bytesMax) this.socket.destroy();
     };
-    this.#watch = setInterval(look, Math.max(1, this.#rule.lingerMs / lingerLooks)).unref();
+    this.#watch = setInterval(check, Math.max(1, this.#rule.lingerMs / lingerChecks)).unref();
   }
 
   #unwatch(): void {

@@ -1,5 +1,5 @@
 /**
- * One HTTP/2 session, guarded.
+ * One HTTP/2 session, with limits against abuse.
  *
  * nghttp2 and Node bound by themselves what a header block may hold, how many CONTINUATION frames it may have, how
  * many streams run at once and how fast they may be reset; see `http2Options` in `server-options.ts`. Added here:
@@ -49,7 +49,7 @@ export class GuardedSession {
     if (this.#openStreams === 0) this.#destroySocketLater();
   }
 
-  /** Ends the session at once for what its client does. */
+  /** Ends the session at once because its client breaks a limit. */
   cut(reason: string): void {
     if (this.session.destroyed) return;
     this.#onCut(reason);
@@ -63,7 +63,7 @@ export class GuardedSession {
   }
 
   /**
-   * To be called now and then: a session that nghttp2 gives up while a write is under way, and whose client has left,
+   * Call it from time to time: a session that nghttp2 gives up while a write is under way, and whose client has left,
    * is destroyed without an event and keeps its socket for good (seen with Node 26.10).
    */
   releaseSocketIfDestroyed(): void {
@@ -98,7 +98,7 @@ export class GuardedSession {
     if (this.#farewell !== null) clearTimeout(this.#farewell);
   }
 
-  /** A peer that does not read keeps the farewell in our buffers; it does not get to keep the socket. */
+  /** A peer that does not read leaves GOAWAY in our buffers. The socket is destroyed nevertheless. */
   #destroySocketLater(): void {
     if (this.#socket.destroyed || this.#farewell !== null) return;
     this.#farewell = setTimeout(() => this.#socket.destroy(), this.#limits.lingerMs).unref();

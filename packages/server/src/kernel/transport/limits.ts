@@ -39,7 +39,7 @@ export interface TransportLimits {
   readonly controlWindowMs: number;
   /** Request body bytes received and not yet read by the application, over all HTTP/2 sessions. */
   readonly unreadBytes: number;
-  /** How often the sessions are looked at. */
+  /** How often the sessions are checked. */
   readonly sweepMs: number;
 }
 

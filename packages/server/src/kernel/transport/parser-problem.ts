@@ -1,4 +1,4 @@
-/** Answers that the transport gives by itself; their words come from the application's error catalogue. */
+/** Answers that the transport gives by itself; the application writes their text. */
 
 import { STATUS_CODES } from "node:http";
 

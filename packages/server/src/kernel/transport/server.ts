@@ -1,6 +1,6 @@
 /**
- * The transport: HTTP/2 and HTTP/1.1 over TLS by ALPN, or plain HTTP/1.1 behind a proxy, with limits on everything a
- * client can make grow. It hands whole requests to one handler (Fastify) and knows nothing of what they mean.
+ * The transport: HTTP/2 and HTTP/1.1 over TLS by ALPN, or plain HTTP/1.1 behind a proxy, with limits on everything that
+ * a client can make grow. It passes requests to one handler (Fastify).
  *
  * Nouns: a *connection* is a TCP connection; over HTTP/2 it carries a *session* with many *exchanges*, over HTTP/1.1
  * exchanges one after the other. An exchange is a request and its answer.
@@ -9,7 +9,7 @@
  * - No error of a client reaches the process: parser errors are answered or their connection is destroyed.
  * - Every wait has an end (`limits.ts`), except for the application's own work.
  * - A body that the client cut off is an error to the application, never an end.
- * - While draining, what was begun may finish, nothing new is accepted, and after the deadline nothing is left.
+ * - While draining, open exchanges finish, nothing new is accepted, and after the deadline nothing is open.
  */
 
 import http from "node:http";
@@ -18,15 +18,15 @@ import net, { type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Log } from "../log.ts";
 import type { Certificates } from "./certificates.ts";
-import { Desk, type RequestHandler } from "./desk.ts";
 import { defaultTransportLimits, type TransportLimits } from "./limits.ts";
 import type { WriteParserProblem } from "./parser-problem.ts";
+import { type RequestHandler, RequestListener } from "./request-listener.ts";
 import { http1Options, http2Options, secureContext } from "./server-options.ts";
 import { Traffic } from "./traffic.ts";
 
-export type { RequestHandler } from "./desk.ts";
 export type { TransportLimits } from "./limits.ts";
 export type { ParserProblem, ParserProblemKind, WriteParserProblem } from "./parser-problem.ts";
+export type { RequestHandler } from "./request-listener.ts";
 
 export type TransportMode =
   | { readonly kind: "tls"; readonly certificates: Certificates }
@@ -74,7 +74,7 @@ export function createTransport(options: TransportOptions): Transport {
   const limits = { ...defaultTransportLimits, ...options.limits };
   const isExempt = options.mode.kind === "plain" ? () => true : (options.isExempt ?? (() => false));
   const traffic = new Traffic({ limits, log: options.log, isExempt });
-  const desk = new Desk({ ...options, traffic, headerCountMax: limits.headerCount });
+  const listener = new RequestListener({ ...options, traffic, headerCountMax: limits.headerCount });
   let server: http.Server | null = null;
   let drained: Promise<DrainResult> | null = null;
   const drain = async (deadlineMs: number): Promise<DrainResult> => {
@@ -89,7 +89,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (server !== null) throw new Error("a transport has one server");
       server =
         options.mode.kind === "plain" ? plainServer(limits, traffic) : secureServer(options.mode, limits, traffic);
-      desk.serve(server, handler);
+      listener.serve(server, handler);
       keepListening(server, options.log);
       return server;
     },
@@ -102,13 +102,13 @@ export function createTransport(options: TransportOptions): Transport {
       sessions: traffic.sessionCount,
       requests: traffic.exchanges.size,
       connectionsRefusedTotal: traffic.connections.refused,
-      requestsRefusedTotal: desk.refused,
+      requestsRefusedTotal: listener.refused,
       sessionsCutTotal: traffic.sessionsCut,
     }),
   };
 }
 
-/** A connection that could not be accepted, for want of file descriptors say, must not end the process. */
+/** A connection that cannot be accepted, for example without free file descriptors, must not end the process. */
 function keepListening(server: http.Server, log: Log): void {
   server.once("listening", () => {
     server.on("error", (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,7 @@
 /**
- * Everything that is open at this moment: connections, HTTP/2 sessions, exchanges; and how it comes to an end.
+ * All open connections, HTTP/2 sessions and exchanges, and how they are ended.
  *
- * States: *serving* → *draining* (nothing new; what was begun may finish) → *over* (nothing is open). Draining cannot
+ * States: *serving* → *draining* (nothing new is accepted, open exchanges finish) → *over* (nothing is open). Draining cannot
  * be undone.
  */
 
@@ -71,7 +71,7 @@ export class Traffic {
     if (this.#draining) guarded.close();
   }
 
-  /** Null when the connection is over, or the client has begun more than it may. */
+  /** Null when the connection is over, or the client has too many open exchanges. */
   openExchange(pair: ExchangePair): Exchange | null {
     if (pair.version === 1 && pair.connection.isOver) return null;
     const exchange: Exchange = new Exchange(pair, this.#limits, () => {
@@ -88,7 +88,7 @@ export class Traffic {
     return exchange;
   }
 
-  /** Lets what is open finish until the deadline; returns how many exchanges were cut then. */
+  /** Lets open exchanges finish until the deadline; returns how many were cut then. */
   async drain(deadlineMs: number): Promise<number> {
     this.#draining = true;
     for (const exchange of this.exchanges) exchange.closeAfter();

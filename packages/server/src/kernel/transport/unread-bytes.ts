@@ -1,5 +1,5 @@
 /**
- * Memory for bodies that nobody reads. HTTP/1.1 stops reading from a client when the application is behind; over
+ * Memory for bodies that the application has not read. HTTP/1.1 stops reading from a client when the application is behind; over
  * HTTP/2 every stream has been granted a whole window in advance, so many streams on many sessions can fill memory
  * without breaking any rule of the protocol. Above the limit the sessions that hold most are ended, largest first.
  */

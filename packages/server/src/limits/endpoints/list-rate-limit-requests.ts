@@ -3,7 +3,7 @@
 import { newestFirst, pageOf, pageQuery } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
-import { scopeOf } from "../../kernel/principal.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
 import { limitRequestSchema, limitRequestShape } from "../shapes.ts";
 import { listLimitRequests } from "../store.ts";
 
@@ -23,7 +23,7 @@ export const listRateLimitRequests = endpoint(
     const { accountId } = principal;
     const binding = { operation: "rate_limits.list_requests", filters: [accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scopeOf(principal), (tx) => listLimitRequests(tx, { accountId }, page));
+    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listLimitRequests(tx, { accountId }, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, limitRequestShape) };
   },
 );

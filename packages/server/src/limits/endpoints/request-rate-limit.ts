@@ -2,7 +2,7 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, text } from "../../kernel/http/schema.ts";
-import { actorOf, scopeOf } from "../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { mailMessage, sendMessage } from "../../messages/index.ts";
 import { rateOf } from "../rules.ts";
@@ -36,7 +36,7 @@ export const requestRateLimit = endpoint(
     }
     const id = ctx.random.uuid();
     const actor = actorOf(principal);
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const { policy, reason } = body;
       const requestedBy = "id" in actor ? actor.id : accountId;
       const made = await insertLimitRequest(tx, {

@@ -2,7 +2,7 @@
 
 import { findPerson, memberSchema, memberShape } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { memberId, reads } from "../members.ts";
 
@@ -19,7 +19,7 @@ export const getMember = endpoint(
     replies: { 200: { description: "The member.", body: memberSchema } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(scopeOf(principal), (tx) => findPerson(tx, principal.accountId, params.id));
+    const row = await ctx.tx(rowAccessOf(principal), (tx) => findPerson(tx, principal.accountId, params.id));
     if (row === undefined || row.state === "removed") throw new Problem("not_found");
     return { status: 200, body: memberShape(row) };
   },

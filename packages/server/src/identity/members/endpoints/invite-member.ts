@@ -13,7 +13,7 @@ import {
 import { foldEmail } from "../../../identifiers/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, text } from "../../../kernel/http/schema.ts";
-import { actorOf, scopeOf } from "../../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { countInvitation, sendEnrolment } from "../../enrolment/index.ts";
 import { requirePerson, requireRank, writes } from "../members.ts";
@@ -43,7 +43,7 @@ export const inviteMember = endpoint(
   async (ctx, { principal, body, language }) => {
     requireRank(principal, body.role);
     const { accountId } = principal;
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const id = ctx.random.uuid();
       const emailKey = foldEmail(body.email);
       const person = { id, accountId, role: body.role, state: "invited", email: body.email, emailKey } as const;

@@ -4,7 +4,7 @@ import { listMembers, memberSchema, memberShape } from "../../../accounts/index.
 import { oldestFirst, pageOf, pageQuery } from "../../../kernel/cursors.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed } from "../../../kernel/http/schema.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { reads } from "../members.ts";
 
 export const listAccountMembers = endpoint(
@@ -22,7 +22,7 @@ export const listAccountMembers = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "members.list", filters: [principal.accountId], sorting: oldestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scopeOf(principal), (tx) => listMembers(tx, principal.accountId, page));
+    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listMembers(tx, principal.accountId, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, memberShape) };
   },
 );

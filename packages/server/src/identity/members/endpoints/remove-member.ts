@@ -2,7 +2,7 @@
 
 import { memberShape, tellOfChange, updatePerson } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
-import { actorOf, scopeOf } from "../../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { endLinks } from "../../enrolment/index.ts";
 import { endAccessOf, forgetDevices } from "../../sessions/index.ts";
@@ -27,7 +27,7 @@ export const removeMember = endpoint(
   },
   async (ctx, { principal, params, requireMatch }) => {
     const { accountId } = principal;
-    await ctx.tx(scopeOf(principal), async (tx) => {
+    await ctx.tx(rowAccessOf(principal), async (tx) => {
       const { person, isLastOwner } = await lockAmongOwners(tx, accountId, params.id);
       requireMatch(memberShape(person));
       requireRank(principal, person.role);

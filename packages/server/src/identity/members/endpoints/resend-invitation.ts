@@ -2,7 +2,7 @@
 
 import { lockPerson, memberSchema, memberShape } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { countInvitation, sendEnrolment } from "../../enrolment/index.ts";
 import { memberId, requirePerson, writes } from "../members.ts";
@@ -24,7 +24,7 @@ export const resendInvitation = endpoint(
   },
   async (ctx, { principal, params }) => {
     const { accountId } = principal;
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const person = await requirePerson(lockPerson(tx, accountId, params.id));
       if (person.state !== "invited") throw new Problem("state_conflict");
       await countInvitation(tx, ctx, { accountId, emailKey: person.email_key, again: true });

@@ -10,7 +10,7 @@ import {
 } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed } from "../../../kernel/http/schema.ts";
-import { actorOf, scopeOf } from "../../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { withholdPrograms } from "../../sessions/index.ts";
 import { isDemotion, lockAmongOwners, memberId, requirePerson, requireRank, writes } from "../members.ts";
@@ -34,7 +34,7 @@ export const updateMember = endpoint(
   },
   async (ctx, { principal, params, body, requireMatch }) => {
     const { accountId } = principal;
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const before = await lockAmongOwners(tx, accountId, params.id);
       requireMatch(memberShape(before.person));
       requireRank(principal, body.role, before.person.role);

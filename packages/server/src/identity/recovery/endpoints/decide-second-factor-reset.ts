@@ -2,7 +2,7 @@
 
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, oneOf, uuid } from "../../../kernel/http/schema.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { completeSecondFactorReset } from "../second-factor-reset.ts";
 import { findWaitingReset } from "../store.ts";
@@ -24,7 +24,7 @@ export const decideSecondFactorReset = endpoint(
     replies: { 204: { description: "Done.", empty: true } },
   },
   async (ctx, { principal, params, body }) => {
-    await ctx.tx(scopeOf(principal), async (tx) => {
+    await ctx.tx(rowAccessOf(principal), async (tx) => {
       const id = await findWaitingReset(tx, principal.accountId, params.id);
       const decidedBy = principal.memberId;
       const outcome = body.decision === "confirm" ? "done" : "canceled";

@@ -1,7 +1,7 @@
 /** `DELETE /v1/oauth-grants/{id}`: a program no longer acts for a member. */
 
 import { endpoint } from "../../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
 import { grantId, grantShape, grantTag, requireGrant } from "../grant-shapes.ts";
 import { findGrant, revokeSession } from "../store.ts";
@@ -22,7 +22,7 @@ export const endOauthGrant = endpoint(
     replies: { 204: { description: "It has ended.", empty: true } },
   },
   async (ctx, { principal, params, requireMatch }) => {
-    await ctx.tx(scopeOf(principal), async (tx) => {
+    await ctx.tx(rowAccessOf(principal), async (tx) => {
       requireMatch(grantShape(await requireGrant(findGrant(tx, principal.accountId, params.id))));
       if (!(await revokeSession(tx, params.id, "revoked"))) throw new Problem("not_found");
       tx.audit({ action: "oauth.grant_revoked", targets: [{ type: "session", id: params.id }] });

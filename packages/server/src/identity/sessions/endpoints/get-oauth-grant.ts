@@ -1,7 +1,7 @@
 /** `GET /v1/oauth-grants/{id}`: what a member allowed to one program. */
 
 import { endpoint } from "../../../kernel/http/endpoint.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { grantId, grantSchema, grantShape, grantTag, requireGrant } from "../grant-shapes.ts";
 import { findGrant } from "../store.ts";
 
@@ -18,7 +18,9 @@ export const getOauthGrant = endpoint(
     replies: { 200: { description: "The grant.", body: grantSchema } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(scopeOf(principal), (tx) => requireGrant(findGrant(tx, principal.accountId, params.id)));
+    const row = await ctx.tx(rowAccessOf(principal), (tx) =>
+      requireGrant(findGrant(tx, principal.accountId, params.id)),
+    );
     return { status: 200, body: grantShape(row) };
   },
 );

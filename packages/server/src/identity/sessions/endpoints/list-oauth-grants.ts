@@ -3,7 +3,7 @@
 import { newestFirst, pageOf, pageQuery } from "../../../kernel/cursors.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed } from "../../../kernel/http/schema.ts";
-import { scopeOf } from "../../../kernel/principal.ts";
+import { rowAccessOf } from "../../../kernel/principal.ts";
 import { grantSchema, grantShape, grantTag } from "../grant-shapes.ts";
 import { listGrants } from "../store.ts";
 
@@ -22,7 +22,7 @@ export const listOauthGrants = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "oauth_grants.list", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scopeOf(principal), (tx) => listGrants(tx, principal.accountId, page));
+    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listGrants(tx, principal.accountId, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, grantShape) };
   },
 );

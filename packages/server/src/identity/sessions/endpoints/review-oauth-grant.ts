@@ -2,7 +2,7 @@
 
 import { tellOfChange } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
-import { actorOf, scopeOf } from "../../../kernel/principal.ts";
+import { actorOf, rowAccessOf } from "../../../kernel/principal.ts";
 import { grantId, grantSchema, grantShape, grantTag, requireGrant } from "../grant-shapes.ts";
 import { findGrant, reviewGrant } from "../store.ts";
 
@@ -22,7 +22,7 @@ export const reviewOauthGrant = endpoint(
   },
   async (ctx, { principal, params }) => {
     const { accountId, memberId } = principal;
-    const row = await ctx.tx(scopeOf(principal), async (tx) => {
+    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
       const { review_since: since } = await requireGrant(findGrant(tx, accountId, params.id));
       if (since !== null) await reviewGrant(tx, accountId, params.id, memberId);
       const grant = await requireGrant(findGrant(tx, accountId, params.id));

@@ -1,6 +1,6 @@
 /**
- * Where requests are looked at before the application gets them, and where what is no request is turned away. The
- * answers given here carry a problem body from the application's catalogue, as far as HTTP still allows one.
+ * Takes requests from Node's servers, checks their heads (`request-head.ts`) and passes them to the application. It answers
+ * requests with a wrong head, and bytes that are not HTTP, with a problem body where HTTP still allows one.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
@@ -8,23 +8,23 @@ import type { Socket } from "node:net";
 import type { Log } from "../log.ts";
 import { type Exchange, pairOf } from "./exchange.ts";
 import { kindOfParserError, type ParserProblemKind, problemBytes, type WriteParserProblem } from "./parser-problem.ts";
-import { headProblem, originForm } from "./request-checks.ts";
+import { headProblem, originForm } from "./request-head.ts";
 import type { Traffic } from "./traffic.ts";
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export interface DeskOptions {
+export interface RequestListenerOptions {
   readonly traffic: Traffic;
   readonly headerCountMax: number;
   readonly log: Log;
   readonly writeParserProblem: WriteParserProblem;
 }
 
-export class Desk {
-  readonly #options: DeskOptions;
+export class RequestListener {
+  readonly #options: RequestListenerOptions;
   refused = 0;
 
-  constructor(options: DeskOptions) {
+  constructor(options: RequestListenerOptions) {
     this.#options = options;
   }
 

@@ -1,24 +1,24 @@
 /**
- * One life of a worker: the lease that proves it alive, the queue that brings it pointers, and the jobs that it runs,
- * claimed under its id. A lost connection that is soon regained is part of life; when the lease is not regained, this
- * life is over, its jobs are given back, and the worker begins another (worker.ts).
+ * One session of a worker: the lease that shows that it is alive, the queue that brings it pointers, and the jobs that it
+ * runs, claimed under its id. A lost connection that is soon regained does not end the session. When the lease is not
+ * regained, the session is over, its jobs are given back, and the worker starts another one (worker.ts).
  *
- * Stages:
- *   open     takes and runs jobs while the lease is held                              -> closing
- *   closing  takes none; running jobs finish within a bound, then are told to end     -> over
- *   over     what still ran has been given back; nothing is written under this id any more
+ * States:
+ *   open     takes and runs jobs while the lease is held                                  -> closing
+ *   closing  takes none; running jobs may finish for a while, then their signal aborts    -> over
+ *   over     unfinished jobs have been given back; nothing more is written under this id
  */
 
 import type { Random } from "../clock.ts";
 import { errorFields } from "../log.ts";
-import { type ExecutorOptions, heedSignalMs, makeExecutor } from "./execute.ts";
+import { type ExecutorOptions, endOnSignalMs, makeExecutor } from "./execute.ts";
 import { acquireLease, type Lease } from "./lease.ts";
 import { within } from "./loop.ts";
 import { type Queue, startQueue } from "./queue.ts";
-import { resign } from "./recovery.ts";
-import { addQueue, redispatchLost } from "./store.ts";
+import { deregister } from "./recovery.ts";
+import { addQueue, redispatchLostPointers } from "./store.ts";
 
-export interface LifeOptions<Ports>
+export interface WorkerSessionOptions<Ports>
   extends Pick<
     ExecutorOptions<Ports>,
     "pool" | "tasks" | "recurrences" | "ports" | "secrets" | "clock" | "log" | "onReport"
@@ -27,41 +27,41 @@ export interface LifeOptions<Ports>
   readonly concurrency: number;
 }
 
-export interface Life {
-  /** Resolves when this life is over, for whatever reason. */
+export interface WorkerSession {
+  /** Resolves when the session is over, for any reason. */
   readonly over: Promise<void>;
-  /** Ends it: running jobs get so long to finish. Resolves with the number of jobs that were given back. */
+  /** Ends it. Running jobs have `boundMs` to finish. Resolves with the number of jobs that were given back. */
   close(boundMs: number): Promise<number>;
-  /** To be called about once a second: sees to pointers that were locked for us by a look that failed. */
-  lookAfter(): Promise<void>;
+  /** Call it about once a second. It frees pointers that a failed fetch locked for this session. */
+  redispatchLost(): Promise<void>;
 }
 
-/** For tasks that heed their signal to have their outcome written. */
-const endingMs = heedSignalMs + 1_000;
-/** For giving jobs back while the database may be away; what is not given back is taken back by others. */
-const resignMs = 5_000;
-/** Looks after a failed one, a second apart: a server may carry out a statement whose sender has long gone. */
-const lookAfterTimes = 30;
-/** Between tries to register a queue while the database is away. */
+/** Time for tasks that end on their signal, and for writing their outcome. */
+const endingMs = endOnSignalMs + 1_000;
+/** Time for giving jobs back while the database may not answer. Other workers take back the rest. */
+const deregisterMs = 5_000;
+/** Checks after a failed fetch, a second apart: a server can run a statement after its client has disconnected. */
+const redispatchChecks = 30;
+/** Between attempts to register a queue while the database does not answer. */
 const registerPauseMs = 500;
 /** Queues that are retired but still run something. Each may hold as many jobs as an open one. */
 const retiredQueuesMost = 2;
 
-/** Begins a life. Throws when the database cannot be asked. */
-export async function beginLife<Ports>(options: LifeOptions<Ports>): Promise<Life> {
+/** Starts a session. Throws when the database does not answer. */
+export async function startWorkerSession<Ports>(options: WorkerSessionOptions<Ports>): Promise<WorkerSession> {
   const { pool, log, clock, random } = options;
   const id = `worker-${random.uuid()}`;
   const lease = await acquireLease({ pool, workerId: id, now: clock.now(), log });
-  const life = new LivingWorker(options, id, lease);
-  life.keepQueueOpen().catch((error: unknown) => {
+  const session = new LeasedWorker(options, id, lease);
+  session.keepQueueOpen().catch((error: unknown) => {
     log.error("job_queue_not_opened", errorFields(error));
-    return life.close(0);
+    return session.close(0);
   });
-  return life;
+  return session;
 }
 
-class LivingWorker<Ports> implements Life {
-  readonly #options: LifeOptions<Ports>;
+class LeasedWorker<Ports> implements WorkerSession {
+  readonly #options: WorkerSessionOptions<Ports>;
   readonly #id: string;
   readonly #lease: Lease;
   readonly #closing = new AbortController();
@@ -73,10 +73,10 @@ class LivingWorker<Ports> implements Life {
   readonly #running = new Set<string>();
   readonly #execute: (pointer: unknown) => Promise<void>;
   #released = 0;
-  #looksLeft = 0;
+  #checksLeft = 0;
   #ended: Promise<number> | undefined;
 
-  constructor(options: LifeOptions<Ports>, id: string, lease: Lease) {
+  constructor(options: WorkerSessionOptions<Ports>, id: string, lease: Lease) {
     this.#options = options;
     this.#id = id;
     this.#lease = lease;
@@ -102,7 +102,7 @@ class LivingWorker<Ports> implements Life {
     return this.#end.promise;
   }
 
-  /** Opens a queue, and another whenever one has retired by itself. */
+  /** Opens a queue, and a new one whenever the open one has retired by itself. */
   async keepQueueOpen(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       const queue = this.#openQueue();
@@ -127,7 +127,7 @@ class LivingWorker<Ports> implements Life {
         await Promise.race([Promise.all([registered, this.#lease.held()]), this.#closed.promise]);
       },
       onFetchError: () => {
-        this.#looksLeft = lookAfterTimes;
+        this.#checksLeft = redispatchChecks;
       },
     });
     this.#queues.add(queue);
@@ -135,7 +135,7 @@ class LivingWorker<Ports> implements Life {
     return queue;
   }
 
-  /** Tells the others which pointers to unlock if this worker dies. No pointer is taken before. */
+  /** Stores which pointers other workers have to unlock if this worker dies. No pointer is taken before. */
   async #register(queueId: string): Promise<void> {
     const { pool, log } = this.#options;
     while (!this.#closing.signal.aborted) {
@@ -149,12 +149,12 @@ class LivingWorker<Ports> implements Life {
     }
   }
 
-  async lookAfter(): Promise<void> {
-    if (this.#looksLeft === 0 || this.#closing.signal.aborted) return;
+  async redispatchLost(): Promise<void> {
+    if (this.#checksLeft === 0 || this.#closing.signal.aborted) return;
     const { pool, log } = this.#options;
     try {
-      const count = await redispatchLost(pool, this.#id, [...this.#running]);
-      this.#looksLeft -= 1;
+      const count = await redispatchLostPointers(pool, this.#id, [...this.#running]);
+      this.#checksLeft -= 1;
       if (count > 0) log.warn("job_pointers_redispatched", { count });
     } catch (error) {
       log.warn("job_look_after_failed", errorFields(error));
@@ -177,12 +177,12 @@ class LivingWorker<Ports> implements Life {
       await within(stopped, endingMs);
     }
     this.#over.abort();
-    const resigned = resign(pool, this.#id).catch((error: unknown) => {
+    const deregistered = deregister(pool, this.#id).catch((error: unknown) => {
       log.warn("job_resign_failed", errorFields(error));
       return 0;
     });
-    const given = (await within(resigned, resignMs)) ? await resigned : 0;
-    // After their pointers were unlocked: what it does to pointers would delay them.
+    const given = (await within(deregistered, deregisterMs)) ? await deregistered : 0;
+    // Only after the pointers were unlocked: `abandon` would delay their jobs.
     await Promise.all([...this.#queues].map((queue) => queue.abandon()));
     await this.#lease.release();
     return this.#released + given;

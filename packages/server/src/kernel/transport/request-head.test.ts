@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headProblem, originForm } from "./request-checks.ts";
+import { headProblem, originForm } from "./request-head.ts";
 
 test("only an absolute-form target is changed", () => {
   assert.equal(originForm("/http://x/"), "/http://x/");

@@ -1,11 +1,11 @@
 /**
- * What a request must satisfy before the application sees it. Node's parsers have refused what is not HTTP at all;
- * this is for what they let through and two parties could read in two ways (request smuggling).
+ * The checks of a request's head. Node's parsers have refused what is not HTTP. These checks refuse heads that a proxy and
+ * this service could read in two different ways (request smuggling).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
 
-/** The parts of a request that are looked at; both versions of HTTP have them. */
+/** The parts of a request that are checked; both versions of HTTP have them. */
 export interface RequestHead {
   readonly method?: string | undefined;
   readonly httpVersion: string;
@@ -15,7 +15,7 @@ export interface RequestHead {
 
 export type HeadProblem = "malformed_request" | "headers_too_large";
 
-/** Headers of which a second one would be dropped silently, while a proxy in front may have read that one. */
+/** Node drops a second header of these names, but a proxy in front may have read the second one. */
 const singleHeaders = new Set([
   "authorization",
   "content-length",
@@ -25,21 +25,21 @@ const singleHeaders = new Set([
   "transfer-encoding",
 ]);
 
-/** Null when the head is in order. */
+/** Null when the head is correct. */
 export function headProblem(head: RequestHead, headerCountMax: number): HeadProblem | null {
   if (head.rawHeaders.length / 2 > headerCountMax) return "headers_too_large";
   if (hasRepeatedHeader(head.rawHeaders)) return "malformed_request";
   if (head.httpVersion === "2.0") return null;
   // Node's parser still lets HTTP/0.9 pass.
   if (head.httpVersion !== "1.0" && head.httpVersion !== "1.1") return "malformed_request";
-  // RFC 9112, section 3.2: no Host, no request.
+  // RFC 9112, section 3.2: HTTP/1.1 requires Host.
   if (head.httpVersion === "1.1" && head.headers.host === undefined) return "malformed_request";
   return isFramingClear(head) ? null : "malformed_request";
 }
 
 /**
  * The path and query of an absolute-form target (`GET https://host/path`), which RFC 9112 obliges servers to accept.
- * The host in it is ignored like `Host`: nothing here depends on the name a client uses.
+ * The host in it is ignored, like `Host`.
  */
 export function originForm(target: string): string {
   const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];

@@ -8,6 +8,8 @@ import type { Finding } from "./texts.ts";
 const server = "^packages/server/src/";
 const testCode = "\\.test\\.[a-z]+$|(?:^|/)testing/|/testing\\.ts$|^tests/";
 const declarations = `${server}(declarations|planned-domains)\\.ts$`;
+/** The reader of the environment, the table of settings and its parsers. */
+const configFiles = "(config|settings|setting-parsers)\\.ts$";
 const ours = "^(packages|sdks|tools|bench|tests)/";
 /** Some dependencies are installed inside a package. Its package.json is no source. */
 const installed = "/node_modules/|/package\\.json$";
@@ -20,14 +22,14 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
   sdk: ["^sdks/", []],
   agent: ["^packages/agent/", ["engine", "sdk"]],
   dashboard: ["^packages/dashboard/", ["sdk"]],
-  config: [`${server}config\\.ts$`, ["kernel"]],
+  config: [`${server}${configFiles}`, ["kernel"]],
   kernel: [`${server}kernel/`, ["config", "engine", "storage"]],
   // Every domain may import the joined declarations, so these import nothing else of a domain.
   declarations: [declarations, ["kernel", "domain"]],
   domain: [`${server}(?!kernel/|testing/)[^/]+/`, ["kernel", "config", "declarations", "engine", "storage"]],
   // Files directly under packages/server/src put the service together.
   composition: [
-    `${server}((?!(config|declarations|planned-domains)\\.ts$)[^/]+$|testing/)`,
+    `${server}((?!(config|settings|setting-parsers|declarations|planned-domains)\\.ts$)[^/]+$|testing/)`,
     ["kernel", "config", "declarations", "domain", "engine", "storage"],
   ],
 };

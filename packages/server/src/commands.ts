@@ -1,4 +1,4 @@
-/** Commands of an operator: each does one thing to the database or the data folder and ends. */
+/** Commands of an operator: each changes the database or the data folder and ends. */
 
 import { rename } from "node:fs/promises";
 import path from "node:path";

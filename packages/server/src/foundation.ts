@@ -1,4 +1,4 @@
-/** The parts that every other part of a running service stands on; laid by `start.ts`. */
+/** The parts that a running service consists of, without its listener and its jobs. Made by `start.ts`. */
 
 import type { Config } from "./config.ts";
 import type { Clock, Random } from "./kernel/clock.ts";
@@ -20,7 +20,7 @@ export interface Place {
   boundUrl: string;
   /** Origin of absolute URLs: the setting, else the address bound. */
   publicUrl(): string;
-  /** Requests wait for this: whatever has to be on disk before the first answer. */
+  /** Requests wait for this. Before it, everything that the first answer needs is written to disk. */
   readonly opened: Promise<void>;
   open(): void;
 }
@@ -43,6 +43,6 @@ export interface Foundation {
   readonly limiter: (real: Limiter) => Limiter;
   readonly place: Place;
   readonly endpoints: readonly Endpoint[];
-  /** Registers how to undo a part; parts are undone in reverse order. */
-  readonly onStop: (undo: () => Promise<unknown>) => void;
+  /** Registers how a part is stopped; parts are stopped in reverse order. */
+  readonly onStop: (stop: () => Promise<unknown>) => void;
 }

@@ -15,14 +15,14 @@ import { type Certificates, openLocalAuthority, openOwnCertificate } from "./ker
 import { createTransport } from "./kernel/transport/server.ts";
 import { type Limits, openLimits } from "./limits/index.ts";
 
-export interface Face {
-  /** The address really bound. */
+export interface Listener {
+  /** The address that was bound. */
   readonly url: string;
   readonly caFile: string | null;
   reload(): Promise<void>;
 }
 
-export async function listen(foundation: Foundation): Promise<Face> {
+export async function listen(foundation: Foundation): Promise<Listener> {
   const { config, folder, log, onStop, place } = foundation;
   const limits = await openLimits({ ...foundation, savedWindowsFile: folder.path("limits.sqlite") });
   onStop(() => limits.close());
@@ -84,7 +84,7 @@ function httpKernel(foundation: Foundation, { limiter, bans, scanDetector }: Lim
   };
 }
 
-/** By the real time: clients check certificates by theirs, wherever a test has moved the application's clock. */
+/** Uses the real time, because clients check certificates by theirs, also when a test has moved the application's clock. */
 async function openCertificates({ config, random, log, folder }: Foundation): Promise<Certificates> {
   const clock = systemClock;
   if (config.tlsCert !== null && config.tlsKey !== null) {

@@ -28,7 +28,7 @@ Settings are EMANET_… variables: see docs/SETTINGS.md. On standard output a li
 are served; logs go to standard error as JSON lines.
 `;
 
-/** Like a usage error of any other command. */
+/** The usual exit code of a usage error. */
 const exitUsage = 2;
 const exitFailed = 1;
 
@@ -93,13 +93,13 @@ function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {
  * A terminal sends Ctrl-C to every process of its group, and `tools/run.mjs` passes signals on, so one Ctrl-C arrives two
  * or three times. Signals within this time count as one.
  */
-const sameWishMs = 2_000;
+const sameSignalMs = 2_000;
 
 /** The first signal drains; a second one ends the process at once. */
 function stopOnSignals(running: Running): void {
   let askedAtMs: number | null = null;
   const stop = async (code: number) => {
-    if (askedAtMs !== null && monotonicMs() - askedAtMs < sameWishMs) return;
+    if (askedAtMs !== null && monotonicMs() - askedAtMs < sameSignalMs) return;
     if (askedAtMs !== null) process.exit(exitFailed);
     askedAtMs = monotonicMs();
     await running.stop();

@@ -75,25 +75,25 @@ export async function start(options: StartOptions): Promise<Running> {
   const stack = new AsyncDisposableStack();
   const lost = Promise.withResolvers<Error>();
   try {
-    const foundation = await layFoundation(options, stack, lost.resolve);
+    const foundation = await openFoundation(options, stack, lost.resolve);
     const { config, place } = foundation;
-    const isPlayground = config.profile !== "production" && options.role !== "migrate";
-    const firstRun = isPlayground ? await prepareFirstRun(foundation) : null;
+    const hasFirstRun = config.profile !== "production" && options.role !== "migrate";
+    const firstRun = hasFirstRun ? await prepareFirstRun(foundation) : null;
     if (options.role === "all" || options.role === "worker") await runJobs(foundation);
-    const metricsUrl = options.role === "migrate" ? null : await serveMetrics(foundation);
-    const face = options.role === "all" || options.role === "api" ? await listen(foundation) : null;
-    if (face !== null && firstRun !== null) {
-      await writeFirstRunFile(foundation.folder, { baseUrl: place.boundUrl, caFile: face.caFile, firstRun });
+    const metricsUrl = options.role === "migrate" ? null : await startMetrics(foundation);
+    const listener = options.role === "all" || options.role === "api" ? await listen(foundation) : null;
+    if (listener !== null && firstRun !== null) {
+      await writeFirstRunFile(foundation.folder, { baseUrl: place.boundUrl, caFile: listener.caFile, firstRun });
     }
     place.open();
     return {
-      url: face?.url ?? null,
-      caFile: face?.caFile ?? null,
+      url: listener?.url ?? null,
+      caFile: listener?.caFile ?? null,
       metricsUrl,
-      firstRunFile: face !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
+      firstRunFile: listener !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
       tokens: foundation.tokens,
       secrets: foundation.secrets,
-      reload: async () => face?.reload(),
+      reload: async () => listener?.reload(),
       lost: lost.promise,
       stop: () => stack.disposeAsync(),
     };
@@ -107,19 +107,19 @@ export async function start(options: StartOptions): Promise<Running> {
 export async function withFoundation<T>(options: StartOptions, work: (parts: Foundation) => Promise<T>): Promise<T> {
   const stack = new AsyncDisposableStack();
   try {
-    return await work(await layFoundation(options, stack, () => undefined));
+    return await work(await openFoundation(options, stack, () => undefined));
   } finally {
     await stack.disposeAsync();
   }
 }
 
-async function serveMetrics({ config, metrics, log, onStop }: Foundation): Promise<string> {
+async function startMetrics({ config, metrics, log, onStop }: Foundation): Promise<string> {
   const listener = await startMetricsListener({ listen: config.metricsListen, registry: metrics.registry, log });
   onStop(() => listener.close());
   return `${originOf("http", listener.address.host, listener.address.port)}/metrics`;
 }
 
-async function layFoundation(
+async function openFoundation(
   options: StartOptions,
   stack: AsyncDisposableStack,
   lost: (error: Error) => void,
@@ -139,7 +139,7 @@ async function layFoundation(
   const target = options.database ?? (await databaseTarget(config, folder, log, stack, lost));
   const pools = await openPools({ target, log });
   stack.defer(() => pools.close());
-  await bringUpToDate(config, options.role, pools, log);
+  await migrateOrRefuse(config, options.role, pools, log);
   const secrets = createSecrets(await rootKey(config, folder, pools, { clock: wallClock, random }), random);
   for (const name of ["app", "owner"] as const) {
     const pool = pools[name];
@@ -222,7 +222,7 @@ async function databaseTarget(
   return postgres.connection;
 }
 
-async function bringUpToDate(config: Config, role: Role, pools: Pools, log: Log): Promise<void> {
+async function migrateOrRefuse(config: Config, role: Role, pools: Pools, log: Log): Promise<void> {
   const { owner } = pools;
   if (config.profile !== "production" || role === "migrate") {
     await migrate({ owner, log });

@@ -25,7 +25,7 @@ export interface Change {
   readonly personHasMail?: true;
 }
 
-/** Queues the mails; in the scope of the account. Call it before a removal, because removed people get no mail. */
+/** Queues the mails; with row access to the account. Call it before a removal, because removed people get no mail. */
 export async function tellOfChange(tx: Tx, { random }: Pick<Ctx, "random">, change: Change): Promise<void> {
   const by = "id" in change.by ? change.by.id : null;
   const concerned = concernedBy(change, by);

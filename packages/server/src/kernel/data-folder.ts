@@ -79,7 +79,7 @@ async function makeFolder(root: string): Promise<void> {
   }
 }
 
-/** Somebody may point the service at a home folder by mistake; nothing there may be changed, not even its mode. */
+/** The setting can name a home folder by mistake. Nothing there may be changed, not even its mode. */
 async function refuseForeignFolder(root: string): Promise<void> {
   const names = await readdir(root).catch((error: unknown) => {
     throw unusable(root, `cannot be read (${codeOf(error)})`, error);

@@ -3,8 +3,8 @@
  * transaction of the work itself, so there is no moment in which the work is done and the key unknown.
  *
  * A key in words: *free* → (lock taken) *in progress* → *answered* for 24 h → free again. While it is in progress every
- * other request with it is told so at once instead of waiting with a connection in its hand. An answer that says
- * nothing about the work (401, 403, 429, 5xx) is not recorded: the key stays free.
+ * other request with it is refused at once, so that it does not hold a connection while it waits. An answer that says nothing
+ * about the work (401, 403, 429, 5xx) is not recorded: the key stays free.
  */
 
 import { createHash } from "node:crypto";

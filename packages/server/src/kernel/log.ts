@@ -154,7 +154,7 @@ export const silentLog: Log = {
   child: () => silentLog,
 };
 
-/** What a log line may say of an error: classes, codes and places in our code. Never its message. */
+/** What a log line may contain of an error: classes, codes and places in our code. Never its message. */
 export function errorFields(error: unknown): LogFields {
   const facts = describeError(error);
   return {
@@ -173,7 +173,7 @@ export function standardErrorWriter(): (line: string) => void {
   return (line) => void process.stderr.write(line);
 }
 
-/** A reader that went away (EPIPE) must not take the service down, and there is nobody left to tell. */
+/** A closed pipe (EPIPE) must not end the service, and there is no other place for the message. */
 function ignoreLostReader(): void {}
 
 /** The fields that may leave the process, and how many were refused. Error reports use the same rules. */

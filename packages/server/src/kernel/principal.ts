@@ -30,7 +30,7 @@ export interface OauthScopeDefinition {
 /** All scopes: the one table that access checks, the OpenAPI document and `docs/ROLES.md` read. */
 export type OauthScopes = Readonly<Record<OauthScope, OauthScopeDefinition>>;
 
-/** What a token counts as; `api` is gated by the package, the service's own dashboard and agent are not. */
+/** The kind of a token: `api` needs a package that includes the API; the dashboard and the agent do not. */
 export type TokenKind = "api" | "dashboard" | "agent";
 
 export type Principal =
@@ -61,7 +61,7 @@ export interface AccountFacts {
   readonly state: "active" | "suspended" | "closed";
   readonly package: string;
   readonly entitlements: ReadonlySet<string>;
-  /** The smallest package that includes the API, for whoever lacks it. */
+  /** The smallest package that includes the API, for the problem `package_required`. */
   readonly apiPackage: string;
   readonly earlyAccess: boolean;
   readonly limits: AccountLimits;
@@ -137,7 +137,7 @@ export interface AccessTokens {
   publicKeys(): Promise<readonly PublicKey[]>;
 }
 
-/** Turns a bearer token into a principal, or says which problem of the catalogue it meets. */
+/** Turns a bearer token into a principal, or says with which problem it is refused. */
 export interface Authenticator {
   authenticate(token: string): Promise<Exclude<Principal, { kind: "anonymous" }> | AuthenticationFailure>;
 }
@@ -157,7 +157,7 @@ export type RowAccess =
   /** All rows: for upkeep, and for sign-in before the account is known. */
   | { readonly kind: "system" };
 
-/** The audit's name for whoever acted: ids only, so that erasing a person does not break a chain. */
+/** Who acted, in an audit record: ids only, so that erasing a person does not break a chain. */
 export type Actor =
   | { readonly kind: "anonymous" | "system" }
   | { readonly kind: "member" | "client" | "agent" | "staff"; readonly id: string };
@@ -182,7 +182,7 @@ export function isAgent(principal: Extract<Principal, { kind: "client" }>): bool
   return principal.tokenKind === "agent";
 }
 
-/** What one caller's idempotency keys are kept by: the same after a new sign-in, and never shared with another. */
+/** To whom idempotency keys belong: the same after a new sign-in, and different for every caller. */
 export function callerOf(principal: Exclude<Principal, { kind: "anonymous" }>): readonly string[] {
   switch (principal.kind) {
     case "member":

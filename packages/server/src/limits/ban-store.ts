@@ -26,7 +26,7 @@ export interface NewBan {
     | { readonly cause: "staff"; readonly staffId: string; readonly reason: string; readonly hours: number | null };
 }
 
-export function scopeOfBan(ban: { readonly accountId: string | null }): RowAccess {
+export function rowAccessOfBan(ban: { readonly accountId: string | null }): RowAccess {
   return ban.accountId === null ? { kind: "platform" } : { kind: "account", accountId: ban.accountId };
 }
 
@@ -39,7 +39,7 @@ export async function banSubject(
   ban: NewBan,
   { random, staffEmail }: { readonly random: Random; readonly staffEmail: string },
 ): Promise<BanRow | undefined> {
-  return run(scopeOfBan(ban), async (tx) => {
+  return run(rowAccessOfBan(ban), async (tx) => {
     // Two processes can detect the same pattern at once.
     await sql`select pg_advisory_xact_lock(hashtextextended(${`ban ${ban.kind} ${ban.subject}`}, 0))`.execute(tx.db);
     const earlier = await listOf(tx, ban);

@@ -1,4 +1,4 @@
-/** Puts the limits of a service together: where they are counted, who is banned, who looks around. */
+/** Puts the limits of a service together: counters, bans and the detection of scans. */
 
 import ipaddr from "ipaddr.js";
 import type { Config } from "../config.ts";
@@ -34,7 +34,7 @@ export interface LimitsOptions {
   readonly secrets: Secrets;
   readonly transactions: Transactions;
   readonly addresses: ClientAddresses;
-  /** Where long windows are kept over a restart. */
+  /** The file that keeps long windows over a restart. */
   readonly savedWindowsFile: string;
 }
 
@@ -93,7 +93,7 @@ async function ban(
   run: RunTx,
   subject: ScanSubject,
 ): Promise<void> {
-  // Behind it is everybody.
+  // All clients are behind it.
   if (subject.kind === "address" && addresses.coversProxy(subject.id)) {
     log.warn("proxy_not_banned", { ip: plainAddress(subject.id) });
     return;

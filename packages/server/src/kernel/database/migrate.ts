@@ -119,7 +119,7 @@ async function makeJournal(client: pg.PoolClient): Promise<void> {
   }
 }
 
-/** Any constant that nobody else uses: "emanet" in ASCII. */
+/** Any constant that nothing else uses: "emanet" in ASCII. */
 const lockKey = 0x656d616e6574;
 
 /** Longer than a large table's migration by another starter; then something holds the lock that never ends. */
@@ -171,7 +171,7 @@ function missing(migrations: readonly Migration[], journal: readonly JournalRow[
   return migrations.slice(journal.length);
 }
 
-/** Whoever waits for a table's lock makes everybody behind it wait: a migration gives up and can be tried again. */
+/** A statement that waits for a table's lock blocks all statements after it. So a migration gives up and can be repeated. */
 const tableLockWaitMs = 30_000;
 
 async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Who may call an endpoint: every check that its spec declares, in one order. Token first, then whose token it is, its
- * scope, whether a program may, the role, the package, the account's state, and last how fresh the second factor is.
+ * Who may call an endpoint: every check that its spec declares, in this order: token, kind of principal, scope, whether
+ * programs may, role, package, state of the account, age of the second factor.
  */
 
 import type { OauthScopes, Principal } from "../principal.ts";
@@ -10,7 +10,7 @@ import { type EndpointSpec, needsApiPackage, refusedWhileSuspended } from "./end
 /** A second factor counts as fresh for this long: the contract's ten minutes. */
 export const stepUpFreshMs = 10 * 60 * 1000;
 
-/** Throws the problem that the principal meets first, if any. */
+/** Throws the first problem. */
 export function checkAccess(spec: EndpointSpec, scopes: OauthScopes, principal: Principal, now: Date): void {
   const { access } = spec;
   if (access.kind === "public") return;
@@ -18,7 +18,7 @@ export function checkAccess(spec: EndpointSpec, scopes: OauthScopes, principal: 
   if (access.kind === "staff" && principal.kind !== "staff") throw new Problem("admin_required");
   if (access.kind === "account") checkAccount(spec, scopes, access, principal);
   if (access.kind === "person" && principal.kind !== "staff") {
-    // Programs have nothing of their own here, whatever their scopes are and whoever they act for.
+    // These operations are about the person who asks. A program is refused, also when it acts for a person.
     if (principal.kind === "client" || !principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
   }
   if (spec.stepUp === true) requireFreshPerson(principal, now);
@@ -43,12 +43,12 @@ function checkAccount(
   if (refusedWhileSuspended(spec) && account.state !== "active") throw new Problem("account_suspended");
 }
 
-/** A program never takes the place of a person, and one that is held to vaults uses only what keeps to them. */
+/** A program cannot do what needs a person. A program with a list of vaults may use only operations that respect it. */
 function isOpenToClient(spec: EndpointSpec, { vaultIds }: Extract<Principal, { kind: "client" }>): boolean {
   return spec.stepUp !== true && (vaultIds === null || spec.withinVaults === true);
 }
 
-/** Refuses programs, and people whose second factor is not fresh. */
+/** Refuses programs, and people whose last second factor is too old. */
 export function requireFreshPerson(principal: Principal, now: Date): void {
   if (!("authTime" in principal)) throw new Problem("insufficient_scope");
   if (now.getTime() - principal.authTime.getTime() > stepUpFreshMs) throw new Problem("step_up_required");

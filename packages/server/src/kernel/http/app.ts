@@ -1,8 +1,8 @@
 /**
  * The application on top of the transport: Fastify routes every spelling of every endpoint to its pipeline and writes
  * the answer. Fastify parses no body, validates nothing and serialises nothing here; addresses that do not exist,
- * methods that an address does not know and requests that the router cannot read go through the same stages and get
- * their answer from the catalogue, with request id and rate headers like any other.
+ * methods that an address does not have and requests that the router cannot read pass the same stages and get a problem as
+ * answer, with request id and rate headers like any other.
  */
 
 import type { ServerResponse } from "node:http";
@@ -39,21 +39,21 @@ export function createApp(
     logger: false,
     requestIdHeader: false,
     exposeHeadRoutes: true,
-    // The transport drains connections; refusing by itself, Fastify would answer outside the catalogue.
+    // The transport drains connections. Fastify would refuse with an answer of its own.
     return503OnClosing: false,
     forceCloseConnections: false,
     routerOptions: { maxParamLength, querystringParser: () => ({}) },
     frameworkErrors: (_error, request, reply) => void refuse(kernel, request, reply, new Problem("malformed_request")),
   });
-  // To Fastify no request has a body, so it neither reads one nor judges its headers: the pipeline does, after 401,
-  // 413 and 429, which come before the client has sent it.
+  // To Fastify no request has a body, so it neither reads one nor checks its headers. The pipeline does, after 401, 413 and
+  // 429, which are sent before the client has sent the body.
   for (const method of ["DELETE", "OPTIONS", "PATCH", "POST", "PUT", "QUERY"]) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
   const known = knownMethods(endpoints);
   const notFound = (request: FastifyRequest) => unknownMethod(known, request.url) ?? missing(request.url);
   app.setNotFoundHandler((request, reply) => refuse(kernel, request, reply, notFound(request)));
-  // A word over HTTP/2 that is no method of Node's finds not even the handler above.
+  // For a method over HTTP/2 that Node does not know, Fastify does not call the handler above.
   app.setErrorHandler((error, request, reply) =>
     refuse(kernel, request, reply, isNotFound(error) ? notFound(request) : error),
   );
@@ -88,7 +88,7 @@ function knownMethods(endpoints: readonly Endpoint[]): KnownMethods {
   return known;
 }
 
-/** An address that exists answers every method: 405 with what it knows. */
+/** An address that exists answers its other methods with 405. */
 function addOtherMethods(app: FastifyInstance, kernel: HttpKernel, known: KnownMethods): void {
   for (const [url, allowed] of known) {
     const others = methods.filter((method) => !allowed.has(method));
@@ -97,7 +97,7 @@ function addOtherMethods(app: FastifyInstance, kernel: HttpKernel, known: KnownM
   }
 }
 
-/** Methods that the router has never heard of (PROPFIND, or any word over HTTP/2) end where no route is found. */
+/** For methods that the router does not know (PROPFIND, or any word over HTTP/2) no route is found. */
 function unknownMethod(known: KnownMethods, url: string): Problem | null {
   const [path = ""] = url.split(/[?#]/);
   const parts = path.split("/");
@@ -159,7 +159,7 @@ async function begin(
 ): Promise<RequestContext> {
   kernel.metrics.requestStarted();
   const ended = Promise.withResolvers<void>();
-  // Listened to from the start: a client may leave while the first stages wait, and HTTP/2 does not say so afterwards.
+  // Registered first: a client can leave while the first stages wait, and HTTP/2 emits the event only once.
   reply.raw.once("close", ended.resolve);
   const { method } = request;
   const head = { method, headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
@@ -184,10 +184,10 @@ function observe(kernel: HttpKernel, request: FastifyRequest, reply: FastifyRepl
   observeScan(kernel, context, request, status);
 }
 
-/** Answers to which a path counts by itself: those that whoever looks around gets. */
-const lookingAround: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+/** Refusals that a scan gets. For these the target is the path, for all others the operation. */
+const scanStatuses: ReadonlySet<number> = new Set([401, 403, 404, 405]);
 
-/** The limits have dealt with it. */
+/** Limits have refused it already. */
 const tooManyRequests = 429;
 
 function observeScan(
@@ -197,10 +197,10 @@ function observeScan(
   status: number,
 ): void {
   if (refusal?.code === "banned" || status === tooManyRequests) return;
-  // Any page can make its visitors ask here; none can make them show a token.
+  // Any web page can make the browsers of its visitors send requests here, but not with a token.
   if (principal.kind === "anonymous" && isFromForeignPage(raw.headers, kernel.publicUrl())) return;
   const path = raw.url?.split("?", 1)[0] ?? "";
-  const target = lookingAround.has(status) || endpoint === null ? path : endpoint.spec.id;
+  const target = scanStatuses.has(status) || endpoint === null ? path : endpoint.spec.id;
   kernel.scanDetector.observe(scanSubjectOf(principal, addressKey), target);
 }
 
@@ -209,7 +209,7 @@ function scanSubjectOf(principal: Principal, addressKey: string): ScanSubject {
     case "anonymous":
       return { kind: "address", id: addressKey };
     case "client":
-      // What acts for a member is banned alone: others use the same client.
+      // Only this session is reported: other members use the same client.
       return principal.memberId === null
         ? { kind: "client", id: principal.clientId, accountId: principal.accountId }
         : { kind: "session", id: principal.sessionId, accountId: principal.accountId };
@@ -220,7 +220,7 @@ function scanSubjectOf(principal: Principal, addressKey: string): ScanSubject {
   }
 }
 
-/** What proxies log when the client left before an answer was begun; never sent. */
+/** The status that proxies log when the client left before the answer began; never sent. */
 const clientClosedRequest = 499;
 
 function goneSignal(response: ServerResponse): AbortSignal {

@@ -9,9 +9,9 @@ import { parseStrictJson } from "./strict-json.ts";
 /** The terms on which a body is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
-  /** The operation's own: what comes later is not waited for. */
+  /** The deadline of the operation. */
   readonly deadline: AbortSignal;
-  /** Before a body of at most so many bytes is waited for; refuses, or gives what to call at its end. */
+  /** Called before waiting for a body of at most `bytes`. It refuses, or returns what to call at the end of the body. */
   readonly begin: (bytes: number) => () => void;
 }
 
@@ -48,7 +48,7 @@ async function* chunksOf(raw: IncomingMessage, bytes: number, { deadline, begin 
   try {
     yield* raw as AsyncIterable<Buffer>;
   } catch {
-    // Else the client broke off; nobody reads the answer, and it is no fault of ours.
+    // Otherwise the client broke off. It does not read the answer, and the fault is not ours.
     throw new Problem(deadline.aborted ? "request_timeout" : "malformed_request");
   } finally {
     deadline.removeEventListener("abort", late);
@@ -78,8 +78,8 @@ export async function readRawCall(raw: IncomingMessage, terms: BodyTerms): Promi
 const maxEmptyObjectBytes = 16;
 
 /**
- * For operations without a body: what is sent all the same would be dropped without a word. An empty JSON object says
- * nothing that could be dropped, and many libraries send one with every POST.
+ * For operations without a body: a body that is sent nevertheless is refused, because it would be ignored silently. An empty
+ * JSON object is allowed: many libraries send one with every POST.
  */
 export async function refuseBody(raw: IncomingMessage, terms: BodyTerms): Promise<undefined> {
   if (Number(raw.headers["content-length"] ?? 0) === 0 && !mayFollow(raw)) return;

@@ -40,14 +40,14 @@ export function readCookies(
   return found;
 }
 
-/** Refuses what a browser says comes from a page of somebody else. Programs send neither header. */
+/** Refuses a request that a page of another origin made a browser send. Programs send neither header. */
 export function requireOwnOrigin(headers: IncomingHttpHeaders, ownOrigin: string): void {
   if (isFromForeignPage(headers, ownOrigin)) throw new Problem("origin_not_allowed");
 }
 
 /**
- * Whether a browser says that somebody else's page made it ask: by an image, a script, a form, a link. A page of another
- * host of the same site is somebody else's too.
+ * Whether a page of another origin made a browser send the request: by an image, a script, a form, a link. Another host of
+ * the same site is another origin too.
  */
 export function isFromForeignPage(headers: IncomingHttpHeaders, ownOrigin: string): boolean {
   const { origin, "sec-fetch-site": site } = headers;

@@ -17,13 +17,13 @@ const defaultLink = "/docs";
 export interface Retirement {
   /** Throws `endpoint_sunset` once the day has come. */
   check(now: Date): void;
-  /** The answer with the headers that tell of it. */
-  told(answer: Answer, publicUrl: string): Answer;
+  /** The answer with the headers `Deprecation`, `Sunset` and `Link`. */
+  withHeaders(answer: Answer, publicUrl: string): Answer;
 }
 
-/** Compiles what a spec says of its end; a spec that gives too little notice is a mistake of ours. */
+/** Compiles the deprecation of a spec. A spec that gives too little notice is a fault of ours. */
 export function retirementOf({ id, deprecated }: EndpointSpec): Retirement {
-  if (deprecated === undefined) return { check: () => undefined, told: (answer) => answer };
+  if (deprecated === undefined) return { check: () => undefined, withHeaders: (answer) => answer };
   const since = startOf(deprecated.since);
   const sunset = startOf(deprecated.sunset);
   const earliest = new Date(since);
@@ -34,7 +34,7 @@ export function retirementOf({ id, deprecated }: EndpointSpec): Retirement {
     check(now) {
       if (now >= sunset) throw new Problem("endpoint_sunset");
     },
-    told(answer, publicUrl) {
+    withHeaders(answer, publicUrl) {
       const { link: own, ...headers } = answer.headers;
       const page = link.startsWith("/") ? `${publicUrl}${link}` : link;
       const links = [own ?? [], `<${page}>; rel="deprecation"`, `<${page}>; rel="sunset"`].flat();

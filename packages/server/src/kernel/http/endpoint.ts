@@ -53,13 +53,13 @@ export interface EndpointSpec {
   readonly limits?: readonly PolicyName[];
   /** Limits that `handle` spends (`ctx.spend`), because what they count by is in the body. */
   readonly contentLimits?: readonly PolicyName[];
-  /** Spends no limit at all. */
+  /** Counts in no limit. */
   readonly free?: true;
   /** With access `public`: refused from a banned address, where the others are not. */
   readonly notWhileBanned?: true;
-  /** Only by a person whose second factor was shown within the last minutes; never by a program, whoever it acts for. */
+  /** Only by a person whose second factor was shown within the last minutes; never by a program. */
   readonly stepUp?: true;
-  /** Keeps to the vaults of a client that is held to some. Every other operation refuses such a client. */
+  /** Respects the list of vaults of a client that has one. Every other operation refuses such a client. */
   readonly withinVaults?: true;
   /** `api`: only with a package that includes the API, whatever the scope. `open`: with any package. */
   readonly package?: "api" | "open";
@@ -73,9 +73,9 @@ export interface EndpointSpec {
   /** In place of what {@link maxBodyBytes} gives to its kind of access. */
   readonly bodyLimitBytes?: number;
   /**
-   * Not this API's own manners. `oauth`: speaks OAuth 2.0, see `oauth-error.ts`. `pages`: for people with a browser; what
-   * is sent is a form, unknown parameters are ignored (mail programs add their own to links), and problems are told by
-   * the endpoint's `explain`.
+   * Another protocol than the JSON API. `oauth`: OAuth 2.0, see `oauth-error.ts`. `pages`: for people with a browser; the
+   * body is a form, unknown parameters are ignored (mail programs add their own to links), and the endpoint's `explain`
+   * shows problems as pages.
    */
   readonly wire?: "oauth" | "pages";
   /** With `wire`: the fields of its form, for the document. The handler gets the form as it came. */
@@ -103,7 +103,7 @@ export interface Deprecation {
   readonly link?: string;
 }
 
-/** What a handler works with: everything that is not a pure function of the call. */
+/** What a handler uses besides the call: clock, randomness, settings, limits, transactions. */
 export interface Ctx {
   readonly settings: Config;
   readonly clock: Clock;
@@ -117,11 +117,11 @@ export interface Ctx {
   /** Ends when the deadline passes or the client goes away. */
   readonly signal: AbortSignal;
   /**
-   * Spends limits whose subject is known only now, and refuses with `rate_limited` like those that the spec names. A
-   * string is something in the body (an e-mail address), counted together with the client's address.
+   * Counts the request in limits whose subject is known only now, and throws `rate_limited`. A string is text from the body
+   * (an e-mail address); it is counted together with the client's address.
    */
   readonly spend: (policies: readonly PolicyName[], subject: LaterSubject) => Promise<void>;
-  /** For showing what limits say; nothing is spent through it. */
+  /** For showing the state of limits. Nothing is counted through it. */
   readonly limiter: Pick<Limiter, "counterFor" | "peek" | "busiest">;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
@@ -225,7 +225,7 @@ export function endpoint<const S extends EndpointSpec, const R extends ReplyOf<S
 /** Long enough for the slowest page of a list; shorter than the 60 s after which load balancers give up. */
 export const defaultDeadlineMs = 30_000;
 
-/** The contract's maximum for a JSON body of somebody who showed a token. */
+/** The contract's maximum for a JSON body where a token is needed. */
 export const maxJsonBodyBytes = 1024 * 1024;
 
 /**

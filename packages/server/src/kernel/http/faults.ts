@@ -1,6 +1,6 @@
 /**
- * Faults on demand: in profile `sandbox`, a request of staff may ask by `X-Emanet-Fault` to fail in a chosen way, so that
- * clients and tests can meet what is rare otherwise. Nobody else, and no other profile, has them.
+ * Faults on demand: in profile `sandbox` a request of staff can ask by `X-Emanet-Fault` to fail in a chosen way, so that
+ * clients and tests can try rare failures. Other profiles and other people do not have them.
  */
 
 import type { IncomingHttpHeaders } from "node:http";

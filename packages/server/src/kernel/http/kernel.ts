@@ -1,4 +1,4 @@
-/** What the HTTP side of the kernel is made of; built once per service instance by `main.ts` and by the tests. */
+/** The parts that the HTTP side of the kernel uses; put together once per service by `listen.ts`. */
 
 import type { Config } from "../../config.ts";
 import type { Clock, Random } from "../clock.ts";

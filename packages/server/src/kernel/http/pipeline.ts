@@ -1,8 +1,8 @@
 /**
- * One request, from the open context to its answer:
- * refusals of the first stages → access → media types → strict validation → conditions → idempotency → `handle` →
- * the reply checked against its spec. Each stage may throw a {@link Problem}; anything else that is thrown is our fault
- * and is answered with `internal_error`, logged and reported.
+ * One request of an endpoint, from its context to its answer: refusals (`refusals.ts`) → media types → body → strict
+ * validation → conditions → idempotency → `handle` → the reply checked against its spec. Each stage can throw a
+ * {@link Problem}. Anything else that is thrown is a fault of ours: it is answered with `internal_error`, logged and
+ * reported.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -37,7 +37,7 @@ import { type RequestContext, single } from "./request-context.ts";
 import { spendLater, spendUncounted } from "./request-limits.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
 
-/** A request as the router hands it over. */
+/** A request as the router passes it on. */
 export interface RoutedRequest {
   readonly raw: IncomingMessage;
   /** Query string, without the question mark. */
@@ -49,11 +49,11 @@ export interface RoutedRequest {
 
 export type Pipeline = (context: RequestContext, request: RoutedRequest) => Promise<Answer>;
 
-/** An endpoint with what is compiled from its spec once. */
+/** An endpoint with what was compiled from its spec. */
 interface Compiled {
   readonly kernel: HttpKernel;
   readonly endpoint: Endpoint;
-  /** The problem itself when the spec declares it; else the fault that it is. */
+  /** The problem itself when the spec declares it, else an Error: an undeclared problem is a fault of ours. */
   readonly declared: (problem: Problem) => Problem | Error;
 }
 
@@ -86,17 +86,17 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
         AbortSignal.any([deadline, request.gone]),
       );
       failAt("after", fault);
-      // What the handler had no reason to spend; its work is done, so a refusal now comes too late to matter.
+      // Counts what the handler did not count. Its work is done, so a refusal is ignored.
       await spendUncounted(kernel, context);
       return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
     } catch (error) {
-      // A request that ended before its limits were spent has reached them all the same.
+      // A request that failed before its limits were counted is counted now.
       const refusal = await spendUncounted(kernel, context).catch((fault: unknown) => fault);
       const shown = refusal ?? error;
       return problemAnswer(kernel, context, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
     }
   };
-  return async (context, request) => retirement.told(await run(context, request), kernel.publicUrl());
+  return async (context, request) => retirement.withHeaders(await run(context, request), kernel.publicUrl());
 }
 
 interface ParsedCall extends Call {
@@ -109,12 +109,12 @@ function bodyTerms(
   { addressKey }: RequestContext,
   deadline: AbortSignal,
 ): BodyTerms {
-  // A proxy that does not say for whom it asks stands for everybody.
+  // A proxy without a forwarded address stands for all clients behind it.
   const address = kernel.addresses.coversProxy(addressKey) ? null : addressKey;
   return { limitBytes: maxBodyBytes(spec), deadline, begin: (bytes) => kernel.unfinishedBodies.begin(address, bytes) };
 }
 
-/** Reads a request into a call; the body is read on these terms. */
+/** Reads a request into a call. */
 type CallParser = (context: RequestContext, request: RoutedRequest, terms: BodyTerms) => Promise<ParsedCall>;
 
 function callParser(spec: EndpointSpec): CallParser {
@@ -144,7 +144,7 @@ function callParser(spec: EndpointSpec): CallParser {
       body: await (spec.body ? readJsonBody(raw, terms) : refuseBody(raw, terms)),
     };
     const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
-    // What cannot be a cursor of ours is told like one that is not.
+    // A cursor of a wrong form gets the same answer as an unknown one.
     if (findings.some((finding) => finding.pointer === "/query/cursor")) throw new Problem("invalid_cursor");
     refuse(findings);
     const matches = (representation: unknown) => requireMatch(ifMatch, representation);
@@ -174,7 +174,7 @@ async function serve(
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
     const run: RunTx = (scope, inside) => kernel.transactions.run(txContext, scope, inside);
-    return before(signal, work(run));
+    return untilDeadline(signal, work(run));
   }
   const keyed = {
     key: call.idempotencyKey,
@@ -188,12 +188,12 @@ async function serve(
     if (!(problem instanceof Problem)) throw problem;
     return problemReply(kernel, context, problem);
   };
-  const { reply, replayed } = await before(signal, kernel.idempotency.once(txContext, keyed, work, asReply));
+  const { reply, replayed } = await untilDeadline(signal, kernel.idempotency.once(txContext, keyed, work, asReply));
   if (!replayed) return reply;
   return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }
 
-/** A page that is not the last says where the next one is (RFC 8288). */
+/** A page that is not the last has a link to the next one (RFC 8288). */
 function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedRequest, reply: Reply): Reply {
   if (spec.query?.properties.cursor === undefined || reply.status !== 200) return reply;
   const { next_cursor: cursor } = reply.body as { readonly next_cursor?: unknown };
@@ -201,16 +201,16 @@ function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedReq
   const [path = ""] = (request.raw.url ?? "").split("?");
   const query = new URLSearchParams(request.query);
   query.set("cursor", cursor);
-  // A bracket would end the address; everything else that could is refused before a path gets here.
+  // A bracket would end the address in the header. Other such characters are refused earlier.
   const url = `${kernel.publicUrl()}${path.replaceAll(">", "%3E")}?${query}`;
   return { ...reply, headers: { ...reply.headers, Link: `<${url}>; rel="next"` } };
 }
 
-/** Seconds after which a request that ran into its deadline may be tried again. */
+/** Seconds after which a request that missed its deadline can be repeated. */
 const retryAfterDeadlineSeconds = 5;
 
-/** Answers at the deadline even where the work does not listen to its signal; its transaction then cannot commit. */
-async function before<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/** Rejects at the deadline, also when the work ignores its signal. The transaction of the work then cannot commit. */
+async function untilDeadline<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const headers = { "Retry-After": String(retryAfterDeadlineSeconds) };
   const onAbort = () => late.reject(new Problem("unavailable", { headers, ...missedDeadline(signal) }));
@@ -223,7 +223,7 @@ async function before<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   }
 }
 
-/** A missed deadline is worth a line in the log; a client that went away is not. */
+/** A missed deadline is logged; a client that left is not. */
 function missedDeadline({ reason }: AbortSignal): { cause?: unknown } {
   return reason instanceof DOMException && reason.name === "TimeoutError" ? { cause: reason } : {};
 }

@@ -85,7 +85,7 @@ function initArguments(folder: string, major: number): readonly string[] {
     "--locale=C",
     ...locale,
     "--data-checksums",
-    // Whoever reaches the socket may be anyone: its folder is closed to all but the service's user.
+    // Every user who reaches the socket can sign in. Only the service's user can open its folder.
     "--auth-local=trust",
     "--auth-host=reject",
     "--no-instructions",

@@ -33,14 +33,14 @@ const nobody = { uid: 65_534, gid: 65_534 } as const;
 const dieWithParent = ["setpriv", "--pdeathsig", "INT"] as const;
 
 /**
- * The inner id is not 0, and has a name in every passwd: initdb asks for the name of whoever runs it. Outside it is still
- * whoever runs the service.
+ * The inner id is not 0, and has a name in every passwd: initdb needs the name of the user who runs it. Outside it is still
+ * the user who runs the service.
  */
 const seenAsUser = ["unshare", "--user", `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`] as const;
 
 export interface Launcher {
   readonly words: readonly string[];
-  /** Who must own the cluster's files; undefined where it is whoever runs the service. */
+  /** Who must own the cluster's files; undefined where it is the user who runs the service. */
   readonly owner?: FileOwner | undefined;
 }
 

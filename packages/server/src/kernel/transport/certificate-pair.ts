@@ -1,7 +1,7 @@
 /**
  * The server's certificate: where it comes from and how it changes while the service runs.
  *
- * Two sources, one face ({@link Certificates}):
+ * Two sources, one interface ({@link Certificates}):
  * - the *local authority* in `<data>/tls`: a root (`ca.pem`, `ca.key`) made once, and a leaf (`server.pem`,
  *   `server.key`) signed by it. See `local-authority.ts`.
  * - the operator's *own* files, read again on request. See `own-certificate.ts`.

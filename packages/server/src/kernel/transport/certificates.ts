@@ -1,4 +1,4 @@
-/** The face of everything about the server's certificate; what it means is told in `certificate-pair.ts`. */
+/** All exports about the server's certificate; `certificate-pair.ts` explains them. */
 
 export {
   CertificateError,

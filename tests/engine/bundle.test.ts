@@ -1,4 +1,4 @@
-/** The `engine` command as `npm run bundle` writes it: what is installed must do what the sources do. */
+/** The `engine` command as `npm run bundle` writes it does what the sources do. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { describeTree, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 import { bundleEngine } from "../../tools/bundle.ts";
 
-test("the bundled command backs up, restores with its threads and verifies, from wherever it lies", async (t) => {
+test("the bundled command backs up, restores with threads and verifies, from any folder", async (t) => {
   const folder = scratch(t);
   const built = await bundleEngine(path.join(folder, "built"));
   const installed = path.join(folder, "kurulu program");

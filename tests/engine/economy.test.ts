@@ -39,7 +39,6 @@ async function newBytes(env: TestEnvironment, snapshot: SnapshotRow): Promise<nu
   return bytes;
 }
 
-// Economy.
 test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
@@ -63,7 +62,7 @@ test("a renamed dump with 1.7 % of its pages changed uploads at most 2.5 % of it
   }
 });
 
-test("another client's backup of the same dump leaves the next night as cheap as it was", async (t) => {
+test("after another client backed up the same dump, the next night of both is as small as before", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const random = new SeededRandom(11);
@@ -73,7 +72,10 @@ test("another client's backup of the same dump leaves the next night as cheap as
   await env.backup(from, { owner: "one" });
   env.ctx.advance(1000);
   const other = await env.backup(from, { owner: "two" });
-  assert.ok((await newBytes(env, other.snapshot)) > bytes.length * 0.9, "nobody is told what another one stored");
+  assert.ok(
+    (await newBytes(env, other.snapshot)) > bytes.length * 0.9,
+    "a client does not see what another one stored",
+  );
   for (let i = 0; i < 34; i++) random.bytes(300).copy(bytes, random.below(2000) * pageBytes + 200);
   rmSync(path.join(from, "monday.bak"));
   writeFileSync(path.join(from, "tuesday.bak"), bytes);
@@ -85,7 +87,7 @@ test("another client's backup of the same dump leaves the next night as cheap as
   }
 });
 
-test("what does not compress is stored in long blocks, and what follows an insertion is found again", async (t) => {
+test("an incompressible file is stored in long blocks, and the blocks after an insertion are found again", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const scan = new SeededRandom(12).bytes(12_000_000);
@@ -105,7 +107,7 @@ test("what does not compress is stored in long blocks, and what follows an inser
   assert.ok(stored > 0 && stored < 300_000, `${stored} new bytes`);
 });
 
-test("a file that grows is cut as it was before, whatever lies in its new middle", async (t) => {
+test("a file that grows is cut like before, whatever its new middle contains", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const random = new SeededRandom(13);
@@ -121,7 +123,7 @@ test("a file that grows is cut as it was before, whatever lies in its new middle
   assert.ok(stored >= 40_000 && stored < 110_000, `${stored} new bytes`);
 });
 
-test("invoices that carry their issuer's style sheet store it once per issuer", async (t) => {
+test("the style sheet in the invoices of an issuer is stored once per issuer", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const issuers = 20;
@@ -139,7 +141,7 @@ test("invoices that carry their issuer's style sheet store it once per issuer", 
   assert.ok((await newBytes(env, snapshot)) < unique * 1.8, `${await newBytes(env, snapshot)} of ${snapshot.size}`);
 });
 
-test("a renamed parent folder stores no data, an unchanged source nothing at all", async (t) => {
+test("a backup after a folder was renamed stores no data, and one of an unchanged source stores nothing", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(path.join(from, "eski"), { recursive: true });
@@ -159,7 +161,7 @@ test("a renamed parent folder stores no data, an unchanged source nothing at all
   assert.equal(await newBytes(env, moved.snapshot), 0);
 });
 
-test("a rewritten frame changes no recipe: every one is the same byte for byte, and so is what is restored", async (t) => {
+test("rewriting frames changes no recipe and no restored byte", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -185,18 +187,18 @@ test("a rewritten frame changes no recipe: every one is the same byte for byte, 
   assert.ok(rewritten.length > 0 && refused.length === 0, `${rewritten.length} rewritten, ${refused.length} refused`);
   assert.ok(
     (await places()).some(({ generation }) => generation > 0),
-    "frames were rewritten under their numbers",
+    "frames were rewritten and kept their numbers",
   );
   assert.deepEqual(await recipes(), before);
   const to = path.join(folder, "to");
   assert.deepEqual((await env.restore(second.snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
-  // The store alone says the same.
+  // A catalog rebuilt from the store has the same recipes.
   assert.deepEqual((await rebuild(env.vault)).refused, []);
   assert.deepEqual(await recipes(), before);
 });
 
-test("many packs are rewritten by one marking, and a backup that commits meanwhile loses nothing", async (t) => {
+test("many packs are rewritten with one marking, and a backup that commits meanwhile loses nothing", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -216,23 +218,23 @@ test("many packs are rewritten by one marking, and a backup that commits meanwhi
   settleTimes(other);
   const { catalog } = env.vault;
   let markings = 0;
-  const made: Awaited<ReturnType<typeof env.backup>>[] = [];
+  const concurrent: Awaited<ReturnType<typeof env.backup>>[] = [];
   const watched = new Proxy(catalog, {
     get(target, name: keyof typeof catalog) {
       if (name === "roots") markings++;
       if (name !== "forgetPack") return typeof target[name] === "function" ? target[name].bind(target) : target[name];
       return async (pack: string) => {
         await target.forgetPack(pack);
-        // Needs what the marking took for dead: its pack is not rewritten, all others are.
-        if (made.length === 0) made.push(await env.backup(other, { settings, sourceName: "other" }));
+        // This backup needs a block that the marking found dead: its pack is not rewritten, all others are.
+        if (concurrent.length === 0) concurrent.push(await env.backup(other, { settings, sourceName: "other" }));
       };
     },
   });
   const { rewritten, refused } = await rewritePacks({ ...env.vault, catalog: watched }, 0.1);
   assert.ok(rewritten.length > 1, `${rewritten.length} packs were rewritten`);
   assert.equal(markings, 1);
-  assert.ok(refused.length > 0, "what the backup needed stayed");
-  for (const [i, { snapshot }] of [second, ...made].entries()) {
+  assert.ok(refused.length > 0, "the pack that the backup needs was not rewritten");
+  for (const [i, { snapshot }] of [second, ...concurrent].entries()) {
     const to = path.join(folder, snapshot.id);
     assert.deepEqual((await env.restore(snapshot, to)).failures, []);
     assert.deepEqual(describeTree(to), describeTree([from, other][i] ?? ""));
@@ -243,7 +245,7 @@ test("the catalog is at most 0.4 % of the raw bytes and 600 bytes per file", asy
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
-  // Noise: every block is new, so every one of them is in the catalog.
+  // Random bytes: every block is new, so the catalog has all of them.
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 41), Buffer.alloc(16)).update(Buffer.alloc(64_000_000));
   writeFileSync(path.join(from, "LOGODB.bak"), noise);
   for (let i = 0; i < 100; i++) writeFileSync(path.join(from, `f${i}`), noise.subarray(i * 1000, i * 1000 + 900));
@@ -253,11 +255,11 @@ test("the catalog is at most 0.4 % of the raw bytes and 600 bytes per file", asy
   const env = await openTestEnvironment(new MemoryStore(), { catalog });
   const { snapshot } = await env.backup(from);
   await catalog.close();
-  const most = snapshot.size * 0.004 + snapshot.files * 600;
-  assert.ok(statSync(file).size <= most, `${statSync(file).size} bytes, ${most} allowed`);
+  const allowed = snapshot.size * 0.004 + snapshot.files * 600;
+  assert.ok(statSync(file).size <= allowed, `${statSync(file).size} bytes, ${allowed} allowed`);
 });
 
-test("1000 snapshots of a million ordinals are marked by OR alone", () => {
+test("the bitmaps of 1000 snapshots of a million ordinals are combined by OR", () => {
   const reach = Array.from({ length: 1000 }, (_, i) => {
     const bitmap = new Bitmap();
     for (let ordinal = i; ordinal < 2000 + i; ordinal++) bitmap.add(ordinal * 480);
@@ -266,25 +268,24 @@ test("1000 snapshots of a million ordinals are marked by OR alone", () => {
   assert.equal(unionOfBitmaps(reach).size, 2999);
 });
 
-// Files that move.
-const slowSource = (from: string, meddle: (file: string) => void) => ({
+/** A source that calls `change` for each file after its stat and before it is read. */
+const changingSource = (from: string, change: (file: string) => void) => ({
   async *walk(): AsyncGenerator<SourceEvent> {
     for await (const event of folderSource(from).walk()) {
-      // Between the look at the file and its reading.
-      if (event.type === "file") meddle(Buffer.from(event.content.path).toString());
+      if (event.type === "file") change(Buffer.from(event.content.path).toString());
       yield event;
     }
   },
 });
 
-test("a large file that grows or shrinks while it is read is read again as it is then; one that vanishes is warned of", async (t) => {
+test("a large file that grows or shrinks while it is read is read again; one that vanishes causes a warning", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
   for (const name of ["grows", "shrinks", "vanishes", "stays"])
     writeFileSync(path.join(from, name), new SeededRandom(3).bytes(700_000));
   const env = await openTestEnvironment(new MemoryStore());
-  const source = slowSource(from, (file) => {
+  const source = changingSource(from, (file) => {
     if (file.endsWith("grows")) appendFileSync(file, "more");
     if (file.endsWith("shrinks")) truncateSync(file, 300_000);
     if (file.endsWith("vanishes")) renameSync(file, path.join(folder, "gone"));
@@ -301,9 +302,8 @@ test("a large file that grows or shrinks while it is read is read again as it is
   assert.deepEqual(sizes, ["700004", "300000", "700000"]);
 });
 
-// Page files.
 const size = 1 << 20;
-test("SQLite, Firebird, SQL Server pages behind a preamble, and disk images are recognised; text is not", () => {
+test("SQLite, Firebird, SQL Server pages after a preamble, and disk images are recognised as page files; text is not", () => {
   const sqlite = Buffer.alloc(65_536);
   sqlite.write("SQLite format 3\0", "latin1");
   sqlite.writeUInt16BE(4096, 16);
@@ -324,8 +324,7 @@ test("SQLite, Firebird, SQL Server pages behind a preamble, and disk images are 
   assert.equal(recognisePages(sqlite, 1000), null);
 });
 
-// Threads.
-test("two cutting threads make the same tree as none", async (t) => {
+test("a backup with two cutting threads makes the same tree as one without threads", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   for (let i = 0; i < 40; i++) writeFileSync(path.join(from, `f${i}`), new SeededRandom(i + 1).bytes(i * 9000));

@@ -24,7 +24,7 @@ import { repack } from "../../packages/engine/src/upkeep/repack.ts";
 import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { openVault } from "../../packages/engine/src/vault.ts";
 
-/** Two nights' worth of a small source, and the steps of a second night that are put under faults. */
+/** Two backups of a small source, and the source as the third night finds it. That night runs with faults. */
 interface Scene {
   readonly folder: string;
   readonly from: string;
@@ -33,7 +33,7 @@ interface Scene {
   readonly env: TestEnvironment;
   /** Trees that snapshots must restore to, by snapshot id. */
   readonly expected: Map<string, readonly string[]>;
-  readonly nightTwo: readonly string[];
+  readonly thirdNight: readonly string[];
 }
 
 async function prepare(folder: string, name: string): Promise<Scene> {
@@ -55,10 +55,10 @@ async function prepare(folder: string, name: string): Promise<Scene> {
   writeFileSync(path.join(from, "nightly"), bytes(60_000));
   rmSync(path.join(from, "f1"));
   settleTimes(from);
-  return { folder, from, inner, catalog, env, expected, nightTwo: describeTree(from) };
+  return { folder, from, inner, catalog, env, expected, thirdNight: describeTree(from) };
 }
 
-/** The env of a process that talks to the store through `store`. */
+/** The environment of a process that uses the store through `store`. */
 async function processOver(scene: Scene, store: FaultyStore | MemoryStore): Promise<TestEnvironment> {
   const vault = { ...scene.env.vault, store };
   return testEnvironmentOf(scene.env.ctx, vault, scene.env.writer);
@@ -66,7 +66,7 @@ async function processOver(scene: Scene, store: FaultyStore | MemoryStore): Prom
 
 const settings = { packBytes: 20_000, unitBytes: 40_000 };
 
-/** What a night does, in steps that can be repeated. */
+/** The steps of a night. Each can be repeated. */
 function steps(scene: Scene, env: TestEnvironment): (() => Promise<unknown>)[] {
   const [first, second] = [...scene.expected.keys()];
   return [
@@ -81,8 +81,8 @@ function steps(scene: Scene, env: TestEnvironment): (() => Promise<unknown>)[] {
   ];
 }
 
-/** Every snapshot in the catalog restores to a tree that is known. */
-async function assertSound(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
+/** Every snapshot in the catalog restores to the tree that was backed up. */
+async function assertRestores(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
   const rows = await env.vault.catalog.snapshots();
   const ids = rows.map(({ id }) => id);
   const [first, second] = [...scene.expected.keys()];
@@ -91,7 +91,7 @@ async function assertSound(scene: Scene, env: TestEnvironment, label: string): P
     const to = path.join(scene.folder, "to");
     const result = await env.restore(row, to);
     assert.deepEqual(result.failures, [], label);
-    assert.deepEqual(describeTree(to), scene.expected.get(row.id) ?? scene.nightTwo, label);
+    assert.deepEqual(describeTree(to), scene.expected.get(row.id) ?? scene.thirdNight, label);
     rmSync(to, { recursive: true });
   }
   assert.ok(rows.length <= 5 && (ids.includes(first ?? "") || rows.length >= 1), label);
@@ -106,7 +106,7 @@ async function countCalls(folder: string): Promise<number> {
 }
 
 describe("faults", () => {
-  test("a crash before or after any store call leaves the old state or the new state, with the catalog kept or lost", async (t) => {
+  test("a crash before or after any store call leaves the old state or the new state, with the catalog or without it", async (t) => {
     const folder = scratch(t);
     const calls = await countCalls(folder);
     assert.ok(calls >= 12, `${calls} calls`);
@@ -134,8 +134,8 @@ describe("faults", () => {
     { kind: "fail", code: "full" },
     { kind: "lose" },
   ] as const satisfies readonly Fault[]) {
-    const name = fault.kind === "fail" ? fault.code : "answer lost after the work was done";
-    test(`every store call failing once (${name}): the step fails or not, its repetition works, nothing is lost`, async (t) => {
+    const name = fault.kind === "fail" ? fault.code : "reply lost after the work was done";
+    test(`if any store call fails once (${name}), repeating the step works and nothing is lost`, async (t) => {
       const folder = scratch(t);
       const calls = await countCalls(folder);
       for (let call = 1; call <= calls; call++) {
@@ -143,14 +143,14 @@ describe("faults", () => {
         const scene = await prepare(folder, `c${call}`);
         const env = await processOver(scene, new FaultyStore(scene.inner, faultAt(call, fault)));
         for (const step of steps(scene, env)) await step().catch(() => step());
-        await assertSound(scene, env, label);
+        await assertRestores(scene, env, label);
         rmSync(scene.from, { recursive: true });
       }
     });
   }
 });
 
-/** A new process after a crash: sound with the catalog as it is or rebuilt, able to back up, to prune and to restore. */
+/** A new process after a crash, with the same catalog or a rebuilt one, can restore, back up, prune and repack. */
 async function assertRecovers(scene: Scene, loseCatalog: boolean, label: string): Promise<void> {
   const env = await processOver(scene, scene.inner);
   if (loseCatalog) {
@@ -159,17 +159,17 @@ async function assertRecovers(scene: Scene, loseCatalog: boolean, label: string)
     const report = await rebuild(vault);
     assert.deepEqual(report.refused, [], label);
     assert.deepEqual(report.incomplete, [], label);
-    return afterwards(scene, testEnvironmentOf(scene.env.ctx, vault, scene.env.writer), label);
+    return assertNextNight(scene, testEnvironmentOf(scene.env.ctx, vault, scene.env.writer), label);
   }
-  return afterwards(scene, env, label);
+  return assertNextNight(scene, env, label);
 }
 
-async function afterwards(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
-  await assertSound(scene, env, label);
-  // The dead process's lease runs out before the next night.
+async function assertNextNight(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
+  await assertRestores(scene, env, label);
+  // The lease of the crashed process expires before the next night.
   env.ctx.advance(3 * 3_600_000);
   await env.backup(scene.from, { settings });
   await prune(env.vault);
   await repack(env.vault);
-  await assertSound(scene, env, `${label}, next night`);
+  await assertRestores(scene, env, `${label}, next night`);
 }

@@ -1,4 +1,4 @@
-/** Whose word a restore takes for what a block is, and whose it does not. */
+/** Which blocks a restore hashes and compares with their ids (docs/decisions/0119). */
 
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
@@ -25,10 +25,10 @@ import {
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { registerWriter } from "../../packages/engine/src/vault.ts";
 
-/** More than what is always hashed. Incompressible, so that a frame sealed anew is as long as before. */
+/** More than what is always hashed. Incompressible, so that a frame that is encrypted again has the same length. */
 const fileBytes = 3 * 1024 * 1024;
 
-/** Three files, backed up; then every data frame is sealed anew over a changed byte, as a lying writer would have. */
+/** Backs up three files. `lie` then encrypts every data frame again with one changed byte, as a lying writer could. */
 async function prepare(t: { after(fn: () => void): void }) {
   const folder = scratch(t);
   const from = path.join(folder, "from");
@@ -40,12 +40,13 @@ async function prepare(t: { after(fn: () => void): void }) {
   const env = await openTestEnvironment(store);
   const { snapshot } = await env.backup(from);
   const lie = async () => {
-    for await (const row of env.vault.catalog.allFrames()) if (row.kind === "data") await sealAnew(env, store, row);
+    for await (const row of env.vault.catalog.allFrames())
+      if (row.kind === "data") await replaceByFalseFrame(env, store, row);
   };
   return { folder, from, env, store, snapshot, lie };
 }
 
-async function sealAnew(env: TestEnvironment, store: MemoryStore, row: FrameRow): Promise<void> {
+async function replaceByFalseFrame(env: TestEnvironment, store: MemoryStore, row: FrameRow): Promise<void> {
   const name = env.vault.names.pack(row.pack);
   const pack = Buffer.from(await store.get(name));
   const sealed = pack.subarray(row.offset, row.offset + row.length);
@@ -62,7 +63,7 @@ async function sealAnew(env: TestEnvironment, store: MemoryStore, row: FrameRow)
   await store.put(name, pack);
 }
 
-test("what the snapshot's own writer sealed is taken at its word, and hashed where everything is to be proved", async (t) => {
+test("frames of the snapshot's own writer are not hashed, except when everything is to be hashed", async (t) => {
   const { folder, from, env, snapshot, lie } = await prepare(t);
   await lie();
   const plain = path.join(folder, "plain");
@@ -73,24 +74,24 @@ test("what the snapshot's own writer sealed is taken at its word, and hashed whe
   assert.ok(damagedFrames.length > 0);
   for (const { kind, reason, pack } of failures) {
     assert.deepEqual([kind, pack === null], ["damage", false]);
-    assert.match(reason, /not what its id says/);
+    assert.match(reason, /does not match its id/);
   }
 });
 
-test("a small restore hashes every block, whoever sealed it", async (t) => {
+test("a small restore hashes every block, whichever writer stored it", async (t) => {
   const { folder, env, snapshot, lie } = await prepare(t);
   await lie();
   const { failures } = await env.restore(snapshot, path.join(folder, "one"), { paths: [Buffer.from("b")] });
   assert.equal(failures.length, 1);
 });
 
-test("what another writer sealed is hashed until it was verified, also where the snapshot added nothing of its own", async (t) => {
+test("frames of another writer are hashed until they are verified, also if the snapshot stored nothing itself", async (t) => {
   const { folder, from, env, lie } = await prepare(t);
   const other = signerFromSeed(Buffer.alloc(32, 61));
   await registerWriter(env.vault, other.publicKey);
   env.ctx.advance(1000);
   const { snapshot } = await env.backup(from, { signer: other });
-  assert.ok(snapshot.storedBytes < fileBytes, "the other writer's snapshot rests on the first one's frames");
+  assert.ok(snapshot.storedBytes < fileBytes, "the snapshot of the other writer uses frames of the first");
   await lie();
   const { failures } = await env.restore(snapshot, path.join(folder, "claimed"));
   assert.equal(failures.length, 3);
@@ -100,7 +101,7 @@ test("what another writer sealed is hashed until it was verified, also where the
   assert.deepEqual((await env.restore(snapshot, path.join(folder, "verified"))).failures, []);
 });
 
-test("the writer of a snapshot that added nothing is read from its manifest; without one, every block is hashed", async (t) => {
+test("the writer of a snapshot that stored nothing is read from its manifest; without a manifest every block is hashed", async (t) => {
   const { folder, from, env, store, lie } = await prepare(t);
   env.ctx.advance(1000);
   const { snapshot } = await env.backup(from);
@@ -112,7 +113,7 @@ test("the writer of a snapshot that added nothing is read from its manifest; wit
   assert.equal((await env.restore(snapshot, path.join(folder, "doubted"))).failures.length, 3);
 });
 
-test("a frame in another's place is refused by its header, a changed byte by its seal; both name the pack", async (t) => {
+test("a frame in the place of another fails by its header, a changed byte by decryption; both failures name the pack", async (t) => {
   const { folder, env, store, snapshot } = await prepare(t);
   const rows: FrameRow[] = [];
   for await (const row of env.vault.catalog.allFrames()) if (row.kind === "data") rows.push(row);

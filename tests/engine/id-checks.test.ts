@@ -22,7 +22,7 @@ import {
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
-import { dataFrames, plant, repointAll } from "./testing/liar.ts";
+import { dataFrames, replaceAllRecipes, storeFalseFrame } from "./testing/lying-client.ts";
 
 async function prepare(t: { after(fn: () => void): void }) {
   const from = path.join(scratch(t), "from");
@@ -38,8 +38,8 @@ test("a download returns no block that does not match its id", async (t) => {
   const { env, snapshot } = await prepare(t);
   const [victim] = await dataFrames(env);
   assert.ok(victim);
-  const planted = await plant(env, decodeBlockList(victim.blockList));
-  await repointAll(env, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
+  const planted = await storeFalseFrame(env, decodeBlockList(victim.blockList));
+  await replaceAllRecipes(env, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
   const reader = new FrameReader(env.vault);
   const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
   assert.ok(entry?.type === "file");
@@ -94,7 +94,7 @@ test("a segment is marked as verified only if all its frames were read, also tho
   const { snapshot } = await env.backup(from, { cache });
   const [frame] = await dataFrames(env);
   assert.ok(frame);
-  const planted = await plant(env, decodeBlockList(frame.blockList));
+  const planted = await storeFalseFrame(env, decodeBlockList(frame.blockList));
   const { catalog } = env.vault;
   const items: Item[] = [];
   for await (const item of catalog.allItems()) {

@@ -39,7 +39,7 @@ import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts"
 import { withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { RestoreWorkerPool } from "../../packages/engine/src/workers/restore-worker-pool.ts";
-import { dataFrames, plant, repointAll } from "./testing/liar.ts";
+import { dataFrames, replaceAllRecipes, storeFalseFrame } from "./testing/lying-client.ts";
 
 async function prepare(t: { after(fn: () => void): void }) {
   const folder = scratch(t);
@@ -52,11 +52,11 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { folder, from, env, snapshot };
 }
 
-test("a frame that lies about its blocks heals nobody's; the true block behind it does", async (t) => {
+test("healing does not use a frame whose blocks do not match its block list, and uses a true copy", async (t) => {
   const { folder, from, env, snapshot } = await prepare(t);
   const [victim] = await dataFrames(env);
   assert.ok(victim);
-  await plant(env, decodeBlockList(victim.blockList));
+  await storeFalseFrame(env, decodeBlockList(victim.blockList));
   const name = env.vault.names.pack(victim.pack);
   const bad = Buffer.from(await env.vault.store.get(name));
   bad[victim.offset + 50] = (bad[victim.offset + 50] ?? 0) ^ 1;
@@ -71,7 +71,7 @@ test("a frame that lies about its blocks heals nobody's; the true block behind i
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("rewriting seals no block that is not what the catalog says: the frame is named as damaged and stays", async (t) => {
+test("rewriting does not copy a block that does not match its id: the frame is marked as damaged and stays", async (t) => {
   const { env, snapshot } = await prepare(t);
   const ordinal = await env.vault.catalog.reserveOrdinals(1);
   const ids = Buffer.concat([1, 2, 3].map((n) => blockId(env.vault.keys.blockIdKey, Buffer.alloc(4000, n))));
@@ -86,7 +86,7 @@ test("rewriting seals no block that is not what the catalog says: the frame is n
     owner: "liar",
     verified: false,
   });
-  const frame = await plant(env, { ids, lengths }, itemOf);
+  const frame = await storeFalseFrame(env, { ids, lengths }, itemOf);
   const [row] = await env.vault.catalog.frames([frame]);
   const reach = new Bitmap();
   reach.add(ordinal);
@@ -101,7 +101,7 @@ test("rewriting seals no block that is not what the catalog says: the frame is n
   assert.equal((await catalog.packs()).find(({ pack }) => pack === row?.pack)?.state, "live");
 });
 
-test("verifying without reading vouches for nothing; with reading, others are told that it is known", async (t) => {
+test("verify without reading data sets no item to verified; with reading, other clients find the items", async (t) => {
   const { from, folder, env, snapshot } = await prepare(t);
   const verified = async () => {
     let count = 0;
@@ -122,14 +122,14 @@ test("verifying without reading vouches for nothing; with reading, others are to
   assert.ok(second.snapshot.storedBytes < 10_000, `${second.snapshot.storedBytes} stored`);
 });
 
-/** A target behind which a client lies about the row that its manifest stands for. */
-class Lying extends LocalTarget {
+/** A target through which a client sends a row that differs from its manifest. */
+class LyingTarget extends LocalTarget {
   readonly lie: (draft: SnapshotDraft) => SnapshotDraft;
 
   constructor(
     env: TestEnvironment,
     lie: (draft: SnapshotDraft) => SnapshotDraft,
-    grant?: (asked: Retention) => Retention,
+    grant?: (requested: Retention) => Retention,
   ) {
     super({ access: env.vault, upload: "liar", owner: "liar", authority: env.vault.authority, grant });
     this.lie = lie;
@@ -140,7 +140,7 @@ class Lying extends LocalTarget {
   }
 }
 
-test("the row is what the countersigned manifest says, whatever a client says beside it", async (t) => {
+test("the row is read from the countersigned manifest, whatever else the client sends", async (t) => {
   const { from, env } = await prepare(t);
   const bare = new Bitmap().encode();
   const lie = ({ manifest, row }: SnapshotDraft) => ({
@@ -148,7 +148,7 @@ test("the row is what the countersigned manifest says, whatever a client says be
     row: { ...row, reach: bare, rootOrdinal: 1, size: 1 },
   });
   env.ctx.advance(1000);
-  const { snapshot } = await env.backup(from, { target: new Lying(env, lie), owner: "liar" });
+  const { snapshot } = await env.backup(from, { target: new LyingTarget(env, lie), owner: "liar" });
   const before = await env.vault.catalog.snapshots();
   assert.ok(Bitmap.decode(snapshot.reach).size > 0);
   await rebuild(env.vault);
@@ -156,11 +156,11 @@ test("the row is what the countersigned manifest says, whatever a client says be
   assert.deepEqual((await env.vault.catalog.snapshots()).map(plain), before.map(plain));
 });
 
-test("time and retention are the authority's: a client's clock and wishes do not lock a snapshot for a century", async (t) => {
+test("the authority decides time and retention: a client cannot lock a snapshot for a century", async (t) => {
   const { from, env } = await prepare(t);
   const century = { expiresAt: null, lockedUntil: env.ctx.now() + 1e12, hold: true };
   const later = { ...env.ctx, now: () => env.ctx.now() + 1e12 };
-  const target = new Lying(
+  const target = new LyingTarget(
     env,
     (draft) => draft,
     () => noRetention,
@@ -179,10 +179,10 @@ test("a manifest of another session, or with a broken signature, is not counters
     first = draft;
     return draft;
   };
-  await env.backup(from, { target: new Lying(env, keep), owner: "liar" });
-  const replay = new Lying(env, (draft) => ({ ...(first ?? draft), row: { ...(first ?? draft).row } }));
+  await env.backup(from, { target: new LyingTarget(env, keep), owner: "liar" });
+  const replay = new LyingTarget(env, (draft) => ({ ...(first ?? draft), row: { ...(first ?? draft).row } }));
   await assert.rejects(env.backup(from, { target: replay, owner: "liar" }), /another session/);
-  const broken = new Lying(env, ({ manifest, row }) => {
+  const broken = new LyingTarget(env, ({ manifest, row }) => {
     const bad = Buffer.from(manifest);
     bad[bad.length - 70] = (bad[bad.length - 70] ?? 0) ^ 1;
     return { manifest: bad, row };
@@ -191,7 +191,7 @@ test("a manifest of another session, or with a broken signature, is not counters
   assert.equal((await env.vault.catalog.snapshots()).length, 2);
 });
 
-test("a unit that speaks of what is not the upload's is refused; owner and verification are not the client's to say", () => {
+test("a unit with rows that do not belong to the upload is refused; a client cannot set owner and verified", () => {
   const env = testContext(7);
   const keys = createVaultKeys(env, Buffer.alloc(16, 1));
   const { header } = startSession(env, keys, signerFromSeed(Buffer.alloc(32, 9)), { session: 3, nonce: 77 });
@@ -215,13 +215,13 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
     recipe: encodeRecipe([]),
     record: 0,
     next: 0,
-    owner: "somebody else",
+    owner: "another client",
     verified: true,
   };
   const pack: PackRow = { pack: "p", session: 3, size: 1, state: "live" };
   const unit = { packs: [pack], header: header.bytes, frames: [frame], items: [item], hooks: [], follows: [] };
-  const bounds = { session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
-  const [taken] = checkUnit(unit, bounds).items;
+  const rules = { session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
+  const [taken] = checkUnit(unit, rules).items;
   assert.deepEqual([taken?.owner, taken?.verified], ["liar", false]);
   const lies: Partial<typeof unit>[] = [
     { items: [{ ...item, ordinal: 20 }] },
@@ -232,17 +232,17 @@ test("a unit that speaks of what is not the upload's is refused; owner and verif
     { frames: [{ ...frame, pack: "another's" }] },
     { packs: [{ ...pack, session: 2 }] },
   ];
-  for (const lie of lies) assert.throws(() => checkUnit({ ...unit, ...lie }, bounds), /not/);
-  // What does not read would stop marking and matching for everybody.
+  for (const lie of lies) assert.throws(() => checkUnit({ ...unit, ...lie }, rules), /not/);
+  // A recipe or block list that cannot be decoded would stop marking and matching for all clients.
   const garbage = [
     { items: [{ ...item, recipe: Buffer.alloc(9, 255) }] },
     { frames: [{ ...frame, blockList: Buffer.alloc(1, 9) }] },
   ];
-  for (const lie of garbage) assert.throws(() => checkUnit({ ...unit, ...lie }, bounds), FormatError);
-  assert.throws(() => checkUnit(unit, { ...bounds, nonce: 78 }), /session header/);
+  for (const lie of garbage) assert.throws(() => checkUnit({ ...unit, ...lie }, rules), FormatError);
+  assert.throws(() => checkUnit(unit, { ...rules, nonce: 78 }), /session header/);
 });
 
-test("rebuild takes a rewritten frame and a second record from the authority only", async (t) => {
+test("rebuild accepts a rewritten frame and a second record of an item from the authority only", async (t) => {
   const { folder, from, env, snapshot } = await prepare(t);
   const victims = await dataFrames(env);
   const [victim] = victims;
@@ -251,7 +251,7 @@ test("rebuild takes a rewritten frame and a second record from the authority onl
     (each) => each?.kind === "segment",
   );
   assert.ok(item);
-  // The same session as upkeep's, but signed by an ordinary writer.
+  // A session like upkeep's, but signed by an ordinary writer.
   const liar = { ...env.vault, authority: env.writer };
   await withUpkeepSession(liar, async (session) => {
     const blockList = decodeBlockList(victim.blockList);
@@ -272,11 +272,11 @@ test("rebuild takes a rewritten frame and a second record from the authority onl
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("one honest slot does not vouch for the others: a frame with a false one is known to nobody else", async (t) => {
+test("an item in a frame with one false slot is not verified, and other clients do not find it", async (t) => {
   const { from, env, snapshot } = await prepare(t);
   const [row] = await dataFrames(env);
   assert.ok(row);
-  // The frame's own blocks are true; its block list lists one more, over nothing.
+  // The blocks of the frame are true, but its block list in the catalog has one more, which does not exist.
   const { ids, lengths } = decodeBlockList(row.blockList);
   const more = { ids: Buffer.concat([ids, Buffer.alloc(16, 7)]), lengths: Uint32Array.from([...lengths, 4000]) };
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
@@ -297,27 +297,27 @@ test("one honest slot does not vouch for the others: a frame with a false one is
   assert.ok(other.snapshot.storedBytes > 40_000, "stored again");
 });
 
-test("blocks that are not what their frame says are found by verifying, in a thread and without", async (t) => {
+test("verify finds blocks that do not match their ids, with threads and without", async (t) => {
   const { env, snapshot } = await prepare(t);
   const [victim] = await dataFrames(env);
   assert.ok(victim);
-  const planted = await plant(env, decodeBlockList(victim.blockList));
-  await repointAll(env, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
+  const falseFrame = await storeFalseFrame(env, decodeBlockList(victim.blockList));
+  await replaceAllRecipes(env, (run) => (run.frame === victim.frame ? { ...run, frame: falseFrame } : run));
   const threads = new RestoreWorkerPool(1);
   t.after(() => void threads.close());
-  threads.expect(64 * 1024 * 1024);
-  assert.ok(threads.width > 1, "a thread was started");
+  threads.startThreadsFor(64 * 1024 * 1024);
+  assert.ok(threads.maxParallelJobs > 1, "a thread was started");
   for (const pool of [inlineRestorePool, threads]) {
     const report = await verifySnapshots({ pool, vault: env.vault, snapshots: [snapshot], readData: true });
     assert.deepEqual(
       report.damagedFrames.map(({ frame }) => frame),
-      [planted],
+      [falseFrame],
     );
-    assert.match(report.findings[0]?.reason ?? "", /slot 0 is not what its id says/);
+    assert.match(report.findings[0]?.reason ?? "", /slot 0 does not match its id/);
   }
 });
 
-test("a size or an ordinal beyond reason is a finding, not the end of verification", async (t) => {
+test("verify reports an impossible size or ordinal as a finding and goes on", async (t) => {
   const { env, snapshot } = await prepare(t);
   const lying = { ...snapshot, id: "cd".repeat(16), rootOrdinal: 999, rootId: Buffer.alloc(32, 9) };
   const { node } = FrameReader.prototype;
@@ -346,11 +346,11 @@ test("a size or an ordinal beyond reason is a finding, not the end of verificati
   }
 });
 
-test("a pack under another's session number pushes nobody's packs out of a rebuild", async (t) => {
+test("a pack that uses the session number of another does not remove packs from a rebuild", async (t) => {
   const { env, snapshot } = await prepare(t);
   const stolen = { session: snapshot.session, nonce: 1 };
   const { header } = startSession(env.ctx, env.vault.keys, env.writer, stolen);
-  // A name that is listed before every other.
+  // Its name is listed before every other.
   const pack = new PackBuilder(Buffer.alloc(16), header);
   const name = env.vault.names.pack(pack.name);
   await env.vault.store.put(name, Buffer.concat([pack.head, pack.finish(env.writer)]));

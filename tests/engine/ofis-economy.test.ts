@@ -25,7 +25,7 @@ function make(root: string, at: string, task: Task) {
   return runJob(root, 11, { part: "oddities", path: at, task, mtime: 1_600_000_000, mode: 0o644, weight: 0 });
 }
 
-test("a night that rebuilds a third of a renamed database stores little more than the pages that moved", async (t) => {
+test("after an index rebuild of a third of a renamed database, little more than the moved pages is stored", async (t) => {
   const root = path.join(scratch(t), "from");
   mkdirSync(root);
   const database = { id: "LOGODB", firebirdPageBytes: 0, pages: 6400, stamp: "20260905" };
@@ -42,14 +42,14 @@ test("a night that rebuilds a third of a renamed database stores little more tha
   assert.ok(stored >= changed * 0.9 && stored <= changed * 1.08, `${stored} stored, ${changed} changed`);
 });
 
-test("a database that is added to a backup is packed smaller than in a first backup: nights are kept for years", async (t) => {
+test("a database that is added later is compressed better than in a first backup", async (t) => {
   const folder = scratch(t);
   const database = { id: "MIKRO", firebirdPageBytes: 0, pages: 1600, stamp: "20260905" };
   const storedAfter = async (root: string) => {
     const env = await openTestEnvironment(new MemoryStore());
     const cache = new FileCache(":memory:");
     t.after(() => cache.close());
-    // A walk that finds nothing makes a base all the same.
+    // A backup of an empty folder is a base too.
     if (root.endsWith("later")) await env.backup(root, { cache });
     env.ctx.advance(1000);
     make(root, "MIKRO_20260905.bak", { kind: "database", database });
@@ -61,7 +61,7 @@ test("a database that is added to a backup is packed smaller than in a first bac
   assert.ok(ratio < 0.95, `${ratio}`);
 });
 
-test("invoices of many issuers store each style sheet once, and of an invoice little but itself", async (t) => {
+test("each style sheet is stored once, and of every other invoice little more than its own text", async (t) => {
   const root = path.join(scratch(t), "from");
   const issuers = 12;
   const count = 120;
@@ -75,6 +75,6 @@ test("invoices of many issuers store each style sheet once, and of an invoice li
   const env = await openTestEnvironment(new MemoryStore());
   const { snapshot } = await env.backup(root);
   const stored = await newBytes(env, snapshot);
-  // A sheet is some 95 % of the smallest invoice; an invoice's own part is 20 KB at most.
+  // A style sheet is about 95 % of the smallest invoice; the rest of an invoice is at most 20 KB.
   assert.ok(stored < sheets + count * 20_000, `${stored} of ${snapshot.size}; the sheets are at most ${sheets}`);
 });

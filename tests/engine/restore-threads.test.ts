@@ -43,14 +43,14 @@ test("two workers write the same as one: every byte, hole, mode and time, with a
     assert.deepEqual((await env.restore(snapshot, to, { pool, hashAll })).failures, []);
     assert.deepEqual(describeTree(to), describeTree(from));
   }
-  assert.ok(pool.width > 1, "threads were started");
+  assert.ok(pool.maxParallelJobs > 1, "threads were started");
 });
 
 test("worker threads are started for large restores only: one small file needs none", async (t) => {
   const { folder, env, snapshot, pool } = await prepare(t);
   const paths = [Buffer.from("small/7")];
   assert.equal((await env.restore(snapshot, path.join(folder, "one"), { pool, paths })).files, 1);
-  assert.equal(pool.width, 1);
+  assert.equal(pool.maxParallelJobs, 1);
 });
 
 test("a worker reports the pack of a damaged frame, and files that do not need the frame are written", async (t) => {

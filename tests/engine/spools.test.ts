@@ -1,4 +1,4 @@
-/** A file in a spooled archive is cut as it would be in a folder, wherever in the spool it starts. */
+/** A file in a spooled archive is cut like in a folder, at any offset of the spool. */
 
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
@@ -28,7 +28,7 @@ const facts = {
   attributes: [],
 };
 
-/** One file that starts somewhere in a spool. */
+/** A source of one file that starts at an offset of a spool. */
 function spoolSource(spool: string, name: string, offset: number, size: number): BackupSource {
   const file: SourceEvent = {
     type: "file",
@@ -63,7 +63,9 @@ async function hashOf(env: TestEnvironment, snapshot: SnapshotRow, name: string)
   return hex(entry.hash);
 }
 
-const dense = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(Buffer.alloc(3 << 20));
+const incompressible = createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(
+  Buffer.alloc(3 << 20),
+);
 const contents: Record<string, Buffer> = {
   "a dump": dump(new SeededRandom(31), 400),
   "a dump after a preamble": Buffer.concat([
@@ -71,10 +73,10 @@ const contents: Record<string, Buffer> = {
     Buffer.alloc(1532, 7),
     dump(new SeededRandom(32), 400),
   ]),
-  "a dense file": dense,
+  "an incompressible file": incompressible,
 };
 for (const [what, bytes] of Object.entries(contents)) {
-  test(`${what} has the same hash at any place of a spool as in a folder, and is stored once`, async (t) => {
+  test(`${what} has the same hash at any offset of a spool as in a folder, and is stored once`, async (t) => {
     const folder = scratch(t);
     const from = path.join(folder, "from");
     mkdirSync(from);

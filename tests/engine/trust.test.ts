@@ -62,7 +62,7 @@ async function namesUnder(store: MemoryStore, prefix: string): Promise<string[]>
   return names;
 }
 
-// Who can open.
+// Who can decrypt.
 test("a writer with the public key and the block-id key makes a snapshot that the reader opens", async (t) => {
   const { folder, from, store, env } = await prepare(t);
   const own = writerKeys(env.vault.keys);
@@ -74,7 +74,7 @@ test("a writer with the public key and the block-id key makes a snapshot that th
   assert.ok((await namesUnder(store, "vaults/")).length > 0);
 });
 
-test("what a writer keeps between sessions (keys, cache) opens no session of its own", async (t) => {
+test("what a writer keeps between sessions (keys, file cache) decrypts none of its sessions", async (t) => {
   const { folder, from, env } = await prepare(t);
   const cacheFile = path.join(folder, "cache.sqlite");
   const cache = new FileCache(cacheFile);
@@ -97,7 +97,7 @@ test("what a writer keeps between sessions (keys, cache) opens no session of its
   assert.throws(() => openContentKey(own.publicKey.subarray(0, 32), header), /commitment/);
 });
 
-test("nothing readable reaches the store: no file name, no content", async (t) => {
+test("no file name and no content is readable in the store", async (t) => {
   const { from, store, env } = await prepare(t);
   writeFileSync(path.join(from, "acik.txt"), "beyanname ".repeat(100));
   await env.backup(from, { sourceName: "muhasebe-sunucusu" });
@@ -107,7 +107,7 @@ test("nothing readable reaches the store: no file name, no content", async (t) =
   }
 });
 
-test("a key object opens with its master key only; a changed byte is refused; re-wrapping keeps all content readable", async (t) => {
+test("a key object opens only with its master key, not with a changed byte; after re-wrapping all content is readable", async (t) => {
   const { folder, from, store, env } = await prepare(t);
   const { snapshot } = await env.backup(from);
   const object = await store.get(env.vault.names.keyObject(1));
@@ -130,7 +130,7 @@ test("a key object opens with its master key only; a changed byte is refused; re
   );
 });
 
-test("a flipped bit in a key object, or its loss, costs nothing: its copy opens, scrubbing names it, repair makes it whole", async (t) => {
+test("with a damaged or missing key object the copy opens the vault, scrub reports it, and repair restores it", async (t) => {
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const { ctx, catalog, names } = env.vault;
@@ -157,7 +157,7 @@ test("a flipped bit in a key object, or its loss, costs nothing: its copy opens,
   }
 });
 
-test("a planted key object locks nobody out; a re-wrapping that dies between its two writes leaves one that opens", async (t) => {
+test("a false key object does not keep the vault closed; a crash between the two writes of re-wrapping leaves a key object that opens", async (t) => {
   const { store, env } = await prepare(t);
   const { ctx, catalog, names } = env.vault;
   const good = Buffer.from(await store.get(names.keyObject(1)));
@@ -174,7 +174,7 @@ test("a planted key object locks nobody out; a re-wrapping that dies between its
   await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /master key/);
 });
 
-test("two vaults have different ids for the same block, and different cuts", () => {
+test("two vaults have different block-id keys, and a key object differs each time it is written", () => {
   const ctx = testContext(4);
   const [a, b] = [createVaultKeys(ctx, Buffer.alloc(16, 1)), createVaultKeys(ctx, Buffer.alloc(16, 2))];
   assert.notDeepEqual(a.blockIdKey, b.blockIdKey);
@@ -182,7 +182,7 @@ test("two vaults have different ids for the same block, and different cuts", () 
 });
 
 // Who wrote it.
-test("a pack of an unregistered writer is refused by rebuild and named", async (t) => {
+test("rebuild refuses and reports a pack of an unregistered writer", async (t) => {
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
@@ -201,8 +201,8 @@ test("a pack copied to another name, or from another vault, is refused", async (
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const [name = ""] = await namesUnder(store, env.vault.names.packs);
-  const planted = `${env.vault.names.packs}${"ab".repeat(16)}`;
-  await store.put(planted, await store.get(name));
+  const copied = `${env.vault.names.packs}${"ab".repeat(16)}`;
+  await store.put(copied, await store.get(name));
   const other = await createVault(
     { ctx: env.ctx, store, catalog: new MemoryCatalog(env.ctx) },
     masterKey,
@@ -213,7 +213,7 @@ test("a pack copied to another name, or from another vault, is refused", async (
   await store.put(foreign, await store.get(name));
   assert.deepEqual(
     (await rebuild(env.vault)).refused.map((each) => each.name),
-    [planted],
+    [copied],
   );
   const refused = (await rebuild(other)).refused;
   assert.deepEqual(
@@ -223,7 +223,7 @@ test("a pack copied to another name, or from another vault, is refused", async (
   assert.match(refused[0]?.reason ?? "", /another vault/);
 });
 
-test("a manifest that lacks a signature, is another's, or is changed in any byte is refused", async (t) => {
+test("a manifest without a signature, with a foreign signature, under another name or with a changed byte is refused", async (t) => {
   const { from, store, env } = await prepare(t);
   const { snapshot } = await env.backup(from);
   const name = env.vault.names.manifest(snapshot.id);
@@ -243,15 +243,15 @@ test("a manifest that lacks a signature, is another's, or is changed in any byte
     assert.deepEqual([report.snapshots, report.refused.map((each) => each.name)], [[], [name]]);
   }
   await store.put(name, good);
-  const planted = env.vault.names.manifest("cd".repeat(16));
-  await store.put(planted, good);
+  const copied = env.vault.names.manifest("cd".repeat(16));
+  await store.put(copied, good);
   assert.deepEqual(
     (await rebuild(env.vault)).refused.map((each) => each.name),
-    [planted],
+    [copied],
   );
 });
 
-test("a deleted snapshot's manifest, put back by somebody, stays deleted; holds and locks outlive the catalog", async (t) => {
+test("a deleted snapshot stays deleted if its manifest is stored again; holds and locks survive a rebuild of the catalog", async (t) => {
   const { from, store, env } = await prepare(t);
   const first = (await env.backup(from)).snapshot;
   env.ctx.advance(1000);
@@ -269,7 +269,7 @@ test("a deleted snapshot's manifest, put back by somebody, stays deleted; holds 
   });
 });
 
-test("an unsigned tombstone deletes nothing; an unsigned registration lets nobody in", async (t) => {
+test("an unsigned tombstone deletes nothing; an unsigned registration registers no writer", async (t) => {
   const { from, store, env } = await prepare(t);
   const { snapshot } = await env.backup(from);
   await store.put(env.vault.names.tombstone(snapshot.id), Buffer.alloc(120, 1));
@@ -283,16 +283,16 @@ test("an unsigned tombstone deletes nothing; an unsigned registration lets nobod
   );
 });
 
-test("a lying client harms only itself: what it claims is unknown to others until verified", async (t) => {
+test("items of one client are unknown to others until they are verified", async (t) => {
   const { from, env } = await prepare(t);
   const one = await env.backup(from, { owner: "one" });
   env.ctx.advance(1000);
   const two = await env.backup(from, { owner: "two" });
-  assert.ok(two.snapshot.storedBytes > one.snapshot.storedBytes / 2, "stored again, since nobody has verified it");
+  assert.ok(two.snapshot.storedBytes > one.snapshot.storedBytes / 2, "stored again, since it was not verified");
 });
 
-// An catalog that is not the store's.
-test("collection refuses to delete what another incarnation of the catalog wrote", async (t) => {
+// A catalog that does not belong to the store.
+test("prune with a catalog that does not know the store deletes nothing and asks for a rebuild", async (t) => {
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const catalog = new MemoryCatalog(testContext(55));

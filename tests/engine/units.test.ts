@@ -19,8 +19,8 @@ import {
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
 
-/** A target whose packs take their time, and that looks at every unit before it passes it on. */
-function slowTarget(env: TestEnvironment, look: (unit: UploadUnit) => void): UploadTarget {
+/** A target that stores packs slowly, and calls `onUnit` before it registers a unit. */
+function slowTarget(env: TestEnvironment, onUnit: (unit: UploadUnit) => void): UploadTarget {
   const { vault, writer } = env;
   const local = new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
   return {
@@ -30,12 +30,12 @@ function slowTarget(env: TestEnvironment, look: (unit: UploadUnit) => void): Upl
     match: (queries) => local.match(queries),
     noteSimilar: (ordinal, similar) => local.noteSimilar(ordinal, similar),
     putPack: async (name, body) => {
-      // Long enough for the tree to go on while a pack is on its way.
+      // Long enough for the tree writer to go on while a pack is stored.
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
       await local.putPack(name, body);
     },
     register: (unit) => {
-      look(unit);
+      onUnit(unit);
       return local.register(unit);
     },
     complete: (draft) => local.complete(draft),
@@ -43,10 +43,10 @@ function slowTarget(env: TestEnvironment, look: (unit: UploadUnit) => void): Upl
   };
 }
 
-test("nothing is registered before the pack that holds it: a crash leaves no item that points to nothing", async (t) => {
+test("nothing is registered before its pack is durable: a crash leaves no item without its frames", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
-  // One long run of seeded noise: hashing it out by the kilobyte takes longer than the backup.
+  // One long sequence of random bytes: generating it by the kilobyte would take longer than the backup.
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 31), Buffer.alloc(16)).update(Buffer.alloc(15_000_000));
   let at = 0;
   for (let d = 0; d < 60; d++) {
@@ -74,7 +74,7 @@ test("nothing is registered before the pack that holds it: a crash leaves no ite
   assert.deepEqual(describeTree(to), describeTree(from));
 });
 
-test("a cache that cannot be kept does not undo a snapshot that is made, and the next backup uses none", async (t) => {
+test("if the file cache cannot be written, the snapshot stays and the next backup uses no cache", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -100,7 +100,7 @@ test("a cache that cannot be kept does not undo a snapshot that is made, and the
   assert.equal((await env.backup(from, { cache })).unchanged, 1);
 });
 
-test("a backup that fails half-way leaves no half pack, and the next one of the same pool works", async (t) => {
+test("a backup that fails in the middle leaves no half pack, and the next one with the same worker pool works", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
@@ -121,7 +121,7 @@ test("a backup that fails half-way leaves no half pack, and the next one of the 
   assert.deepEqual((await env.restore(snapshot, path.join(folder, "to"))).failures, []);
 });
 
-test("a backup that cannot begin leaves the cache usable", async (t) => {
+test("a backup that cannot begin leaves the file cache usable", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);

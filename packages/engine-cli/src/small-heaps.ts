@@ -1,5 +1,5 @@
 /**
- * Limits the memory of a long run (docs/decisions/0110-memory.md has the figures). V8 flags stop the growth of the young
+ * Limits the memory of a long run (docs/decisions/0110-memory-of-a-million-files.md has the figures). V8 flags stop the growth of the young
  * generation, and make V8 compile and collect garbage in the same thread, because each of its helper threads would keep
  * megabytes. After very many files a flag also prefers small heaps, which makes a first backup 7 % slower
  * (docs/decisions/0124). The flags are set while the process runs, once the run is a long one: a short one needs little memory

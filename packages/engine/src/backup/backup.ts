@@ -1,9 +1,18 @@
 /**
- * A backup from end to end: walks a source, reuses what the cache knows, has the rest cut and stored, builds the tree in
- * walk order and completes the snapshot.
+ * A backup from start to end. This is the main file of the folder. How a file gets into a snapshot:
+ *   1. The source is walked (`source/`). A file that is as in the base snapshot is taken over from the file cache.
+ *   2. `file-scheduler.ts` puts small files into bundles and large files into stripes (`bundles.ts`), which are cut jobs.
+ *   3. Cutting workers read the jobs, cut them into blocks and group the blocks to segments (`workers/`).
+ *   4. `upload.ts` asks the target which segments and blocks are stored (`upload-target.ts`; `local-target.ts` answers with
+ *      the catalog, `matcher.ts` finds blocks). New blocks get a frame and a slot. Every new segment gets a recipe.
+ *   5. Workers append new blocks to frames and seal full frames. `upload.ts` adds them to packs, stores the packs, and
+ *      registers them in units (`packing/`; `check-unit.ts` checks a client's unit).
+ *   6. `tree-writer.ts` waits for each file's segments in walk order and writes tree nodes, one open directory per level
+ *      (`directory-writer.ts`). It adds every ordinal that the snapshot reaches to a bitmap.
+ *   7. When everything is registered, the manifest is signed and the target completes the snapshot.
  *
- * The walk runs ahead of the workers by a bounded queue; the tree is built from the queue's head. Because directories
- * are left before their parents go on, one stack of open directories is all the tree ever holds.
+ * A bounded queue is between the walk and the tree, so the walk runs ahead of the workers. The tree holds the open
+ * directories of one path only, because the walk leaves a directory before it enters the next.
  */
 
 import type { FileCache } from "../cache/file-cache.ts";
@@ -43,7 +52,7 @@ export interface BackupOptions {
   readonly target: UploadTarget;
   readonly pool: CutWorkerPool;
   readonly source: BackupSource;
-  /** The source's name: gives snapshots their lineage. */
+  /** The source's name. Snapshots of one source have the same. */
   readonly sourceName: string;
   readonly owner: string;
   readonly cache?: FileCache | undefined;
@@ -57,11 +66,11 @@ export interface BackupResult {
   readonly warnings: readonly BackupWarning[];
   /** Files whose content came from the cache. */
   readonly unchanged: number;
-  /** Why the cache could not be kept; the snapshot is complete all the same. */
+  /** Why the file cache could not be written; the snapshot is complete. */
   readonly cacheError: Error | null;
 }
 
-/** Makes a snapshot of the source. Rejects without one when anything but a single file fails. */
+/** Makes a snapshot of the source. A file that cannot be read is a warning; any other failure rejects. */
 export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const { ctx, target, cache } = options;
   const startedAt = ctx.now();
@@ -75,7 +84,7 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   } catch (error) {
     cache?.rollback();
     await target.abandon().catch(() => {
-      // The first error is the one to report; an upload that cannot be ended ends with its lease.
+      // The first error is reported. An upload that cannot be ended now expires with its lease.
     });
     throw error;
   } finally {
@@ -83,7 +92,7 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   }
 }
 
-/** The snapshot is made by now: a cache that cannot be kept costs the next backup time, and nothing else. */
+/** The snapshot is complete here. Without a file cache the next backup only takes longer. */
 function commitCache(cache: FileCache | null, snapshot: string, catalogId: number): Error | null {
   try {
     cache?.commit(snapshot, catalogId);
@@ -96,7 +105,7 @@ function commitCache(cache: FileCache | null, snapshot: string, catalogId: numbe
 
 interface Beginning {
   readonly start: UploadStart;
-  /** Whether the cache's entries hold. */
+  /** Whether the file cache describes the base snapshot and may be used. */
   readonly usable: boolean;
   readonly increment: boolean;
 }

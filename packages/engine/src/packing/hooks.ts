@@ -26,7 +26,7 @@ export function hooksOf(
   // In ascending order; a list this short is kept sorted faster than a heap.
   const keys: number[] = [];
   const places: number[] = [];
-  // The first byte tells nearly all blocks that are not among the smallest.
+  // For nearly all blocks the first byte already shows that they are not among the smallest.
   let largestFirst = 255;
   for (let i = first; i < first + count; i++) {
     if ((view[i * blockIdLength] ?? 0) > largestFirst || zeros[i] === 1) continue;

@@ -1,5 +1,5 @@
 /**
- * A pack's bytes on their way to the store, as an async iterable. The writer never waits. The store reads one piece at a
+ * The bytes of a pack while it is uploaded, as an async iterable. The writer never waits. The store reads one piece at a
  * time; asking for the next piece releases the memory of the one before.
  *
  * The stream can be read once. It ends in one of three ways:

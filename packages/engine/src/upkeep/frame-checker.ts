@@ -38,11 +38,11 @@ export class FrameChecker {
   async checkAll(rows: readonly FrameRow[]): Promise<void> {
     const { pool } = this.#options;
     const unchecked = rows.filter(({ frame }) => !this.#results.has(frame));
-    pool.expect(unchecked.reduce((sum, { length }) => sum + length, 0));
+    pool.startThreadsFor(unchecked.reduce((sum, { length }) => sum + length, 0));
     const active = new Set<Promise<unknown>>();
     const all: Promise<unknown>[] = [];
     for (const { frame } of unchecked) {
-      while (active.size >= pool.width) await Promise.race(active);
+      while (active.size >= pool.maxParallelJobs) await Promise.race(active);
       const work = this.check(frame).finally(() => active.delete(work));
       // The promise is awaited below. This handler only keeps Node from reporting an unhandled rejection before that.
       work.catch(() => undefined);
@@ -77,10 +77,10 @@ export class FrameChecker {
       if (row.kind !== "data") return new DamageError(row, "not a data frame");
       const { ids, lengths } = decodeBlockList(row.blockList);
       const { key, binding } = await reader.frameKey(row, bytes);
-      const task = { offset: 0, length: bytes.length, key, binding, ids, prove: true, pieces: noPieces, lengths };
+      const task = { offset: 0, length: bytes.length, key, binding, ids, hashBlocks: true, pieces: noPieces, lengths };
       const { blockIdKey } = vault.keys;
-      const { damaged } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [task] });
-      const [found] = damaged;
+      const { damagedFrames } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [task] });
+      const [found] = damagedFrames;
       if (found !== undefined) return new DamageError(row, found.message);
       if (row.damaged) await vault.catalog.setDamaged([row], false);
       return null;

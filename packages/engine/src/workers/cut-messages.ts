@@ -18,7 +18,7 @@ import type { FileStat } from "../source/source.ts";
 import type { PageLayout } from "./cutter/page-files.ts";
 
 export interface WorkerSession extends FrameBuilderSession {
-  /** Which client of the pool this is. Session numbers do not tell: those of two vaults may be equal. */
+  /** Which client of the pool this is. Session numbers are not enough: those of two vaults may be equal. */
   readonly clientId: number;
   readonly blockIdKey: Uint8Array;
   readonly cutterKey: Uint8Array;

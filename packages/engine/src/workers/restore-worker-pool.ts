@@ -1,7 +1,7 @@
 /**
- * The restore workers of a process. Jobs wait in line for a free worker; the caller bounds how many it starts. Threads are
- * started when there is work for them: a thread costs more than writing one small file. Without threads, jobs run in the
- * caller's.
+ * The restore workers of a process. A job goes to the worker with the fewest jobs; the caller bounds how many it runs at
+ * a time. Threads are started when there is enough work: starting one costs more than writing a small file. Without
+ * threads, jobs run in the caller's thread.
  */
 
 import { Worker } from "node:worker_threads";
@@ -9,7 +9,7 @@ import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import { writeFrames } from "./restore-worker.ts";
 import { restoreWorkerThread } from "./restore-worker-thread.ts";
 
-/** Jobs with one worker at a time: one being written, two waiting, so that nobody waits for the planner's turn. */
+/** Jobs per worker: one being written and two waiting, so that a worker does not wait for the planning thread. */
 const jobsPerThread = 3;
 
 const threadHeapMib = 32;
@@ -18,28 +18,28 @@ const threadHeapMib = 32;
 const bytesPerThread = 16 * 1024 * 1024;
 
 export class RestoreWorkerPool {
-  readonly #most: number;
+  readonly #maxThreads: number;
   readonly #threads: { readonly worker: Worker; load: number }[] = [];
   readonly #waiting = new Map<
     number,
-    { resolve: (answer: RestoreJobResult) => void; reject: (error: Error) => void; thread: number }
+    { resolve: (result: RestoreJobResult) => void; reject: (error: Error) => void; thread: number }
   >();
   #next = 1;
   #failure: Error | null = null;
 
-  /** At most this many threads; with zero, jobs run in the caller's. */
+  /** At most this many threads; with zero, jobs run in the caller's thread. */
   constructor(threads: number) {
-    this.#most = threads;
+    this.#maxThreads = threads;
   }
 
   /** How many jobs may usefully run at a time. */
-  get width(): number {
+  get maxParallelJobs(): number {
     return Math.max(1, this.#threads.length * jobsPerThread);
   }
 
-  /** Says that this many bytes are going to be written, and starts the threads that are worth it. */
-  expect(bytes: number): void {
-    const wanted = Math.min(this.#most, Math.floor(bytes / bytesPerThread));
+  /** Starts as many threads as are worth it for this many bytes. */
+  startThreadsFor(bytes: number): void {
+    const wanted = Math.min(this.#maxThreads, Math.floor(bytes / bytesPerThread));
     while (this.#threads.length < wanted) this.#start(this.#threads.length);
   }
 
@@ -53,7 +53,7 @@ export class RestoreWorkerPool {
     thread.worker.ref();
     return new Promise((resolve, reject) => {
       this.#waiting.set(number, { resolve, reject, thread: at });
-      thread.worker.postMessage({ ...job, job: number }, ownMemory(job.sealed));
+      thread.worker.postMessage({ ...job, job: number }, transferable(job.sealed));
     });
   }
 
@@ -66,19 +66,19 @@ export class RestoreWorkerPool {
       workerData: restoreWorkerThread.href,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
-    worker.on("message", (answer: RestoreJobResult) => this.#answered(answer));
+    worker.on("message", (result: RestoreJobResult) => this.#onResult(result));
     worker.on("error", (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
     worker.unref();
     this.#threads[index] = { worker, load: 0 };
   }
 
-  #answered(answer: RestoreJobResult): void {
-    const waiting = this.#waiting.get(answer.job);
+  #onResult(result: RestoreJobResult): void {
+    const waiting = this.#waiting.get(result.job);
     if (waiting === undefined) return;
-    this.#waiting.delete(answer.job);
+    this.#waiting.delete(result.job);
     const thread = this.#threads[waiting.thread];
     if (thread !== undefined && --thread.load === 0) thread.worker.unref();
-    waiting.resolve(answer);
+    waiting.resolve(result);
   }
 
   #fail(error: Error): void {
@@ -88,7 +88,7 @@ export class RestoreWorkerPool {
   }
 }
 
-/** What can be handed over instead of copied: memory that holds these bytes and nothing else. */
-function ownMemory({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+/** The memory to transfer instead of copying: only if it holds these bytes and nothing else. */
+function transferable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

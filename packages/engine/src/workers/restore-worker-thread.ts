@@ -1,10 +1,10 @@
-/** A restore worker as a thread. Elsewhere it is imported for its address only, as `cut-thread.ts` is. */
+/** A restore worker as a thread. Other modules import this file only for its URL. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { RestoreJob } from "./restore-job.ts";
 import { writeFrames } from "./restore-worker.ts";
 
-/** Where a thread starts, and what it is started with. */
+/** The entry file of the thread, and also its `workerData`, by which the thread knows that it was started as a worker. */
 export const restoreWorkerThread = new URL(import.meta.url);
 
 if (parentPort !== null && workerData === restoreWorkerThread.href) {

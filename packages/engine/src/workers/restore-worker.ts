@@ -1,9 +1,9 @@
 /**
- * What a restore worker does: opens the sealed frames of a job, compares what they hold with what the catalog says, and
- * writes the blocks to their files. Runs in a thread or in the caller's own.
+ * A restore worker: decrypts the frames of a job, checks them against the catalog and writes their blocks to files. Runs
+ * in a thread or in the caller's thread.
  *
- * Opening proves that the bytes are what the session's writer sealed as this very frame. Its own block list must then name
- * the blocks that the catalog names. Whether each block is also hashed and compared with its id, the job says.
+ * Decryption shows that the writer of the session encrypted these bytes as this frame. Then the frame's block list must
+ * have the ids that the catalog has. If the job says so, every block is also hashed and compared with its id.
  */
 
 import { closeSync, constants, fchmodSync, ftruncateSync, futimesSync, openSync, writeSync, writevSync } from "node:fs";
@@ -13,20 +13,20 @@ import { parseDataFrame } from "../format/data-frame.ts";
 import { openFrame } from "../format/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../format/hash.ts";
 import type { Piece } from "../restore/window.ts";
-import type { Finish, FrameTask, RestoreJob, RestoreJobResult } from "./restore-job.ts";
+import type { FinalAttributes, FrameTask, RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import { decodeFileTable, decodePieces, nodeTime } from "./restore-job.ts";
 
-/** Files that a job keeps open at a time. Neighbouring frames mostly go to the same ones. */
+/** Files that a job keeps open at a time. Adjacent frames usually belong to the same files. */
 const maxOpenFiles = 64;
 
-/** Does one job. Never throws for damage or a full disk: both are answers. */
+/** Runs one job. Damage and a full disk are not thrown; they are in the result. */
 export function writeFrames(job: RestoreJob): RestoreJobResult {
-  const damaged: { frame: number; message: string }[] = [];
+  const damagedFrames: { frame: number; message: string }[] = [];
   const files = new OpenFiles(job);
   for (const [at, task] of job.frames.entries()) {
     const pieces = decodePieces(task.pieces);
     const frame = openTask(job, task, pieces);
-    if (typeof frame === "string") damaged.push({ frame: at, message: frame });
+    if (typeof frame === "string") damagedFrames.push({ frame: at, message: frame });
     else {
       files.write(frame, pieces);
       release(frame.blocks);
@@ -34,57 +34,57 @@ export function writeFrames(job: RestoreJob): RestoreJobResult {
   }
   files.close();
   release(job.sealed);
-  return { job: job.job, damaged, refused: files.refused };
+  return { job: job.job, damagedFrames, failedFiles: files.failed };
 }
 
-/** Opens and checks a frame; or says what is wrong with it. */
+/** Opens and checks a frame. Returns a message if it is damaged. */
 function openTask({ sealed, blockIdKey }: RestoreJob, task: FrameTask, pieces: readonly Piece[]): DataFrame | string {
   try {
     const bytes = sealed.subarray(task.offset, task.offset + task.length);
     const frame = parseDataFrame(openFrame(bytes, task.key, task.binding));
-    const wrong = wrongIn(frame, task, pieces, blockIdKey);
-    if (wrong !== null) release(frame.blocks);
-    return wrong ?? frame;
+    const mismatch = findMismatch(frame, task, pieces, blockIdKey);
+    if (mismatch !== null) release(frame.blocks);
+    return mismatch ?? frame;
   } catch (error) {
     return messageOf(error);
   }
 }
 
-/** What is wrong with a frame, where all of it is compared or where it is written; null for nothing. */
-function wrongIn(
+/** Checks the whole frame, or the slots that are written. Returns a message for the first difference, or null. */
+function findMismatch(
   frame: DataFrame,
-  { ids, lengths, prove }: FrameTask,
+  { ids, lengths, hashBlocks }: FrameTask,
   pieces: readonly Piece[],
   blockIdKey: Uint8Array,
 ): string | null {
-  const held = lengths === null ? heldPieces(frame, pieces, ids) : heldSlots(frame, lengths, ids);
-  if (held !== null || !prove) return held;
+  const mismatch = lengths === null ? checkPieces(frame, pieces, ids) : checkSlots(frame, lengths, ids);
+  if (mismatch !== null || !hashBlocks) return mismatch;
   const slots = lengths === null ? neededSlots(pieces, ids.length / blockIdLength) : filledSlots(lengths);
-  return provedSlots(frame, slots, ids, blockIdKey);
+  return checkBlockIds(frame, slots, ids, blockIdKey);
 }
 
-/** Null when the frame's own block list has the blocks that are needed where the catalog says. */
-function heldPieces(frame: DataFrame, pieces: readonly Piece[], ids: Uint8Array): string | null {
+/** Checks that the frame's block list has the blocks of the pieces in the slots that the catalog names. */
+function checkPieces(frame: DataFrame, pieces: readonly Piece[], ids: Uint8Array): string | null {
   const same = sameBytes(frame.blockList.ids, ids);
   for (const { slot, count, bytes } of pieces) {
-    const wrong = heldRun(frame, slot, count, bytes, same ? null : ids);
-    if (wrong !== null) return wrong;
+    const mismatch = checkRun(frame, slot, count, bytes, same ? null : ids);
+    if (mismatch !== null) return mismatch;
   }
   return null;
 }
 
-/** Null when it has every block that the catalog says. Slots of no length were given up. */
-function heldSlots(frame: DataFrame, lengths: Uint32Array, ids: Uint8Array): string | null {
+/** Checks that the frame's block list has every block of the catalog. Slots of length 0 were dropped. */
+function checkSlots(frame: DataFrame, lengths: Uint32Array, ids: Uint8Array): string | null {
   const same = sameBytes(frame.blockList.ids, ids);
   for (const [slot, bytes] of lengths.entries()) {
-    const wrong = bytes === 0 ? null : heldRun(frame, slot, 1, bytes, same ? null : ids);
-    if (wrong !== null) return wrong;
+    const mismatch = bytes === 0 ? null : checkRun(frame, slot, 1, bytes, same ? null : ids);
+    if (mismatch !== null) return mismatch;
   }
   return null;
 }
 
-/** `ids`: what the catalog says, if that is not what the frame says anyway. */
-function heldRun(
+/** Checks consecutive slots. `ids`: the catalog's ids, or null if all ids of the frame were equal to them. */
+function checkRun(
   { blockList, starts }: DataFrame,
   slot: number,
   count: number,
@@ -94,12 +94,12 @@ function heldRun(
   if ((starts[slot + count] ?? -1) - (starts[slot] ?? 0) !== bytes) return `slot ${slot} is empty`;
   const [from, to] = [slot * blockIdLength, (slot + count) * blockIdLength];
   if (ids !== null && !sameBytes(blockList.ids.subarray(from, to), ids.subarray(from, to)))
-    return `slot ${slot} is not what the catalog says`;
+    return `the id in slot ${slot} is not the catalog's`;
   return null;
 }
 
-/** Hashes slots and compares their ids. */
-function provedSlots(
+/** Hashes the blocks in these slots and compares the results with the expected ids. */
+function checkBlockIds(
   frame: DataFrame,
   slots: Uint32Array,
   expected: Uint8Array,
@@ -112,12 +112,12 @@ function provedSlots(
   for (const [i, slot] of slots.entries()) {
     const wanted = expected.subarray(slot * blockIdLength, (slot + 1) * blockIdLength);
     if (!sameBytes(ids.subarray(i * blockIdLength, (i + 1) * blockIdLength), wanted))
-      return `slot ${slot} is not what its id says`;
+      return `the block in slot ${slot} does not match its id`;
   }
   return null;
 }
 
-/** Every slot that is written, once: a block that many files share is proved once. */
+/** Every slot that is written, once: a block that many files share is hashed once. */
 function neededSlots(pieces: readonly Piece[], most: number): Uint32Array {
   const needed = new Uint8Array(most);
   for (const { slot, count } of pieces) needed.fill(1, slot, slot + count);
@@ -128,29 +128,29 @@ function filledSlots(lengths: Uint32Array): Uint32Array {
   return Uint32Array.from(lengths.keys()).filter((slot) => (lengths[slot] ?? 0) > 0);
 }
 
-/** The files that a job writes to. One that the file system refuses is noted and left alone from then on. */
+/** The files that a job writes to. After an error of the file system nothing more is written to that file. */
 class OpenFiles {
   readonly #files: ReturnType<typeof decodeFileTable>;
-  readonly #left: RestoreJob["left"];
+  readonly #framesLeft: RestoreJob["framesLeft"];
   readonly #open = new Map<number, number>();
-  readonly #refused = new Map<number, string>();
+  readonly #failed = new Map<number, string>();
 
   constructor(job: RestoreJob) {
     this.#files = decodeFileTable(job.files);
-    this.#left = job.left;
+    this.#framesLeft = job.framesLeft;
   }
 
-  get refused(): RestoreJobResult["refused"] {
-    return [...this.#refused].map(([file, message]) => ({ file, message }));
+  get failed(): RestoreJobResult["failedFiles"] {
+    return [...this.#failed].map(([file, message]) => ({ file, message }));
   }
 
-  /** Writes a frame's pieces: those of one file stand together. */
+  /** Writes a frame's pieces. Pieces of one file are consecutive. */
   write(frame: DataFrame, pieces: readonly Piece[]): void {
     for (let at = 0; at < pieces.length; ) {
       const file = pieces[at]?.file ?? 0;
       let end = at + 1;
       while (pieces[end]?.file === file) end++;
-      if (!this.#refused.has(file)) this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
+      if (!this.#failed.has(file)) this.#try(file, () => this.#writeFile(frame, file, pieces.slice(at, end)));
       at = end;
     }
   }
@@ -161,11 +161,11 @@ class OpenFiles {
 
   #writeFile(frame: DataFrame, file: number, pieces: readonly Piece[]): void {
     const known = this.#files.get(file);
-    if (known === undefined) throw new Error("a piece of an unknown file");
+    if (known === undefined) throw new Error("a piece refers to an unknown file");
     const fd = this.#fd(file, known.path);
     writePieces(fd, frame, pieces);
-    if (Atomics.sub(this.#left, file, 1) !== 1) return;
-    finishFile(fd, known.finish);
+    if (Atomics.sub(this.#framesLeft, file, 1) !== 1) return;
+    setFinalAttributes(fd, known.attributes);
     this.#close(file);
   }
 
@@ -190,12 +190,12 @@ class OpenFiles {
     try {
       step();
     } catch (error) {
-      this.#refused.set(file, messageOf(error));
+      this.#failed.set(file, messageOf(error));
     }
   }
 }
 
-/** Writes one file's pieces of a frame; what goes to one stretch of the file is one call. */
+/** Writes the pieces of one file. Pieces that are adjacent in the file are written with one call. */
 function writePieces(fd: number, { blocks, starts }: DataFrame, pieces: readonly Piece[]): void {
   for (let at = 0; at < pieces.length; ) {
     const offset = pieces[at]?.offset ?? 0;
@@ -214,7 +214,7 @@ function writePieces(fd: number, { blocks, starts }: DataFrame, pieces: readonly
 function writeParts(fd: number, parts: readonly Uint8Array[], offset: number, bytes: number): void {
   let done = parts.length > 1 ? writevSync(fd, parts, offset) : 0;
   if (done === bytes) return;
-  // One part, or a call that was cut short (a full disk says so at the next): the rest piece by piece.
+  // One part, or the call wrote less than everything: write the rest part by part. A full disk fails the next call.
   let at = offset;
   for (const part of parts) {
     const skip = Math.min(done, part.length);
@@ -224,8 +224,8 @@ function writeParts(fd: number, parts: readonly Uint8Array[], offset: number, by
   }
 }
 
-/** Sets size (where needed), mode and time of a finished file. */
-export function finishFile(fd: number, { mode, mtime, size }: Finish): void {
+/** Sets size (if needed), mode and time of a file whose blocks are all written. */
+export function setFinalAttributes(fd: number, { mode, mtime, size }: FinalAttributes): void {
   if (size !== null) ftruncateSync(fd, size);
   fchmodSync(fd, mode);
   const time = nodeTime(mtime);

@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { asBuffer } from "../../format/bytes.ts";
 import type { EntryFacts, FileEntry } from "../../format/tree-entry.ts";
-import type { Finish } from "../../workers/restore-job.ts";
+import type { FinalAttributes } from "../../workers/restore-job.ts";
 import { nodeTime, restoredMtime } from "../../workers/restore-job.ts";
-import { finishFile } from "../../workers/restore-worker.ts";
+import { setFinalAttributes } from "../../workers/restore-worker.ts";
 import { errorMessage } from "./restore-outcome.ts";
 import type { TargetFolder } from "./target-folder.ts";
 
@@ -30,7 +30,7 @@ export function restoredMode({ mode }: Pick<EntryFacts, "mode">, owners: boolean
   return owners ? mode : mode & ~setIdBits;
 }
 
-export function restoredAttributes(entry: FileEntry, owners: boolean): Pick<Finish, "mode" | "mtime"> {
+export function restoredAttributes(entry: FileEntry, owners: boolean): Pick<FinalAttributes, "mode" | "mtime"> {
   return { mode: restoredMode(entry, owners), mtime: restoredMtime(entry) };
 }
 
@@ -86,10 +86,10 @@ export function restoreOwner(path: Buffer, { uid, gid, mode }: FileEntry): void 
 }
 
 /** Makes a file that has no stored block: an empty one, or one of zeros only. */
-export function makeFileWithoutBlocks(path: Buffer, attributes: Finish): void {
+export function makeFileWithoutBlocks(path: Buffer, attributes: FinalAttributes): void {
   const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
-    finishFile(fd, attributes);
+    setFinalAttributes(fd, attributes);
   } finally {
     closeSync(fd);
   }

@@ -7,7 +7,7 @@
 
 import type { FrameVersion, SnapshotRow } from "../../catalog/catalog.ts";
 import type { Vault } from "../../vault.ts";
-import type { Finish, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
+import type { FinalAttributes, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
 import { encodeFileTable, encodePieces } from "../../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import type { FrameReader } from "../frame-reader.ts";
@@ -50,7 +50,7 @@ export interface FrameFetcherOptions {
   readonly snapshot: SnapshotRow;
   /** Hash every block, whatever the hashing policy says. */
   readonly hashAll: boolean;
-  readonly attributesOf: (file: PlannedFile, endsInHole: boolean) => Finish;
+  readonly attributesOf: (file: PlannedFile, endsInHole: boolean) => FinalAttributes;
 }
 
 /** A window whose frames are being fetched. */
@@ -87,7 +87,7 @@ export class FrameFetcher {
     const withoutBlocks = new Set(files.keys().filter((file) => (counts[file] ?? 0) === 0));
     const groups: Promise<void>[] = [];
     for (const group of groupAdjacent(plan.frames)) {
-      while (this.#active.size >= this.#options.pool.width) await Promise.race(this.#active);
+      while (this.#active.size >= this.#options.pool.maxParallelJobs) await Promise.race(this.#active);
       const work = this.#fetchGroup(group, window).finally(() => this.#active.delete(work));
       this.#active.add(work);
       groups.push(work);
@@ -137,21 +137,21 @@ export class FrameFetcher {
     const files = encodeFileTable(opened, (number) => {
       const file = window.files[number];
       if (file === undefined) throw new Error("a piece of an unknown file");
-      return { path: file.path, finish: attributesOf(file, window.holes.has(number)) };
+      return { path: file.path, attributes: attributesOf(file, window.holes.has(number)) };
     });
     const job: Omit<RestoreJob, "job"> = {
       sealed,
       blockIdKey: vault.keys.blockIdKey,
       frames,
       files,
-      left: window.framesLeft,
+      framesLeft: window.framesLeft,
     };
-    const { damaged, refused } = await pool.run(job);
-    for (const { frame, message } of damaged) {
+    const { damagedFrames, failedFiles } = await pool.run(job);
+    for (const { frame, message } of damagedFrames) {
       const plan = opened[frame];
       if (plan !== undefined) failFiles(window, plan, message, plan.row);
     }
-    for (const { file, message } of refused)
+    for (const { file, message } of failedFiles)
       if (!window.failed.has(file)) window.failed.set(file, { reason: message, kind: "file", pack: null });
   }
 
@@ -166,7 +166,7 @@ export class FrameFetcher {
       key,
       binding,
       ids,
-      prove: hashBlocks,
+      hashBlocks,
       pieces: encodePieces(pieces),
       lengths: null,
     };

@@ -92,7 +92,7 @@ class Restore {
   async run(): Promise<RestoreResult> {
     const { snapshot, paths, pool, vault } = this.#options;
     const target = Buffer.from(this.#options.target);
-    if (paths === undefined) pool.expect(snapshot.size);
+    if (paths === undefined) pool.startThreadsFor(snapshot.size);
     const root = await rootEntry(this.#reader, snapshot);
     if (paths === undefined) await this.#restoreDirectory(root, target);
     else for (const path of paths) await this.#restorePath(root, path, target);
@@ -122,7 +122,7 @@ class Restore {
       if (!isFileName(name)) return this.#outcome.addFailure(path, "damage", "an entry with an impossible name", null);
       if (entry.type === "directory" && depth < names.length - 1 && !this.#makeDirectory(place)) return;
     }
-    if (entry.type !== "link") this.#options.pool.expect(entry.size);
+    if (entry.type !== "link") this.#options.pool.startThreadsFor(entry.size);
     await this.#restoreEntry(entry, place);
   }
 

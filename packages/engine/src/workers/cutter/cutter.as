@@ -1,13 +1,13 @@
 /**
  * The content-defined cutter, in AssemblyScript. Built to `cutter.wasm` by `testing/build.ts`; `testing/build.test.ts`
- * rebuilds it and compares the bytes. The memory is imported: the host reads files straight into it, so no byte is
- * copied to be cut.
+ * rebuilds it and compares the bytes. The memory is imported: the host reads files directly into it, so bytes are
+ * not copied before they are cut.
  *
- * Memory: [0, 2048) the keyed gear table, 256 × u64. Everything above belongs to the host.
+ * Memory: [0, 2048) the keyed gear table, 256 × u64. The host uses everything above.
  *
  * A block ends after the first byte where the gear hash, h = (h << 1) + table[byte], has its top bits zero: many bits
- * while the block is shorter than the normal size, fewer from there on (FastCDC's normalised chunking), so that lengths
- * crowd around the normal size. The hash looks back 64 bytes at most; it starts at the minimum, not before.
+ * while the block is shorter than the normal size, fewer from there on (FastCDC's normalised chunking), so that most
+ * lengths are near the normal size. The hash covers 64 bytes at most; it starts at the minimum block size.
  */
 
 const maxBlock: u32 = 65536;
@@ -17,7 +17,7 @@ let normalBlock: u32 = 0;
 let hardShift: u64 = 0;
 let easyShift: u64 = 0;
 
-/** Says how long the blocks of the next cuts are: the least, the normal length, and the bits before and after that. */
+/** Sets the sizes of the next blocks: minimum, normal size, and the zero bits before and after the normal size. */
 export function size(least: u32, normal: u32, hardBits: u32, easyBits: u32): void {
   minBlock = least;
   normalBlock = normal;

@@ -1,52 +1,66 @@
 /**
- * The cutter: two levels of cutting over one memory. Files are read straight into the WebAssembly memory, cut into
- * blocks there (or into aligned pages), hashed, and the blocks joined to segments.
+ * The cutter. Files are read directly into the WebAssembly memory and cut into blocks there. Blocks are hashed and
+ * grouped to segments. FORMAT.md ("Cutting") has the rules.
  *
- * - A *block* ends where the keyed gear hash says so (up to 64 KiB, mostly around 8 KiB or 32 KiB), or at the page size.
+ * - A *block* ends where the keyed gear hash of the last bytes has enough zero bits (mostly after about 8 KiB or 32 KiB, at
+ *   most 64 KiB), or at a page boundary.
  * - A *segment* ends after a block whose id is 0 modulo 128 (or 32), at least 256 KiB and at most 4 MiB after its start.
- *   Using the id makes all kinds of blocks follow one rule, and needs no second hash.
+ *   The rule is the same for all kinds of blocks and needs no second hash.
  */
 
 import { readFileSync } from "node:fs";
 import { blockIdLength, deriveKey, digestBlocks, digestLength } from "../../format/hash.ts";
 import { maxSegmentBytes, minSegmentBytes } from "./cut-limits.ts";
 
-/** How long content-defined blocks are, and how many of them make a segment on average: a megabyte, a power of two. */
+/** Lengths of content-defined blocks, as in FastCDC. */
 export interface BlockSizes {
-  readonly least: number;
-  readonly normal: number;
-  /** Bits of the hash that must be zero at a block's end, before the normal length and after it. */
-  readonly hardBits: number;
-  readonly easyBits: number;
-  readonly perSegment: number;
+  readonly minBytes: number;
+  readonly normalBytes: number;
+  /** Bits of the hash that must be zero at a block's end: before the normal length, and after it. */
+  readonly bitsBeforeNormal: number;
+  readonly bitsAfterNormal: number;
+  /** Mean number of blocks in a segment, so that it has about a megabyte. A power of two. */
+  readonly blocksPerSegment: number;
 }
 
-export const fineBlocks: BlockSizes = { least: 2048, normal: 8192, hardBits: 15, easyBits: 11, perSegment: 128 };
+export const fineBlocks: BlockSizes = {
+  minBytes: 2048,
+  normalBytes: 8192,
+  bitsBeforeNormal: 15,
+  bitsAfterNormal: 11,
+  blocksPerSegment: 128,
+};
 
 /**
- * For files that do not compress and are not very large. A scan or an archive is written once or anew; what two versions
- * of it share is long, and neither a shorter directory nor fewer decisions cost it anything (docs/decisions/0124).
+ * For incompressible files that are not very large. A scan or an archive is usually written once or replaced as a whole.
+ * Two versions of it share long ranges, so larger blocks find as much and make shorter block lists (docs/decisions/0124).
  */
-export const coarseBlocks: BlockSizes = { least: 16384, normal: 32768, hardBits: 17, easyBits: 13, perSegment: 32 };
+export const coarseBlocks: BlockSizes = {
+  minBytes: 16384,
+  normalBytes: 32768,
+  bitsBeforeNormal: 17,
+  bitsAfterNormal: 13,
+  blocksPerSegment: 32,
+};
 
-/** The gear table, 256 × u64 at address 0: where cutter.as reads it. */
+/** Size of the gear table: 256 × u64 at address 0, where cutter.as reads it. */
 const gearBytes = 2048;
 
-/** WebAssembly counts its memory in pages of this size. */
-const pageBytes = 64 * 1024;
+/** WebAssembly allocates memory in pages of this size. */
+const wasmPageBytes = 64 * 1024;
 
-/** Block ends of one buffer: 16 MiB of the smallest blocks. */
+/** Block ends of one buffer at most: 16 MiB of the smallest blocks. */
 const maxCuts = (16 * 1024 * 1024) / 2048;
 
 interface Exports {
-  size(least: number, normal: number, hardBits: number, easyBits: number): void;
+  size(minBytes: number, normalBytes: number, bitsBeforeNormal: number, bitsAfterNormal: number): void;
   cut(start: number, end: number, final: number, out: number): number;
   isZero(start: number, end: number): number;
 }
 
 const wasm = new WebAssembly.Module(readFileSync(new URL("cutter.wasm", import.meta.url)));
 
-/** One memory with `buffers` areas of `bufferBytes`, and the compiled cutter over it. */
+/** The compiled cutter and its memory, which has `buffers` buffers of `bufferBytes`. */
 export class Cutter {
   readonly #exports: Exports;
   readonly #memory: Uint8Array;
@@ -59,7 +73,7 @@ export class Cutter {
     const cutsBytes = maxCuts * 4;
     this.#firstBuffer = gearBytes + cutsBytes;
     this.bufferBytes = bufferBytes;
-    const pages = Math.ceil((this.#firstBuffer + bufferBytes * buffers) / pageBytes);
+    const pages = Math.ceil((this.#firstBuffer + bufferBytes * buffers) / wasmPageBytes);
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
     const instance = new WebAssembly.Instance(wasm, { env: { memory } });
     this.#exports = instance.exports as unknown as Exports;
@@ -83,7 +97,7 @@ export class Cutter {
   cut(index: number, from: number, to: number, final: boolean, sizes = fineBlocks): Uint32Array {
     const base = this.#firstBuffer + index * this.bufferBytes;
     if (this.#sizes !== sizes) {
-      this.#exports.size(sizes.least, sizes.normal, sizes.hardBits, sizes.easyBits);
+      this.#exports.size(sizes.minBytes, sizes.normalBytes, sizes.bitsBeforeNormal, sizes.bitsAfterNormal);
       this.#sizes = sizes;
     }
     const count = this.#exports.cut(base + from, base + to, final ? 1 : 0, gearBytes);
@@ -93,12 +107,12 @@ export class Cutter {
   }
 
   /**
-   * The ends of the pages in [from, to) of a buffer. `beyond`: how many bytes of the first page lie before `from`.
-   * Unless `final`, a page that is not whole is left out. Valid until the next call.
+   * The ends of the pages in [from, to) of a buffer. `before`: how many bytes of the first page are before `from`.
+   * Unless `final`, an incomplete last page is left out. Valid until the next call.
    */
-  pages(from: number, to: number, pageBytes: number, beyond: number, final: boolean): Uint32Array {
+  pages(from: number, to: number, pageBytes: number, before: number, final: boolean): Uint32Array {
     let count = 0;
-    let end = from + pageBytes - beyond;
+    let end = from + pageBytes - before;
     for (; end <= to; end += pageBytes) this.#cuts[count++] = end;
     if (final && Math.max(from, end - pageBytes) < to) this.#cuts[count++] = to;
     return this.#cuts.subarray(0, count);
@@ -111,14 +125,14 @@ export class Cutter {
   }
 }
 
-/** Some blocks of a list. */
+/** Consecutive blocks of a list. */
 export interface BlockRun {
   readonly digests: Uint8Array;
   readonly lengths: Uint32Array;
   readonly zeros: Uint8Array;
 }
 
-/** A growing list of blocks: their digests or ids, lengths and whether they are all zeros. */
+/** A growing list of blocks: digest, length, and whether all bytes are zero. */
 export class CutBlocks {
   digests: Buffer;
   lengths: Uint32Array;
@@ -131,7 +145,7 @@ export class CutBlocks {
     this.zeros = new Uint8Array(capacity);
   }
 
-  /** Adds blocks that lie back to back from `from` on and end at the first `count` of `ends`. */
+  /** Adds consecutive blocks: the first starts at `from`, and they end at the first `count` values of `ends`. */
   push(
     bytes: Uint8Array,
     from: number,
@@ -151,7 +165,7 @@ export class CutBlocks {
     }
   }
 
-  /** Adds blocks that are known already. */
+  /** Adds blocks that were hashed before. */
   append({ digests, lengths, zeros }: BlockRun): void {
     this.#reserve(lengths.length);
     this.digests.set(digests, this.count * digestLength);
@@ -161,7 +175,7 @@ export class CutBlocks {
   }
 
   /** A copy of the blocks from number `first` on. */
-  from(first: number): BlockRun {
+  copyFrom(first: number): BlockRun {
     return {
       digests: Uint8Array.prototype.slice.call(this.digests, first * digestLength, this.count * digestLength),
       lengths: this.lengths.slice(first, this.count),
@@ -169,7 +183,7 @@ export class CutBlocks {
     };
   }
 
-  /** Forgets the first `count` blocks. */
+  /** Removes the first `count` blocks. */
   drop(count: number): void {
     this.digests.copyWithin(0, count * digestLength, this.count * digestLength);
     this.lengths.copyWithin(0, count, this.count);
@@ -177,7 +191,7 @@ export class CutBlocks {
     this.count -= count;
   }
 
-  /** Makes room for `count` more. */
+  /** Grows the list for `count` more blocks. */
   #reserve(count: number): void {
     let capacity = this.lengths.length;
     while (this.count + count > capacity) capacity *= 2;
@@ -195,8 +209,8 @@ export class CutBlocks {
 }
 
 /**
- * Where segments end: the number of blocks in each whole segment. Unless `final`, blocks after the last end are left
- * over for the next buffer.
+ * Groups blocks to segments: returns the number of blocks in each complete segment. Unless `final`, the blocks after the
+ * last segment's end are left for the next buffer.
  */
 export function cutSegments(
   ids: Uint8Array,
@@ -206,7 +220,7 @@ export function cutSegments(
   sizes: BlockSizes,
 ): Uint32Array {
   const ends: number[] = [];
-  const segmentMask = sizes.perSegment - 1;
+  const segmentMask = sizes.blocksPerSegment - 1;
   let bytes = 0;
   let first = 0;
   for (let i = 0; i < count; i++) {

@@ -1,22 +1,22 @@
 /**
- * Embedded texts that were cut before. An issuer's invoices all carry the same style sheet: four fifths of their bytes
- * would be cut and hashed to the same blocks again and again. A text is recognised by a checksum at five times the speed
- * of SHA-256, and what was found out about it the first time is taken from memory (docs/decisions/0124).
+ * Caches the blocks of embedded texts. All invoices of an issuer contain the same style sheet, which is four fifths of
+ * their bytes. Cutting and hashing it again gives the same blocks. A checksum that is five times as fast as SHA-256 finds
+ * the blocks of a text that was cut before (docs/decisions/0124).
  *
- * The checksum is GMAC under a key of the session and worker, which dies with them. Of two different texts, whoever chose
- * them without knowing the key, the chance of one checksum is their length in AES blocks over 2^128. The nonce is always
- * the same, so checksums must never leave this class: two of them would tell the key. One object per session: shared
- * between vaults, the time that a text takes would tell one vault what another has.
+ * The checksum is GMAC under a key of the session and worker that is never stored. For two different texts chosen without
+ * the key, the probability of equal checksums is their length in AES blocks over 2^128. The nonce is constant, so a
+ * checksum must never leave this class: two of them would reveal the key. There is one cache per session: if vaults
+ * shared one, the time of a backup would reveal to one vault what another has.
  */
 
 import { createCipheriv } from "node:crypto";
 import { deriveKey } from "../../format/hash.ts";
 import type { BlockRun, CutBlocks } from "./cutter.ts";
 
-/** A shorter text is hashed as fast as it is looked up. */
+/** Looking up a shorter text is not faster than hashing it. */
 const minTextBytes = 16 * 1024;
 
-/** Texts remembered: a kilobyte or two each, more than an office has issuers. When there are more, all are forgotten. */
+/** Cached texts, of one or two kilobytes each: more than an office has issuers. A full cache is cleared. */
 const maxTexts = 1024;
 
 const nonce = new Uint8Array(12);
@@ -24,30 +24,30 @@ const nonce = new Uint8Array(12);
 export class EmbeddedTextCache {
   readonly #key: Uint8Array;
   readonly #blocks = new Map<string, BlockRun>();
-  readonly #most: number;
+  readonly #maxTexts: number;
 
-  /** `secret` is the session's and nobody else's. */
-  constructor(secret: Uint8Array, most = maxTexts) {
+  /** `secret` must belong to this session alone. */
+  constructor(secret: Uint8Array, limit = maxTexts) {
     this.#key = deriveKey(secret, "known texts");
-    this.#most = most;
+    this.#maxTexts = limit;
   }
 
-  /** Adds a text's blocks to the list: those it had before, or those that `cut` adds. */
+  /** Adds a text's blocks to the list: cached ones, or those that `cut` adds. */
   add(text: Uint8Array, list: CutBlocks, cut: () => void): void {
     if (text.length < minTextBytes) {
       cut();
       return;
     }
     const checksum = this.#checksum(text);
-    const known = this.#blocks.get(checksum);
-    if (known !== undefined) {
-      list.append(known);
+    const cached = this.#blocks.get(checksum);
+    if (cached !== undefined) {
+      list.append(cached);
       return;
     }
     const before = list.count;
     cut();
-    if (this.#blocks.size >= this.#most) this.#blocks.clear();
-    this.#blocks.set(checksum, list.from(before));
+    if (this.#blocks.size >= this.#maxTexts) this.#blocks.clear();
+    this.#blocks.set(checksum, list.copyFrom(before));
   }
 
   #checksum(text: Uint8Array): string {

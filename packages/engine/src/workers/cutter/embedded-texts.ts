@@ -1,28 +1,28 @@
 /**
- * Finds what is embedded in marked-up text: an invoice carries its issuer's style sheet as 117 KB of base64 between two
- * tags. Cut by content alone, the first and the last block of the sheet also hold what surrounds it, which every invoice
- * has differently: some twelve kilobytes of the sheet are stored anew with each. Cut where it begins and ends, the sheet
- * is the same blocks in every invoice (docs/decisions/0117).
+ * Finds long texts that are embedded in XML or HTML. An e-invoice contains its issuer's style sheet: 117 KB of base64
+ * between two tags. Cut by content alone, the first and last block of the style sheet also contain bytes around it, which
+ * differ in every invoice; about 12 KB would be stored again with each. Cut at its start and end, the style sheet has the
+ * same blocks in every invoice (docs/decisions/0117).
  */
 
-/** Shorter texts between two tags gain nothing: a block of them and its neighbours are stored anew anyway. */
+/** Shorter texts gain nothing: they are one block, which is stored together with its neighbours. */
 const minEmbeddedBytes = 4096;
 
 const tagStart = 0x3c;
 const tagEnd = 0x3e;
 
-/** Where a text lies. */
-export interface Stretch {
+/** Where a text starts, and where it ends (exclusive). */
+export interface TextRange {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * The embedded texts in [from, to), in order. Looks backwards from as far ahead as the shortest of them would reach, so
- * text that is full of tags is passed over in steps of that length.
+ * The embedded texts in [from, to), in order. Searches for a tag backwards from the end of the shortest possible text, so
+ * that input with many tags is skipped in steps of that length.
  */
-export function embeddedTexts(bytes: Buffer, from: number, to: number): Stretch[] {
-  const texts: Stretch[] = [];
+export function embeddedTexts(bytes: Buffer, from: number, to: number): TextRange[] {
+  const texts: TextRange[] = [];
   let at = from;
   while (to - at > minEmbeddedBytes) {
     const last = bytes.lastIndexOf(tagStart, at + minEmbeddedBytes);

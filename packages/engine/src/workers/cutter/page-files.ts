@@ -1,16 +1,16 @@
 /**
- * Recognises page files by what is in them. Databases and disk images change in aligned pages; cut at the page size they
- * deduplicate at 1.7 % where content-defined blocks need 3 % (docs/decisions/0104). A wrong guess costs space, never
- * correctness: how a file is cut is not part of how it is read.
+ * Recognises page files (databases, disk images) by their first bytes. They change in aligned pages: cut at the page size,
+ * a changed database stores 1.7 % of its bytes, with content-defined blocks 3 % (docs/decisions/0104). A wrong guess costs
+ * space, never correctness, because a restore does not depend on how a file was cut.
  */
 
-/** How a file's pages lie: `phase` bytes before the first page, then pages of `pageBytes`. */
+/** The layout of a page file: `phase` bytes before the first page, then pages of `pageBytes`. */
 export interface PageLayout {
   readonly pageBytes: number;
   readonly phase: number;
 }
 
-/** Bytes of a file's start that `recognisePages` wants to see. */
+/** Bytes of a file's start that `recognisePages` examines. */
 export const probeBytes = 256 * 1024;
 
 /** Shorter files are bundled and never cut as pages. */
@@ -21,14 +21,14 @@ const sqlServerPage = 8192;
 /** Dumps and disk images are laid out in sectors of this size. */
 const sectorBytes = 512;
 
-/** Blocks below 4 KiB make directories larger than they save; above 64 KiB they are no blocks. */
+/** Blocks below 4 KiB cost more in block lists than they save; blocks have at most 64 KiB. */
 const minPageBytes = 4096;
 const maxPageBytes = 64 * 1024;
 
-/** Share of the looked-at pages that must look like SQL Server's to be taken for them. */
+/** Share of the examined pages that must look like SQL Server's. */
 const pageQuorum = 0.75;
 
-/** The page shape of a file that starts with `head`, or null for one to be cut by content. */
+/** The page layout of a file that starts with `head`, or null if the file is cut by content. */
 export function recognisePages(head: Uint8Array, size: number): PageLayout | null {
   if (size < minPageFileBytes || head.length < sectorBytes * 4) return null;
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
@@ -38,7 +38,7 @@ export function recognisePages(head: Uint8Array, size: number): PageLayout | nul
 function sqlitePages(head: Buffer): PageLayout | null {
   if (head.subarray(0, 16).toString("latin1") !== "SQLite format 3\0") return null;
   const stored = head.readUInt16BE(16);
-  return shapeOf(stored === 1 ? 65536 : stored);
+  return layoutOf(stored === 1 ? 65536 : stored);
 }
 
 /** Firebird: a header page (type 1), its page size at 16, its on-disk structure version (8 and up, top bit set) at 18. */
@@ -46,7 +46,7 @@ function firebirdPages(head: Buffer): PageLayout | null {
   const size = head.readUInt16LE(16);
   const structure = head.readUInt16LE(18) & 0x7fff;
   const plausible = head[0] === 1 && (head[1] ?? 0) === 0 && structure >= 8 && structure <= 20;
-  return plausible && (size === 4096 || size === 8192 || size === 16384 || size === 32768) ? shapeOf(size) : null;
+  return plausible && (size === 4096 || size === 8192 || size === 16384 || size === 32768) ? layoutOf(size) : null;
 }
 
 /**
@@ -66,26 +66,28 @@ function sqlServerPages(head: Buffer): PageLayout | null {
 
 function pageShare(head: Buffer, phase: number): number {
   let pages = 0;
-  let alike = 0;
+  let matching = 0;
   for (let at = phase; at + sqlServerPage <= head.length; at += sqlServerPage) {
     pages++;
     const type = head[at + 1] ?? 0;
-    if (head[at] === 1 && type >= 1 && type <= 20) alike++;
+    if (head[at] === 1 && type >= 1 && type <= 20) matching++;
   }
-  return pages < 8 ? 0 : alike / pages;
+  return pages < 8 ? 0 : matching / pages;
 }
 
-/** Raw and container disk images: a partition table, a file system's own mark, or a container's. */
+/** Raw and container disk images: a partition table, or the magic bytes of a file system or a container. */
 function diskImagePages(head: Buffer): PageLayout | null {
-  const mark = (at: number, text: string) => head.subarray(at, at + text.length).toString("latin1") === text;
+  const hasMagic = (at: number, text: string) => head.subarray(at, at + text.length).toString("latin1") === text;
   const bootSector =
-    head[510] === 0x55 && head[511] === 0xaa && (mark(3, "NTFS    ") || mark(512, "EFI PART") || head[446] === 0x80);
+    head[510] === 0x55 &&
+    head[511] === 0xaa &&
+    (hasMagic(3, "NTFS    ") || hasMagic(512, "EFI PART") || head[446] === 0x80);
   const ext = head.readUInt16LE(1080) === 0xef53 && head.readUInt32LE(1048) <= 6;
-  const container = mark(0, "QFI\xfb") || mark(0, "KDMV") || mark(0, "vhdxfile") || mark(0, "conectix");
-  return bootSector || ext || container ? shapeOf(sqlServerPage) : null;
+  const container = hasMagic(0, "QFI\xfb") || hasMagic(0, "KDMV") || hasMagic(0, "vhdxfile") || hasMagic(0, "conectix");
+  return bootSector || ext || container ? layoutOf(sqlServerPage) : null;
 }
 
-function shapeOf(pageBytes: number): PageLayout {
+function layoutOf(pageBytes: number): PageLayout {
   let size = pageBytes;
   while (size < minPageBytes) size *= 2;
   return { pageBytes: Math.min(size, maxPageBytes), phase: 0 };

@@ -1,4 +1,4 @@
-/** The part of WebAssembly's JavaScript interface that the cutter uses; the "dom" library would bring a browser along. */
+/** The part of WebAssembly's JavaScript interface that the cutter uses; the "dom" library would add all types of a browser. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);

@@ -1,13 +1,13 @@
 /**
  * Builds `cutter.wasm` from `cutter.as`. Run directly it writes the file; `build.test.ts` calls `buildCutter` and
- * compares with what is checked in, so the binary can never drift from its source.
+ * compares the result with the checked-in file, so the binary always matches its source.
  */
 
 import { readFile, writeFile } from "node:fs/promises";
 
 const cutterFolder = new URL("../", import.meta.url);
 
-/** Flags are part of the result: change one and the checked-in bytes change. */
+/** Another flag gives other bytes: the checked-in file must then be rebuilt. */
 const flags = ["--optimizeLevel", "3", "--shrinkLevel", "0", "--converge", "--runtime", "stub", "--importMemory"];
 
 /** The part of the AssemblyScript compiler that is used here. */
@@ -21,7 +21,7 @@ interface CompilerHost {
   listFiles(): readonly string[];
 }
 
-/** Not a literal: the compiler's own types declare a global `console` that hides Node's from the whole repository. */
+/** Not a literal import: the compiler's types declare a global `console` that would hide Node's in the whole repository. */
 const compiler: string = "assemblyscript/asc";
 
 /** Compiles the committed source and returns the WebAssembly bytes. */

@@ -1,4 +1,4 @@
-/** What a lying client could have stored: frames that are not what their block lists say. */
+/** Stores what a lying client could store: frames whose blocks do not match their block lists. */
 
 import type { FrameRow, Item } from "../../../packages/engine/src/catalog/catalog.ts";
 import type { BlockList } from "../../../packages/engine/src/format/block-list.ts";
@@ -16,8 +16,8 @@ export async function dataFrames(env: TestEnvironment): Promise<FrameRow[]> {
   return rows;
 }
 
-/** A frame whose block list says one thing and whose blocks are another. Returns its number. */
-export async function plant(
+/** Registers a frame whose blocks do not match its block list. Returns its number. */
+export async function storeFalseFrame(
   env: TestEnvironment,
   blockList: BlockList,
   itemOf?: (frame: number) => Item,
@@ -38,8 +38,11 @@ export async function plant(
   });
 }
 
-/** Gives every segment another recipe. */
-export async function repointAll(env: TestEnvironment, move: (run: Run & { kind: "stored" }) => Run): Promise<void> {
+/** Replaces the recipe of every segment. */
+export async function replaceAllRecipes(
+  env: TestEnvironment,
+  move: (run: Run & { kind: "stored" }) => Run,
+): Promise<void> {
   const items: Item[] = [];
   for await (const item of env.vault.catalog.allItems()) {
     if (item.kind !== "segment") continue;

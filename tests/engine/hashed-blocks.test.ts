@@ -127,9 +127,9 @@ test("a frame in the place of another fails by its header, a changed byte by dec
       /another frame/,
       (pack) => pack.fill(0).set(good.subarray(second.offset, second.offset + second.length), first.offset),
     ],
-    [/does not open/, (pack) => pack.writeUInt8(frame.readUInt8(100) ^ 1, first.offset + 100)],
+    [/does not decrypt/, (pack) => pack.writeUInt8(frame.readUInt8(100) ^ 1, first.offset + 100)],
     [
-      /does not open/,
+      /does not decrypt/,
       (pack) => pack.writeUInt8(frame.readUInt8(first.length - 1) ^ 128, first.offset + first.length - 1),
     ],
   ];

@@ -111,7 +111,7 @@ describe("values", () => {
     });
   }
 
-  test("all bad values are told in one message, so that one start is enough to mend them", () => {
+  test("one message names all bad values, so that one start is enough to correct them", () => {
     const worst = Object.entries(bad).filter(([, values]) => values.length > 0);
     const environment = Object.fromEntries(worst.map(([variable, [value = ""]]) => [variable, value]));
     const problems = problemsOf(environment);

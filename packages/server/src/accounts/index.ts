@@ -21,6 +21,7 @@ export {
   withholdClients,
 } from "./client-store.ts";
 export { accountEvents, accountSuspended, suspensionCauses } from "./events.ts";
+export { type Change, mailAboutChange } from "./mail-about-change.ts";
 export {
   findAccountOfPerson,
   findPerson,
@@ -61,4 +62,3 @@ export {
   setEntitlement,
   updateAccount,
 } from "./store.ts";
-export { type Change, tellOfChange } from "./tell-of-change.ts";

@@ -1,5 +1,5 @@
 /**
- * The storage of the library: PostgreSQL, in the transaction of the visit.
+ * The storage of the library: PostgreSQL, in the transaction of the library context.
  *
  * - Ids are secrets (codes, tokens, cookies), so a keyed hash is stored. Payloads are encrypted and bound to kind and id.
  * - The application's clock decides expiry. The library always uses the machine's clock, so `iat` and `exp` are converted
@@ -14,6 +14,7 @@
  */
 
 import { clientMetadata } from "./clients.ts";
+import { currentLibraryContext, type LibraryContext } from "./library-context.ts";
 import { type Adapter, type AdapterPayload, errors } from "./oidc-provider.ts";
 import { auditRepeat, isRecent, successorOf } from "./rotation.ts";
 import {
@@ -28,7 +29,6 @@ import {
   saveArtifact,
   saveNewArtifact,
 } from "./store.ts";
-import { currentVisit, type Visit } from "./visit.ts";
 
 /** The adapter of one of the library's models. */
 export function createAdapter(kind: string): Adapter {
@@ -69,7 +69,7 @@ function stored(kind: string): Adapter {
     findByUid: (uid) => find(kind, "uid_hash", uid),
     findByUserCode: async (code) => {
       const payload = await find(kind, "user_code_hash", code);
-      currentVisit().found.userCodeKnown = payload !== undefined;
+      currentLibraryContext().found.userCodeKnown = payload !== undefined;
       return payload;
     },
     consume: (id) => consume(kind, id),
@@ -80,65 +80,65 @@ function stored(kind: string): Adapter {
 }
 
 async function save(kind: string, id: string, payload: AdapterPayload, ttlSeconds?: number): Promise<void> {
-  const visit = currentVisit();
-  const { tx, found } = visit;
+  const context = currentLibraryContext();
+  const { tx, found } = context;
   // The successor was already stored when it was first issued.
   if (kind === "RefreshToken" && found.rotation?.isRepeat) return;
   if (ttlSeconds === undefined) throw new Error(`the OAuth library wants to keep a ${kind} for ever`);
-  const idHash = hashOf(visit, kind, id);
+  const idHash = hashOf(context, kind, id);
   const expiresAt = new Date(tx.now.getTime() + ttlSeconds * 1000);
   const grantId = kind === "Grant" ? id : (payload.grantId ?? null);
   await saveArtifact(tx, {
     kind,
     idHash,
     grantId,
-    userCodeHash: payload.userCode === undefined ? null : hashOf(visit, "user_code", payload.userCode),
-    uidHash: payload.uid === undefined ? null : hashOf(visit, "uid", payload.uid),
-    sealedPayload: visit.ctx.secrets.seal("oauth", Buffer.from(JSON.stringify(payload)), contextOf(kind, idHash)),
+    userCodeHash: payload.userCode === undefined ? null : hashOf(context, "user_code", payload.userCode),
+    uidHash: payload.uid === undefined ? null : hashOf(context, "uid", payload.uid),
+    sealedPayload: context.ctx.secrets.seal("oauth", Buffer.from(JSON.stringify(payload)), contextOf(kind, idHash)),
     expiresAt,
   });
   if (kind === "RefreshToken" && grantId !== null) await prolongGrant(tx, grantId, expiresAt);
 }
 
 async function find(kind: string, key: ArtifactKey, value: string): Promise<AdapterPayload | undefined> {
-  const visit = currentVisit();
+  const context = currentLibraryContext();
   const names = { id_hash: kind, user_code_hash: "user_code", uid_hash: "uid" } as const;
   const how = kind === "Interaction" || key === "user_code_hash" ? "locked" : "read";
-  const row = await findArtifact(visit.tx, kind, key, hashOf(visit, names[key], value), how);
-  if (row === undefined || (row.expiresAt <= visit.tx.now && !toldOfExpiry.has(kind))) return undefined;
-  return payloadOf(visit, row);
+  const row = await findArtifact(context.tx, kind, key, hashOf(context, names[key], value), how);
+  if (row === undefined || (row.expiresAt <= context.tx.now && !toldOfExpiry.has(kind))) return undefined;
+  return payloadOf(context, row);
 }
 
 /** Expired rows of these kinds are still found, so that the library can answer "expired". Others are not. */
 const toldOfExpiry: ReadonlySet<string> = new Set(["AuthorizationCode", "DeviceCode", "RefreshToken"]);
 
 /** The payload with its times converted to the library's clock. */
-function payloadOf(visit: Visit, row: Artifact): AdapterPayload {
-  const bytes = visit.ctx.secrets.unseal("oauth", row.sealedPayload, contextOf(row.kind, row.idHash));
+function payloadOf(context: LibraryContext, row: Artifact): AdapterPayload {
+  const bytes = context.ctx.secrets.unseal("oauth", row.sealedPayload, contextOf(row.kind, row.idHash));
   const payload = JSON.parse(bytes.toString()) as AdapterPayload;
   return {
     ...payload,
-    iat: libraryTime(visit, row.createdAt),
-    exp: libraryTime(visit, row.expiresAt),
-    ...(row.consumedAt && !isRepeatable(visit, row) && { consumed: libraryTime(visit, row.consumedAt) }),
+    iat: libraryTime(context, row.createdAt),
+    exp: libraryTime(context, row.expiresAt),
+    ...(row.consumedAt && !isRepeatable(context, row) && { consumed: libraryTime(context, row.consumedAt) }),
   };
 }
 
 /** Converts a time of the application's clock to seconds of the library's clock. */
-function libraryTime({ tx, libraryClock }: Visit, moment: Date): number {
+function libraryTime({ tx, libraryClock }: LibraryContext, moment: Date): number {
   return Math.floor((libraryClock.now().getTime() + moment.getTime() - tx.now.getTime()) / 1000);
 }
 
 async function consume(kind: string, id: string): Promise<void> {
-  const visit = currentVisit();
-  const idHash = hashOf(visit, kind, id);
-  const row = await findArtifact(visit.tx, kind, "id_hash", idHash);
-  if (row?.grantId) await lockGrant(visit.tx, row.grantId);
-  const isFirst = await consumeArtifact(visit.tx, kind, idHash);
-  const isRepeat = !isFirst && (await isRepeatedRefresh(visit, kind, id));
+  const context = currentLibraryContext();
+  const idHash = hashOf(context, kind, id);
+  const row = await findArtifact(context.tx, kind, "id_hash", idHash);
+  if (row?.grantId) await lockGrant(context.tx, row.grantId);
+  const isFirst = await consumeArtifact(context.tx, kind, idHash);
+  const isRepeat = !isFirst && (await isRepeatedRefresh(context, kind, id));
   if (isFirst || isRepeat) {
-    if (kind === "RefreshToken") visit.found.rotation = { successor: successorOf(visit, id), isRepeat };
-    if (isRepeat) await auditRepeat(visit);
+    if (kind === "RefreshToken") context.found.rotation = { successor: successorOf(context, id), isRepeat };
+    if (isRepeat) await auditRepeat(context);
     return;
   }
   // Another request was faster, so two callers have the same secret.
@@ -147,29 +147,29 @@ async function consume(kind: string, id: string): Promise<void> {
 }
 
 /** Hides `consumed` from the library, which would end the grant. {@link consume} decides under the grant's lock. */
-function isRepeatable(visit: Visit, row: Artifact): boolean {
-  return visit.isRefresh && isRecent(visit, row);
+function isRepeatable(context: LibraryContext, row: Artifact): boolean {
+  return context.isRefresh && isRecent(context, row);
 }
 
 /** Whether a used refresh token is the direct predecessor and can still be repeated. Under the lock of the grant. */
-async function isRepeatedRefresh(visit: Visit, kind: string, id: string): Promise<boolean> {
+async function isRepeatedRefresh(context: LibraryContext, kind: string, id: string): Promise<boolean> {
   if (kind !== "RefreshToken") return false;
-  const spent = await findArtifact(visit.tx, kind, "id_hash", hashOf(visit, kind, id));
-  if (spent === undefined || !isRepeatable(visit, spent)) return false;
-  const successor = await findArtifact(visit.tx, kind, "id_hash", hashOf(visit, kind, successorOf(visit, id)));
+  const spent = await findArtifact(context.tx, kind, "id_hash", hashOf(context, kind, id));
+  if (spent === undefined || !isRepeatable(context, spent)) return false;
+  const successor = await findArtifact(context.tx, kind, "id_hash", hashOf(context, kind, successorOf(context, id)));
   return successor !== undefined && successor.consumedAt === null;
 }
 
 async function destroy(kind: string, id: string): Promise<void> {
-  const visit = currentVisit();
-  const idHash = hashOf(visit, kind, id);
-  const row = await findArtifact(visit.tx, kind, "id_hash", idHash);
-  if (row?.grantId) await lockGrant(visit.tx, row.grantId);
-  await deleteArtifact(visit.tx, kind, idHash);
+  const context = currentLibraryContext();
+  const idHash = hashOf(context, kind, id);
+  const row = await findArtifact(context.tx, kind, "id_hash", idHash);
+  if (row?.grantId) await lockGrant(context.tx, row.grantId);
+  await deleteArtifact(context.tx, kind, idHash);
 }
 
 async function findGrant(id: string): Promise<AdapterPayload | undefined> {
-  const { ports, found } = currentVisit();
+  const { ports, found } = currentLibraryContext();
   const payload = await find("Grant", "id_hash", id);
   const grant = payload && (await ports.grants.find(id));
   if (grant === undefined) return undefined;
@@ -178,14 +178,14 @@ async function findGrant(id: string): Promise<AdapterPayload | undefined> {
 }
 
 async function endGrant(id: string): Promise<void> {
-  const { ports, tx, endReason } = currentVisit();
+  const { ports, tx, endReason } = currentLibraryContext();
   await lockGrant(tx, id);
   await deleteByGrant(tx, id);
   await ports.grants.end(id, endReason);
 }
 
 async function findClient(id: string): Promise<AdapterPayload | undefined> {
-  const { ports, found } = currentVisit();
+  const { ports, found } = currentLibraryContext();
   const client = await ports.clients.find(id);
   if (client === undefined) return undefined;
   found.client = client;
@@ -194,17 +194,17 @@ async function findClient(id: string): Promise<AdapterPayload | undefined> {
 
 /** An assertion can be used once; the second of two parallel uses is refused. */
 async function claimOnce(id: string, payload: AdapterPayload, ttlSeconds: number): Promise<void> {
-  const visit = currentVisit();
-  const idHash = hashOf(visit, "ReplayDetection", id);
-  const isNew = await saveNewArtifact(visit.tx, {
+  const context = currentLibraryContext();
+  const idHash = hashOf(context, "ReplayDetection", id);
+  const isNew = await saveNewArtifact(context.tx, {
     kind: "ReplayDetection",
     idHash,
-    sealedPayload: visit.ctx.secrets.seal(
+    sealedPayload: context.ctx.secrets.seal(
       "oauth",
       Buffer.from(JSON.stringify(payload)),
       contextOf("ReplayDetection", idHash),
     ),
-    expiresAt: new Date(visit.tx.now.getTime() + ttlSeconds * 1000),
+    expiresAt: new Date(context.tx.now.getTime() + ttlSeconds * 1000),
   });
   if (!isNew) throw new errors.InvalidClientAuth("client assertion tokens must only be used once");
 }
@@ -213,33 +213,34 @@ async function claimOnce(id: string, payload: AdapterPayload, ttlSeconds: number
 export const tokenHandle = "presented~token";
 
 async function findToken(kind: "AccessToken" | "ClientCredentials", id: string): Promise<AdapterPayload | undefined> {
-  const visit = currentVisit();
-  const token = id === tokenHandle && visit.presented ? await visit.ports.tokens.find(visit.presented) : undefined;
+  const context = currentLibraryContext();
+  const token =
+    id === tokenHandle && context.presented ? await context.ports.tokens.find(context.presented) : undefined;
   if (token === undefined || token.isMachine !== (kind === "ClientCredentials")) return undefined;
-  visit.found.token = token;
+  context.found.token = token;
   return {
     kind,
     jti: id,
     clientId: token.claims.clientId,
     scope: token.scopes.join(" "),
-    iat: libraryTime(visit, token.claims.issuedAt),
-    exp: libraryTime(visit, token.claims.expiresAt),
+    iat: libraryTime(context, token.claims.issuedAt),
+    exp: libraryTime(context, token.claims.expiresAt),
   };
 }
 
 /** Ends the session of an access token, and so everything that was issued from the grant. */
 async function endToken(): Promise<void> {
-  const { presented } = currentVisit();
+  const { presented } = currentLibraryContext();
   if (presented !== undefined) await endGrant(presented.sessionId);
 }
 
-function hashOf({ ctx }: Visit, name: string, value: string): Buffer {
+function hashOf({ ctx }: LibraryContext, name: string, value: string): Buffer {
   return ctx.secrets.digest("oauth-id", `${name}\n${value}`);
 }
 
 /** The lookup key of a device code. */
-export function deviceCodeHash(visit: Visit, code: string): Buffer {
-  return hashOf(visit, "DeviceCode", code);
+export function deviceCodeHash(context: LibraryContext, code: string): Buffer {
+  return hashOf(context, "DeviceCode", code);
 }
 
 function contextOf(kind: string, idHash: Buffer): Buffer {

@@ -5,8 +5,8 @@
  */
 
 import { deviceCodeHash } from "./adapter.ts";
+import type { LibraryContext } from "./library-context.ts";
 import { countPoll } from "./store.ts";
-import type { Visit } from "./visit.ts";
 
 /** Seconds between two polls; the default of RFC 8628. */
 export const pollIntervalSeconds = 5;
@@ -21,8 +21,8 @@ const longestIntervalSeconds = 60;
 const graceMs = 1_000;
 
 /** Counts a poll before the decision and returns whether it came too early. */
-export function isTooSoon(visit: Visit, deviceCode: string): Promise<boolean> {
-  return countPoll(visit.tx, deviceCodeHash(visit, deviceCode), {
+export function isTooSoon(context: LibraryContext, deviceCode: string): Promise<boolean> {
+  return countPoll(context.tx, deviceCodeHash(context, deviceCode), {
     firstSeconds: pollIntervalSeconds,
     stepSeconds: slowDownSeconds,
     longestSeconds: longestIntervalSeconds,

@@ -5,14 +5,14 @@
 
 import type { OauthScope } from "../kernel/principal.ts";
 import type { Language } from "../kernel/problems.ts";
-import { escapeHtml, failureHtml, frame, hidden, sayIn, scopeWords, type Word } from "../pages/index.ts";
+import { escapeHtml, failureHtml, frame, hidden, scopeTexts, type TextKey, textIn } from "../pages/index.ts";
 
 export interface SignInView {
   readonly action: string;
   readonly csrf: string;
   readonly clientName: string;
   /** The error of the last attempt. */
-  readonly failure: Word | null;
+  readonly failure: TextKey | null;
   /** The typed values, so that the person does not type them again. Never the password. */
   readonly email: string;
   /** The challenge of the SMS code, after one was requested. */
@@ -20,21 +20,21 @@ export interface SignInView {
 }
 
 export function signInHtml(language: Language, view: SignInView): string {
-  const say = sayIn(language);
+  const text = textIn(language);
   return frame(
     language,
     "signInTitle",
     `${failureHtml(language, view.failure)}
-${view.challengeId === null ? "" : `<p role="status">${say("smsMaybeSent")} <a href="${escapeHtml(view.action)}">${say("appInstead")}</a></p>`}
-<p>${say("signInLead")} <strong>${escapeHtml(view.clientName)}</strong></p>
+${view.challengeId === null ? "" : `<p role="status">${text("smsMaybeSent")} <a href="${escapeHtml(view.action)}">${text("appInstead")}</a></p>`}
+<p>${text("signInLead")} <strong>${escapeHtml(view.clientName)}</strong></p>
 <form method="post" action="${escapeHtml(view.action)}">
 ${hidden("csrf", view.csrf)}
-<label>${say("email")}<input name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(view.email)}"></label>
-<label>${say("password")}<input name="password" type="password" autocomplete="current-password" maxlength="1024" required></label>
-${view.challengeId === null ? "" : `${hidden("otp_challenge_id", view.challengeId)}\n`}<label>${say(view.challengeId === null ? "code" : "smsCode")}<input name="totp_code" inputmode="text" autocomplete="one-time-code" maxlength="11" required></label>
-<button type="submit" name="act" value="sign_in">${say("signIn")}</button>
-<button type="submit" name="act" value="send_code" class="second" formnovalidate>${say(view.challengeId === null ? "smsInstead" : "smsAgain")}</button>
-<button type="submit" name="act" value="deny" class="second" formnovalidate>${say("cancel")}</button>
+<label>${text("email")}<input name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(view.email)}"></label>
+<label>${text("password")}<input name="password" type="password" autocomplete="current-password" maxlength="1024" required></label>
+${view.challengeId === null ? "" : `${hidden("otp_challenge_id", view.challengeId)}\n`}<label>${text(view.challengeId === null ? "code" : "smsCode")}<input name="totp_code" inputmode="text" autocomplete="one-time-code" maxlength="11" required></label>
+<button type="submit" name="act" value="sign_in">${text("signIn")}</button>
+<button type="submit" name="act" value="send_code" class="second" formnovalidate>${text(view.challengeId === null ? "smsInstead" : "smsAgain")}</button>
+<button type="submit" name="act" value="deny" class="second" formnovalidate>${text("cancel")}</button>
 </form>`,
   );
 }
@@ -54,45 +54,45 @@ export interface ConsentView {
 }
 
 export function consentHtml(language: Language, view: ConsentView): string {
-  const say = sayIn(language);
-  const place = say(view.place.kind === "device" ? "placeOfDevice" : "placeOfReturn");
+  const text = textIn(language);
+  const place = text(view.place.kind === "device" ? "placeOfDevice" : "placeOfReturn");
   return frame(
     language,
     "consentTitle",
     `<dl>
-<dt>${say("client")}</dt><dd><strong>${escapeHtml(view.clientName)}</strong>${view.isOwnClient ? ` (${say("ownClient")})` : ""}</dd>
-<dt>${say("account")}</dt><dd>${escapeHtml(view.accountName)}</dd>
+<dt>${text("client")}</dt><dd><strong>${escapeHtml(view.clientName)}</strong>${view.isOwnClient ? ` (${text("ownClient")})` : ""}</dd>
+<dt>${text("account")}</dt><dd>${escapeHtml(view.accountName)}</dd>
 <dt>${place}</dt><dd><code>${escapeHtml(view.place.text)}</code></dd>
 </dl>
-${view.scopes.length === 0 ? "" : `<p>${say("wants")}</p>\n${scopeList(language, view.scopes)}`}
-${view.refused.length === 0 ? "" : `<p>${say("beyondRole")}</p>\n${scopeList(language, view.refused)}`}
-<p>${say(view.scopes.length === 0 ? "nothingToAllow" : "onlyIfYou")}</p>
+${view.scopes.length === 0 ? "" : `<p>${text("wants")}</p>\n${scopeList(language, view.scopes)}`}
+${view.refused.length === 0 ? "" : `<p>${text("beyondRole")}</p>\n${scopeList(language, view.refused)}`}
+<p>${text(view.scopes.length === 0 ? "nothingToAllow" : "onlyIfYou")}</p>
 <form method="post" action="${escapeHtml(view.action)}">
 ${hidden("csrf", view.csrf)}
-${view.scopes.length === 0 ? "" : `<button type="submit" name="act" value="approve">${say("approve")}</button>`}
-<button type="submit" name="act" value="deny" class="second">${say("deny")}</button>
+${view.scopes.length === 0 ? "" : `<button type="submit" name="act" value="approve">${text("approve")}</button>`}
+<button type="submit" name="act" value="deny" class="second">${text("deny")}</button>
 </form>`,
   );
 }
 
 export interface CodeEntryView {
   readonly csrf: string;
-  readonly failure: Word | null;
+  readonly failure: TextKey | null;
   /** The user code from the URL, so that the person can compare it. */
   readonly code: string;
 }
 
 export function codeEntryHtml(language: Language, view: CodeEntryView): string {
-  const say = sayIn(language);
+  const text = textIn(language);
   return frame(
     language,
     "codeTitle",
     `${failureHtml(language, view.failure)}
-<p>${say("codeLead")}</p>
+<p>${text("codeLead")}</p>
 <form method="post" action="/oauth2/device">
 ${hidden("xsrf", view.csrf)}
-<label>${say("userCode")}<input name="user_code" class="code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20" required value="${escapeHtml(view.code)}"></label>
-<button type="submit">${say("next")}</button>
+<label>${text("userCode")}<input name="user_code" class="code" autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="20" required value="${escapeHtml(view.code)}"></label>
+<button type="submit">${text("next")}</button>
 </form>`,
   );
 }
@@ -106,31 +106,31 @@ export interface DeviceConfirmView {
 }
 
 export function deviceConfirmHtml(language: Language, view: DeviceConfirmView): string {
-  const say = sayIn(language);
+  const text = textIn(language);
   return frame(
     language,
     "confirmTitle",
-    `<p>${say("confirmLead")}</p>
+    `<p>${text("confirmLead")}</p>
 <p class="code"><code>${escapeHtml(view.code)}</code></p>
 <dl>
-<dt>${say("client")}</dt><dd><strong>${escapeHtml(view.clientName)}</strong></dd>
-<dt>${say("placeOfDevice")}</dt><dd><code>${escapeHtml(view.address)}</code></dd>
+<dt>${text("client")}</dt><dd><strong>${escapeHtml(view.clientName)}</strong></dd>
+<dt>${text("placeOfDevice")}</dt><dd><code>${escapeHtml(view.address)}</code></dd>
 </dl>
-<p>${say("wants")}</p>
+<p>${text("wants")}</p>
 ${scopeList(language, view.scopes)}
-<p>${say("onlyIfYou")}</p>
+<p>${text("onlyIfYou")}</p>
 <form method="post" action="/oauth2/device">
 ${hidden("xsrf", view.csrf)}
 ${hidden("user_code", view.code)}
-<button type="submit" name="confirm" value="yes">${say("next")}</button>
-<button type="submit" name="abort" value="yes" class="second">${say("deny")}</button>
+<button type="submit" name="confirm" value="yes">${text("next")}</button>
+<button type="submit" name="abort" value="yes" class="second">${text("deny")}</button>
 </form>`,
   );
 }
 
 function scopeList(language: Language, scopes: readonly OauthScope[]): string {
   const items = scopes.map(
-    (scope) => `<li>${escapeHtml(scopeWords[scope][language])} <code class="small">${escapeHtml(scope)}</code></li>`,
+    (scope) => `<li>${escapeHtml(scopeTexts[scope][language])} <code class="small">${escapeHtml(scope)}</code></li>`,
   );
   return `<ul>\n${items.join("\n")}\n</ul>`;
 }

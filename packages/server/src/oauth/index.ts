@@ -3,9 +3,9 @@
  * revocation, introspection; the pages where people sign in and decide. Owns the tables `oauth_artifacts` and
  * `oauth_user_code_tries`.
  *
- * `oidc-provider`, a certified library, implements the protocol. It is called as a function (`bridge.ts`) with our storage
+ * `oidc-provider`, a certified library, implements the protocol. It is called as a function (`call-library.ts`) with our storage
  * (`adapter.ts`). Where it differs from the contract, requests are changed before it reads them (`requests.ts`). Clients,
- * sign-in, sessions, keys and access tokens belong to other domains (`ports.ts`, `wiring.ts`).
+ * sign-in, sessions, keys and access tokens belong to other domains (`ports.ts`, `ports-implementation.ts`).
  *
  * Invariants
  * - A grant is a session of a person. When one ends, the other ends.
@@ -21,7 +21,7 @@
  *
  * | file | task |
  * |---|---|
- * | library.ts, visit.ts, bridge.ts | calling the library |
+ * | library.ts, library-context.ts, call-library.ts | calling the library |
  * | provider.ts, clients.ts, requests.ts | its configuration, and changes of requests before the call |
  * | adapter.ts, rotation.ts, store.ts, jobs.ts | its storage |
  * | interaction.ts, browser-cookies.ts, user-codes.ts | sign-in, decision, user codes |

@@ -9,13 +9,13 @@ import {
   noticeHtml,
   type PageReply,
   pageReply,
+  type TextKey,
   unauthorizedPageSpec,
-  type Word,
 } from "../pages/index.ts";
 import { isBrowserOf } from "./browser-cookies.ts";
 import { consentHtml, signInHtml } from "./html.ts";
 import { findInteraction, formToken, type Interaction } from "./interaction.ts";
-import { type Library, rawOf, visitLibrary } from "./library.ts";
+import { type Library, rawOf, withLibrary } from "./library.ts";
 import { formTargetOf } from "./pages.ts";
 import type { SignedIn } from "./ports.ts";
 import { interactionId } from "./shapes.ts";
@@ -38,8 +38,8 @@ export async function withInteraction(
 ): Promise<PageReply> {
   const uid = uidOf(call);
   if (!isBrowserOf(ctx, rawOf(call), "interaction", uid)) return overPage(call);
-  return visitLibrary(ctx, call, { accept: "text/html" }, async (library) => {
-    const interaction = await findInteraction(library.provider, library.visit, uid);
+  return withLibrary(ctx, call, { accept: "text/html" }, async (library) => {
+    const interaction = await findInteraction(library.provider, library.context, uid);
     return interaction === undefined ? overPage(call) : work(interaction, library);
   });
 }
@@ -53,20 +53,20 @@ export function refusedPage(
 ): Promise<PageReply> {
   const failure = error instanceof Problem ? failureOf(error) : undefined;
   if (failure === undefined || !(error instanceof Problem)) throw error;
-  const { status, word } = failure;
+  const { status, textKey } = failure;
   const retry = error.extras.headers?.["Retry-After"];
   const headers = {
     ...(status === 401 && { "www-authenticate": 'Bearer realm="emanet"' }),
     ...(retry !== undefined && { "retry-after": retry }),
   };
   return withInteraction(ctx, call, async (interaction) =>
-    signInPage(ctx, call, interaction, { status, word, headers, ...typed }),
+    signInPage(ctx, call, interaction, { status, textKey, headers, ...typed }),
   );
 }
 
 interface Retry {
   readonly status: number;
-  readonly word: Word | null;
+  readonly textKey: TextKey | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly email: string;
   readonly challengeId: string | null;
@@ -78,7 +78,7 @@ export function signInPage(ctx: Ctx, call: Call, interaction: Interaction, retry
     action: pathOf(interaction),
     csrf: formToken(ctx, uid),
     clientName: client.name,
-    failure: retry?.word ?? null,
+    failure: retry?.textKey ?? null,
     email: retry?.email ?? "",
     challengeId: retry?.challengeId ?? null,
   });
@@ -92,10 +92,10 @@ export async function consentPage(
   call: Call,
   interaction: Interaction,
   signedIn: SignedIn,
-  { visit: open }: Library,
+  { context }: Library,
 ): Promise<PageReply> {
   const { uid, client, place, scopes, grantable, redirectUri } = interaction;
-  const account = await open.ports.people.describe(signedIn.accountId);
+  const account = await context.ports.people.describe(signedIn.accountId);
   const html = consentHtml(call.language, {
     action: pathOf(interaction),
     csrf: formToken(ctx, uid),
@@ -114,13 +114,13 @@ export function overPage(call: Call): PageReply {
 }
 
 /** The error text of a failed sign-in; other problems are thrown. */
-function failureOf({ code }: Problem): { status: number; word: Word } | undefined {
+function failureOf({ code }: Problem): { status: number; textKey: TextKey } | undefined {
   switch (code) {
     case "invalid_credentials":
-      return { status: 401, word: "wrongCredentials" };
+      return { status: 401, textKey: "wrongCredentials" };
     case "rate_limited":
     case "too_many_attempts":
-      return { status: 429, word: "tooManyAttempts" };
+      return { status: 429, textKey: "tooManyAttempts" };
     default:
       return undefined;
   }

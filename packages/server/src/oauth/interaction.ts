@@ -14,10 +14,10 @@ import { timingSafeEqual } from "node:crypto";
 import { oauthScopes } from "../declarations.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { MemberRole, OauthScope } from "../kernel/principal.ts";
+import type { LibraryContext } from "./library-context.ts";
 import { knownScopes } from "./library-pages.ts";
 import type { Provider } from "./oidc-provider.ts";
 import type { OauthClient, SignedIn } from "./ports.ts";
-import type { Visit } from "./visit.ts";
 
 type LibraryInteraction = InstanceType<Provider["Interaction"]>;
 
@@ -38,9 +38,13 @@ export interface Interaction {
 }
 
 /** The interaction that an address names; undefined when it is over. Whose browser it is was found before. */
-export async function findInteraction(provider: Provider, visit: Visit, uid: string): Promise<Interaction | undefined> {
+export async function findInteraction(
+  provider: Provider,
+  context: LibraryContext,
+  uid: string,
+): Promise<Interaction | undefined> {
   const stored = await provider.Interaction.find(uid);
-  const client = stored && (await visit.ports.clients.find(String(stored.params.client_id)));
+  const client = stored && (await context.ports.clients.find(String(stored.params.client_id)));
   if (stored === undefined || client === undefined) return undefined;
   const { scope, redirect_uri: redirectUri } = stored.params;
   const scopes = knownScopes(scope);
@@ -53,7 +57,7 @@ export async function findInteraction(provider: Provider, visit: Visit, uid: str
     redirectUri,
     returnTo: stored.returnTo,
     signedIn: person,
-    grantable: person === null ? [] : await grantableBy(visit, person, scopes),
+    grantable: person === null ? [] : await grantableBy(context, person, scopes),
     isDecided: stored.result?.consent !== undefined || stored.result?.error !== undefined,
     stored,
   };
@@ -92,8 +96,12 @@ function personOf({ result }: LibraryInteraction): Person | null {
  * A role that changes before the decision can only take something away from what the page showed. A password or factor
  * that is replaced meanwhile takes everything: who signed in with the old one may not be the person.
  */
-async function grantableBy(visit: Visit, person: Person, scopes: readonly OauthScope[]): Promise<OauthScope[]> {
-  const roles = [person.role, await visit.ports.people.roleOf(person)];
+async function grantableBy(
+  context: LibraryContext,
+  person: Person,
+  scopes: readonly OauthScope[],
+): Promise<OauthScope[]> {
+  const roles = [person.role, await context.ports.people.roleOf(person)];
   return scopes.filter((scope) => roles.every((role) => oauthScopes[scope].roles.some((known) => known === role)));
 }
 
@@ -102,10 +110,14 @@ export function mayAllow(client: OauthClient, accountId: string): boolean {
   return client.accountId === null || client.accountId === accountId;
 }
 
-export async function rememberSignIn(visit: Visit, { stored }: Interaction, signedIn: SignedIn): Promise<void> {
+export async function rememberSignIn(
+  context: LibraryContext,
+  { stored }: Interaction,
+  signedIn: SignedIn,
+): Promise<void> {
   const { memberId, accountId, amr, authTime, credentialsAt } = signedIn;
   const times = { authTime: authTime.toISOString(), credentialsAt: credentialsAt.toISOString() };
-  const role = (await visit.ports.people.roleOf(signedIn)) ?? null;
+  const role = (await context.ports.people.roleOf(signedIn)) ?? null;
   stored.result = {
     login: { accountId: `${accountId}:${memberId}`, amr: [...amr], remember: false },
     person: { memberId, accountId, amr, ...times, role } satisfies KeptPerson,
@@ -116,14 +128,14 @@ export async function rememberSignIn(visit: Visit, { stored }: Interaction, sign
 /** Opens the grant and its session, with one id. What is not grantable counts as refused. */
 export async function approve(
   provider: Provider,
-  visit: Visit,
+  context: LibraryContext,
   { stored, client, scopes, grantable }: Interaction,
   { memberId, accountId, amr, authTime }: SignedIn,
 ): Promise<void> {
   if (grantable.length === 0) throw new Error("nothing is left to be granted");
-  const id = visit.ctx.random.uuid();
+  const id = context.ctx.random.uuid();
   const person = { memberId, accountId, amr, authTime };
-  await visit.ports.grants.open({ ...person, id, clientId: client.id, kind: client.kind, scopes: grantable });
+  await context.ports.grants.open({ ...person, id, clientId: client.id, kind: client.kind, scopes: grantable });
   const grant = new provider.Grant({
     clientId: client.id,
     accountId: `${accountId}:${memberId}`,

@@ -2,10 +2,10 @@
 
 import { oauthScopes } from "../declarations.ts";
 import type { OauthScope } from "../kernel/principal.ts";
-import { noticeHtml, type Word } from "../pages/index.ts";
+import { noticeHtml, type TextKey } from "../pages/index.ts";
 import { codeEntryHtml, deviceConfirmHtml } from "./html.ts";
+import { currentLibraryContext } from "./library-context.ts";
 import type { KoaContextWithOIDC } from "./oidc-provider.ts";
-import { currentVisit } from "./visit.ts";
 
 /** An error of the library: its code in the protocol, and its class. */
 export interface ErrorView {
@@ -14,7 +14,7 @@ export interface ErrorView {
 }
 
 /** The error text of a user code, by the library's error class. */
-const codeFailures: Readonly<Record<string, Word>> = {
+const codeFailures: Readonly<Record<string, TextKey>> = {
   NotFoundError: "codeWrong",
   NoCodeError: "codeWrong",
   ExpiredError: "codeExpired",
@@ -22,7 +22,7 @@ const codeFailures: Readonly<Record<string, Word>> = {
 };
 
 export function renderCodeEntry(ctx: KoaContextWithOIDC, error: ErrorView | null): string {
-  const { language, prefilledCode } = currentVisit();
+  const { language, prefilledCode } = currentLibraryContext();
   if (error?.name === "AbortedError") return noticeHtml(language, "failedTitle", "aborted");
   const failure = error === null ? null : codeFailures[error.name];
   if (failure === undefined) return renderFailure(error);
@@ -37,7 +37,7 @@ export function renderDeviceConfirm(
 ): string {
   const { address = "" } = device as { address?: string };
   const scope = ctx.oidc.entities.DeviceCode?.params?.scope;
-  return deviceConfirmHtml(currentVisit().language, {
+  return deviceConfirmHtml(currentLibraryContext().language, {
     csrf: csrfOf(ctx),
     code,
     clientName: client.clientName ?? client.clientId,
@@ -47,13 +47,13 @@ export function renderDeviceConfirm(
 }
 
 export function renderDeviceSuccess(_ctx: KoaContextWithOIDC): string {
-  return noticeHtml(currentVisit().language, "doneTitle", "doneLead");
+  return noticeHtml(currentLibraryContext().language, "doneTitle", "doneLead");
 }
 
 /** Errors that cannot be sent to the client, because the client or its redirect URI is not verified. */
 export function renderFailure(error: ErrorView | null): string {
-  const { language } = currentVisit();
-  const leads: Readonly<Record<string, Word>> = {
+  const { language } = currentLibraryContext();
+  const leads: Readonly<Record<string, TextKey>> = {
     invalid_redirect_uri: "failedRedirect",
     invalid_client: "failedClient",
   };

@@ -1,48 +1,49 @@
 /**
- * Calls the library. One visit is one transaction, with one request and one complete answer. Errors of our own code inside
- * the library are thrown here, so that the transaction is rolled back and the client gets an error of the catalogue.
+ * Runs work with the library. One library context has one transaction, one request and one complete answer. Errors of our
+ * own code inside the library are thrown here, so that the transaction is rolled back and the client gets an error of the
+ * catalogue.
  */
 
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Call, Ctx, RawCall, Reply } from "../kernel/http/endpoint.ts";
 import type { TokenClaims } from "../kernel/principal.ts";
 import type { Secrets } from "../kernel/secrets.ts";
-import { callLibrary, type LibraryAnswer, type LibraryRequest, mountPath } from "./bridge.ts";
 import { browserCookies } from "./browser-cookies.ts";
+import { callLibrary, type LibraryAnswer, type LibraryRequest, mountPath } from "./call-library.ts";
+import { type LibraryContext, runInLibraryContext } from "./library-context.ts";
 import type { Provider } from "./oidc-provider.ts";
+import { noteFailure, oauthPorts } from "./ports-implementation.ts";
 import { createProvider } from "./provider.ts";
-import { during, type Visit } from "./visit.ts";
-import { noteFailure, oauthPorts } from "./wiring.ts";
 
 /** The library always uses the machine's clock. The adapter converts between that and the application's clock. */
 const libraryClock: Clock = systemClock;
 
 export interface Library {
   readonly provider: Provider;
-  readonly visit: Visit;
+  readonly context: LibraryContext;
   /** Calls the library with the request, changed by `change`; without cookies unless it names some. */
   send(change?: Partial<Omit<LibraryRequest, "publicUrl">>): Promise<LibraryAnswer>;
 }
 
-export interface VisitOptions {
+export interface LibraryOptions {
   readonly accept: LibraryRequest["accept"];
-  readonly endReason?: Visit["endReason"];
+  readonly endReason?: LibraryContext["endReason"];
   readonly isRefresh?: boolean;
   readonly prefilledCode?: string | undefined;
   readonly presented?: TokenClaims | undefined;
 }
 
-/** Opens a visit; `work` runs inside it. */
-export function visitLibrary<T>(
+/** Opens a transaction and a library context; `work` runs inside them. */
+export function withLibrary<T>(
   ctx: Ctx,
   call: Call,
-  options: VisitOptions,
+  options: LibraryOptions,
   work: (library: Library) => Promise<T>,
 ): Promise<T> {
   const provider = providerFor(ctx);
   // The account is known only later, so the transaction belongs to no account.
   return ctx.tx({ kind: "system" }, async (tx) => {
-    const visit: Visit = {
+    const context: LibraryContext = {
       ctx,
       tx,
       ports: oauthPorts(ctx, tx),
@@ -59,11 +60,11 @@ export function visitLibrary<T>(
     const send: Library["send"] = async (change = {}) => {
       const answer = await callLibrary(provider, { ...request, ...change });
       // The library answers this when a client's authentication failed.
-      if (answer.status === 401 && visit.found.client !== undefined) await noteFailure(ctx, tx, visit.found.client);
+      if (answer.status === 401 && context.found.client !== undefined) await noteFailure(ctx, tx, context.found.client);
       return { ...answer, cookies: browserCookies(ctx, answer.cookies) };
     };
-    const result = await during(visit, () => work({ provider, visit, send }));
-    if (visit.found.fault !== undefined) throw visit.found.fault;
+    const result = await runInLibraryContext(context, () => work({ provider, context, send }));
+    if (context.found.fault !== undefined) throw context.found.fault;
     return result;
   });
 }

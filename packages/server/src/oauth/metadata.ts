@@ -2,7 +2,7 @@
 
 import { oauthScopes } from "../declarations.ts";
 import { type Endpoint, endpoint } from "../kernel/http/endpoint.ts";
-import { mountPath } from "./bridge.ts";
+import { mountPath } from "./call-library.ts";
 import { assertionAlgorithms, clientAuthMethods, routes } from "./provider.ts";
 import { grantTypes, metadata } from "./shapes.ts";
 

@@ -1,7 +1,7 @@
 /** The library's answers to browsers as pages of ours, and where their forms may lead. */
 
 import { type PageReply, pageReply, redirectReply } from "../pages/index.ts";
-import type { LibraryAnswer } from "./bridge.ts";
+import type { LibraryAnswer } from "./call-library.ts";
 
 /** The library's answer to a browser: a page of ours, or a redirect whose own little page nobody needs. */
 export function pageOf(answer: LibraryAnswer): PageReply {

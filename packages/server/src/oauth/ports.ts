@@ -1,6 +1,6 @@
 /**
  * What OAuth needs from other domains, in one place: clients and their secrets, sign-in, sessions, tokens, keys.
- * `wiring.ts` implements it with their public APIs, inside the open transaction of a visit.
+ * `ports-implementation.ts` implements it with their public APIs, inside the open transaction of a library context.
  *
  * A *grant* is the access that a person gave to a client. It is a session of that person, with the same id. So ending the
  * session (by its owner, by staff, by a password reset) ends the grant on every process, and the other way round.

@@ -1,13 +1,14 @@
 /**
  * The configuration of the library. Everything that the contract does not need is off, and nothing makes an outgoing
- * request. One provider serves one issuer; data of a request is in its visit.
+ * request. One provider serves one issuer; data of a request is in its library context.
  */
 
 import { generateKeyPairSync } from "node:crypto";
 import type { EventEmitter } from "node:events";
 import { oauthScopes } from "../declarations.ts";
 import { createAdapter } from "./adapter.ts";
-import { mountPath } from "./bridge.ts";
+import { mountPath } from "./call-library.ts";
+import { currentLibraryContext } from "./library-context.ts";
 import {
   type ErrorView,
   renderCodeEntry,
@@ -17,7 +18,6 @@ import {
 } from "./library-pages.ts";
 import { type Configuration, errors, type KoaContextWithOIDC, Provider } from "./oidc-provider.ts";
 import { unknownScope } from "./requests.ts";
-import { currentVisit } from "./visit.ts";
 
 const minuteSeconds = 60;
 const daySeconds = 24 * 60 * minuteSeconds;
@@ -74,18 +74,18 @@ export function createProvider(publicUrl: string): Provider {
   // The domain `accounts` stores hashes of secrets, so it compares them.
   Object.assign(provider.Client.prototype, {
     compareClientSecret(this: { readonly clientId: string }, secret: string) {
-      return currentVisit().ports.clients.verifySecret(this.clientId, secret);
+      return currentLibraryContext().ports.clients.verifySecret(this.clientId, secret);
     },
   });
   deriveSuccessors(provider);
   forgetUnsavedSessions(provider);
   provider.on("server_error", (_ctx, error) => {
-    currentVisit().found.fault = error;
+    currentLibraryContext().found.fault = error;
   });
   // Without a listener the library's framework would print such errors to standard error.
   const events: EventEmitter = provider;
   events.on("error", (error: unknown) => {
-    currentVisit().found.fault = error;
+    currentLibraryContext().found.fault = error;
   });
   return provider;
 }
@@ -96,7 +96,7 @@ function deriveSuccessors(provider: Provider): void {
   const { generateTokenId } = prototype;
   if (generateTokenId === undefined) throw new Error("the OAuth library makes refresh tokens in another way now");
   prototype.generateTokenId = function (this: object) {
-    return currentVisit().found.rotation?.successor ?? generateTokenId.call(this);
+    return currentLibraryContext().found.rotation?.successor ?? generateTokenId.call(this);
   };
 }
 
@@ -163,7 +163,7 @@ function features(): NonNullable<Configuration["features"]> {
       enabled: true,
       charset: "base-20",
       mask: "****-****",
-      deviceInfo: () => ({ address: currentVisit().address }),
+      deviceInfo: () => ({ address: currentLibraryContext().address }),
       userCodeInputSource: async (ctx, _form, out, error) => show(ctx, renderCodeEntry(ctx, viewOf(out, error))),
       userCodeConfirmSource: async (ctx, _form, client, device, code) =>
         show(ctx, renderDeviceConfirm(ctx, client, device, code)),
@@ -188,7 +188,7 @@ function mayIntrospect(
   client: { readonly clientId: string; readonly tokenEndpointAuthMethod?: string | undefined },
   token: { readonly clientId?: string | undefined },
 ): boolean {
-  const { found } = currentVisit();
+  const { found } = currentLibraryContext();
   if (client.tokenEndpointAuthMethod === "none") return false;
   if (token.clientId === client.clientId) return true;
   const owner = found.token?.accountId ?? found.grant?.accountId;

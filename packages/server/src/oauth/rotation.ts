@@ -9,22 +9,22 @@
  */
 
 import { repeatWindowMs } from "../identity/index.ts";
+import type { LibraryContext } from "./library-context.ts";
 import type { Artifact } from "./store.ts";
-import type { Visit } from "./visit.ts";
 
 /** The successor of a token; only the service can compute it. */
-export function successorOf({ ctx }: Visit, token: string): string {
+export function successorOf({ ctx }: LibraryContext, token: string): string {
   return ctx.secrets.digest("oauth-successor", token).toString("base64url");
 }
 
 /** Whether a used token was used so recently that it may be repeated; its successor must be unused. */
-export function isRecent({ tx }: Visit, { kind, consumedAt }: Artifact): boolean {
+export function isRecent({ tx }: LibraryContext, { kind, consumedAt }: Artifact): boolean {
   if (kind !== "RefreshToken" || consumedAt === null) return false;
   return tx.now.getTime() - consumedAt.getTime() <= repeatWindowMs;
 }
 
 /** Records the allowed repetition of the previous token. */
-export async function auditRepeat({ tx, found: { grant } }: Visit): Promise<void> {
+export async function auditRepeat({ tx, found: { grant } }: LibraryContext): Promise<void> {
   if (grant === undefined) throw new Error("a refresh token was used and no grant was looked for");
   const { id, accountId, memberId, clientId } = grant;
   const targets = [

@@ -1,11 +1,11 @@
-/** What browsers send: the fields of a form, and the token that shows whose form it is. */
+/** Forms of browsers: their fields, the token that binds a form to a browser, and the errors that a person can correct. */
 
 import { timingSafeEqual } from "node:crypto";
 import type { Call, Ctx } from "../kernel/http/endpoint.ts";
 import { type FieldError, type Language, Problem, type ProblemCode } from "../kernel/problems.ts";
-import { type Word, words } from "./words.ts";
+import { pageTexts, type TextKey } from "./page-texts.ts";
 
-/** The fields of a form. One that is sent twice is no form of ours. */
+/** The fields of a form. Our forms send each field once, so a repeated field is refused. */
 export function fieldsOf(call: Call): Readonly<Record<string, string>> {
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(call.raw?.form ?? "")) {
@@ -15,7 +15,7 @@ export function fieldsOf(call: Call): Readonly<Record<string, string>> {
   return Object.fromEntries(fields);
 }
 
-/** What the forms of a browser carry: made from the secret that only this browser's cookie has. */
+/** The token in the forms of a browser. It is derived from the secret in this browser's cookie. */
 export function formToken({ secrets }: Pick<Ctx, "secrets">, cookie: string): string {
   return secrets.digest("page-form", cookie).toString("base64url");
 }
@@ -27,9 +27,9 @@ export function requireFormToken(ctx: Pick<Ctx, "secrets">, cookie: string, give
   if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) throw new Problem("origin_not_allowed");
 }
 
-/** What a person can mend in the form that they sent. */
-export interface Mend {
-  /** A form that is filled in wrongly is shown again like any page; what is refused for safety says so. */
+/** An error that a person can correct in the form that they sent. */
+export interface FormError {
+  /** 200 for a wrong field, 401 for wrong credentials, 429 for too many attempts. */
   readonly status: 200 | 401 | 429;
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];
@@ -37,18 +37,20 @@ export interface Mend {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Does what a form asks for. Gives back what the person can mend; every other problem is thrown. */
-export async function mending<T>(work: () => Promise<T>): Promise<{ readonly done: T } | { readonly mend: Mend }> {
+/** Runs the operation of a form. Returns an error that the person can correct; throws every other problem. */
+export async function catchFormError<T>(
+  work: () => Promise<T>,
+): Promise<{ readonly done: T } | { readonly formError: FormError }> {
   try {
     return { done: await work() };
   } catch (error) {
-    const mend = error instanceof Problem ? mendOf(error) : null;
-    if (mend === null) throw error;
-    return { mend };
+    const formError = error instanceof Problem ? formErrorOf(error) : null;
+    if (formError === null) throw error;
+    return { formError };
   }
 }
 
-function mendOf({ code, extras }: Problem): Mend | null {
+function formErrorOf({ code, extras }: Problem): FormError | null {
   const retry = extras.headers?.["Retry-After"];
   const errors = extras.errors ?? [];
   switch (code) {
@@ -64,14 +66,14 @@ function mendOf({ code, extras }: Problem): Mend | null {
   }
 }
 
-/** What is wrong with one field: in words of the page where it has any for the code, else in the catalogue's. */
+/** The error text of one field: the page's own text for the code if it has one, else the text of the catalogue. */
 export function fieldFailure(
-  mend: Mend | null,
+  formError: FormError | null,
   pointer: string,
   language: Language,
-  own: Readonly<Record<string, Word>> = {},
+  own: Readonly<Record<string, TextKey>> = {},
 ): string | undefined {
-  const error = mend?.errors.find((one) => one.pointer === pointer);
-  const word = error && (own[error.code] ?? own.any);
-  return word === undefined ? error?.detail : words[word][language];
+  const error = formError?.errors.find((one) => one.pointer === pointer);
+  const textKey = error && (own[error.code] ?? own.any);
+  return textKey === undefined ? error?.detail : pageTexts[textKey][language];
 }

@@ -1,27 +1,27 @@
 /**
- * What every page is made of. Plain forms that work without scripts; the only thing a page loads is the style sheet.
- * Everything that is not a word of ours is escaped where it is put in.
+ * The HTML that all pages share: plain forms that work without scripts. A page loads only the style sheet. Every value that
+ * is inserted is escaped.
  */
 
 import type { Language } from "../kernel/problems.ts";
+import { pageTexts, type TextKey } from "./page-texts.ts";
 import { stylePath } from "./style.ts";
-import { type Word, words } from "./words.ts";
 
-/** A way to say the words of one language, fit for HTML. */
-export type Say = (word: Word) => string;
+/** Returns a text in one language, escaped for HTML. */
+export type TextIn = (textKey: TextKey) => string;
 
-export function sayIn(language: Language): Say {
-  return (word) => escapeHtml(words[word][language]);
+export function textIn(language: Language): TextIn {
+  return (textKey) => escapeHtml(pageTexts[textKey][language]);
 }
 
 /** A whole page around a body. */
-export function frame(language: Language, title: Word, body: string): string {
-  const say = sayIn(language);
+export function frame(language: Language, title: TextKey, body: string): string {
+  const text = textIn(language);
   return `<!doctype html>
 <html lang="${language}">
 <head>
 <meta charset="utf-8">
-<title>${say(title)} · Emanet</title>
+<title>${text(title)} · Emanet</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
@@ -30,7 +30,7 @@ export function frame(language: Language, title: Word, body: string): string {
 <body>
 <main>
 <p class="brand">Emanet</p>
-<h1>${say(title)}</h1>
+<h1>${text(title)}</h1>
 ${body}
 </main>
 </body>
@@ -41,26 +41,26 @@ ${body}
 /** A page that says one thing, and perhaps where to go on; `code` for developers. */
 export function noticeHtml(
   language: Language,
-  title: Word,
-  lead: Word,
+  title: TextKey,
+  lead: TextKey,
   code?: string,
-  onward?: { readonly href: string; readonly word: Word },
+  onward?: { readonly href: string; readonly textKey: TextKey },
 ): string {
-  const say = sayIn(language);
-  const way = onward === undefined ? "" : `\n<p><a href="${onward.href}">${say(onward.word)}</a></p>`;
+  const text = textIn(language);
+  const way = onward === undefined ? "" : `\n<p><a href="${onward.href}">${text(onward.textKey)}</a></p>`;
   const detail =
-    code === undefined ? "" : `\n<p class="small">${say("errorCode")}: <code>${escapeHtml(code)}</code></p>`;
-  return frame(language, title, `<p>${say(lead)}</p>${way}${detail}`);
+    code === undefined ? "" : `\n<p class="small">${text("errorCode")}: <code>${escapeHtml(code)}</code></p>`;
+  return frame(language, title, `<p>${text(lead)}</p>${way}${detail}`);
 }
 
 /** What went wrong, above a form; read out by screen readers at once. */
-export function failureHtml(language: Language, failure: Word | null): string {
-  return failure === null ? "" : `<p class="failure" role="alert">${sayIn(language)(failure)}</p>`;
+export function failureHtml(language: Language, failure: TextKey | null): string {
+  return failure === null ? "" : `<p class="failure" role="alert">${textIn(language)(failure)}</p>`;
 }
 
 export interface Field {
   readonly name: string;
-  readonly label: Word;
+  readonly label: TextKey;
   /** Attributes besides the name, as they stand in HTML; never with text that is not ours. */
   readonly attributes: string;
   readonly value?: string;
@@ -76,7 +76,7 @@ export function fieldHtml(language: Language, { name, label, attributes, value, 
     failure === undefined
       ? ""
       : `<span class="field-failure" id="${name}-failure" role="alert">${escapeHtml(failure)}</span>`;
-  return `<label>${sayIn(language)(label)}<input name="${name}" ${attributes}${given}${about}>${told}</label>`;
+  return `<label>${textIn(language)(label)}<input name="${name}" ${attributes}${given}${about}>${told}</label>`;
 }
 
 export function hidden(name: string, value: string): string {

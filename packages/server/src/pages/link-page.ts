@@ -11,9 +11,9 @@ import type { Call, Endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type } from "../kernel/http/schema.ts";
 import { Problem } from "../kernel/problems.ts";
 import { fieldsOf } from "./forms.ts";
-import { fieldHtml, frame, sayIn } from "./html.ts";
+import { fieldHtml, frame, textIn } from "./html.ts";
+import { pageTexts, type TextKey } from "./page-texts.ts";
 import { explaining, pageReply, pageSpec, redirectReply, redirectSpec } from "./replies.ts";
-import { type Word, words } from "./words.ts";
 
 /** Long enough to install an authenticator; the link of the mail works again after that. */
 const linkCookieSeconds = 60 * 60;
@@ -38,7 +38,7 @@ export interface LinkPage {
   readonly path: string;
   /** Where the person goes on. */
   readonly next: string;
-  readonly title: Word;
+  readonly title: TextKey;
   readonly tag: string;
   /** Begins the operations' names. */
   readonly noun: string;
@@ -98,19 +98,19 @@ function specOf({ path, tag }: LinkPage) {
 }
 
 function linkHtml({ path, title }: LinkPage, language: Call["language"], failed = false): string {
-  const say = sayIn(language);
+  const text = textIn(language);
   const link = fieldHtml(language, {
     name: "link",
     label: "pasteLink",
     attributes: `autocomplete="off" spellcheck="false" maxlength="${maxPastedLength}" required`,
-    failure: failed ? words.noLink[language] : undefined,
+    failure: failed ? pageTexts.noLink[language] : undefined,
   });
   return frame(
     language,
     title,
     `<form method="post" action="${path}">
 ${link}
-<button type="submit">${say("next")}</button>
+<button type="submit">${text("next")}</button>
 </form>
 <script>${script}</script>`,
   );

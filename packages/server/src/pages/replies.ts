@@ -8,7 +8,7 @@ import type { Reply, ReplySpec } from "../kernel/http/endpoint.ts";
 import { Type } from "../kernel/http/schema.ts";
 import type { Language, Problem, ProblemCode } from "../kernel/problems.ts";
 import { noticeHtml } from "./html.ts";
-import type { Word } from "./words.ts";
+import type { TextKey } from "./page-texts.ts";
 
 export interface PageReply {
   readonly status: number;
@@ -103,8 +103,8 @@ export const redirectSpec: ReplySpec = {
   },
 };
 
-/** A form again, with what is wrong in its place; see `mending` in `forms.ts`. */
-export const mendSpecs = {
+/** The form again, with its errors; see `catchFormError` in `forms.ts`. */
+export const formErrorSpecs = {
   401: {
     description: "The page again: the password or a code is wrong.",
     content: ["text/html"],
@@ -119,7 +119,7 @@ export const mendSpecs = {
 } as const satisfies Record<number, ReplySpec>;
 
 /** The text of the error page, by the code of the problem. */
-type Explanations = Partial<Record<ProblemCode, Word>>;
+type Explanations = Partial<Record<ProblemCode, TextKey>>;
 
 const explanations: Explanations = {
   not_found: "linkOver",
@@ -134,7 +134,7 @@ const explanations: Explanations = {
 /** Says problems as pages, for endpoints of `wire: "pages"`; `own` where a page knows better what to do. */
 export function explaining(
   own: Explanations = {},
-  onward: Partial<Record<ProblemCode, { readonly href: string; readonly word: Word }>> = {},
+  onward: Partial<Record<ProblemCode, { readonly href: string; readonly textKey: TextKey }>> = {},
 ): (problem: Problem, language: Language) => Reply {
   return ({ code, extras }, language) => {
     const { status } = problems[code];

@@ -7,8 +7,8 @@ import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { type FieldError, Problem } from "../../kernel/problems.ts";
 import { leastRole, requireClient, requireWithin, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, findClient, insertClient, listClients } from "../client-store.ts";
+import { mailAboutChange } from "../mail-about-change.ts";
 import { clientFields, clientSchema, clientShape, publicKeySet } from "../shapes.ts";
-import { tellOfChange } from "../tell-of-change.ts";
 
 /** More than any office has programs; each has its own secrets and its own line in the list. */
 const maxClients = 100;
@@ -87,7 +87,7 @@ export const createOauthClient = endpoint(
       const metadata = { scopes: body.scopes.join(" "), role };
       tx.audit({ action: "oauth_client.created", targets: [{ type: "oauth_client", id }], metadata });
       const client = await requireClient(findClient(tx, accountId, id));
-      await tellOfChange(tx, ctx, { what: "client_created", accountId, of: { client }, by: actorOf(principal) });
+      await mailAboutChange(tx, ctx, { what: "client_created", accountId, of: { client }, by: actorOf(principal) });
       return { client, secret };
     });
     const secret = made.secret === undefined ? {} : { secret: made.secret };

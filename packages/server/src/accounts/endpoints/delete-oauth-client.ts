@@ -4,8 +4,8 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, shared, writes } from "../client-rules.ts";
 import { lockClient, revokeClient } from "../client-store.ts";
+import { mailAboutChange } from "../mail-about-change.ts";
 import { clientShape } from "../shapes.ts";
-import { tellOfChange } from "../tell-of-change.ts";
 
 export const deleteOauthClient = endpoint(
   {
@@ -30,7 +30,7 @@ export const deleteOauthClient = endpoint(
       requireRankOver(principal, client);
       await revokeClient(tx, accountId, params.id);
       tx.audit({ action: "oauth_client.removed", targets: [{ type: "oauth_client", id: params.id }] });
-      await tellOfChange(tx, ctx, { what: "client_removed", accountId, of: { client }, by: actorOf(principal) });
+      await mailAboutChange(tx, ctx, { what: "client_removed", accountId, of: { client }, by: actorOf(principal) });
     });
     return { status: 204 };
   },

@@ -1,11 +1,11 @@
-/** `POST /v1/oauth-clients/{id}/review`: an owner answers for a client whose maker no longer does. */
+/** `POST /v1/oauth-clients/{id}/review`: an owner becomes responsible for a client in review. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, shared } from "../client-rules.ts";
 import { findClient, lockClient, reviewClient } from "../client-store.ts";
+import { mailAboutChange } from "../mail-about-change.ts";
 import { clientSchema, clientShape } from "../shapes.ts";
-import { tellOfChange } from "../tell-of-change.ts";
 
 export const reviewOauthClient = endpoint(
   {
@@ -29,7 +29,7 @@ export const reviewOauthClient = endpoint(
       const client = await requireClient(findClient(tx, accountId, params.id));
       if (since !== null) {
         tx.audit({ action: "oauth_client.reviewed", targets: [{ type: "oauth_client", id: params.id }] });
-        await tellOfChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
+        await mailAboutChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
       }
       return client;
     });

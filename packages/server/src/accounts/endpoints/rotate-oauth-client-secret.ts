@@ -6,8 +6,8 @@ import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { clientId, requireClient, requireRankOver, secretText, shared, writes } from "../client-rules.ts";
 import { addSecret, countLiveSecrets, endSecrets, lockClient, maxLiveSecrets, updateClient } from "../client-store.ts";
+import { mailAboutChange } from "../mail-about-change.ts";
 import { clientShape } from "../shapes.ts";
-import { tellOfChange } from "../tell-of-change.ts";
 
 /** A week to bring the new secret to every machine. */
 const maxOverlapSeconds = 7 * 24 * 60 * 60;
@@ -54,7 +54,12 @@ export const rotateOauthClientSecret = endpoint(
       if ((await countLiveSecrets(tx, client.id)) >= maxLiveSecrets) throw new Problem("state_conflict");
       const metadata = { overlap_s: overlap };
       tx.audit({ action: "oauth_client.secret_rotated", targets: [{ type: "oauth_client", id: client.id }], metadata });
-      await tellOfChange(tx, ctx, { what: "client_secret_rotated", accountId, of: { client }, by: actorOf(principal) });
+      await mailAboutChange(tx, ctx, {
+        what: "client_secret_rotated",
+        accountId,
+        of: { client },
+        by: actorOf(principal),
+      });
       await updateClient(tx, accountId, client.id, {});
       return addSecret(tx, ctx, { id: client.id, accountId, shownTo: principal.memberId });
     });

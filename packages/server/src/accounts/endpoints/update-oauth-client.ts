@@ -5,8 +5,8 @@ import { closed, Type } from "../../kernel/http/schema.ts";
 import { actorOf, rowAccessOf } from "../../kernel/principal.ts";
 import { clientId, requireClient, requireRankOver, requireWithin, shared, writes } from "../client-rules.ts";
 import { findClient, lockClient, updateClient } from "../client-store.ts";
+import { mailAboutChange } from "../mail-about-change.ts";
 import { clientFields, clientSchema, clientShape } from "../shapes.ts";
-import { tellOfChange } from "../tell-of-change.ts";
 
 export const updateOauthClient = endpoint(
   {
@@ -43,7 +43,7 @@ export const updateOauthClient = endpoint(
       const metadata = { fields: Object.keys(body).sort().join(" ") };
       tx.audit({ action: "oauth_client.changed", targets: [{ type: "oauth_client", id: params.id }], metadata });
       const client = await requireClient(findClient(tx, accountId, params.id));
-      await tellOfChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
+      await mailAboutChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
       return client;
     });
     return { status: 200, body: clientShape(row) };

@@ -1,7 +1,7 @@
 /** `GET /withdraw/confirm`: the page where an applicant withdraws. */
 
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
-import { escapeHtml, formToken, frame, hidden, linkOf, pageReply, pageSpec, sayIn } from "../../pages/index.ts";
+import { escapeHtml, formToken, frame, hidden, linkOf, pageReply, pageSpec, textIn } from "../../pages/index.ts";
 import { findWithdrawal } from "../withdrawal.ts";
 import { confirmPage, explainLink } from "../withdrawal-pages.ts";
 
@@ -21,19 +21,19 @@ export const showWithdrawalForm: Endpoint = {
 
 async function confirmHtml(ctx: Ctx, call: Call): Promise<string> {
   const token = linkOf(call);
-  const say = sayIn(call.language);
+  const text = textIn(call.language);
   const { id, company_name: company } = await findWithdrawal(ctx, token);
   return frame(
     call.language,
     "withdrawTitle",
     `<dl>
-<dt>${say("company")}</dt><dd>${escapeHtml(company)}</dd>
-<dt>${say("applicationNumber")}</dt><dd><code>${escapeHtml(id)}</code></dd>
+<dt>${text("company")}</dt><dd>${escapeHtml(company)}</dd>
+<dt>${text("applicationNumber")}</dt><dd><code>${escapeHtml(id)}</code></dd>
 </dl>
-<p>${say("withdrawLead")}</p>
+<p>${text("withdrawLead")}</p>
 <form method="post" action="/withdraw/confirm">
 ${hidden("csrf", formToken(ctx, token))}
-<button type="submit">${say("withdrawButton")}</button>
+<button type="submit">${text("withdrawButton")}</button>
 </form>`,
   );
 }

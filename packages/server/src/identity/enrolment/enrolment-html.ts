@@ -3,14 +3,14 @@
 import type { Language } from "../../kernel/problems.ts";
 import {
   escapeHtml,
+  type FormError,
   failureHtml,
   fieldFailure,
   fieldHtml,
   frame,
   hidden,
-  type Mend,
-  sayIn,
-  type Word,
+  type TextKey,
+  textIn,
 } from "../../pages/index.ts";
 import { maskedPhone, maxPasswordLength } from "../factors/index.ts";
 import type { EnrolmentView } from "./enrolment-steps.ts";
@@ -21,73 +21,77 @@ const digits = 'inputmode="numeric" autocomplete="one-time-code" maxlength="6" r
 export interface StepView {
   readonly enrolment: EnrolmentView;
   readonly csrf: string;
-  readonly mend: Mend | null;
+  readonly formError: FormError | null;
 }
 
-export function phoneHtml(language: Language, { enrolment, csrf, mend }: StepView): string {
-  const say = sayIn(language);
+export function phoneHtml(language: Language, { enrolment, csrf, formError }: StepView): string {
+  const text = textIn(language);
   const known = maskedPhone(enrolment.person.phone);
-  const shown = known === null ? "" : `<dl><dt>${say("phoneKnown")}</dt><dd>${escapeHtml(known)}</dd></dl>\n`;
+  const shown = known === null ? "" : `<dl><dt>${text("phoneKnown")}</dt><dd>${escapeHtml(known)}</dd></dl>\n`;
   const number = fieldHtml(language, {
     name: "phone",
     label: known === null ? "phoneNew" : "phoneOther",
     attributes: `type="tel" autocomplete="tel" maxlength="24"${known === null ? " required" : ""}`,
-    failure: fieldFailure(mend, "/phone", language, { any: "phoneWrong" }),
+    failure: fieldFailure(formError, "/phone", language, { any: "phoneWrong" }),
   });
-  const skip = enrolment.phoneRequired ? "" : `\n<p><a href="/enrol/setup">${say("skipPhone")}</a></p>`;
+  const skip = enrolment.phoneRequired ? "" : `\n<p><a href="/enrol/setup">${text("skipPhone")}</a></p>`;
   return frame(
     language,
     "phoneTitle",
-    `${failureHtml(language, mend?.code === "rate_limited" ? "smsWait" : null)}
-<p>${say("phoneLead")}</p>
+    `${failureHtml(language, formError?.code === "rate_limited" ? "smsWait" : null)}
+<p>${text("phoneLead")}</p>
 ${shown}<form method="post" action="/enrol/phone">
 ${hidden("csrf", csrf)}
 ${number}
-<button type="submit">${say("sendSms")}</button>
+<button type="submit">${text("sendSms")}</button>
 </form>${skip}`,
   );
 }
 
-export function setupHtml(language: Language, { enrolment, csrf, mend }: StepView, challengeId: string | null): string {
-  const say = sayIn(language);
+export function setupHtml(
+  language: Language,
+  { enrolment, csrf, formError }: StepView,
+  challengeId: string | null,
+): string {
+  const text = textIn(language);
   const { person, purpose, totp } = enrolment;
-  const wrongPassword: Word | null = mend?.code === "invalid_credentials" ? "ownPasswordWrong" : null;
-  const tooMany: Word | null = mend?.status === 429 ? "tooManyAttempts" : null;
+  const wrongPassword: TextKey | null = formError?.code === "invalid_credentials" ? "ownPasswordWrong" : null;
+  const tooMany: TextKey | null = formError?.status === 429 ? "tooManyAttempts" : null;
   const sms =
     challengeId === null
       ? ""
       : `${hidden("phone_challenge_id", challengeId)}
-${fieldHtml(language, { name: "phone_code", label: "smsCode", attributes: digits, failure: fieldFailure(mend, "/phone_code", language, { any: "smsCodeWrong" }) })}
-<p><a href="/enrol/phone">${say("smsAgain")}</a></p>
+${fieldHtml(language, { name: "phone_code", label: "smsCode", attributes: digits, failure: fieldFailure(formError, "/phone_code", language, { any: "smsCodeWrong" }) })}
+<p><a href="/enrol/phone">${text("smsAgain")}</a></p>
 `;
   return frame(
     language,
     "enrolTitle",
     `${failureHtml(language, wrongPassword ?? tooMany)}
 <dl>
-<dt>${say("enrolName")}</dt><dd>${escapeHtml(person.full_name)}</dd>
-<dt>${say("enrolEmail")}</dt><dd>${escapeHtml(person.email)}</dd>
+<dt>${text("enrolName")}</dt><dd>${escapeHtml(person.full_name)}</dd>
+<dt>${text("enrolEmail")}</dt><dd>${escapeHtml(person.email)}</dd>
 </dl>
 <form method="post" action="/enrol/setup">
 ${hidden("csrf", csrf)}
 <input type="hidden" name="username" autocomplete="username" value="${escapeHtml(person.email)}">
-${passwordHtml(language, purpose, mend)}
-<p>${say("scanLead")}</p>
-<img class="qr" alt="${say("qrPicture")}" src="data:image/png;base64,${totp.qr_png}">
-<dl><dt>${say("secretKey")}</dt><dd><code class="secret">${escapeHtml(grouped(totp.totp_secret))}</code></dd></dl>
-${fieldHtml(language, { name: "totp_code", label: "appCode", attributes: digits, failure: fieldFailure(mend, "/totp_code", language, { any: "appCodeWrong" }) })}
-${sms}<button type="submit">${say("finish")}</button>
+${passwordHtml(language, purpose, formError)}
+<p>${text("scanLead")}</p>
+<img class="qr" alt="${text("qrPicture")}" src="data:image/png;base64,${totp.qr_png}">
+<dl><dt>${text("secretKey")}</dt><dd><code class="secret">${escapeHtml(grouped(totp.totp_secret))}</code></dd></dl>
+${fieldHtml(language, { name: "totp_code", label: "appCode", attributes: digits, failure: fieldFailure(formError, "/totp_code", language, { any: "appCodeWrong" }) })}
+${sms}<button type="submit">${text("finish")}</button>
 </form>`,
   );
 }
 
-function passwordHtml(language: Language, purpose: EnrolmentView["purpose"], mend: Mend | null): string {
+function passwordHtml(language: Language, purpose: EnrolmentView["purpose"], formError: FormError | null): string {
   const isNew = purpose === "enrolment";
   return fieldHtml(language, {
     name: "password",
     label: isNew ? "newPassword" : "ownPassword",
     attributes: `type="password" autocomplete="${isNew ? "new" : "current"}-password" maxlength="${maxPasswordLength}" required`,
-    failure: fieldFailure(mend, "/password", language, { too_short: "passwordShort" }),
+    failure: fieldFailure(formError, "/password", language, { too_short: "passwordShort" }),
   });
 }
 
@@ -98,25 +102,25 @@ function grouped(secret: string): string {
 
 /** The codes, this once. They can be saved without a script: the link is the file. */
 export function codesHtml(language: Language, codes: readonly string[]): string {
-  const say = sayIn(language);
+  const text = textIn(language);
   const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`Emanet\r\n\r\n${codes.join("\r\n")}\r\n`)}`;
   return frame(
     language,
     "codesTitle",
-    `<p>${say("codesLead")}</p>
+    `<p>${text("codesLead")}</p>
 <ul class="codes">
 ${codes.map((code) => `<li><code>${escapeHtml(code)}</code></li>`).join("\n")}
 </ul>
-<p class="screen"><a href="${escapeHtml(file)}" download="emanet.txt">${say("saveCodes")}</a></p>
-<p class="screen small">${say("printCodes")}</p>
-<p class="screen"><a href="/enrol/sign-in">${say("toFirstSignIn")}</a></p>`,
+<p class="screen"><a href="${escapeHtml(file)}" download="emanet.txt">${text("saveCodes")}</a></p>
+<p class="screen small">${text("printCodes")}</p>
+<p class="screen"><a href="/enrol/sign-in">${text("toFirstSignIn")}</a></p>`,
   );
 }
 
-export function firstSignInHtml(language: Language, email: string, mend: Mend | null): string {
-  const say = sayIn(language);
-  const failure: Word | null =
-    mend === null ? null : mend.status === 429 ? "tooManyAttempts" : ("wrongCredentials" as const);
+export function firstSignInHtml(language: Language, email: string, formError: FormError | null): string {
+  const text = textIn(language);
+  const failure: TextKey | null =
+    formError === null ? null : formError.status === 429 ? "tooManyAttempts" : ("wrongCredentials" as const);
   const fields = [
     {
       name: "email",
@@ -135,10 +139,10 @@ export function firstSignInHtml(language: Language, email: string, mend: Mend | 
     language,
     "firstTitle",
     `${failureHtml(language, failure)}
-<p>${say("firstLead")}</p>
+<p>${text("firstLead")}</p>
 <form method="post" action="/enrol/sign-in">
 ${fields.map((field) => fieldHtml(language, field)).join("\n")}
-<button type="submit">${say("signIn")}</button>
+<button type="submit">${text("signIn")}</button>
 </form>`,
   );
 }

@@ -3,7 +3,7 @@
  * phone, finish (sets password, authenticator and phone in one commit, spends the link, shows the recovery codes).
  */
 
-import { isAddressTaken, type PersonRow, tellOfChange, updatePerson } from "../../accounts/index.ts";
+import { isAddressTaken, mailAboutChange, type PersonRow, updatePerson } from "../../accounts/index.ts";
 import { normalizeMobile } from "../../identifiers/index.ts";
 import type { Ctx } from "../../kernel/http/endpoint.ts";
 import type { Static } from "../../kernel/http/schema.ts";
@@ -160,6 +160,6 @@ async function finish(
     of: { person: person.id },
     by: { kind: "member", id: person.id },
   } as const;
-  await tellOfChange(tx, ctx, { what, ...change });
+  await mailAboutChange(tx, ctx, { what, ...change });
   return renewRecoveryCodes(tx, ctx, ref);
 }

@@ -1,13 +1,15 @@
 /**
- * The lockout: failed attempts to show a password or a code. Counted per e-mail address, whether or not it belongs to
- * somebody, and apart from that for a device that its owner has signed in from before, so that nobody can lock a
- * customer out of the office by typing wrong passwords elsewhere. Within a session (step-up, password change) the
- * session has its own counter, by the same rules: those who know only the address cannot touch it.
+ * The lockout counts failed attempts with a password or a code. There are three kinds of counters with the same rules:
+ * - One per e-mail address, whether or not a person has this address.
+ * - One per address and known device (one that the person has signed in from before). So wrong passwords from elsewhere do
+ *   not lock customers out of their own devices.
+ * - One per session, for step-up and password changes. It cannot be reached with the address alone.
  *
- * An attempt is counted as failed before it is looked at and given back when it succeeds; parallel guesses therefore
- * cannot outrun the counter. Success is a whole sign-in, or a second factor shown again within a session: a
- * password alone, right or wrong, stays counted. In words: *free* (fewer than ten in a row) → *slowed* (each further failure locks for twice as long, up to 15 minutes) → free
- * again by a success. A hundred failures in a day lock until the day is over.
+ * An attempt is counted as failed before it is checked, and subtracted when it succeeds. So parallel guesses cannot pass the
+ * limit. Only a complete sign-in, or a second factor within a session, is a success; a right password alone stays counted.
+ *
+ * States: *free* (fewer than ten failures in a row) → *slowed* (each further failure doubles the wait, up to 15 minutes) →
+ * free again after a success. A hundred failures in a day lock until the day is over.
  */
 
 import type { Rate } from "../../config.ts";

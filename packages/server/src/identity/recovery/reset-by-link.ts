@@ -1,6 +1,6 @@
 /** A forgotten password, as the API and the pages replace it: a link by mail, and the new password with it. */
 
-import { findPerson, lockPerson, type PersonRow, tellOfChange } from "../../accounts/index.ts";
+import { findPerson, lockPerson, mailAboutChange, type PersonRow } from "../../accounts/index.ts";
 import { foldEmail } from "../../identifiers/index.ts";
 import type { Ctx } from "../../kernel/http/endpoint.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
@@ -45,6 +45,6 @@ export async function resetByLink(
     await endAccessOf(tx, ctx, person, "password_reset");
     tx.audit({ action: "person.password_reset", targets: [{ type: "person", id: person.id }] });
     const change = { accountId: person.account_id, of: { person: person.id } };
-    await tellOfChange(tx, ctx, { what: "password_changed", ...change, by: { kind: "member", id: person.id } });
+    await mailAboutChange(tx, ctx, { what: "password_changed", ...change, by: { kind: "member", id: person.id } });
   });
 }

@@ -31,5 +31,5 @@ export const donePage = { ...page, path: "/reset-password/done" } as const;
 /** For the pages that need a link: a link that is over leads to the page that mails another. */
 export const explainLink = explaining(
   { not_found: "resetOver" },
-  { not_found: { href: "/reset-password/request", word: "askButton" } },
+  { not_found: { href: "/reset-password/request", textKey: "askButton" } },
 );

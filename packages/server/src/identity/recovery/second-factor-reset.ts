@@ -7,7 +7,7 @@
  * States: *waiting* → *done* (an owner's word, or 24 hours) | *canceled* (an owner's word).
  */
 
-import { findPerson, tellOfChange } from "../../accounts/index.ts";
+import { findPerson, mailAboutChange } from "../../accounts/index.ts";
 import type { Random } from "../../kernel/clock.ts";
 import type { Ctx } from "../../kernel/http/endpoint.ts";
 import { retryAfter, task } from "../../kernel/jobs/task.ts";
@@ -36,7 +36,7 @@ export async function beginSecondFactorReset(tx: Tx, ctx: MailCtx, request: Rese
   if (!inserted) throw new Problem("state_conflict");
   const by = { kind: "staff", id: request.staffId } as const;
   const change = { accountId, of: { person: personId }, by, detail: effectiveAt.toISOString() };
-  await tellOfChange(tx, ctx, { what: "second_factor_reset_asked", ...change });
+  await mailAboutChange(tx, ctx, { what: "second_factor_reset_asked", ...change });
   await tx.job({ task: applySecondFactorReset, payload: { account_id: accountId, reset_id: id }, runAt: effectiveAt });
   const targets = [{ type: "person", id: personId }];
   tx.audit({ action: "second_factor.reset_requested", targets, metadata: { reset_id: id, reason: request.reason } });
@@ -54,7 +54,7 @@ export async function completeSecondFactorReset(tx: Tx, ctx: MailCtx, decision: 
   const by: Actor = decision.decidedBy === null ? { kind: "system" } : { kind: "member", id: decision.decidedBy };
   const change = { accountId: reset.account_id, of: { person: person.id }, by };
   if (decision.outcome === "canceled") {
-    await tellOfChange(tx, ctx, { what: "second_factor_reset_canceled", ...change });
+    await mailAboutChange(tx, ctx, { what: "second_factor_reset_canceled", ...change });
     return true;
   }
   await endAccessOf(tx, ctx, person, "second_factor_changed");
@@ -68,7 +68,7 @@ export async function completeSecondFactorReset(tx: Tx, ctx: MailCtx, decision: 
     values: { link },
   });
   await tx.job({ task: sendMessage, payload });
-  await tellOfChange(tx, ctx, { what: "second_factor_reset_done", ...change, personHasMail: true });
+  await mailAboutChange(tx, ctx, { what: "second_factor_reset_done", ...change, personHasMail: true });
   return true;
 }
 

@@ -164,7 +164,7 @@ function limitsOf(row: SubjectRow): AccountLimits {
   };
 }
 
-/** All that is left to a program whose person no longer answers for it: the nightly backup goes on. */
+/** The only scopes of a program in review: the nightly backup continues. */
 export const scopesInReview: readonly OauthScope[] = ["snapshots:write"];
 
 /** The token's own, held to what its session and its client may have now. */

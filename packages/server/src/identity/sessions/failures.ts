@@ -1,13 +1,13 @@
 /**
  * Failed sign-ins in the audit trail of the account that they were aimed at.
  *
- * A refused request only enqueues a job, the very same one whether or not the address belongs to somebody, and the job
- * writes the record. So the answer and its time tell nothing, and a request never waits for the head of the account's
- * chain, nor holds it while others wait. An address that nobody has leaves no record.
+ * A refused request only enqueues a job, also for an unknown address; the job writes the record. So the answer and its time
+ * do not show whether the address exists. The request does not wait for the lock on the account's audit chain and does not
+ * hold it. For an unknown address the job writes nothing.
  *
- * The chain cannot be filled by strangers: the lockout lets a hundred failures a day through for each address and
- * session, and what it refuses is not recorded. Programs are not locked out (the nightly backup has to go on), so of
- * theirs a hundred a day are recorded by a counter of their own.
+ * Attackers cannot fill the chain: the lockout allows a hundred failures a day per address and session, and refused attempts
+ * are not recorded. Programs are not locked out, because the nightly backup must continue. A separate counter limits their
+ * records to a hundred a day.
  */
 
 import type { AuditOrigin } from "../../kernel/audit.ts";
@@ -18,18 +18,18 @@ import type { Transactions, Tx } from "../../kernel/tx.ts";
 import { countFailure } from "../factors/index.ts";
 import { isAuditRecordWritten } from "./store.ts";
 
-/** Which of the things that were shown was not right. */
+/** The credential that was wrong. */
 export type WrongPart = "password" | "code";
 
 export interface SignInFailure {
-  /** Null when there is nobody, or nothing was wrong and only the work has to be the same. */
+  /** Null for an unknown address, and where nothing was wrong and only the work must be the same. */
   readonly person: { readonly id: string; readonly account_id: string | null } | null;
   readonly wrong: WrongPart;
   /** This failure began a wait. */
   readonly lockedNow: boolean;
 }
 
-/** To be called for every refusal, whoever it was about. */
+/** Call it for every refusal, also for unknown addresses. */
 export async function recordSignInFailure(
   tx: Tx,
   { random }: Pick<Ctx, "random">,

@@ -1,10 +1,10 @@
 /**
- * Programs that a person answers for: OAuth clients that they made, and *grants* (what they allowed a client to do for
- * them, which is a session with a client). They belong to the account, so they outlive the person's right to answer.
+ * Programs that a person is responsible for: OAuth clients that they created, and *grants* (sessions of a client that they
+ * allowed). Programs belong to the account, so they continue when the person leaves.
  *
- * A program in words: *answered for* → (its person is removed or demoted, or a password or factor is replaced)
- * *in review*: it writes snapshots and does nothing else → (an owner reviews it) answered for by that owner, or ended.
- * A grant without `snapshots:write` has nothing left in review and ends at once.
+ * States: *active* → *in review* (the person was removed or demoted, or a password or factor was replaced; the program may
+ * only write snapshots) → active again (an owner reviewed it and is responsible now) or ended. A grant without
+ * `snapshots:write` could do nothing in review, so it ends at once.
  */
 
 import { lockOwners, type PersonRow, withholdClients } from "../../accounts/index.ts";
@@ -13,10 +13,10 @@ import type { Tx } from "../../kernel/tx.ts";
 import { mailMessage, sendMessage } from "../../messages/index.ts";
 import { type EndReason, revokeSessionsOf, withholdGrants } from "./store.ts";
 
-/** What puts the clients that a person made in review, beside what they allowed; see the contract of the API. */
+/** The reasons that put a person's clients in review too, not only their grants; see the contract of the API. */
 const concernsClients: ReadonlySet<EndReason> = new Set(["removed", "demoted", "password_reset"]);
 
-/** Ends a person's sign-ins, but for one that they keep, and puts their programs in review. */
+/** Ends a person's sessions except `keep`, and puts their programs in review. */
 export async function endAccessOf(
   tx: Tx,
   ctx: Pick<Ctx, "random">,

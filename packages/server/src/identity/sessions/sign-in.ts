@@ -1,10 +1,9 @@
 /**
- * Signing in. Whatever is wrong (the address, the password, the code), the same work is done and the same answer given:
- * an unknown address is checked against a dummy's hash and a dummy's authenticator, and its failures are counted like
- * anybody's.
+ * Signing in. A wrong address, a wrong password and a wrong code cost the same work and get the same answer: an unknown
+ * address is checked against a dummy hash and a dummy authenticator, and its failures are counted too.
  *
- * In order: count the attempt (it may be refused here) → password → second factor → device → session. The steps before
- * the session are one function, so that the pages of OAuth sign people in by the very same rules.
+ * The order: count the attempt (it may be refused here) → password → second factor → device → session. The steps before
+ * the session are one function; the OAuth pages call it too, so they have the same rules.
  */
 
 import { findPersonByEmail, type PersonRow } from "../../accounts/index.ts";

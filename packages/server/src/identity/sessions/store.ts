@@ -211,7 +211,7 @@ export async function findGrant(tx: Tx, accountId: string, id: string): Promise<
   return grants(tx, accountId).where("sessions.id", "=", id).executeTakeFirst();
 }
 
-/** From now on this member answers for the grant. */
+/** Makes this member responsible for the grant. */
 export async function reviewGrant(tx: Tx, accountId: string, id: string, memberId: string): Promise<void> {
   await tx.db
     .updateTable("sessions")

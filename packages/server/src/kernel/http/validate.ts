@@ -9,7 +9,7 @@ import formats from "ajv-formats";
 import type { TObject, TSchema } from "typebox";
 import { type FieldError, type Language, Problem } from "../problems.ts";
 
-/** Enough to mend a form in one go; a hostile body must buy neither a long answer nor the work of looking further. */
+/** Enough to correct a form at once. A hostile body causes neither a long answer nor more work. */
 export const maxFindings = 20;
 
 // Stops at the first finding. With `allErrors` a body of 85 000 unknown fields has as many findings made.

@@ -17,8 +17,8 @@ import {
 } from "../interaction-pages.ts";
 import { type Library, rawOf } from "../library.ts";
 import type { Credentials } from "../ports.ts";
+import { sendSignInCode, signInPerson } from "../ports-implementation.ts";
 import { interactionForm } from "../shapes.ts";
-import { sendSignInCode, signInPerson } from "../wiring.ts";
 
 export const actOnInteraction: Endpoint = {
   spec: {
@@ -74,10 +74,10 @@ async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Page
   return withInteraction(ctx, call, async (interaction, library) => {
     const cookies = [cookieHeader(signedIn.deviceCookie)];
     if (!mayAllow(interaction.client, signedIn.accountId)) {
-      const retry = { status: 200, word: "otherAccount", headers: {}, email: "", challengeId: null } as const;
+      const retry = { status: 200, textKey: "otherAccount", headers: {}, email: "", challengeId: null } as const;
       return signInPage(ctx, call, interaction, retry);
     }
-    await rememberSignIn(library.visit, interaction, signedIn);
+    await rememberSignIn(library.context, interaction, signedIn);
     return redirectReply(pathOf(interaction), cookies);
   });
 }
@@ -89,19 +89,19 @@ async function sendCode(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Pa
   try {
     if (claim === null) throw new Problem("invalid_credentials");
     const challengeId = await sendSignInCode(ctx, call, claim);
-    const again = { status: 200, word: null, headers: {}, email, challengeId };
+    const again = { status: 200, textKey: null, headers: {}, email, challengeId };
     return withInteraction(ctx, call, async (interaction) => signInPage(ctx, call, interaction, again));
   } catch (error) {
     return refusedPage(ctx, call, error, { email, challengeId: challengeIn(form) });
   }
 }
 
-async function allow(interaction: Interaction, { provider, visit: open }: Library): Promise<PageReply> {
+async function allow(interaction: Interaction, { provider, context }: Library): Promise<PageReply> {
   const { signedIn, isDecided, returnTo, grantable } = interaction;
   // The page says which of the two it is.
   if (signedIn === null || grantable.length === 0) return redirectReply(pathOf(interaction));
   // The button was pressed twice: one grant is enough.
-  if (!isDecided) await approve(provider, open, interaction, signedIn);
+  if (!isDecided) await approve(provider, context, interaction, signedIn);
   return redirectReply(returnTo);
 }
 

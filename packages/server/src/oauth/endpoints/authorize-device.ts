@@ -2,7 +2,7 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { pollIntervalSeconds } from "../device-polls.ts";
-import { rawOf, replyOf, visitLibrary } from "../library.ts";
+import { rawOf, replyOf, withLibrary } from "../library.ts";
 import { claimedClient, withScopes } from "../requests.ts";
 import { deviceAnswer, deviceForm } from "../shapes.ts";
 
@@ -27,8 +27,8 @@ export const authorizeDevice: Endpoint = {
     const parameters = new URLSearchParams(form);
     const clientId = claimedClient(parameters, headers.authorization);
     await ctx.spend(["token"], clientId ?? "");
-    return visitLibrary(ctx, call, { accept: "application/json" }, async ({ send, visit }) => {
-      const client = clientId === undefined ? undefined : await visit.ports.clients.find(clientId);
+    return withLibrary(ctx, call, { accept: "application/json" }, async ({ send, context }) => {
+      const client = clientId === undefined ? undefined : await context.ports.clients.find(clientId);
       const changed = client === undefined ? parameters : withScopes(parameters, client.scopes);
       const reply = replyOf(await send({ form: changed.toString() }));
       if (reply.status !== 200) return reply;

@@ -5,7 +5,7 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { failedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
-import { rawOf, visitLibrary } from "../library.ts";
+import { rawOf, withLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
 import { withQueryMode, withScopes } from "../requests.ts";
@@ -28,9 +28,9 @@ export const authorize: Endpoint = {
     const [, query = ""] = rawOf(call).url.split(/\?(.*)/s);
     // A person who came by hand; an application always asks for something.
     if (query === "") return pageReply(200, noticeHtml(call.language, "emptyTitle", "emptyLead"));
-    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send, visit }) => {
+    return withLibrary(ctx, call, { accept: "text/html" }, async ({ send, context }) => {
       const asked = withQueryMode(new URLSearchParams(query));
-      const client = await visit.ports.clients.find(asked.get("client_id") ?? "");
+      const client = await context.ports.clients.find(asked.get("client_id") ?? "");
       const parameters = client === undefined ? asked : withScopes(asked, client.scopes);
       return pageOf(await send({ target: `${routes.authorization}?${parameters}` }));
     });

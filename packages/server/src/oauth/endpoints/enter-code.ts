@@ -3,7 +3,7 @@
 import type { Call, Ctx, Endpoint } from "../../kernel/http/endpoint.ts";
 import { failedPageSpec, limitedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
 import { sessionCookie } from "../browser-cookies.ts";
-import { type Library, rawOf, visitLibrary } from "../library.ts";
+import { type Library, rawOf, withLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
 import { codeForm } from "../shapes.ts";
@@ -26,16 +26,16 @@ export const enterCode: Endpoint = {
     form: codeForm,
     replies,
   },
-  handle: (ctx, call) => visitLibrary(ctx, call, { accept: "text/html" }, (library) => tryCode(ctx, call, library)),
+  handle: (ctx, call) => withLibrary(ctx, call, { accept: "text/html" }, (library) => tryCode(ctx, call, library)),
 };
 
-async function tryCode(ctx: Ctx, call: Call, { send, visit }: Library) {
-  if (!(await takeTry(ctx, visit.tx, call.addressKey))) {
+async function tryCode(ctx: Ctx, call: Call, { send, context }: Library) {
+  if (!(await takeTry(ctx, context.tx, call.addressKey))) {
     const headers = { "retry-after": String(triesWindowMs / 1000) };
     return pageReply(429, noticeHtml(call.language, "failedTitle", "codeTries"), { headers });
   }
   const answer = await send({ target: routes.code_verification, cookie: sessionCookie(rawOf(call)) });
   // Also when no code was looked for at all, such as with a form that is too old.
-  if (visit.found.userCodeKnown !== false) await returnTry(ctx, visit.tx, call.addressKey);
+  if (context.found.userCodeKnown !== false) await returnTry(ctx, context.tx, call.addressKey);
   return pageOf(answer);
 }

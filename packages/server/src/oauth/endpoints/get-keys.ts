@@ -2,8 +2,8 @@
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { discoveryOperation, keysCaching } from "../metadata.ts";
+import { publicKeys } from "../ports-implementation.ts";
 import { jwks } from "../shapes.ts";
-import { publicKeys } from "../wiring.ts";
 
 export const getKeys = endpoint(
   {

@@ -1,11 +1,11 @@
 /** `POST /oauth2/introspect` (RFC 7662), for refresh tokens and for our JWTs. */
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
-import { presentedClaims, rawOf, replyOf, visitLibrary } from "../library.ts";
+import { presentedClaims, rawOf, replyOf, withLibrary } from "../library.ts";
+import type { LibraryContext } from "../library-context.ts";
 import type { LiveToken, NewGrant } from "../ports.ts";
 import { withTokenHandle } from "../requests.ts";
 import { introspection, tokenOnlyForm } from "../shapes.ts";
-import type { Visit } from "../visit.ts";
 
 export const introspectToken: Endpoint = {
   spec: {
@@ -25,22 +25,22 @@ export const introspectToken: Endpoint = {
   handle: async (ctx, call) => {
     const { form, jwt } = withTokenHandle(new URLSearchParams(rawOf(call).form));
     const presented = await presentedClaims(ctx, jwt);
-    return visitLibrary(ctx, call, { accept: "application/json", presented }, async ({ send, visit }) => {
+    return withLibrary(ctx, call, { accept: "application/json", presented }, async ({ send, context }) => {
       const reply = replyOf(await send({ form: form.toString() }));
       const { active } = (reply.body ?? {}) as { active?: boolean };
-      return active === true ? { ...reply, body: { active, ...described(visit, reply.body) } } : reply;
+      return active === true ? { ...reply, body: { active, ...described(context, reply.body) } } : reply;
     });
   },
 };
 
 /** The facts as our tokens state them; the library knows them under other names and in its own time. */
-function described(visit: Visit, body: unknown): Record<string, unknown> {
-  const { found, ctx } = visit;
+function described(context: LibraryContext, body: unknown): Record<string, unknown> {
+  const { found, ctx } = context;
   const iss = `${ctx.publicUrl}/oauth2`;
   if (found.token !== undefined)
     return { iss, aud: ctx.publicUrl, token_type: "Bearer", ...ofAccessToken(found.token) };
   if (found.grant === undefined) throw new Error("a token is active and belongs to nothing");
-  return { iss, ...ofRefreshToken(visit, found.grant, body) };
+  return { iss, ...ofRefreshToken(context, found.grant, body) };
 }
 
 function ofAccessToken({ claims, scopes, accountId }: LiveToken): Record<string, unknown> {
@@ -56,7 +56,7 @@ function ofAccessToken({ claims, scopes, accountId }: LiveToken): Record<string,
   };
 }
 
-function ofRefreshToken({ tx, libraryClock }: Visit, grant: NewGrant, body: unknown): Record<string, unknown> {
+function ofRefreshToken({ tx, libraryClock }: LibraryContext, grant: NewGrant, body: unknown): Record<string, unknown> {
   const { scope, exp = 0, iat = 0 } = body as { scope?: string; exp?: number; iat?: number };
   const offset = Math.round((tx.now.getTime() - libraryClock.now().getTime()) / 1000);
   return {

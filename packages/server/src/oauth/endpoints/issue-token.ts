@@ -8,11 +8,11 @@ import type { LaterSubject } from "../../kernel/limits/limiter.ts";
 import type { AccessTokenContent } from "../../kernel/principal.ts";
 import { findLimitedAccount } from "../../limits/index.ts";
 import { isTooSoon } from "../device-polls.ts";
-import { rawOf, replyOf, visitLibrary } from "../library.ts";
+import { rawOf, replyOf, withLibrary } from "../library.ts";
+import type { LibraryContext } from "../library-context.ts";
 import { knownScopes } from "../library-pages.ts";
 import { claimedClient, withKnownScopes, withScopes } from "../requests.ts";
 import { tokenAnswer, tokenForm } from "../shapes.ts";
-import type { Visit } from "../visit.ts";
 
 export const issueToken: Endpoint = {
   spec: {
@@ -38,17 +38,17 @@ export const issueToken: Endpoint = {
     await ctx.tokens.publicKeys();
     const isRefresh = parameters.get("grant_type") === "refresh_token";
     const options = { accept: "application/json", isRefresh } as const;
-    const outcome = await visitLibrary(ctx, call, options, async ({ send, visit }) => {
-      const changed = await prepared(visit, parameters, clientId);
-      const reply = await slowedDown(visit, parameters, replyOf(await send({ form: changed.toString() })));
-      const subject = await subjectOf(visit, reply);
+    const outcome = await withLibrary(ctx, call, options, async ({ send, context }) => {
+      const changed = await prepared(context, parameters, clientId);
+      const reply = await slowedDown(context, parameters, replyOf(await send({ form: changed.toString() })));
+      const subject = await subjectOf(context, reply);
       if (reply.status !== 200) return { reply, content: null, subject };
-      // Inside the visit: when it is refused, nothing was redeemed.
+      // Inside the transaction: when it is refused, nothing was redeemed.
       await ctx.spend(["token"], subject);
-      return { reply, content: await contentOf(visit, reply), subject };
+      return { reply, content: await contentOf(context, reply), subject };
     });
     if (outcome.content !== null) return withOurToken(ctx, outcome.reply, outcome.content);
-    // After the visit: what a failure ended (a grant whose token was used twice) stays ended.
+    // After the transaction: a grant that a failure ended (its token was used twice) stays ended.
     await ctx.spend(["token"], outcome.subject);
     return outcome.reply;
   },
@@ -58,17 +58,17 @@ export const issueToken: Endpoint = {
  * Who a request at the token endpoint counts for: the account of a client or a person that has shown who it is; the
  * client together with the address where it cannot; the address alone where it tried to and failed.
  */
-async function subjectOf({ found, tx }: Visit, reply: Reply): Promise<LaterSubject> {
+async function subjectOf({ found, tx }: LibraryContext, reply: Reply): Promise<LaterSubject> {
   if (found.client === undefined || reply.status === 401) return { address: true };
   const accountId = found.grant?.accountId ?? found.client.accountId;
   if (accountId === null || (reply.status !== 200 && found.client.authentication === "none")) return found.client.id;
   return { accountId, account: await findLimitedAccount(tx, accountId) };
 }
 
-async function prepared(visit: Visit, parameters: URLSearchParams, clientId: string | undefined) {
+async function prepared(context: LibraryContext, parameters: URLSearchParams, clientId: string | undefined) {
   switch (parameters.get("grant_type")) {
     case "client_credentials": {
-      const client = clientId === undefined ? undefined : await visit.ports.clients.find(clientId);
+      const client = clientId === undefined ? undefined : await context.ports.clients.find(clientId);
       return client === undefined ? parameters : withScopes(parameters, client.scopes);
     }
     case "refresh_token":
@@ -79,14 +79,15 @@ async function prepared(visit: Visit, parameters: URLSearchParams, clientId: str
 }
 
 /** A device that polls too early, before the decision, gets `slow_down`. */
-async function slowedDown(visit: Visit, parameters: URLSearchParams, reply: ReturnType<typeof replyOf>) {
+async function slowedDown(context: LibraryContext, parameters: URLSearchParams, reply: ReturnType<typeof replyOf>) {
   const { error } = (reply.body ?? {}) as { error?: string };
-  if (error !== "authorization_pending" || !(await isTooSoon(visit, parameters.get("device_code") ?? ""))) return reply;
+  if (error !== "authorization_pending" || !(await isTooSoon(context, parameters.get("device_code") ?? "")))
+    return reply;
   const description = "the device asks too often; add five seconds to its interval";
   return { ...reply, body: { error: "slow_down", error_description: description } };
 }
 
-async function contentOf({ found, ports }: Visit, reply: Reply): Promise<AccessTokenContent> {
+async function contentOf({ found, ports }: LibraryContext, reply: Reply): Promise<AccessTokenContent> {
   const scopes = knownScopes((reply.body as { scope?: string }).scope);
   if (found.client === undefined) throw new Error("the OAuth library answered with a token and looked up no client");
   return found.grant === undefined

@@ -4,7 +4,7 @@ import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { failedPageSpec, noticeHtml, pageReply, pageSpec, redirectSpec } from "../../pages/index.ts";
 import { resumeCookie } from "../browser-cookies.ts";
-import { rawOf, visitLibrary } from "../library.ts";
+import { rawOf, withLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { interactionId } from "../shapes.ts";
 
@@ -25,6 +25,6 @@ export const resumeAuthorization: Endpoint = {
     // Somebody who went back in their browser, or never began here.
     const cookie = resumeCookie(ctx, rawOf(call), uid);
     if (cookie === undefined) return pageReply(200, noticeHtml(call.language, "emptyTitle", "overLead"));
-    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
+    return withLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
   },
 };

@@ -4,7 +4,7 @@ import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { closed } from "../../kernel/http/schema.ts";
 import { failedPageSpec, limitedPageSpec, pageSpec, redirectSpec } from "../../pages/index.ts";
 import { resumeCookie } from "../browser-cookies.ts";
-import { rawOf, visitLibrary } from "../library.ts";
+import { rawOf, withLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { interactionId } from "../shapes.ts";
 
@@ -26,6 +26,6 @@ export const resumeDevice: Endpoint = {
   handle: async (ctx, call) => {
     const { uid } = call.params as { uid: string };
     const cookie = resumeCookie(ctx, rawOf(call), uid);
-    return visitLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
+    return withLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));
   },
 };

@@ -1,7 +1,7 @@
 /** `POST /oauth2/revoke` (RFC 7009), for refresh tokens and for our JWTs. */
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
-import { presentedClaims, rawOf, replyOf, visitLibrary } from "../library.ts";
+import { presentedClaims, rawOf, replyOf, withLibrary } from "../library.ts";
 import { withTokenHandle } from "../requests.ts";
 import { tokenOnlyForm } from "../shapes.ts";
 
@@ -23,7 +23,7 @@ export const revokeToken: Endpoint = {
   handle: async (ctx, call) => {
     const { form, jwt } = withTokenHandle(new URLSearchParams(rawOf(call).form));
     const presented = await presentedClaims(ctx, jwt);
-    return visitLibrary(ctx, call, { accept: "application/json", endReason: "revoked", presented }, async ({ send }) =>
+    return withLibrary(ctx, call, { accept: "application/json", endReason: "revoked", presented }, async ({ send }) =>
       replyOf(await send({ form: form.toString() })),
     );
   },

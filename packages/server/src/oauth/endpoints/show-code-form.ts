@@ -2,7 +2,7 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import { failedPageSpec, limitedPageSpec, pageSpec, redirectSpec } from "../../pages/index.ts";
-import { rawOf, visitLibrary } from "../library.ts";
+import { rawOf, withLibrary } from "../library.ts";
 import { pageOf } from "../pages.ts";
 import { routes } from "../provider.ts";
 import { deviceQuery } from "../shapes.ts";
@@ -27,7 +27,7 @@ export const showCodeForm: Endpoint = {
     const code = new URLSearchParams(query).get("user_code") ?? "";
     // A code in the address is only shown: the person compares it and sends it themselves.
     const prefilledCode = /^[A-Za-z]{4}-?[A-Za-z]{4}$/.test(code) ? code.toUpperCase() : "";
-    return visitLibrary(ctx, call, { accept: "text/html", prefilledCode }, async ({ send }) =>
+    return withLibrary(ctx, call, { accept: "text/html", prefilledCode }, async ({ send }) =>
       pageOf(await send({ target: routes.code_verification })),
     );
   },

@@ -4,11 +4,11 @@ import type { Call, Ctx, Endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../../kernel/http/schema.ts";
 import { refuse, validator } from "../../../kernel/http/validate.ts";
 import {
+  catchFormError,
   fieldsOf,
+  formErrorSpecs,
   formToken,
   linkOf,
-  mending,
-  mendSpecs,
   pageReply,
   redirectReply,
   redirectSpec,
@@ -35,18 +35,18 @@ export const sendEnrolmentPhoneCode: Endpoint = {
       csrf: Type.String({ maxLength: 64, pattern: "^[A-Za-z0-9_-]*$", description: "From the page." }),
       phone: Type.Optional(Type.String({ maxLength: 24, pattern: "^[^\\u0000]*$", description: "Another phone." })),
     }),
-    replies: { 200: mendSpecs[200], 303: redirectSpec, 429: mendSpecs[429] },
+    replies: { 200: formErrorSpecs[200], 303: redirectSpec, 429: formErrorSpecs[429] },
   },
   handle: async (ctx, call) => {
     const token = linkOf(call);
     const { csrf, phone = "" } = fieldsOf(call);
     requireFormToken(ctx, token, csrf);
     const wanted = { token, ...(phone.trim() !== "" && { phone: phone.trim() }) };
-    const outcome = await mending(() => sendCode(ctx, call, wanted));
+    const outcome = await catchFormError(() => sendCode(ctx, call, wanted));
     if ("done" in outcome) return redirectReply(`/enrol/setup?challenge=${outcome.done}`);
-    const { mend } = outcome;
-    const view = { enrolment: await openEnrolment(ctx, token), csrf: formToken(ctx, token), mend };
-    return pageReply(mend.status, phoneHtml(call.language, view), { headers: mend.headers });
+    const { formError } = outcome;
+    const view = { enrolment: await openEnrolment(ctx, token), csrf: formToken(ctx, token), formError };
+    return pageReply(formError.status, phoneHtml(call.language, view), { headers: formError.headers });
   },
   explain: explainLink,
 };

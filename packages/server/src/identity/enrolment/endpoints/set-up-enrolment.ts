@@ -4,12 +4,12 @@ import type { Endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../../kernel/http/schema.ts";
 import { refuse, validator } from "../../../kernel/http/validate.ts";
 import {
+  catchFormError,
   droppedLink,
   fieldsOf,
+  formErrorSpecs,
   formToken,
   linkOf,
-  mending,
-  mendSpecs,
   pageReply,
   pageSpec,
   requireFormToken,
@@ -41,7 +41,7 @@ export const setUpEnrolment: Endpoint = {
       phone_code: Type.Optional(text("Code of the SMS.")),
     }),
     errors: ["not_found", "origin_not_allowed", "state_conflict", "invalid_credentials", "too_many_attempts"],
-    replies: { ...mendSpecs, 200: pageSpec },
+    replies: { ...formErrorSpecs, 200: pageSpec },
   },
   handle: async (ctx, call) => {
     const token = linkOf(call);
@@ -51,17 +51,17 @@ export const setUpEnrolment: Endpoint = {
     const bare = (code: string) => code.replaceAll(/\s/g, "");
     const codes = { totp_code: bare(totp_code), ...(phone_code !== undefined && { phone_code: bare(phone_code) }) };
     const body = { ...fields, ...codes, token };
-    const outcome = await mending(async () => {
+    const outcome = await catchFormError(async () => {
       refuse(checkCompletion(body, call.language));
       return finishEnrolment(ctx, body as unknown as EnrolmentCompletion, call.language);
     });
     if ("done" in outcome) {
       return pageReply(200, codesHtml(call.language, outcome.done), { cookies: [droppedLink] });
     }
-    const { mend } = outcome;
-    const view = { enrolment: await openEnrolment(ctx, token), csrf: formToken(ctx, token), mend };
+    const { formError } = outcome;
+    const view = { enrolment: await openEnrolment(ctx, token), csrf: formToken(ctx, token), formError };
     const challengeId = challengeIdOf(fields.phone_challenge_id);
-    return pageReply(mend.status, setupHtml(call.language, view, challengeId), { headers: mend.headers });
+    return pageReply(formError.status, setupHtml(call.language, view, challengeId), { headers: formError.headers });
   },
   explain: explainLink,
 };

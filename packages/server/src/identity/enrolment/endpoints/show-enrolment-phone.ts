@@ -18,7 +18,7 @@ export const showEnrolmentPhone: Endpoint = {
   handle: async (ctx, call) => {
     const enrolment = await openEnrolment(ctx, linkOf(call));
     if (enrolment.purpose === "second_factor_reset") return redirectReply("/enrol/setup");
-    return pageReply(200, phoneHtml(call.language, { enrolment, csrf: formToken(ctx, linkOf(call)), mend: null }));
+    return pageReply(200, phoneHtml(call.language, { enrolment, csrf: formToken(ctx, linkOf(call)), formError: null }));
   },
   explain: explainLink,
 };

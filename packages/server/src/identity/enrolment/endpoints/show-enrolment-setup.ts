@@ -23,7 +23,7 @@ export const showEnrolmentSetup: Endpoint = {
     const enrolment = await openEnrolment(ctx, linkOf(call));
     const challengeId = challengeIn(call);
     if (challengeId === null && enrolment.phoneRequired) return redirectReply("/enrol/phone");
-    const view = { enrolment, csrf: formToken(ctx, linkOf(call)), mend: null };
+    const view = { enrolment, csrf: formToken(ctx, linkOf(call)), formError: null };
     return pageReply(200, setupHtml(call.language, view, challengeId));
   },
   explain: explainLink,

@@ -6,7 +6,15 @@ import type { Endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../../kernel/http/schema.ts";
 import { validator } from "../../../kernel/http/validate.ts";
 import { Problem } from "../../../kernel/problems.ts";
-import { explaining, fieldsOf, mending, mendSpecs, noticeHtml, pageReply, pageSpec } from "../../../pages/index.ts";
+import {
+  catchFormError,
+  explaining,
+  fieldsOf,
+  formErrorSpecs,
+  noticeHtml,
+  pageReply,
+  pageSpec,
+} from "../../../pages/index.ts";
 import { factorCode, passwordSchema } from "../../factors/index.ts";
 import { openPersonSession, signIn } from "../../sessions/index.ts";
 import { firstSignInHtml } from "../enrolment-html.ts";
@@ -32,12 +40,12 @@ export const signInEnrolment: Endpoint = {
       totp_code: Type.String({ maxLength: 20, pattern: "^[^\\u0000]*$", description: "Second factor." }),
     }),
     errors: ["invalid_credentials", "too_many_attempts"],
-    replies: { 200: pageSpec, 401: mendSpecs[401], 429: mendSpecs[429] },
+    replies: { 200: pageSpec, 401: formErrorSpecs[401], 429: formErrorSpecs[429] },
   },
   handle: async (ctx, call) => {
     const { email = "", password = "", totp_code = "" } = fieldsOf(call);
     const login = { email: email.trim(), password, totp_code: totp_code.replaceAll(/\s/g, "").toLowerCase() };
-    const outcome = await mending(async () => {
+    const outcome = await catchFormError(async () => {
       // What no account has is told like what is wrong: there is one answer.
       if (checkLogin(login, call.language).length > 0) throw new Problem("invalid_credentials");
       const { totp_code: code, ...rest } = login;
@@ -50,9 +58,9 @@ export const signInEnrolment: Endpoint = {
       const html = noticeHtml(call.language, "signedInTitle", "signedInLead");
       return pageReply(200, html, { cookies: outcome.done });
     }
-    const { mend } = outcome;
-    const html = firstSignInHtml(call.language, login.email, mend);
-    return pageReply(mend.status, html, { headers: mend.headers });
+    const { formError } = outcome;
+    const html = firstSignInHtml(call.language, login.email, formError);
+    return pageReply(formError.status, html, { headers: formError.headers });
   },
   explain: explaining(),
 };

@@ -1,6 +1,6 @@
 /** `POST /v1/me/password`: a new password for whoever knows the old one. */
 
-import { findPerson, tellOfChange } from "../../../accounts/index.ts";
+import { findPerson, mailAboutChange } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed } from "../../../kernel/http/schema.ts";
 import { actorOf } from "../../../kernel/principal.ts";
@@ -60,7 +60,7 @@ export const changePassword = endpoint(
       await endAccessOf(tx, ctx, person, "password_changed", principal.sessionId);
       tx.audit({ action: "person.password_changed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };
-      await tellOfChange(tx, ctx, { what: "password_changed", ...change });
+      await mailAboutChange(tx, ctx, { what: "password_changed", ...change });
     });
     return { status: 204 };
   },

@@ -1,6 +1,6 @@
 /** `POST /v1/me/phone/confirm`: the new phone counts once its code is shown. */
 
-import { tellOfChange, updatePerson } from "../../../accounts/index.ts";
+import { mailAboutChange, updatePerson } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, uuid } from "../../../kernel/http/schema.ts";
 import { actorOf } from "../../../kernel/principal.ts";
@@ -35,7 +35,7 @@ export const confirmPhone = endpoint(
       await updatePerson(tx, accountId, personId, { phone: challenge.phone, phone_verified_at: tx.now });
       tx.audit({ action: "person.phone_changed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };
-      await tellOfChange(tx, ctx, { what: "phone_changed", ...change });
+      await mailAboutChange(tx, ctx, { what: "phone_changed", ...change });
       return true;
     });
     if (!right) throw new Problem("invalid_credentials");

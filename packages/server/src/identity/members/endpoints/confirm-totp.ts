@@ -1,6 +1,6 @@
 /** `POST /v1/me/totp/confirm`: the new authenticator counts from here on. */
 
-import { findPerson, tellOfChange } from "../../../accounts/index.ts";
+import { findPerson, mailAboutChange } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed } from "../../../kernel/http/schema.ts";
 import { actorOf } from "../../../kernel/principal.ts";
@@ -45,7 +45,7 @@ export const confirmTotp = endpoint(
       await endAccessOf(tx, ctx, person, "second_factor_changed", principal.sessionId);
       tx.audit({ action: "person.authenticator_changed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };
-      await tellOfChange(tx, ctx, { what: "authenticator_changed", ...change });
+      await mailAboutChange(tx, ctx, { what: "authenticator_changed", ...change });
       return renewRecoveryCodes(tx, ctx, { id: personId, accountId });
     });
     return { status: 200, body: { recovery_codes: codes } };

@@ -4,11 +4,11 @@ import {
   emailSchema,
   findPerson,
   insertPerson,
+  mailAboutChange,
   memberSchema,
   memberShape,
   oneLinePattern,
   roleSchema,
-  tellOfChange,
 } from "../../../accounts/index.ts";
 import { foldEmail } from "../../../identifiers/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
@@ -54,7 +54,7 @@ export const inviteMember = endpoint(
       await sendEnrolment(tx, ctx, made);
       tx.audit({ action: "member.invited", targets: [{ type: "person", id }], metadata: { role: body.role } });
       const change = { accountId, of: { person: id }, by: actorOf(principal), detail: body.role } as const;
-      await tellOfChange(tx, ctx, { what: "member_invited", ...change, personHasMail: true });
+      await mailAboutChange(tx, ctx, { what: "member_invited", ...change, personHasMail: true });
       return made;
     });
     return { status: 201, body: memberShape(row) };

@@ -1,6 +1,6 @@
 /** `DELETE /v1/members/{id}`: somebody leaves the account. */
 
-import { memberShape, tellOfChange, updatePerson } from "../../../accounts/index.ts";
+import { mailAboutChange, memberShape, updatePerson } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { actorOf, rowAccessOf } from "../../../kernel/principal.ts";
 import { Problem } from "../../../kernel/problems.ts";
@@ -33,7 +33,7 @@ export const removeMember = endpoint(
       requireRank(principal, person.role);
       if (isLastOwner) throw new Problem("state_conflict");
       const change = { accountId, of: { person: person.id }, by: actorOf(principal) };
-      await tellOfChange(tx, ctx, { what: "member_removed", ...change });
+      await mailAboutChange(tx, ctx, { what: "member_removed", ...change });
       await updatePerson(tx, accountId, person.id, { state: "removed" });
       await endAccessOf(tx, ctx, person, "removed");
       await forgetDevices(tx, person.id);

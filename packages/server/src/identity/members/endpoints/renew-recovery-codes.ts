@@ -1,6 +1,6 @@
 /** `POST /v1/me/recovery-codes`: ten new ones. */
 
-import { tellOfChange } from "../../../accounts/index.ts";
+import { mailAboutChange } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { actorOf } from "../../../kernel/principal.ts";
 import { recoveryCodesReply, renewRecoveryCodes } from "../../factors/index.ts";
@@ -24,7 +24,7 @@ export const renewCodes = endpoint(
     const codes = await ctx.tx(scope, async (tx) => {
       tx.audit({ action: "person.recovery_codes_renewed", targets: [{ type: "person", id: personId }] });
       const change = { accountId, of: { person: personId }, by: actorOf(principal) };
-      await tellOfChange(tx, ctx, { what: "recovery_codes_renewed", ...change });
+      await mailAboutChange(tx, ctx, { what: "recovery_codes_renewed", ...change });
       return renewRecoveryCodes(tx, ctx, { id: personId, accountId });
     });
     return { status: 200, body: { recovery_codes: codes } };

@@ -2,10 +2,10 @@
 
 import {
   findPerson,
+  mailAboutChange,
   memberSchema,
   memberShape,
   roleSchema,
-  tellOfChange,
   updatePerson,
 } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
@@ -44,7 +44,7 @@ export const updateMember = endpoint(
       const metadata = { from: before.person.role, to: body.role };
       tx.audit({ action: "member.role_changed", targets: [{ type: "person", id: params.id }], metadata });
       const change = { accountId, of: { person: params.id }, by: actorOf(principal), detail: body.role };
-      await tellOfChange(tx, ctx, { what: "role_changed", ...change });
+      await mailAboutChange(tx, ctx, { what: "role_changed", ...change });
       return requirePerson(findPerson(tx, accountId, params.id));
     });
     return { status: 200, body: memberShape(row) };

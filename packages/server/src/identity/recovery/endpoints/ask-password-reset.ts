@@ -5,10 +5,10 @@ import type { Endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../../kernel/http/schema.ts";
 import { refuse, validator } from "../../../kernel/http/validate.ts";
 import {
+  catchFormError,
   explaining,
   fieldsOf,
-  mending,
-  mendSpecs,
+  formErrorSpecs,
   pageReply,
   redirectReply,
   redirectSpec,
@@ -33,17 +33,17 @@ export const askPasswordReset: Endpoint = {
     // None is read; naming one makes browsers say where the form comes from.
     cookies: ["__Host-link"],
     form: closed({ email: Type.String({ maxLength: 254, pattern: "^[^\\u0000]*$", description: "E-mail address." }) }),
-    replies: { 200: mendSpecs[200], 303: redirectSpec, 429: mendSpecs[429] },
+    replies: { 200: formErrorSpecs[200], 303: redirectSpec, 429: formErrorSpecs[429] },
   },
   handle: async (ctx, call) => {
     const body = { email: (fieldsOf(call).email ?? "").trim() };
-    const outcome = await mending(async () => {
+    const outcome = await catchFormError(async () => {
       refuse(checkEmail(body, call.language));
       await askForReset(ctx, body.email);
     });
     if ("done" in outcome) return redirectReply("/reset-password/sent");
-    const { mend } = outcome;
-    return pageReply(mend.status, askHtml(call.language, mend), { headers: mend.headers });
+    const { formError } = outcome;
+    return pageReply(formError.status, askHtml(call.language, formError), { headers: formError.headers });
   },
   explain: explaining(),
 };

@@ -4,12 +4,12 @@ import type { Endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../../kernel/http/schema.ts";
 import { refuse, validator } from "../../../kernel/http/validate.ts";
 import {
+  catchFormError,
   droppedLink,
   fieldsOf,
+  formErrorSpecs,
   formToken,
   linkOf,
-  mending,
-  mendSpecs,
   pageReply,
   redirectReply,
   redirectSpec,
@@ -35,21 +35,21 @@ export const choosePasswordReset: Endpoint = {
       username: Type.Optional(Type.String({ maxLength: 254, pattern: "^[^\\u0000]*$", description: "Ignored." })),
       new_password: Type.String({ maxLength: 1024, pattern: "^[^\\u0000]*$", description: "The new password." }),
     }),
-    replies: { 200: mendSpecs[200], 303: redirectSpec },
+    replies: { 200: formErrorSpecs[200], 303: redirectSpec },
   },
   handle: async (ctx, call) => {
     const token = linkOf(call);
     const { csrf, new_password = "" } = fieldsOf(call);
     requireFormToken(ctx, token, csrf);
-    const outcome = await mending(async () => {
+    const outcome = await catchFormError(async () => {
       const body = { token, new_password };
       refuse(checkReset(body, call.language));
       await resetByLink(ctx, body, call.language);
     });
     if ("done" in outcome) return redirectReply("/reset-password/done", [droppedLink]);
-    const { mend } = outcome;
+    const { formError } = outcome;
     const { email } = await findReset(ctx, token);
-    return pageReply(200, newPasswordHtml(call.language, email, formToken(ctx, token), mend));
+    return pageReply(200, newPasswordHtml(call.language, email, formToken(ctx, token), formError));
   },
   explain: explainLink,
 };

@@ -1,6 +1,6 @@
-/** `POST /v1/oauth-grants/{id}/review`: an owner answers for a grant whose member no longer does. */
+/** `POST /v1/oauth-grants/{id}/review`: an owner becomes responsible for a grant in review. */
 
-import { tellOfChange } from "../../../accounts/index.ts";
+import { mailAboutChange } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { actorOf, rowAccessOf } from "../../../kernel/principal.ts";
 import { grantId, grantSchema, grantShape, grantTag, requireGrant } from "../grant-shapes.ts";
@@ -29,7 +29,7 @@ export const reviewOauthGrant = endpoint(
       if (since !== null) {
         tx.audit({ action: "oauth.grant_reviewed", targets: [{ type: "session", id: params.id }] });
         const client = { name: grantShape(grant).client_name, responsible_id: memberId };
-        await tellOfChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
+        await mailAboutChange(tx, ctx, { what: "client_changed", accountId, of: { client }, by: actorOf(principal) });
       }
       return grant;
     });

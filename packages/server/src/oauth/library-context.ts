@@ -1,7 +1,7 @@
 /**
- * A *visit* is the context of one request inside the library. The library's configuration functions and its adapter need
- * it, but the library cannot pass it to them, so it is in asynchronous local storage. A visit is one transaction: a code is
- * redeemed, its successor stored and the token issued together, or not at all.
+ * The *library context* holds what belongs to one request inside the library. The library's configuration functions and its
+ * adapter need it, but the library cannot pass it to them, so it is in asynchronous local storage. One context has one
+ * transaction: a code is redeemed, its successor stored and the token issued together, or not at all.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -12,7 +12,7 @@ import type { Language } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 import type { LiveToken, NewGrant, OauthClient, OauthPorts } from "./ports.ts";
 
-export interface Visit {
+export interface LibraryContext {
   readonly ctx: Ctx;
   readonly tx: Tx;
   readonly ports: OauthPorts;
@@ -28,7 +28,7 @@ export interface Visit {
   readonly endReason: "revoked" | "reused";
   /** Whether this is a refresh. Then a token that was just used may be repeated. */
   readonly isRefresh: boolean;
-  /** Data that is found during the visit. */
+  /** Data that is found while the library handles the request. */
   readonly found: {
     /** The client in the request, after the library has looked it up. */
     client?: OauthClient;
@@ -49,14 +49,14 @@ export interface Visit {
   };
 }
 
-const visits = new AsyncLocalStorage<Visit>();
+const contexts = new AsyncLocalStorage<LibraryContext>();
 
-export function during<T>(visit: Visit, work: () => Promise<T>): Promise<T> {
-  return visits.run(visit, work);
+export function runInLibraryContext<T>(context: LibraryContext, work: () => Promise<T>): Promise<T> {
+  return contexts.run(context, work);
 }
 
-export function currentVisit(): Visit {
-  const visit = visits.getStore();
-  if (visit === undefined) throw new Error("the OAuth library was called outside a visit");
-  return visit;
+export function currentLibraryContext(): LibraryContext {
+  const context = contexts.getStore();
+  if (context === undefined) throw new Error("the OAuth library was called outside a library context");
+  return context;
 }

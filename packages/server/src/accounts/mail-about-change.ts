@@ -26,7 +26,7 @@ export interface Change {
 }
 
 /** Queues the mails; with row access to the account. Call it before a removal, because removed people get no mail. */
-export async function tellOfChange(tx: Tx, { random }: Pick<Ctx, "random">, change: Change): Promise<void> {
+export async function mailAboutChange(tx: Tx, { random }: Pick<Ctx, "random">, change: Change): Promise<void> {
   const by = "id" in change.by ? change.by.id : null;
   const concerned = concernedBy(change, by);
   const people = await listOwnersAnd(tx, change.accountId, [...concerned, ...(by === null ? [] : [by])]);

@@ -6,7 +6,7 @@ import type { Language } from "../kernel/problems.ts";
 type Both = Readonly<Record<Language, string>>;
 
 // biome-ignore format: one text, one line, so that the file reads as a table
-export const words = {
+export const pageTexts = {
   signInTitle: { en: "Sign in", tr: "Oturum aç" },
   signInLead: { en: "An application asks for access to your Emanet account:", tr: "Bir uygulama Emanet hesabınıza erişmek istiyor:" },
   email: { en: "E-mail", tr: "E-posta" },
@@ -117,10 +117,10 @@ export const words = {
   applicationNumber: { en: "Application number", tr: "Başvuru numarası" },
 } as const satisfies Record<string, Both>;
 
-export type Word = keyof typeof words;
+export type TextKey = keyof typeof pageTexts;
 
 // biome-ignore format: one scope, one line
-export const scopeWords: Readonly<Record<OauthScope, Both>> = {
+export const scopeTexts: Readonly<Record<OauthScope, Both>> = {
   "snapshots:read": { en: "See backups, vaults and sources, and read the files in them", tr: "Yedekleri, kasaları ve kaynakları görmek, içlerindeki dosyaları okumak" },
   "snapshots:write": { en: "Make and delete backups", tr: "Yedek almak ve silmek" },
   "restores:read": { en: "See restores and download their files", tr: "Geri yüklemeleri görmek ve dosyalarını indirmek" },

@@ -119,8 +119,8 @@ function grantOf(name: string): ClientGrant | undefined {
   return known[name];
 }
 
-function scopesIn(words: readonly string[]): OauthScope[] {
-  return words.filter((word): word is OauthScope => Object.hasOwn(oauthScopes, word));
+function scopesIn(names: readonly string[]): OauthScope[] {
+  return names.filter((name): name is OauthScope => Object.hasOwn(oauthScopes, name));
 }
 
 /** Events of a grant are in the audit chain of its account. */

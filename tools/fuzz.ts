@@ -28,8 +28,8 @@ const defaultSeconds = 120;
 const graceSeconds = 60;
 
 /**
- * Left out: `negative_data_rejection` and `positive_data_acceptance` (rules that a schema cannot say decide as well:
- * check digits, states, who asks), `missing_required_header` (judged by 4xx of its own choice), `unsupported_method` and
+ * Left out: `negative_data_rejection` and `positive_data_acceptance` (rules outside the schema decide too:
+ * check digits, states, the caller), `missing_required_header` (it expects other 4xx codes than ours), `unsupported_method` and
  * `allow_header_conformance` (the kernel's own tests ask every address with every method), `ignored_auth`,
  * `use_after_free`, `ensure_resource_availability` and `object_level_authorization` (`tests/access` asks every operation,
  * with people who have rows).
@@ -169,7 +169,9 @@ async function fuzz({ client, document, caFile, command }: Target, caller: Calle
   if (code !== 0 || !caller.staysSignedIn) return code === 0 ? 0 : 1;
   const me = await client.send("GET", "/v1/me", { headers: { authorization: `Bearer ${token}` } });
   if (me.status === 200) return 0;
-  console.error(`fuzz: ${caller.name} was signed out on the way (${me.status}): give what did it a run of its own`);
+  console.error(
+    `fuzz: ${caller.name} was signed out during the run (${me.status}): run the operation that did it separately`,
+  );
   return 1;
 }
 
@@ -186,7 +188,7 @@ async function signIn(client: Client, { email, password, totp_secret: secret }: 
   return (JSON.parse(answer.body.toString()) as { access_token: string }).access_token;
 }
 
-/** The fuzzer ends by itself; one that does not is stopped, and the run fails. */
+/** Runs the fuzzer. One that does not end in time is stopped, and the run fails. */
 async function runBounded(command: string, seconds: number, args: readonly string[]): Promise<number> {
   const child = spawn(command, args, { cwd: tmpdir(), stdio: ["ignore", "inherit", "inherit"] });
   const limitMs = (seconds + graceSeconds) * 1000;

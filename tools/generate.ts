@@ -78,7 +78,7 @@ function settingsPage(): string {
   ].join("\n");
 }
 
-/** The schema that the migrations leave, in a server of its own. */
+/** The schema after all migrations, read from a temporary server. */
 async function migratedSchema(): Promise<Schema> {
   const { server, stop } = await startTestServer();
   try {

@@ -86,7 +86,7 @@ async function writeTest(t: TestContext, body: string): Promise<{ folder: string
   return { folder, file };
 }
 
-/** Runs `tools/test.ts` on one test file, with a folder for temporary files of its own to look at afterwards. */
+/** Runs `tools/test.ts` on one test file, with a separate temporary folder that the test can inspect afterwards. */
 async function startRun(t: TestContext, body: string, options: readonly string[] = []) {
   const { folder, file } = await writeTest(t, body);
   const temporary = path.join(folder, "tmp");

@@ -102,7 +102,7 @@ function runnerOptions(timeoutSeconds: number): readonly string[] {
     "--test",
     "--test-reporter=spec",
     `--test-concurrency=${concurrency}`,
-    // Fails a test that hangs, by name; the watchdog ends a file that does not end by itself after that.
+    // Fails a test that hangs, by name; the watchdog ends a file that is still running after that.
     `--test-timeout=${timeoutSeconds * 1000}`,
   ];
 }
@@ -118,7 +118,7 @@ async function runTests(
     // Without that variable of Node's own: inside a test it makes a runner run nothing and report success.
     env: { ...process.env, ...environment, NODE_TEST_CONTEXT: undefined },
     stdio: ["ignore", "inherit", "inherit"],
-    // A process group of its own, so that an interrupt reaches it once and every test file with it.
+    // A separate process group, so that an interrupt reaches it once and every test file with it.
     detached: true,
   });
   interrupted.addEventListener("abort", () => {

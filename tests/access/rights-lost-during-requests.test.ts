@@ -51,7 +51,7 @@ async function headWasRead(auth: Readonly<Record<string, string>>): Promise<void
 describe("a request whose body arrives slowly", () => {
   for (const [what, target, json] of [
     ["creates no client", "/v1/oauth-clients", { name: "Arka kapi", scopes: ["account:write"] }],
-    ["invites nobody", "/v1/members", { email: "yandas@ornek.example", full_name: "Yandas", role: "viewer" }],
+    ["invites no member", "/v1/members", { email: "yandas@ornek.example", full_name: "Yandas", role: "viewer" }],
   ] as const) {
     test(`401: ${what} for a member who was removed in the meantime`, async () => {
       const manager = await tokenFor(service, { accountId: demo.account_id, role: "manager" });

@@ -108,7 +108,7 @@ function operationOf(operation: DocumentOperation): Operation {
   };
 }
 
-/** The codes that an answer may have: beside the form of every problem stands a list of its own. */
+/** The problem codes of an answer. Its schema combines the common form of a problem with a list of codes. */
 function codesIn(schema: Schema | undefined): readonly string[] {
   const parts = (schema?.allOf ?? []) as readonly Schema[];
   return parts.flatMap((part) => (part.properties?.code?.enum ?? []) as readonly string[]);

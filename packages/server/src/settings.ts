@@ -126,7 +126,7 @@ export const settings = {
     fallback: null as string | null,
     shownDefault: "embedded server",
     about: "Your own PostgreSQL (15 or newer). Its user owns the schema `emanet` and may create roles.",
-    productionNeeds: "the embedded server has no replica and no backups of its own",
+    productionNeeds: "the embedded server has no replica and no backups",
   },
   masterKey: {
     variable: "EMANET_MASTER_KEY",

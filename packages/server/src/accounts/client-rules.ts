@@ -18,7 +18,7 @@ export const secretText = Type.String({
 
 type Member = Extract<Principal, { kind: "member" }>;
 
-/** Nobody gives a client what they do not have: no wider role than their own, no scope that their role lacks. */
+/** A client gets no wider role than the person who creates or changes it, and no scope that the person's role lacks. */
 export function requireWithin(
   member: Member,
   { role, scopes = [] }: { readonly role?: MemberRole; readonly scopes?: readonly OauthScope[] },

@@ -128,7 +128,7 @@ function people(tx: Tx, accountId: string | null) {
   return tx.db.selectFrom("people").selectAll().where(sql<boolean>`account_id is not distinct from ${accountId}`);
 }
 
-/** The account of a person; row access `system`. Null for staff, undefined for nobody. */
+/** The account of a person; row access `system`. Null for staff, undefined for an unknown id. */
 export async function findAccountOfPerson(tx: Tx, id: string): Promise<string | null | undefined> {
   const row = await tx.db.selectFrom("people").select("account_id").where("id", "=", id).executeTakeFirst();
   return row?.account_id;

@@ -96,7 +96,7 @@ const specimen = {
     "/greetings": {
       post: {
         operationId: "greetings.create",
-        summary: "Greet somebody",
+        summary: "Greet a person",
         requestBody: {
           required: true,
           content: {

@@ -3,7 +3,7 @@
  * typing mistake; what passes them is well-formed, not necessarily assigned.
  */
 
-/** Pass the checksum and are nobody's: an accident of the formula, and the placeholder that forms are filled with. */
+/** These pass the checksum but belong to no taxpayer; people type them as placeholders. */
 const placeholders = new Set(["4444444444", "11111111111"]);
 
 export function isTaxId(text: string): boolean {

@@ -19,7 +19,7 @@ function comparable({ status, headers, json }: Sent): string {
   return JSON.stringify([status, rest, { ...json, instance: "", request_id: "" }]);
 }
 
-/** Somebody with a password and an authenticator, in an account of their own. */
+/** A person with a password and an authenticator, in a new account. */
 async function enrolled(on: TestService, email: string): Promise<Login & { accountId: string; personId: string }> {
   const token = await invited(on, { email });
   const begun = await on.send("POST", "/v1/enrolment", { json: { token } });
@@ -70,7 +70,7 @@ describe("a sign-in that is refused", () => {
       () => ({ email: "nobody@unknown.example", password: "x", totp_code: "000000", otp_challenge_id: nobodysId }),
       () => ({ email: suspended.email, password: "not the password", totp_code: codeOf(suspended) }),
       () => ({ email: suspended.email, password: suspended.password, totp_code: "aaaaa-bbbbb" }),
-      // With everything right: they are nobody any more, or not yet.
+      // Right credentials of people who may no longer sign in, or not yet.
       () => ({ email: closed.email, password: closed.password, totp_code: codeOf(closed) }),
       () => ({ email: removed.email, password: removed.password, totp_code: codeOf(removed) }),
       () => ({ email: "davetli@ornek.example", password: demo.password, totp_code: "000000" }),
@@ -104,7 +104,7 @@ describe("a sign-in that is refused", () => {
     assert.match([...seen][0] ?? "", /^\[429,.*too_many_attempts/);
   });
 
-  test("costs the code of nobody who knows only half: a wrong password leaves the step usable", async () => {
+  test("does not use up the code when the password is wrong", async () => {
     service.clock.advance(120_000);
     const totp_code = codeAt(demo.totp_secret, service.clock.now());
     const attempt = (password: string) =>

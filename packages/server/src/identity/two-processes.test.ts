@@ -66,7 +66,7 @@ describe("two processes on one database", () => {
     }
   });
 
-  test("100 refreshes at once with one cookie, over both: 100 × 200, one new generation, nobody logged out", async () => {
+  test("100 refreshes at once with one cookie, over both: 100 × 200, one new generation, no logout", async () => {
     const first = refreshOf(await signedIn());
     const calls = Array.from({ length: 100 }, (_, at) =>
       (at % 2 === 0 ? one : other).post("/v1/auth/refresh", cookie(first)),

@@ -16,7 +16,7 @@ import { truncatedAddress } from "./log.ts";
 import type { Actor, Principal, RowAccess } from "./principal.ts";
 
 export interface AuditEntry {
-  /** For a record that a job may write twice; else it gets one of its own. */
+  /** For a record that a job may write twice; otherwise a new id. */
   readonly id?: string;
   /** `noun.past_tense`, e.g. `application.submitted`. */
   readonly action: string;

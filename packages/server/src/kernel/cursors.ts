@@ -95,8 +95,8 @@ export interface PageRequest {
 }
 
 /**
- * What a cursor is good for; `filters` holds every query parameter but those of pages, and the account. The order that
- * was asked for belongs to it by itself.
+ * The request that a cursor is valid for. `filters` holds the account and every query parameter except those of paging. The
+ * requested order is added automatically.
  */
 export interface CursorBinding {
   readonly operation: string;

@@ -124,7 +124,7 @@ describe("the folder itself", () => {
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
   });
 
-  test("a folder with somebody else's files is refused and left as it was", async (t) => {
+  test("a folder with other files is refused and not changed", async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(path.join(folder, "Documents"));
     await chmod(folder, 0o755);

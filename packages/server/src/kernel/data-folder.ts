@@ -93,14 +93,14 @@ async function refuseForeignFolder(root: string): Promise<void> {
 }
 
 /**
- * SQLite keeps its locks per process correctly even where several threads open the same file. Nobody may open the
+ * SQLite keeps its locks per process correctly even where several threads open the same file. Other code must not open the
  * lock file by other means in this process: closing that descriptor would drop the lock (a rule of POSIX locks).
  */
 function takeLock(root: string): DatabaseSync {
   const database = openLockFile(root);
   try {
     // A write lock lets others read, so a refused service can say who holds the folder. The name has to be committed
-    // to be read, so the lock is taken twice; whoever comes in between wins, and this process is refused.
+    // to be read, so the lock is taken twice; a process that takes it in between wins, and this process is refused.
     database.exec("begin immediate; create table if not exists holder (pid integer not null)");
     database.exec(`pragma busy_timeout = ${readersPatienceMs}`);
     database.exec(`delete from holder; insert into holder values (${process.pid}); commit`);

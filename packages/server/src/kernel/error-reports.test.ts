@@ -139,7 +139,7 @@ describe("error reports", () => {
     assert.equal(other.bodies.length, 0);
   });
 
-  test("a collector that never answers holds nobody: report returns, the queue is bounded, flush gives up", async (t) => {
+  test("a collector that never answers blocks nothing: report returns, the queue is bounded, flush gives up", async (t) => {
     const { dsn, bodies } = await collector(t, () => undefined);
     const { reports, lines, advance } = await make(dsn);
     for (let minute = 0; minute < 5; minute += 1) {

@@ -124,7 +124,7 @@ describe("the metrics listener", async () => {
     });
   });
 
-  // Below the ten seconds after which the listener ends a silent connection by itself.
+  // Below the ten seconds after which the listener ends a silent connection.
   test("closing ends a scrape that waits for a database that does not answer", { timeout: 7_000 }, async () => {
     const stuck = make();
     const asked = Promise.withResolvers<void>();

@@ -85,8 +85,8 @@ export function createSecrets(rootKey: Uint8Array, random: Random): Secrets {
 }
 
 /**
- * Reads the master key's file, or makes it: 0600, whole and on disk before anything is sealed with it. To be called by
- * the holder of the data folder's lock, so nobody else makes one at the same time.
+ * Reads the master key's file, or makes it: 0600, whole and on disk before anything is sealed with it. Called by
+ * the holder of the data folder's lock, so no other process makes one at the same time.
  */
 export async function masterKeyFromFile(file: string, random: Random): Promise<Buffer> {
   try {

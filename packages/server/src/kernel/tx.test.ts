@@ -167,7 +167,7 @@ test("what a transaction says that it changed is read again after its commit, on
     await everything(tx, "counted again");
     tx.changed("note counts");
     tx.changed("note counts");
-    tx.changed("something that nobody keeps");
+    tx.changed("a name without a cache");
   });
   assert.deepEqual(seen, [1], "the listener sees what was committed");
   const undone = transactions.run(context, alice, async (tx) => {
@@ -301,7 +301,7 @@ describe("the second wall", () => {
       "select tablename as name from pg_tables where schemaname = 'emanet'",
     );
     assert.ok(tables.rows.length >= 6);
-    // The price list is the same for everyone and belongs to nobody.
+    // The price list belongs to no account.
     const owned = tables.rows.filter(({ name }) => name !== "packages");
     for (const { name } of owned) {
       for (const setting of ["", "nonsense", "account"]) {

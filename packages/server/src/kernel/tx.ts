@@ -83,7 +83,7 @@ export function createTransactions(
         context.signal.throwIfAborted();
         await trx.commit().execute();
       } catch (error) {
-        // A lost connection has rolled back by itself. The first error is the one to show.
+        // A lost connection is rolled back by the server. The first error is the one to show.
         await trx
           .rollback()
           .execute()
@@ -148,7 +148,7 @@ class Records {
     const gathered = { audits: this.#audits.length, events: this.#events.length, changes: this.#changes.length };
     const savepoint = await this.#trx.savepoint(name).execute();
     await setRowAccess(this.#trx, inner);
-    // As in a transaction of its own, staff read only. The setting ends with the savepoint.
+    // Staff only read, as in a separate transaction. The setting ends with the savepoint.
     if (inner.kind === "staff") await sql`set transaction read only`.execute(this.#trx);
     try {
       const result = await work(this.txFor(inner));

@@ -34,7 +34,7 @@ async function bansWith(service: TestService, auth: Headers, subject: string | n
 }
 
 describe("an address is not banned by what others make it send", () => {
-  test("what a browser sends for somebody else's page does not count, whatever the page did", async () => {
+  test("requests that a page of another site makes a browser send do not count", async () => {
     const { service, staff, lookAround } = await open();
     const image = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" };
     const frame = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" };

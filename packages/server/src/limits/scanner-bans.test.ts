@@ -125,7 +125,7 @@ describe("a client that scans many targets", () => {
     }));
     const statuses = await client.all(paths);
     assert.ok(statuses.every((status) => status === 200));
-    // Bans are set after the answer: somebody who came later and is banned shows that the time for it has passed.
+    // Bans are set after the answer. When a later scanner is banned, earlier bans would be set too.
     const scanner = await tokenFor(service, { as: "client" });
     await lookAround(1_000, scanner.auth);
     await eventually(hasBan("client", scanner.personId));

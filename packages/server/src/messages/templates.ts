@@ -176,7 +176,7 @@ const mailTemplates = {
       subject: "Sign-in from a new device",
       text: paragraphs(
         "Hello,",
-        `Somebody signed in to your Emanet account from a new device at ${v.at} (UTC).`,
+        `There was a sign-in to your Emanet account from a new device at ${v.at} (UTC).`,
         "If this was not you, change your password and end your sessions.",
         "Emanet",
       ),

@@ -76,7 +76,7 @@ describe("an application that asks for every scope", () => {
     assert.equal(await introspected(next?.access_token), scopesOf("viewer"));
   });
 
-  test("the page shows what is granted and what is not", async () => {
+  test("the page shows the granted and the refused scopes", async () => {
     const { jar, path } = await decides("viewer");
     const page = (await jar.get(path)).body.toString();
     const [granted = "", refused = ""] = page.split("Not granted, because your role does not allow it:");

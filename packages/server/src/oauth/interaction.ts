@@ -125,7 +125,7 @@ export async function rememberSignIn(
   await stored.persist();
 }
 
-/** Opens the grant and its session, with one id. What is not grantable counts as refused. */
+/** Opens the grant and its session, with one id. Scopes that are not grantable count as refused. */
 export async function approve(
   provider: Provider,
   context: LibraryContext,

@@ -21,7 +21,7 @@ test("429 temporarily_unavailable with Retry-After: the 61st request of a client
   assert.equal((await send(demo.client_id)).status, 200);
 });
 
-test("what fails to show who it is counts by address alone: nobody uses up a client's limit in its name", async () => {
+test("a failed client authentication counts by address only, so it cannot use up the client's limit", async () => {
   service.clock.advance(60_000);
   const send = (secret: string) =>
     post(site, "/oauth2/token", { grant_type: "client_credentials" }, basic(demo.client_id, secret));

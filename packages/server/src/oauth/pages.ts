@@ -3,7 +3,7 @@
 import { type PageReply, pageReply, redirectReply } from "../pages/index.ts";
 import type { LibraryAnswer } from "./call-library.ts";
 
-/** The library's answer to a browser: a page of ours, or a redirect whose own little page nobody needs. */
+/** The library's answer to a browser: one of our pages, or a redirect, whose body is dropped. */
 export function pageOf(answer: LibraryAnswer): PageReply {
   const { location } = answer.headers;
   if (location !== undefined) return redirectReply(location, answer.cookies);

@@ -11,7 +11,7 @@ import {
 
 const params = (text: string) => new URLSearchParams(text);
 
-test("no scope becomes the client's, existing ones stay, others become one that nobody has", () => {
+test("no scope becomes the client's scopes, known scopes stay, unknown ones become a scope that does not exist", () => {
   assert.equal(withScopes(params(""), ["a", "b"]).get("scope"), "a b");
   assert.equal(withScopes(params("scope=+"), ["a"]).get("scope"), "a");
   assert.equal(withScopes(params("scope=audit:read"), ["a"]).get("scope"), "audit:read");

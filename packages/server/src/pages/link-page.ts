@@ -18,7 +18,7 @@ import { explaining, pageReply, pageSpec, redirectReply, redirectSpec } from "./
 /** Long enough to install an authenticator; the link of the mail works again after that. */
 const linkCookieSeconds = 60 * 60;
 
-/** A link as mails have it, and some room for what is pasted around it. */
+/** The length of a link in a mail, and some space for text that is pasted with it. */
 const maxPastedLength = 500;
 
 /** The secret of a link, wherever in what was pasted it stands. */

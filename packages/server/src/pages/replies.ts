@@ -50,7 +50,7 @@ export function redirectReply(location: string, cookies: readonly string[] = [])
   };
 }
 
-/** The style sheet and our own forms; no script but one that is named by its hash, in nobody's frame. */
+/** Allows the style sheet, our own forms and at most one script, named by its hash. Forbids frames. */
 function policy({ formTarget = "", script }: PageOptions): string {
   return [
     "default-src 'none'",

@@ -1,6 +1,6 @@
 /**
  * A small domain that only tests have: notes of an account, with a table behind row-level security. It uses every
- * feature that an endpoint can declare, so the kernel is tested through its public face and not through a product
+ * feature that an endpoint can declare, so the kernel is tested through its public API and not through a product
  * domain that may change.
  */
 

@@ -1,4 +1,4 @@
-/** Pages for tests: a browser without eyes, the forms that it sends, and the doors that links of mails lead to. */
+/** Pages for tests: a minimal browser, the forms that it sends, and the link landing pages of mails. */
 
 import assert from "node:assert/strict";
 import { codeAt } from "../identity/factors/totp.ts";
@@ -84,7 +84,7 @@ export function locationOf(answer: Sent): string {
   return answer.headers.location ?? "";
 }
 
-/** Invites somebody into a new account; the secret of the link in their mail. */
+/** Invites a person into a new account; returns the secret of the link in their mail. */
 export async function invited(
   service: TestService,
   person: { readonly email: string; readonly full_name?: string; readonly role?: string },
@@ -96,10 +96,10 @@ export async function invited(
   return tokenIn(await messageTo(service.dataDir, person.email, "enrolment"));
 }
 
-/** Goes through a door as the script of its page does; the browser that came in, and where it was led. */
-export async function enter(service: TestService, door: string, link: string) {
+/** Sends a link to its landing page as the script of the page does; returns the browser and the redirect. */
+export async function enter(service: TestService, landingPage: string, link: string) {
   const jar = new CookieJar(siteOf(service));
-  const answer = await jar.post(door, { link });
+  const answer = await jar.post(landingPage, { link });
   assert.equal(answer.status, 303, answer.body.toString());
   return { jar, next: locationOf(answer), answer };
 }

@@ -1,4 +1,4 @@
-/** What tests of the staff's operations share: a service, somebody of the staff, applications, and acts with a reason. */
+/** Shared by the tests of staff operations: a service, a staff member, applications, and operations with a reason. */
 
 import assert from "node:assert/strict";
 import { tokenFor } from "./accounts.ts";

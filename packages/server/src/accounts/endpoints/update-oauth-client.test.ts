@@ -20,7 +20,7 @@ test("changes what is sent and nothing else; an old ETag is refused", async () =
   assert.equal(again.json?.code, "precondition_failed");
 });
 
-test("403: nobody gives a client more than they have, or changes one that has more", async () => {
+test("403: a member cannot give a client more rights than they have, or change a client that has more", async () => {
   const owner = await tokenFor(service);
   const manager = await tokenFor(service, { accountId: owner.accountId ?? "", role: "manager" });
   const own = await makeClient(service, manager.auth);

@@ -19,7 +19,7 @@ const staff = await tokenFor(service, { as: "staff" });
 const later = new Date(service.clock.now().getTime() + 3600_000);
 const moment = new Date("2031-01-01T00:00:00.000Z");
 
-/** A job of a task that nobody runs, as the queue keeps it. */
+/** Inserts a job of a task that no worker runs, as the queue stores it. */
 async function add(job: { task: string; state?: string; attempt?: number; error?: [string, string | null] }) {
   const { task, state = "scheduled", attempt = 1, error = [null, null] } = job;
   const id = randomUUID();
@@ -30,7 +30,7 @@ async function add(job: { task: string; state?: string; attempt?: number; error?
     [
       ...[id, task, `kanarya-${id}@ornek.example`, JSON.stringify({ to: "kanarya@ornek.example" })],
       ...[state === "running" ? "queued" : state, attempt, later, moment, state === "failed" ? moment : null, ...error],
-      state === "running" ? "worker-of-nobody" : null,
+      state === "running" ? "unknown-worker" : null,
     ],
   );
   return id;

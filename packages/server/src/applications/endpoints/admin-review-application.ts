@@ -1,4 +1,4 @@
-/** `POST /v1/admin/applications/{id}/review`: somebody is looking at it. */
+/** `POST /v1/admin/applications/{id}/review`: marks the application as in review. */
 
 import { idParam, reasonSchema, staffOperation } from "../../accounts/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";

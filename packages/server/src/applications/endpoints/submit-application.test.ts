@@ -135,7 +135,7 @@ describe("202", () => {
     }
   });
 
-  test("staff are told of it by mail, without personal data", async () => {
+  test("staff get a mail about it, without personal data", async () => {
     const { json } = await submit({ ...valid, kind: "company", package: "corporate" });
     const [, staff, ...more] = await mailsAbout(json?.id);
     assert.deepEqual(more, []);
@@ -271,7 +271,7 @@ describe("422", () => {
     assert.equal(await countApplications(), before);
   });
 
-  test("all faults against the rules are told at once", async () => {
+  test("one answer lists all violations of the rules", async () => {
     const rules = {
       ...valid,
       phone: "0212 000 00 00",
@@ -337,7 +337,7 @@ describe("429", () => {
     assert.equal(await countApplications(strict), 6);
   });
 
-  test("what is refused for its content counts too: nobody tries out addresses without a limit", async (t) => {
+  test("an application that is refused for its content counts too, so addresses cannot be tried without a limit", async (t) => {
     const strict = await startTestService(t);
     for (let count = 0; count < 5; count++) assert.equal((await submit({}, {}, "/applications", strict)).status, 422);
     assert.equal((await submit(valid, {}, "/applications", strict)).status, 429);

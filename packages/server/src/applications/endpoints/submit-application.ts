@@ -1,4 +1,4 @@
-/** `POST /applications`: somebody wants to become a customer. */
+/** `POST /applications`: a person or company applies to become a customer. */
 
 import { makeLink } from "../../identity/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";

@@ -4,7 +4,7 @@ window.SwaggerUIBundle({
   url: "/docs/json",
   dom_id: "#docs",
   presets: [window.SwaggerUIBundle.presets.apis],
-  // Without the top bar, in which a visitor could load somebody else's document under our name.
+  // No top bar: it would let people load any other document on our site.
   layout: "BaseLayout",
   // The default sends the document to a validator on the Internet.
   validatorUrl: null,

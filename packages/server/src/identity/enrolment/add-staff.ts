@@ -37,7 +37,7 @@ export async function addStaff(sources: Sources, email: string, fullName: string
         invitedBy: null,
       }));
     const person = made ? await findPerson(tx, null, id) : undefined;
-    if (person === undefined) throw new StartError("staff_exists", "This e-mail address already belongs to somebody.");
+    if (person === undefined) throw new StartError("staff_exists", "This e-mail address is already in use.");
     tx.audit({ action: "staff.added", targets: [{ type: "person", id }] });
     return makeLink(tx, sources, { purpose: "enrolment", accountId: null, personId: id });
   });

@@ -96,7 +96,7 @@ export async function finishEnrolment(ctx: Ctx, body: EnrolmentCompletion, langu
   throw new Problem("validation_failed", { errors });
 }
 
-/** A new person chooses a password; whoever only lost the second factor has to know theirs. */
+/** A new person chooses a password. A person who only lost the second factor must give the current password. */
 async function passwordFor(ctx: Ctx, { link, person }: OpenEnrolment, password: string, language: Language) {
   if (link.purpose === "enrolment") requireGoodPassword(password, person.email, "/password", language);
   else {

@@ -43,8 +43,8 @@ export async function findEnrolment(
 }
 
 /**
- * Refuses with `state_conflict` when somebody signs in with the address already, in whichever account; row access `system`.
- * The link stays as it is: should the other one be removed, it is good again.
+ * Refuses with `state_conflict` when another person already signs in with the address, in any account; row access `system`.
+ * The link is not used up: it works again when the other person is removed.
  */
 export async function requireFreeAddress(tx: Tx, { link, person }: OpenEnrolment): Promise<void> {
   if (link.purpose !== "enrolment") return;

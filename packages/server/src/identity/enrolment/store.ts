@@ -4,9 +4,9 @@
  * A *link* in a mail carries a secret of 256 bits, of which a hash is stored. It is good once and for a limited time. It
  * is spent by a POST, because mail programs open links before their reader does.
  *
- * An *invitation* is a mail that an account sent to somebody who is not a member yet. They are counted, so that an
- * account cannot flood an address. What an account may send depends on its own mails alone: a limit shared with others
- * would tell of their invitations.
+ * An *invitation* is a mail that an account sent to a person who is not a member yet. They are counted, so that an
+ * account cannot flood an address. The limit counts only the account's own mails: a shared limit would show that other
+ * accounts invited the same address.
  */
 
 import type { Selectable } from "kysely";
@@ -149,7 +149,7 @@ const resendsPerHour = { policy: "invitation_resends", limit: 1, window: hourSec
 export interface InvitationMail {
   readonly accountId: string;
   readonly emailKey: string;
-  /** Whether it repeats an invitation. Inviting somebody anew within the hour counts as that too. */
+  /** Whether it repeats an invitation. A new invitation to the same address within the hour counts as a repeat too. */
   readonly again: boolean;
 }
 

@@ -23,7 +23,7 @@ describe("the lockout", () => {
     }
   });
 
-  test("a known device keeps its own counter: nobody can lock a customer out from elsewhere", async () => {
+  test("a known device has its own counter: failures elsewhere do not lock it", async () => {
     service.clock.advance(24 * 3600 * 1000 + 1);
     const { device } = await signInAs(service, demo);
     for (let at = 0; at < 11; at++) await fail(demo.email);

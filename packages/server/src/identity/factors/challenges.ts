@@ -1,6 +1,6 @@
 /**
- * Codes by SMS. A *challenge* is one code that was asked for and not yet shown: six digits, five minutes, five tries, good
- * once. One is stored for every request, also when the address belongs to nobody. Then no message is sent and no code is
+ * Codes by SMS. A *challenge* is one code that was requested and not yet used: six digits, five minutes, five tries, valid
+ * once. One is stored for every request, also for an unknown address. Then no message is sent and no code is
  * right.
  */
 

@@ -22,7 +22,7 @@ describe("passwords", () => {
     assert.deepEqual(await verifyPassword(hash, "eski parola"), { matches: true, outdated: true });
   });
 
-  test("nobody's hash has today's cost and no password", async () => {
+  test("the dummy hash has the current cost and matches no password", async () => {
     assert.ok(
       dummyHash.includes(`m=${hashParameters.memoryKib},t=${hashParameters.passes},p=${hashParameters.parallelism}$`),
     );

@@ -49,7 +49,7 @@ export async function verifyPassword(hash: string, password: string): Promise<{ 
   return { matches: timingSafeEqual(found, tag), outdated };
 }
 
-/** A hash that no password belongs to, with today's parameters: whoever does not exist takes as long as who does. */
+/** A hash that matches no password. Checking it takes as long as a real one, so the time does not show which addresses exist. */
 export const dummyHash: string = encode(hashParameters, Buffer.alloc(saltBytes, 1), Buffer.alloc(tagBytes, 1));
 
 /** Refuses a new password that is too easy, with the field named. */

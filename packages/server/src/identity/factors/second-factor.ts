@@ -22,8 +22,8 @@ export interface FactorClaim {
 }
 
 /**
- * Uses up what was shown; null when it is wrong or was used before. The caller must commit either way: a wrong code
- * costs a try. `totpKey` opens the authenticator's secret, or a dummy's for whoever does not exist.
+ * Checks a code and uses it up. Null when it is wrong or was used before. The caller must commit in both cases, because a
+ * wrong code costs a try. Without `sealedTotp` the code is checked against a dummy secret.
  */
 export async function spendFactor(
   tx: Tx,
@@ -42,10 +42,10 @@ export async function spendFactor(
   }
   const secret = sealedTotp === null ? dummySecret : openTotp(secrets, personId, sealedTotp);
   const step = matchingStep(secret, claim.code, tx.now);
-  // Asked for also when nothing matches, with a step that no row is behind: every wrong code costs the same.
+  // Runs also when no step matches, with a step that no row has, so that every wrong code takes the same time.
   const spent = await spendStep(tx, personId, sealedTotp === null || step === null ? -1 : step);
   return spent ? "otp" : null;
 }
 
-/** Nobody's; 160 bits like everybody's. */
+/** Belongs to no person; 160 bits, as all secrets have. */
 const dummySecret = "A".repeat(32);

@@ -161,7 +161,7 @@ function recoveryHash(secrets: Secrets, personId: string, code: string): Buffer 
   return secrets.digest("recovery-code", `${personId}\n${code}`);
 }
 
-/** Caps per phone that nobody is told of: what a gateway charges for, and what a phone's owner bears. */
+/** Limits per phone, against costs at the gateway and annoyed owners. No answer shows that they were reached. */
 const messagesPerPhoneHour = 5;
 
 const messagesPerPhoneDay = 15;
@@ -259,7 +259,7 @@ export async function countAttempt(tx: Tx, id: Buffer, override: Rate | null): P
   return { lockedNow: true };
 }
 
-/** Counts a failure that locks nobody out; true for the first hundred of a day. */
+/** Counts a failure without a lockout; true for the first hundred of a day. */
 export async function countFailure(tx: Tx, id: Buffer): Promise<boolean> {
   const dayStart = new Date(tx.now.getTime() - dayMs);
   const { rows } = await sql<{ day_count: number }>`

@@ -48,7 +48,7 @@ export function enrolmentOf(
   return { totp_secret: secret, otpauth_uri: uri, qr_svg: qrSvg(uri), qr_png: qrPng(uri).toString("base64") };
 }
 
-/** Sealed to its owner, so that a row cannot be given to somebody else. */
+/** Sealed with the owner's id, so that the row cannot be moved to another person. */
 export function sealTotp(secrets: Secrets, ownerId: string, secret: string): Buffer {
   return secrets.seal("totp-secret", Buffer.from(secret), Buffer.from(ownerId));
 }

@@ -9,7 +9,7 @@ import { hashPassword, requireGoodPassword, setPasswordHash } from "../factors/i
 import { endAccessOf, scopeOfPerson } from "../sessions/index.ts";
 import { mailPasswordReset } from "./password-reset.ts";
 
-/** Mails a link, if the address is known; whoever asks is not told. */
+/** Mails a link if the address is known. The caller does not learn whether it is. */
 export async function askForReset(ctx: Ctx, email: string): Promise<void> {
   const emailKey = foldEmail(email);
   await ctx.spend(["login"], `reset ${emailKey}`);

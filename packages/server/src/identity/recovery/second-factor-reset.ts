@@ -1,10 +1,10 @@
 /**
- * A lost second factor. Staff ask for its reset with a reason; an owner can say no, and it takes effect
- * after 24 hours, or as soon as an owner confirms it. Then all sessions of the person end and a link is mailed to them,
- * with which a new authenticator is set up. The password stays; until the link is used, the old factor stays too.
- * Each step is told to the person and to every owner.
+ * The reset of a lost second factor. Staff request it with a reason. It takes effect after 24 hours, or as soon as an owner
+ * confirms it; an owner can also cancel it. Then all sessions of the person end, and the person gets a mail with a link to
+ * set up a new authenticator. The password stays. The old factor stays until the link is used.
+ * The person and every owner get a mail about each step.
  *
- * States: *waiting* → *done* (an owner's word, or 24 hours) | *canceled* (an owner's word).
+ * States: *waiting* → *done* (an owner confirms, or 24 hours pass) | *canceled* (by an owner).
  */
 
 import { findPerson, mailAboutChange } from "../../accounts/index.ts";

@@ -28,7 +28,7 @@ function part(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** A token by somebody who has everything but our private key. */
+/** A token of an attacker who has everything except our private key. */
 async function forged(
   head: Record<string, unknown> = {},
   body: Record<string, unknown> = {},
@@ -81,7 +81,7 @@ describe("access tokens", () => {
     for (const candidate of candidates) assert.equal(await codeOf(candidate), "invalid_token");
   });
 
-  test("401: keys, and addresses of keys, that a token brings along are not used, and nobody is called", async (t) => {
+  test("401: keys and key addresses inside a token are ignored, and no address is called", async (t) => {
     const trap = await openTrap(t);
     const targets = watchOutgoing(t);
     const jwk = stranger.publicKey.export({ format: "jwk" });

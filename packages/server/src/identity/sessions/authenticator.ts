@@ -1,5 +1,5 @@
 /**
- * From a bearer token to a principal. The token is checked by itself (`tokens.ts`), then everything that it depends on
+ * Finds the principal of a bearer token. First the token is verified (`tokens.ts`), then everything that it depends on
  * is read in one statement: session, person, client, account, package. So the end of a session, the removal of a
  * member, a new role or a suspension counts from the next request on, on every process.
  */
@@ -91,7 +91,7 @@ export interface SubjectRow {
 
 type Signed = Exclude<Principal, { kind: "anonymous" }>;
 
-/** Who the token stands for now; undefined when it stands for nobody any more. */
+/** The principal of a token now; undefined when the token is no longer valid. */
 export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
   if (!isAlive(row, now)) return undefined;
   // A step-up gives a new token; those that were out before it stay as old as they were.

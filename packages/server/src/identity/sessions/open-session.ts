@@ -20,7 +20,7 @@ export function tokenReply({ token, expiresInSeconds }: IssuedToken): TokenReply
   return { access_token: token, token_type: "Bearer", expires_in: expiresInSeconds };
 }
 
-/** Opens the session and gives back what the client is told and the cookie it is handed. */
+/** Opens the session; returns the body of the answer and the cookie. */
 export async function openPersonSession(
   ctx: Pick<Ctx, "tx" | "secrets" | "random" | "tokens">,
   signedIn: SignedIn,

@@ -84,7 +84,7 @@ describe("who a token stands for", () => {
     assert.equal(whoIs({ person_state: "removed", in_review: true }, manager), undefined, "a sign-in always does");
   });
 
-  test("nobody: a session past its end, a revoked client, another account, staff by a program", () => {
+  test("no principal: an expired session, a revoked client, another account, staff by a program", () => {
     assert.equal(whoIs({}, manager)?.kind, "member");
     for (const base of [manager, grant]) {
       assert.equal(whoIs({ idle_expires_at: now }, base), undefined);

@@ -6,8 +6,8 @@ import { insertChallenge, type NewChallenge, sendCode } from "../factors/index.t
 import { checkPassword, type SignInClaim, type SignInCtx, scopeOfPerson } from "./sign-in.ts";
 
 /**
- * Makes a challenge that signs in; its id. A message leaves only when the password is right, the phone verified and the
- * account allows it, and the answer does not tell. Throws `rate_limited` and `too_many_attempts`.
+ * Creates a challenge for a sign-in; returns its id. A message is sent only when the password is right, the phone verified
+ * and the account allows it. The answer is the same. Throws `rate_limited` and `too_many_attempts`.
  */
 export async function requestSignInCode(
   ctx: SignInCtx,
@@ -19,7 +19,7 @@ export async function requestSignInCode(
   return challenge(ctx, { accountId, personId: person?.id ?? null, purpose: "sign_in" });
 }
 
-/** Makes a challenge that steps up a session of this member; its id. */
+/** Creates a challenge for the step-up of a session of this member; returns its id. */
 export async function requestStepUpCode(
   ctx: SignInCtx,
   { accountId, memberId: personId }: { readonly accountId: string; readonly memberId: string },
@@ -28,7 +28,7 @@ export async function requestStepUpCode(
   return challenge(ctx, { accountId, personId, purpose: "step_up" });
 }
 
-/** The same work whoever asks; whether a message leaves is decided by the job, where nobody waits for it. */
+/** Does the same work for every caller. The job decides whether a message is sent, so the time of the answer shows nothing. */
 async function challenge(
   ctx: Pick<Ctx, "tx" | "random" | "secrets">,
   wanted: Omit<NewChallenge, "id">,

@@ -66,8 +66,8 @@ const deviceTokenBytes = 32;
 /** A closed account can be read and restored for 90 days; its members sign in for as long. */
 const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
 
-/** Stands in for whoever does not exist; no row has it. */
-const nobody = "00000000-0000-0000-0000-000000000000";
+/** The id that is looked up for an unknown address; no row has it. */
+const unknownId = "00000000-0000-0000-0000-000000000000";
 
 /** Checks everything that a sign-in has to show. Throws `invalid_credentials`, `too_many_attempts`, `rate_limited`. */
 export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<SignedIn> {
@@ -80,13 +80,13 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
   const rehashed = person !== null && outdated ? await hashPassword(claim.password, ctx.random) : null;
   const signedIn = await ctx.tx(scopeOfPerson(found.person), async (tx) => {
     // The password was read a while ago, since checking it takes long: it may have been replaced meanwhile.
-    const isCurrent = await areCredentialsCurrent(tx, person?.id ?? nobody, found.credentialsAt);
+    const isCurrent = await areCredentialsCurrent(tx, person?.id ?? unknownId, found.credentialsAt);
     const { code, challengeId } = claim;
     const factor = { code, challengeId, purpose: "sign_in", smsAllowed: found.smsAllowed } as const;
     const method = await spendFactor(
       tx,
       ctx.secrets,
-      person?.id ?? nobody,
+      person?.id ?? unknownId,
       person === null ? null : found.sealedTotp,
       factor,
     );
@@ -145,7 +145,7 @@ interface Found {
   readonly lockedNow: boolean;
 }
 
-/** Looks the address up and counts the attempt, the same statements whether or not it belongs to somebody. */
+/** Looks the address up and counts the attempt. An unknown address runs the same statements. */
 async function countAndFind(
   ctx: SignInCtx,
   emailKey: string,
@@ -154,9 +154,9 @@ async function countAndFind(
 ): Promise<Found> {
   return ctx.tx({ kind: "system" }, async (tx) => {
     const person = await findPersonByEmail(tx, emailKey);
-    const credentials = await findCredentials(tx, person?.id ?? nobody);
-    const account = await findSignInAccount(tx, person?.account_id ?? nobody);
-    const isKnown = await touchDevice(tx, person?.id ?? nobody, deviceHash ?? Buffer.alloc(32));
+    const credentials = await findCredentials(tx, person?.id ?? unknownId);
+    const account = await findSignInAccount(tx, person?.account_id ?? unknownId);
+    const isKnown = await touchDevice(tx, person?.id ?? unknownId, deviceHash ?? Buffer.alloc(32));
     const attempts = attemptsId(ctx.secrets, emailKey, isKnown ? deviceHash : null);
     const { lockedNow } = await countAttempt(tx, attempts, ctx.settings.limitLockout);
     const closedForMs = account?.state === "closed" ? tx.now.getTime() - account.state_changed_at.getTime() : 0;

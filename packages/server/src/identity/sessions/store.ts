@@ -261,7 +261,7 @@ export async function hasDevices(tx: Tx, personId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** More devices than anybody has; the ones unused for longest make room. */
+/** More devices than a person has; beyond that the least recently used ones are deleted. */
 const maxDevices = 20;
 
 export async function addDevice(

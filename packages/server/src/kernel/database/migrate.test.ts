@@ -43,7 +43,7 @@ describe("migrate", () => {
     assert.equal(rows.length, 0);
   });
 
-  test("a user who may not make a schema is told what to grant", async (t) => {
+  test("the error for a user who may not create a schema names the missing grant", async (t) => {
     const { owner, target } = await testDatabase(t, { empty: true });
     const weak = `weak_${target.database}`;
     await owner.query(`create role ${weak}; grant ${weak} to current_user`);

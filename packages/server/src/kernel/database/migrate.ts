@@ -92,7 +92,7 @@ interface JournalRow {
   readonly checksum: string;
 }
 
-/** A schema of its own: it must exist before the first migration makes any other. */
+/** In a separate schema, because it must exist before the first migration creates the others. */
 const journalSql = `
   create schema if not exists emanet_meta;
   create table if not exists emanet_meta.migrations (

@@ -18,10 +18,7 @@ const url = `postgres:///${database.target.database}?user=${database.target.user
 const targets: readonly (readonly [string, DatabaseTarget])[] = [
   ["the embedded socket", database.target],
   ["EMANET_DATABASE_URL", { kind: "url", url }],
-  [
-    "EMANET_DATABASE_URL with options of its own",
-    { kind: "url", url: `${url}&options=-c%20role%3Dnone%20-c%20jit%3Doff` },
-  ],
+  ["EMANET_DATABASE_URL with options in it", { kind: "url", url: `${url}&options=-c%20role%3Dnone%20-c%20jit%3Doff` }],
 ];
 
 for (const [name, target] of targets) {

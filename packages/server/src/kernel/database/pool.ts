@@ -42,13 +42,13 @@ const idleTimeoutMs = 60_000;
 /** No request's statement needs longer; one that does is a missing index or a lock queue. */
 const statementTimeoutMs = 30_000;
 
-/** Below the statement timeout, so that waiting for a lock is told apart from slow work. */
+/** Below the statement timeout, so that the error shows whether a lock or the statement took too long. */
 const lockTimeoutMs = 10_000;
 
 /** A transaction whose process hangs must not hold its locks for ever. */
 const idleInTransactionTimeoutMs = 60_000;
 
-/** A stop goes on without connections that nobody gives back; the end of the process closes them. */
+/** A stop does not wait longer for connections in use; the end of the process closes them. */
 const closePatienceMs = 10_000;
 
 /** A peer that vanished without a word is noticed this soon on an idle TCP connection. */

@@ -39,7 +39,7 @@ export function createApp(
     logger: false,
     requestIdHeader: false,
     exposeHeadRoutes: true,
-    // The transport drains connections. Fastify would refuse with an answer of its own.
+    // The transport drains connections. Fastify would refuse with its own kind of answer.
     return503OnClosing: false,
     forceCloseConnections: false,
     routerOptions: { maxParamLength, querystringParser: () => ({}) },

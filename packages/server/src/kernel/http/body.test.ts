@@ -62,7 +62,7 @@ for (const http2 of [false, true]) {
       assert.equal((await send("POST", "/v1/test-notes", { body: note, headers: identity })).status, 201);
     });
 
-    test("a type that nobody takes changes nothing where there is no such address or method", async () => {
+    test("an unsupported type does not change the answer for an unknown address or method", async () => {
       const headers = { "content-type": "nonsense" };
       assert.equal((await send("POST", "/nowhere", { body: "x", headers })).status, 404);
       assert.equal((await send("PUT", "/health/live", { body: "x", headers })).status, 405);

@@ -16,7 +16,7 @@ const tagForm = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
 /** `If-Match` and `If-None-Match` as RFC 9110 has them: `*`, or tags with commas between them. */
 export const conditionPattern = `^(?:\\*|${tagForm}(?:[ \\t]*,[ \\t]*${tagForm})*)$`;
 
-/** Room for the tags of forty versions of ours. */
+/** Enough for forty of our tags. */
 export const maxConditionLength = 1_000;
 
 const conditionRule = new RegExp(conditionPattern);

@@ -65,7 +65,7 @@ export interface EndpointSpec {
   readonly package?: "api" | "open";
   /** A change that a suspended or closed account may still make. */
   readonly whileSuspended?: true;
-  /** The cookies that `handle` gets to see. Operations with cookies answer no other origin. */
+  /** The cookies that `handle` receives. Operations with cookies answer no other origin. */
   readonly cookies?: readonly CookieName[];
   readonly params?: TObject;
   readonly query?: TObject;
@@ -254,8 +254,8 @@ export function refusedWhileSuspended({ access, method, whileSuspended }: Endpoi
 }
 
 /**
- * Whether it answers a banned address that shows no credential. Signing in, resetting a password, enrolling, reading the
- * documentation: a ban must not stop people behind the address from them, and each has limits of its own.
+ * Whether a banned address without a credential may call it: sign-in, password reset, enrolment, documentation. A ban must
+ * not stop other people behind the same address from these, and each has its own limits.
  */
 export function openWhileBanned({ access, notWhileBanned }: EndpointSpec): boolean {
   return access.kind === "public" && notWhileBanned !== true;

@@ -110,7 +110,7 @@ function oauthScheme({ oauthScopes, paths: { oauth } }: Declared): JsonObject {
   };
 }
 
-/** Staff have a scheme of their own, so that nobody takes their operations for those of customers. */
+/** A separate scheme for staff, so that the document shows which operations are not for customers. */
 const staffScheme = {
   type: "http",
   scheme: "bearer",

@@ -89,7 +89,7 @@ describe("the document", () => {
     const used = new Set(references);
     for (const kind of ["schemas", "headers", "examples"]) {
       for (const name of Object.keys(document.components[kind] ?? {})) {
-        assert.ok(used.has(`#/components/${kind}/${name}`), `${kind}/${name} is used by nobody`);
+        assert.ok(used.has(`#/components/${kind}/${name}`), `${kind}/${name} is not used`);
       }
     }
   });
@@ -196,7 +196,7 @@ describe("operations", () => {
     }
   });
 
-  test("what the kernel does by itself is declared: 304 of a GET, Idempotency-Key of a POST, If-Match where needed", () => {
+  test("features that the kernel adds are declared: 304 of a GET, Idempotency-Key of a POST, If-Match where needed", () => {
     const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]));
     const headersOf = (id: string) =>
       (byId.get(id)?.parameters ?? []).filter((one) => one.in === "header").map((one) => one.name);

@@ -128,7 +128,7 @@ for (const http2 of [false, true]) {
       assert.deepEqual([old.status, old.json?.code], [412, "precondition_failed"]);
       assert.equal((await send("PATCH", path, { ...change, headers: { ...writer, "if-match": etag } })).status, 200);
       const lost = await send("PATCH", path, { json: { text: "three" }, headers: { ...writer, "if-match": etag } });
-      assert.equal(lost.status, 412, "whoever comes second with the old ETag loses nothing");
+      assert.equal(lost.status, 412, "a second change with the old ETag is refused");
       assert.notEqual((await send("GET", path, { headers: writer })).headers.etag, etag);
     });
   });

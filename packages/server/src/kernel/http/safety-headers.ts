@@ -1,4 +1,4 @@
-/** Headers that every answer carries, also those that the transport gives by itself. */
+/** Headers of every answer, also of answers that the transport sends without the application. */
 
 import type { Profile } from "../../config.ts";
 

@@ -146,7 +146,7 @@ const largestPerAddress = unfinishedBytesPerAddress / maxJsonBodyBytes;
 const largestInAll = unfinishedBytesInAll / maxJsonBodyBytes;
 
 describe("unfinished bodies are few", () => {
-  test("HTTP/2: per address, by what they may grow to; others go on, and an end makes room", async (t) => {
+  test("HTTP/2: per address, by what they may grow to; others continue, and each end frees its share", async (t) => {
     const session = connect(t, service);
     const open: Begun[] = [];
     for (let at = 0; at < largestPerAddress; at++) open.push(await begin(session, "203.0.113.1"));

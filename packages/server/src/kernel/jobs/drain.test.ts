@@ -40,7 +40,7 @@ describe("stopping a worker", { concurrency: true }, () => {
     assert.equal(begun, 2);
   });
 
-  test("a job that does not finish in time is told to end and runs elsewhere as the same attempt", async (t) => {
+  test("a job that does not finish in time is aborted and runs elsewhere as the same attempt", async (t) => {
     const bench = await jobBench(t);
     const begun = Promise.withResolvers<void>();
     const work: Ports["work"] = async ({ signal }) => {

@@ -101,7 +101,7 @@ describe("enqueueing", { concurrency: true }, () => {
     }
   });
 
-  test("the door is open to the application role alone, and cannot be tricked by a search path", async (t) => {
+  test("only the application role may call enqueue_job, and a search path cannot redirect it", async (t) => {
     const bench = await jobBench(t);
     const { rows } = await bench.database.owner.query(
       `select proname, prosecdef, proconfig,

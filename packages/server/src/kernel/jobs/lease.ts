@@ -8,7 +8,7 @@
  *   lost   reconnecting; running jobs continue, none is taken   -> held (lock ours again, row still there) | ended
  *   ended  released on purpose, or fenced: not regained in time, or other workers deleted the row
  *
- * Needs a session of its own: a pooler that shares sessions between clients would break it.
+ * Needs a separate session: a pooler that shares sessions between clients would break it.
  */
 
 import { setTimeout as delay } from "node:timers/promises";

@@ -80,7 +80,7 @@ describe("outcomes", () => {
       const outcome = outcomeOf({ kind: "error", error: new PermanentJobError(code) }, attempt);
       assert.deepEqual(outcome, { kind: "failed", at: now, error: { class: "PermanentJobError", code: undefined } });
     }
-    const thrown = outcomeOf({ kind: "error", error: "a sentence about somebody" }, { ...attempt, number: 3 });
+    const thrown = outcomeOf({ kind: "error", error: "a text with personal data" }, { ...attempt, number: 3 });
     assert.deepEqual(thrown, { kind: "failed", at: now, error: { class: "NotAnError", code: undefined } });
   });
 

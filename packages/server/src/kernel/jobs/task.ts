@@ -82,7 +82,7 @@ export function task<Payload, Ports = unknown>(name: string, spec: TaskSpec<Payl
 }
 
 const taskNamePattern = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
-/** Room for `domain.verb_object`; graphile-worker itself allows 128. */
+/** Enough for `domain.verb_object`; graphile-worker itself allows 128. */
 const maxTaskNameLength = 100;
 
 /** A payload that does not parse now does not parse later. */

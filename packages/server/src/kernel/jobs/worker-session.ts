@@ -102,7 +102,7 @@ class LeasedWorker<Ports> implements WorkerSession {
     return this.#end.promise;
   }
 
-  /** Opens a queue, and a new one whenever the open one has retired by itself. */
+  /** Opens a queue, and a new one each time the open one has ended. */
   async keepQueueOpen(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       const queue = this.#openQueue();

@@ -69,7 +69,7 @@ describe("jobs", { concurrency: true }, () => {
     assert.deepEqual(ports.texts, []);
     assert.deepEqual(await countJobs(bench.database.owner), { scheduled: 2, queued: 0, running: 0, failed: 0 });
     bench.clock.advance(1);
-    await until("the worker has noticed by itself", () => ports.texts.length === 1);
+    await until("the worker runs the job when it is due", () => ports.texts.length === 1);
   });
 
   test("however many jobs become due at once, each runs once", async (t) => {
@@ -154,7 +154,7 @@ describe("jobs", { concurrency: true }, () => {
     );
   });
 
-  test("an attempt that takes too long is told to end and counts as failed", async (t) => {
+  test("an attempt that takes too long is aborted and counts as failed", async (t) => {
     const bench = await jobBench(t);
     const slow = task<Readonly<Record<string, never>>>("bench.slow", {
       parse: noPayload,

@@ -23,7 +23,7 @@ import { failedJobsPurge } from "./upkeep.ts";
 import { startWorkerSession, type WorkerSession } from "./worker-session.ts";
 
 export interface WorkerOptions<Ports> {
-  /** The queue's owner, with room for {@link ownerConnectionsLeast} connections, not through a transaction pooler. */
+  /** The queue's owner, with at least {@link ownerConnectionsLeast} connections, not through a transaction pooler. */
   readonly ownerPool: Pool;
   /** All tasks that this process can run. Jobs of other tasks wait for a process that can run them. */
   readonly tasks: readonly Task<unknown, Ports>[];
@@ -54,7 +54,7 @@ export interface Worker {
 
 /** Fewer than the connections of the application's pool, so that jobs cannot starve requests. */
 export const defaultConcurrency = 4;
-/** Shorter than the 30 s that process managers commonly give, with room for the rest of the shutdown. */
+/** Shorter than the 30 s that process managers commonly give, so that time is left for the rest of the shutdown. */
 export const defaultDrainMs = 10_000;
 /** The lease and the notifications hold one each; fetching jobs and writing outcomes need two more. */
 export const ownerConnectionsLeast = 4;

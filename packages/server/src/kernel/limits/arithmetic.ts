@@ -41,7 +41,7 @@ export function readCounter(state: LimitState, rate: Rate, now: number): Counter
 /** Counts one request. Call it only after {@link readCounter} allowed one. */
 export function spend(state: LimitState, rate: Rate, now: number): void {
   if (state.kind === "window") {
-    // Most subjects send one request: `push` on an empty array would reserve room for seventeen.
+    // Most subjects send one request: `push` on an empty array would reserve space for seventeen.
     if (state.moments.length === 0) state.moments = [now];
     else state.moments.push(now);
     return;

@@ -56,7 +56,7 @@ describe("a client that does what the answers say", () => {
       assert.equal(refusals, 0);
     });
 
-    test(`${name}: whoever waits for Retry-After is never refused twice in a row`, async () => {
+    test(`${name}: a caller that waits for Retry-After is never refused twice in a row`, async () => {
       const { clock, limiter } = limiterWith();
       const account = accountWith({ limits: { package: rate, custom: {} } });
       const random = seededRandom(8);

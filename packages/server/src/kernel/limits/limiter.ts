@@ -1,7 +1,7 @@
 /**
  * Rate limits. A request is checked against all policies that apply to it at once. It is counted in all of them, or in none
  * when one refuses. With a shared store the count is exact over all processes. While that store does not answer, policies
- * with `storeDown: "refuse"` refuse, and each process counts the others by itself.
+ * with `storeDown: "refuse"` refuse, and each process counts the other policies alone.
  */
 
 import type { Rate as RateSetting } from "../../config.ts";

@@ -68,7 +68,7 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
       const found = await connection.run(script, [`emanet:targets:${nameOf(id)}`], values);
       if (Number(found) === 1) onScan(subject);
     } catch (error) {
-      // While the store does not answer each process counts by itself.
+      // While the store does not answer, each process counts alone.
       if (!(error instanceof StoreDown)) onError(error);
     }
   };

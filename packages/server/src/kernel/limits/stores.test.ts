@@ -16,7 +16,7 @@ import type { Decision, LimitCounter, LimitStore } from "./store.ts";
 
 const runs = scaled(200, 20_000);
 
-/** Rates as somebody could set them: also those whose interval is no whole number of milliseconds. */
+/** Rates that an operator could set, also those whose interval is no whole number of milliseconds. */
 const rate = fc
   .record({ limit: fc.integer({ min: 1, max: 40 }), seconds: fc.integer({ min: 1, max: 120 }), more: fc.nat(60) })
   .map(({ limit, seconds, more }): Rate => ({ limit, windowMs: seconds * 1000, burst: limit + more }));
@@ -169,7 +169,7 @@ describe("the process's own store", () => {
     assert.deepEqual(remaining(), [0, 599]);
   });
 
-  test("a limit that only watches refuses nobody and does not count what it would refuse; one that is off counts nothing", () => {
+  test("a limit that only watches refuses no request and does not count what it would refuse; one that is off counts nothing", () => {
     const store = createMemoryStore({ clock: testClock(), policies });
     const narrow = { rate: { limit: 1, windowMs: 60_000, burst: 1 } };
     const counters = [

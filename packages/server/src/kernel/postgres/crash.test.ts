@@ -28,7 +28,7 @@ test("kill -9 during writes: the service starts again each time and nothing ackn
     for (let count = 0; count < 1 + ((round * 37) % 200); count += 1) note(acknowledged, await service.line());
     if (death.killServer) process.kill(server, "SIGKILL");
     await service.kill();
-    // The next start must not depend on it, but a machine must not be left with servers that nobody asked for.
+    // The next start must not depend on it, but no server may be left running.
     if (death.tied === "tied") await processEnded(server);
     await noteRest(acknowledged, service);
   }

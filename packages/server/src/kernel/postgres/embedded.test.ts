@@ -78,11 +78,11 @@ describe("start and stop", () => {
     assert.deepEqual(await readdir(folder), ["postgres", "postgres.log"]);
   });
 
-  test("the service hears of a server that ends by itself", async (t) => {
+  test("the service notices a server that ends unexpectedly", async (t) => {
     const folder = await usedFolder(t);
     const postgres = await start(t, folder);
     process.kill(postgres.pid, "SIGQUIT");
-    assert.match((await postgres.lost).message, /ended by itself. It said:\n.*immediate shutdown/s);
+    assert.match((await postgres.lost).message, /ended unexpectedly. Its output:\n.*immediate shutdown/s);
     await postgres.stop();
   });
 });

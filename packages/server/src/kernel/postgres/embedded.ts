@@ -29,7 +29,7 @@ import { socketPort } from "./settings.ts";
 /** The role that owns the service's database, and that database. Like an operator's own: no superuser. */
 const ownerRole = "emanet";
 
-/** Two pools, the job queue, and room for an operator's look. */
+/** Two pools, the job queue, and a few connections for an operator. */
 const defaultMaxConnections = 40;
 
 /** sockaddr_un holds 104 bytes on macOS, 108 on Linux; the file name and the final zero take 15 of them. */
@@ -43,7 +43,7 @@ export interface EmbeddedPostgresOptions {
   readonly log: Log;
   /** Folder with the programs `postgres` and `initdb`; default: the ones that npm brought. */
   readonly binaries?: string | undefined;
-  /** False only for the clusters of tests, which nobody needs after a power cut. */
+  /** False only for the clusters of tests, which need not survive a power cut. */
   readonly durable?: boolean;
   readonly maxConnections?: number;
   /** False only in the test of a server that outlives its service. */

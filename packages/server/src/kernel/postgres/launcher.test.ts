@@ -13,7 +13,7 @@ import { chooseLauncher } from "./launcher.ts";
 const nobody = 65_534;
 const asNobody = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
 
-test("whoever runs the tests can run a data folder, root included", async (t) => {
+test("the user who runs the tests can run a data folder, root included", async (t) => {
   const folder = await temporaryFolder(t);
   const user = await wholeLife(t, folder, []);
   assert.equal((await stat(path.join(folder, "postgres"))).uid, user, "a cluster belongs to the user who runs it");
@@ -39,7 +39,7 @@ test("where root may make no user namespace, its cluster is run as nobody", asyn
   assert.equal(await wholeLife(t, folder, []), nobody);
 });
 
-test("an ordinary user runs a data folder of its own", async (t) => {
+test("an ordinary user runs their own data folder", async (t) => {
   if (!isRoot(t) || !reachableForOthers(t)) return;
   const folder = await temporaryFolder(t);
   await chown(folder, nobody, nobody);
@@ -53,7 +53,7 @@ test("a launcher is taken only if PostgreSQL runs under it and can write into th
   else assert.deepEqual(await chooseLauncher(options), { words: [] });
 });
 
-/** Opens, starts, migrates and stops a data folder in a process of its own; returns the user that the server ran as. */
+/** Opens, starts, migrates and stops a data folder in a separate process; returns the user that the server ran as. */
 async function wholeLife(t: TestContext, folder: string, prefix: readonly string[]): Promise<number> {
   const program = startProgram(t, "start-and-stop", { args: [folder], prefix });
   const user = Number((await program.line()).replace("user ", ""));
@@ -63,7 +63,7 @@ async function wholeLife(t: TestContext, folder: string, prefix: readonly string
   return user;
 }
 
-/** Words under which a program cannot make user namespaces: the kernel refuses them to whoever was moved to another root. */
+/** A command prefix under which user namespaces cannot be created: Linux refuses them to processes in a chroot. */
 async function forbidNamespaces(t: TestContext): Promise<readonly string[] | null> {
   const root = await mkdtemp(path.join(tmpdir(), "emanet-root-"));
   // Not recursive, ever: inside the mount namespace below, everything is in there.

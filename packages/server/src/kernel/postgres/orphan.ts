@@ -52,7 +52,7 @@ export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
       );
     case "stranger":
       // The number was given to another process since. PostgreSQL would take that one for its own and refuse to start.
-      // Should any process of the dead server still be attached, it notices by itself, through their shared memory.
+      // PostgreSQL still notices processes of the dead server that are attached to its shared memory.
       return unlink(path.join(cluster, "postmaster.pid"));
     case "gone":
       // PostgreSQL removes the file itself.

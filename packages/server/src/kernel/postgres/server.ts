@@ -79,7 +79,7 @@ function spawnServer(options: ServerOptions, output: ServerLog): ChildProcess {
     cwd: options.folder,
     env: programEnvironment,
     stdio: ["ignore", "pipe", "pipe"],
-    // A session of its own: Ctrl-C in a terminal reaches the service, which still needs the database to end well.
+    // A separate session: Ctrl-C in a terminal must reach only the service, which needs the database for its shutdown.
     detached: true,
   });
   child.stdout?.on("data", output.write);
@@ -145,7 +145,9 @@ function runningServer(child: ChildProcess, end: Promise<void>, output: ServerLo
     void end.then(() => {
       if (stopping !== null) return;
       log.error("postgres_lost");
-      resolve(new StartError("postgres_failed", `The embedded PostgreSQL ended by itself. It said:\n${output.tail()}`));
+      resolve(
+        new StartError("postgres_failed", `The embedded PostgreSQL ended unexpectedly. Its output:\n${output.tail()}`),
+      );
     });
   });
   const stop = () => {

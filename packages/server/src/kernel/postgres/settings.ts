@@ -1,12 +1,12 @@
 /**
  * The settings that the embedded server runs with, each with its reason. They are given on its command line, so a
- * cluster made by an older release runs with those of the release that starts it. What is not here is PostgreSQL's
+ * cluster made by an older release runs with those of the release that starts it. All other settings have PostgreSQL's
  * own default.
  */
 
 export interface ServerSettingsOptions {
   readonly socketFolder: string;
-  /** False only for the clusters of tests, which nobody needs after a power cut. */
+  /** False only for the clusters of tests, which need not survive a power cut. */
   readonly durable: boolean;
   readonly maxConnections: number;
 }

@@ -1,5 +1,5 @@
 /**
- * The certificate in use, and who is told when it changes. Shared by both sources of certificates.
+ * The certificate in use and the listeners for its changes. Shared by both sources of certificates.
  *
  * Reloads are run one after the other: a periodic check and a SIGHUP at the same moment must not issue twice.
  */

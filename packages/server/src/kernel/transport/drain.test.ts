@@ -93,7 +93,7 @@ describe("drain", () => {
     assert.deepEqual(await drained, { cut: 0 });
   });
 
-  test("what is not finished at the deadline is cut and counted", async (context) => {
+  test("requests that are unfinished at the deadline are cut off and counted", async (context) => {
     const { server, arrived } = await startHeld(context);
     const raw = await connectRaw(server);
     raw.socket.write(get);

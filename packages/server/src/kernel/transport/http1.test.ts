@@ -101,7 +101,7 @@ describe("unusual requests", () => {
     assert.match(await exchange(server, `${get}${upgrade}`), /^HTTP\/1.1 200 .*GET \/$/s);
   });
 
-  test("an expectation that nobody knows is answered 417", async (context) => {
+  test("an unknown expectation is answered 417", async (context) => {
     const server = await startTransport(context);
     assertProblem(await exchange(server, `${get}Expect: miracles\r\n\r\n`), 417, "expectation_failed");
   });
@@ -212,7 +212,7 @@ describe("bodies", () => {
     assert.match(await raw.closed, /1000000$/);
   });
 
-  test("a body that nobody reads: the answer comes, the rest is thrown away, the connection goes on", async (context) => {
+  test("a body that the handler does not read: the answer is sent, the rest is discarded, the connection stays open", async (context) => {
     const server = await startTransport(context, { handler: (_, response) => void response.end("no thanks") });
     const raw = await connectRaw(server);
     raw.socket.write(post);

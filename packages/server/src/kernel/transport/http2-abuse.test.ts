@@ -120,7 +120,7 @@ describe("HTTP/2 abuse ends the connection", () => {
     assert.equal(await attack(context, { chunks: [entries] }), enhanceYourCalm);
   });
 
-  test("PING flood, and a flood of PING answers that nobody asked for", async (context) => {
+  test("PING flood, and a flood of PING answers without a PING", async (context) => {
     const ping = Buffer.concat(Array(10).fill(frame(frameType.ping, 0, 0, Buffer.alloc(8))));
     await attack(context, { chunks: repeated(ping, 100_000) });
     const pong = Buffer.concat(Array(10).fill(frame(frameType.ping, flag.ack, 0, Buffer.alloc(8))));
@@ -210,7 +210,7 @@ describe("HTTP/2 abuse ends the connection", () => {
     await eventually(() => server.transport.counts().connections === 0, "no socket is left");
   });
 
-  test("bodies that fill memory because nobody reads them: the largest sessions end first", async (context) => {
+  test("unread bodies that fill memory: the largest sessions end first", async (context) => {
     const limits = { unreadBytes: 3_000_000, sweepMs: 5 };
     const server = await startTransport(context, { limits, handler: silence });
     const small = connectHttp2(context, server);

@@ -54,7 +54,7 @@ describe("bodies over HTTP/2", () => {
     });
   }
 
-  test("a body cut off while nobody reads it harms nobody", async (context) => {
+  test("an unread body that is cut off does no harm", async (context) => {
     const server = await startTransport(context, { handler: () => {} });
     const client = connectHttp2(context, server);
     const stream = client.request(post);

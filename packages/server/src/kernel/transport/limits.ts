@@ -66,7 +66,7 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   /** A path of 4096 bytes percent-encoded is 12 KiB; with tokens and cookies that is half of this. */
   headerBytes: 32 * kibibyte,
   headerCount: 100,
-  /** Leaves room below the usual limit of 65 536 open files for object storage and the database. */
+  /** Below the usual limit of 65 536 open files, so that object storage and the database can open theirs. */
   connections: 10_000,
   /** A large office behind one address. Trusted proxies are exempt. */
   connectionsPerAddress: 512,

@@ -3,7 +3,7 @@
  *
  * Files: `ca.pem` (what clients trust), `ca.key`, `server.pem`, `server.key`; the folder is 0700, the keys are 0600.
  * A key is always on disk before its certificate, so a crash in between leaves a key without certificate, never a
- * certificate that nobody can use.
+ * certificate without its key.
  *
  * States of the root, by what is on disk:
  * - nothing → made; key alone → its certificate is made; both → used, after a check that they belong together;
@@ -139,7 +139,7 @@ function lostAuthorityKey(files: PairFiles): CertificateError {
   );
 }
 
-/** Ours is always P-256; another key was put there by somebody, and replacing it is not ours to decide. */
+/** Our key is always P-256. Any other key was placed by the operator, so it is not replaced. */
 function assertAuthorityKey(key: string, file: string): void {
   if (parseKey(key, file).asymmetricKeyDetails?.namedCurve === "prime256v1") return;
   throw new CertificateError("malformed", `${file} is not a key that this service made (ECDSA P-256).`);

@@ -1,4 +1,4 @@
-/** Attacks over and over against a server in a process of its own: whatever they send, its memory stays where it was. */
+/** Repeated attacks against a server in a separate process: its memory does not grow. */
 
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
@@ -17,7 +17,7 @@ const growthMax = 100 * mebibyte;
 /** Enough for a leak of 4 MiB per attack to be seen. */
 const rounds = scaled(25, 500);
 
-/** Otherwise the collector lets garbage lie as long as there is room, and the sums mean nothing. */
+/** Otherwise garbage is kept as long as there is free memory, and the figures mean nothing. */
 const smallHeap = ["--max-old-space-size=64", "--max-semi-space-size=2"];
 
 interface Victim {
@@ -102,7 +102,7 @@ describe("memory", () => {
     while ((await victim.report()).connections > 0);
   });
 
-  test("400 MiB of bodies that nobody reads do not stay in memory", async (context) => {
+  test("400 MiB of unread bodies do not stay in memory", async (context) => {
     const victim = await startVictim(context, { unreadBytes: 16 * mebibyte, sweepMs: 5 });
     const before = await victim.report();
     const hold = requestBlock("POST", [], "/hold");

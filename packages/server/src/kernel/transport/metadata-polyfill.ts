@@ -16,7 +16,7 @@ interface MetadataReflect {
 installMetadata(Reflect as MetadataReflect);
 
 function installMetadata(reflect: MetadataReflect): void {
-  // A complete implementation that somebody loaded before stays.
+  // An implementation that was loaded before stays.
   if (reflect.getMetadata !== undefined) return;
   const kept = new WeakMap<object, Metadata>();
   reflect.defineMetadata = (key, value, target) => {

@@ -22,7 +22,7 @@ export async function openOwnCertificate(options: OwnCertificateOptions): Promis
     assertUsable(pair, options, options.clock.now());
     return pair;
   };
-  // Not read again by itself: its two files may be half replaced at any moment that the operator did not choose.
+  // Read again only on SIGHUP: at any other moment the operator may have replaced only one of the two files.
   return keepCurrent({ first: await fetch(), caFile: null, fetch, log: options.log, checkEveryMs: null });
 }
 

@@ -1,8 +1,8 @@
-/** Answers that the transport gives by itself; the application writes their text. */
+/** Answers that the transport sends without the application. Their text comes from the application. */
 
 import { STATUS_CODES } from "node:http";
 
-/** What the transport refuses by itself, before or instead of the application. */
+/** The reasons for which the transport refuses a request before the application sees it. */
 export type ParserProblemKind = "malformed_request" | "headers_too_large" | "request_timeout" | "expectation_failed";
 
 /** A whole answer. `content-length` and `connection` are added by the transport. */

@@ -158,7 +158,7 @@ export class TrackedHttp2Request extends Http2ServerRequest {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.bodyProgress.stop();
-    // Nobody listens: an unheard error would end the process.
+    // Without a listener the error would end the process.
     callback(this.listenerCount("error") === 0 ? null : error);
   }
 }

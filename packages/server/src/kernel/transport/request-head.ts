@@ -1,5 +1,5 @@
 /**
- * The checks of a request's head. Node's parsers have refused what is not HTTP. These checks refuse heads that a proxy and
+ * The checks of a request's head. Node's parsers have already refused invalid HTTP. These checks refuse heads that a proxy and
  * this service could read in two different ways (request smuggling).
  */
 

@@ -12,7 +12,7 @@ import { isUuid } from "../../kernel/uuid.ts";
 import { banSubject, findCredentialAccount } from "../ban-store.ts";
 import { banSchema, banShape } from "../shapes.ts";
 
-/** A day, as for bans by machine: an address may be somebody else's tomorrow. */
+/** A day, as for automatic bans: tomorrow the address may belong to another person. */
 const maxAddressHours = 24;
 
 /** A year; longer is "until it is lifted". */

@@ -53,7 +53,7 @@ describe("client credentials", () => {
     }
   });
 
-  test("400 invalid_scope: a scope that nobody has", async () => {
+  test("400 invalid_scope: a scope that does not exist", async () => {
     for (const scope of ["openid", "offline_access", "unknown", "x", "account:read x"]) {
       const answer = await credentials({ scope });
       assert.equal(answer.status, 400, scope);

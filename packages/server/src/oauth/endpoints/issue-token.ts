@@ -1,6 +1,6 @@
 /**
- * `POST /oauth2/token`: the library checks the client and the grant; the access token is ours. The library's own, which
- * it makes on the way, is kept nowhere and shown to nobody.
+ * `POST /oauth2/token`: the library checks the client and the grant; the access token is ours. The library also makes one;
+ * it is neither stored nor sent.
  */
 
 import type { Ctx, Endpoint, Reply } from "../../kernel/http/endpoint.ts";

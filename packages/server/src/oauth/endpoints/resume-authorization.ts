@@ -22,7 +22,7 @@ export const resumeAuthorization: Endpoint = {
   },
   handle: async (ctx, call) => {
     const { uid } = call.params as { uid: string };
-    // Somebody who went back in their browser, or never began here.
+    // No cookie: the person went back in the browser, or began elsewhere.
     const cookie = resumeCookie(ctx, rawOf(call), uid);
     if (cookie === undefined) return pageReply(200, noticeHtml(call.language, "emptyTitle", "overLead"));
     return withLibrary(ctx, call, { accept: "text/html" }, async ({ send }) => pageOf(await send({ cookie })));

@@ -33,7 +33,7 @@ async function begin() {
 }
 
 describe("the pages", () => {
-  test("may load our style sheet and nothing else, in nobody's frame, and are never stored", async () => {
+  test("may load only our style sheet, cannot be framed, and are never stored", async () => {
     const { jar, path } = await begin();
     const { headers, body } = await jar.get(path);
     const policy = headers["content-security-policy"] ?? "";

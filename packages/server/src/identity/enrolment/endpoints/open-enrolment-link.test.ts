@@ -10,7 +10,7 @@ const site = siteOf(service);
 
 const madeUp = `enr_${"A".repeat(43)}`;
 
-describe("the door that a link leads to", () => {
+describe("the link landing page", () => {
   test("takes the whole link or its end, and puts the secret into a cookie and into no address or page", async () => {
     const token = await invited(service, { email: "tam@ornek.example" });
     for (const link of [token, `${service.url}/enrol#${token}`, `  ${service.url}/enrol#${token} `, `#${token}`]) {

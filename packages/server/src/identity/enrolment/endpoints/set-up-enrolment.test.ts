@@ -109,7 +109,7 @@ describe("the page that sets up access", () => {
     await signInAs(service, { ...demo, totp_secret: secretOn(page) });
   });
 
-  test("of two browsers that finish with one link, one succeeds; the other is told that it is over", async () => {
+  test("of two browsers that finish with one link, one succeeds; the other sees that the link was used", async () => {
     const { token, jar, csrf, secret } = await begin("iki@ornek.example");
     const other = await enter(service, "/enrol", token);
     const totp_code = now(secret);

@@ -7,12 +7,12 @@ import { startTestService } from "../../../testing/running.ts";
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
 
-const doors = ["/enrol", "/reset-password", "/withdraw"];
+const landingPages = ["/enrol", "/reset-password", "/withdraw"];
 
-describe("the door that a link leads to", () => {
-  test("runs one script, pinned by its hash, loads nothing else, stands in no frame and is never stored", async () => {
-    for (const door of doors) {
-      const { status, headers, body } = await service.send("GET", door);
+describe("the link landing page", () => {
+  test("runs one script, pinned by its hash, loads nothing else, cannot be framed and is never stored", async () => {
+    for (const landingPage of landingPages) {
+      const { status, headers, body } = await service.send("GET", landingPage);
       const [, script = ""] = /<script>([\s\S]*)<\/script>/.exec(body.toString()) ?? [];
       const hash = createHash("sha256").update(script).digest("base64");
       assert.equal(status, 200);
@@ -25,12 +25,12 @@ describe("the door that a link leads to", () => {
     }
   });
 
-  test("looking spends nothing: programs that open links ahead of their reader leave them good", async () => {
+  test("a GET does not use up the link, so programs may open it before its reader", async () => {
     const token = await invited(service, { email: "erken@ornek.example" });
     for (const target of ["/enrol", "/enrol?utm_source=mail", `/enrol?link=${token}`]) {
       for (const method of ["GET", "HEAD"]) assert.equal((await service.send(method, target)).status, 200, target);
     }
-    // Also those that run the script: opening is a POST, and spends nothing either.
+    // Also programs that run the script: the POST that opens the link does not use it up either.
     for (let count = 0; count < 3; count++) {
       const { jar, next } = await enter(service, "/enrol", token);
       assert.equal((await jar.get(next)).status, 200);

@@ -14,7 +14,7 @@ async function begin(email: string, role = "owner") {
 }
 
 describe("the page that verifies a phone", () => {
-  test("whoever needs no phone may go on without one; an owner may not", async () => {
+  test("an operator may continue without a phone; an owner may not", async () => {
     const operator = await begin("operator@ornek.example", "operator");
     assert.match(operator.page.body.toString(), /href="\/enrol\/setup"/);
     assert.equal((await operator.jar.get("/enrol/setup")).status, 200);

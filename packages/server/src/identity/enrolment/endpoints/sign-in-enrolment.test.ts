@@ -39,7 +39,7 @@ describe("the first sign-in", () => {
     assert.match(refused.body.toString(), /Too many attempts/);
   });
 
-  test("403: from another site nobody is signed in", async () => {
+  test("403: a form from another site signs no one in", async () => {
     const fields = { email: demo.email, password: demo.password, totp_code: site.nextCode(demo.totp_secret) };
     const answer = await post(site, "/enrol/sign-in", fields, { origin: "https://evil.example" });
     assert.deepEqual([answer.status, answer.headers["set-cookie"]], [403, undefined]);

@@ -46,7 +46,7 @@ export const signInEnrolment: Endpoint = {
     const { email = "", password = "", totp_code = "" } = fieldsOf(call);
     const login = { email: email.trim(), password, totp_code: totp_code.replaceAll(/\s/g, "").toLowerCase() };
     const outcome = await catchFormError(async () => {
-      // What no account has is told like what is wrong: there is one answer.
+      // Impossible values get the same answer as wrong ones.
       if (checkLogin(login, call.language).length > 0) throw new Problem("invalid_credentials");
       const { totp_code: code, ...rest } = login;
       const deviceToken = call.cookies["__Host-device"];

@@ -1,4 +1,4 @@
-/** `POST /v1/me/totp`: a new authenticator for whoever has the old one. */
+/** `POST /v1/me/totp`: begins the change to a new authenticator; needs the old one. */
 
 import { findPerson } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";

@@ -1,4 +1,4 @@
-/** `POST /v1/me/password`: a new password for whoever knows the old one. */
+/** `POST /v1/me/password`: changes the password; needs the old one. */
 
 import { findPerson, mailAboutChange } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";

@@ -30,7 +30,7 @@ describe("POST /v1/members", () => {
     assert.equal((await invite(owner.auth, own)).status, 409);
   });
 
-  test("201 alike, and a mail, for addresses that nobody knows, that others invited, and that sign in elsewhere", async () => {
+  test("the same 201 and a mail for unknown addresses, for addresses that other accounts invited, and for their members", async () => {
     const { demo, staff } = await readFirstRun(service.dataDir);
     const other = await tokenFor(service);
     const someone = { full_name: "Biri", role: "viewer" };
@@ -74,7 +74,7 @@ describe("POST /v1/members", () => {
     assert.equal((await invite(later.auth, one(41))).status, 429);
   });
 
-  test("403: only owners invite owners, and programs invite nobody", async () => {
+  test("403: only owners invite owners, and programs cannot invite", async () => {
     const owner = await tokenFor(service);
     const accountId = owner.accountId ?? "";
     const another = (email: string) => ({ email, full_name: "Sahip", role: "owner" });

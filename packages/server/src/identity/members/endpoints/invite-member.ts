@@ -1,4 +1,4 @@
-/** `POST /v1/members`: somebody is asked to join the account. */
+/** `POST /v1/members`: invites a person into the account. */
 
 import {
   emailSchema,

@@ -1,4 +1,4 @@
-/** `DELETE /v1/members/{id}`: somebody leaves the account. */
+/** `DELETE /v1/members/{id}`: removes a member from the account. */
 
 import { mailAboutChange, memberShape, updatePerson } from "../../../accounts/index.ts";
 import { endpoint } from "../../../kernel/http/endpoint.ts";

@@ -21,7 +21,7 @@ async function waiting() {
   return { member, decide, email: `${member.personId}@test.example` };
 }
 
-describe("an owner's word on a reset", () => {
+describe("an owner's decision on a reset", () => {
   test("confirmed, it takes effect at once: sessions end and the link leaves", async () => {
     const { member, decide, email } = await waiting();
     assert.equal((await decide("confirm")).status, 204);

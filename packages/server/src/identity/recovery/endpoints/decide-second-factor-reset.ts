@@ -1,4 +1,4 @@
-/** `POST /v1/members/{id}/second-factor-reset`: an owner's word on a reset that staff were asked for. */
+/** `POST /v1/members/{id}/second-factor-reset`: an owner's decision on a reset that staff were asked for. */
 
 import { endpoint } from "../../../kernel/http/endpoint.ts";
 import { closed, oneOf, uuid } from "../../../kernel/http/schema.ts";

@@ -21,7 +21,7 @@ describe("GET /v1/sessions/{id}", () => {
     assert.deepEqual([seen.status, seen.json?.current, seen.headers.etag], [200, false, own.headers.etag]);
   });
 
-  test("404: a session of somebody else, and one that has ended", async () => {
+  test("404: a session of another person, and one that has ended", async () => {
     const one = await tokenFor(service);
     const colleague = await tokenFor(service, { accountId: one.accountId ?? "", role: "viewer" });
     assert.equal((await read(colleague.sessionId, one.auth)).status, 404);

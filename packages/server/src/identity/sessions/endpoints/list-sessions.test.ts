@@ -8,7 +8,7 @@ import { startTestService } from "../../../testing/running.ts";
 const service = await startTestService({ after }, { settings: noSignInLimits });
 const { demo } = await readFirstRun(service.dataDir);
 
-test("lists where a person is signed in, newest first, and nobody else's", async () => {
+test("lists the person's own sessions only, newest first", async () => {
   const one = await signInAs(service, demo);
   await signInAs(service, demo, { client: "api" });
   await tokenFor(service, { accountId: demo.account_id, role: "viewer" });

@@ -65,7 +65,7 @@ describe("POST /v1/auth/login", () => {
     assert.match(answer.headers["set-cookie"] ?? "", /__Host-refresh=[^;]+; Path=\/; Max-Age=3600;/);
   });
 
-  test("a second device is told of by mail, a known one is not", async () => {
+  test("a sign-in from a second device sends a mail, one from a known device does not", async () => {
     const first = await signInAs(service, demo);
     const again = await signInAs(service, demo, { cookie: `__Host-device=${first.device}` });
     assert.equal(cookieOf(again.answer, "__Host-device"), first.device);

@@ -50,7 +50,7 @@ async function mayGoOn(ctx: Ctx, session: SessionRow): Promise<boolean> {
   return person?.state === "active";
 }
 
-/** Somebody else has the cookie, or had it: nobody keeps the session. */
+/** The cookie was copied: the session ends for both holders. */
 async function endFamily(ctx: Ctx, session: SessionRow): Promise<void> {
   await ctx.tx(scopeOfPerson(session), async (tx) => {
     if (!(await revokeSession(tx, session.id, "reused"))) return;

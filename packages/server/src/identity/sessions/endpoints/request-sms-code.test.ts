@@ -46,7 +46,7 @@ describe("POST /auth/sms-otp/request", () => {
     assert.equal((await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length, before + 1);
   });
 
-  test("a phone gets at most five an hour; nobody is told", async () => {
+  test("a phone gets at most five an hour; the answers do not show it", async () => {
     service.clock.advance(2 * 3600 * 1000);
     const before = (await sentMessages(service.dataDir)).filter(({ kind }) => kind === "sms").length;
     for (let at = 0; at < 7; at++) assert.equal((await ask(demo.email, demo.password)).status, 202);

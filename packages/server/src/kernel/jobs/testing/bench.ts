@@ -59,7 +59,7 @@ export type BenchWorkerOptions<Ports> = Pick<WorkerOptions<Ports>, "tasks" | "po
 export interface Bench {
   readonly database: TestDatabase;
   readonly clock: TestClock;
-  /** Enqueues as the application role, in a transaction of its own. */
+  /** Enqueues as the application role, in a separate transaction. */
   enqueue<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
   start<Ports>(options: BenchWorkerOptions<Ports>): Promise<Worker>;
   /** A worker process with the tasks of worker-process.ts, on the system's clock, ready to work. */

@@ -1,5 +1,5 @@
 /**
- * A transport in a process of its own, for tests that look at its memory. The parent is told `{ port, ca }`; to every
+ * A transport in a separate process, for tests that measure its memory. It sends `{ port, ca }` to the parent. To every
  * message it answers with the most memory the process ever had (bytes) and the number of open connections.
  * Requests for `/hold` are never answered nor read.
  */

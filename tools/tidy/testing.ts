@@ -55,6 +55,7 @@ export const textCases: Readonly<Record<string, Cases>> = {
     breaks: [
       breaking({ [`${server}/accounts/a.ts`]: "await tx.db.selectFrom();" }, /outside of a store/),
       breaking({ [`${server}/accounts/a.ts`]: 'import { sql } from "kysely";' }, /outside of a store/),
+      breaking({ [`${server}/accounts/a.ts`]: 'await pool.query<Row>("select 1");' }, /outside of a store/),
     ],
     keeps: [
       { [`${server}/accounts/store.ts`]: "await tx.db.selectFrom();" },

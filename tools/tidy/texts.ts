@@ -57,11 +57,11 @@ export const textRules: readonly TextRule[] = [
   },
   {
     name: "sql in stores",
-    about: "In a domain only store.ts and *-store.ts use `tx.db`, sql`…` and kysely.",
+    about: "In a domain only store.ts and *-store.ts use `tx.db`, `.query(`, sql`…` and kysely.",
     check: (file, text) => {
       const isDomain = /^packages\/server\/src\/(?!kernel\/|testing\/)[^/]+\//.test(file);
       if (!isDomain || isTestCode(file) || /[/-]store\.ts$/.test(file)) return [];
-      const isSql = (line: string) => /\btx\.db\b|\bsql(?:<[^`]*>)?`|from "kysely"/.test(line);
+      const isSql = (line: string) => /\btx\.db\b|\.query[<(]|\bsql(?:<[^`]*>)?`|from "kysely"/.test(line);
       return eachLine(text, (line) => isSql(line) && "SQL outside of a store; move it to store.ts of its domain");
     },
   },

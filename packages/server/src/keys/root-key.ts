@@ -16,6 +16,7 @@ import type { Pool } from "pg";
 import type { Clock, Random } from "../kernel/clock.ts";
 import { syncFolder } from "../kernel/durable-file.ts";
 import { StartError } from "../kernel/start-error.ts";
+import { insertRootKey, type RootKeyRow, readRootKey, replaceRootKey } from "./root-key-store.ts";
 
 /** AES-256, and the length of the root key itself. */
 const keyBytes = 32;
@@ -64,16 +65,12 @@ interface RootKeySources {
 /** The root key of this database. The first process creates it. */
 export async function openRootKey(sources: RootKeySources, masterKey: MasterKey): Promise<Buffer> {
   const { owner, clock, random } = sources;
-  const known = await readWrapped(owner);
+  const known = await readRootKey(owner);
   if (known !== undefined) return unwrap(known, masterKey);
   const wrapped = await masterKey.wrap(random.bytes(keyBytes));
   // Another process may have been faster; then its key is used.
-  await owner.query(
-    `insert into emanet.root_key (id, wrapped, wrapped_by, created_at, wrapped_at) values (1, $1, $2, $3, $3)
-     on conflict (id) do nothing`,
-    [wrapped, masterKey.name, clock.now()],
-  );
-  const kept = await readWrapped(owner);
+  await insertRootKey(owner, { wrapped, wrapped_by: masterKey.name }, clock.now());
+  const kept = await readRootKey(owner);
   if (kept === undefined) throw new Error("the root key vanished");
   return unwrap(kept, masterKey);
 }
@@ -81,11 +78,8 @@ export async function openRootKey(sources: RootKeySources, masterKey: MasterKey)
 /** Wraps the root key with another master key. Running processes keep working: they have the root key in memory. */
 export async function rewrapRootKey(sources: RootKeySources, from: MasterKey, to: MasterKey): Promise<void> {
   const rootKey = await openRootKey(sources, from);
-  const result = await sources.owner.query(
-    "update emanet.root_key set wrapped = $1, wrapped_by = $2, wrapped_at = $3 where id = 1 and wrapped_by = $4",
-    [await to.wrap(rootKey), to.name, sources.clock.now(), from.name],
-  );
-  if (result.rowCount !== 1) throw wrongMasterKey();
+  const wrapped = { wrapped: await to.wrap(rootKey), wrapped_by: to.name };
+  if (!(await replaceRootKey(sources.owner, wrapped, from.name, sources.clock.now()))) throw wrongMasterKey();
 }
 
 /** The file of the new master key until it has wrapped the root key. */
@@ -102,22 +96,12 @@ export async function settleMasterKeyFile(owner: Pool, file: string, random: Ran
   });
   if (text === null) return;
   const { name } = localMasterKey(Buffer.from(text.trim(), "base64"), random);
-  if ((await readWrapped(owner))?.wrapped_by === name) await rename(pending, file);
+  if ((await readRootKey(owner))?.wrapped_by === name) await rename(pending, file);
   else await rm(pending);
   await syncFolder(path.dirname(file));
 }
 
-interface WrappedRow {
-  readonly wrapped: Buffer;
-  readonly wrapped_by: string;
-}
-
-async function readWrapped(owner: Pool): Promise<WrappedRow | undefined> {
-  const { rows } = await owner.query<WrappedRow>("select wrapped, wrapped_by from emanet.root_key where id = 1");
-  return rows[0];
-}
-
-async function unwrap({ wrapped, wrapped_by: name }: WrappedRow, masterKey: MasterKey): Promise<Buffer> {
+async function unwrap({ wrapped, wrapped_by: name }: RootKeyRow, masterKey: MasterKey): Promise<Buffer> {
   if (name !== masterKey.name) throw wrongMasterKey();
   const rootKey = await masterKey.unwrap(wrapped);
   if (rootKey.length !== keyBytes) throw new Error("the root key has the wrong length");

@@ -8,6 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Pool } from "pg";
 import type { Clock } from "../kernel/clock.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
+import { readClockOffset } from "./store.ts";
 
 /** Workers look at their table once a second; a clock that is read twice as often is never the reason to wait. */
 const pollMs = 500;
@@ -24,8 +25,7 @@ const syncPatienceMs = 500;
 export async function createSandboxClock(base: Clock, app: Pool, log: Log): Promise<SandboxClock> {
   let offsetMs = 0;
   const sync = async () => {
-    const { rows } = await app.query<{ offset_ms: number }>("select emanet.sandbox_offset() as offset_ms");
-    offsetMs = rows[0]?.offset_ms ?? 0;
+    offsetMs = await readClockOffset(app);
   };
   await sync();
   // A database that is gone or slow must not take along what works without it; the clock then stays as it was.

@@ -17,9 +17,9 @@ import type {
   OauthScope,
   Principal,
   TokenClaims,
-  TokenKind,
 } from "../../kernel/principal.ts";
 import { packageRate, ratesOf } from "../../limits/index.ts";
+import { readTokenSubject, type SubjectRow } from "./subject-store.ts";
 
 /** The contract's time in which a closed account can still be read and restored. */
 const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
@@ -39,10 +39,7 @@ export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSo
         if (checked.kind !== "valid") {
           return { kind: "refused", code: checked.kind === "expired" ? "token_expired" : "invalid_token" };
         }
-        const { rows } = await app.query<SubjectRow>("select * from emanet.token_subject($1)", [
-          checked.claims.sessionId,
-        ]);
-        const [row] = rows;
+        const row = await readTokenSubject(app, checked.claims.sessionId);
         const now = clock.now();
         const principal = row && principalOf(checked.claims, row, now);
         if (row === undefined || principal === undefined) return { kind: "refused", code: "invalid_token" };
@@ -53,40 +50,6 @@ export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSo
       }
     },
   };
-}
-
-/** A row of `emanet.token_subject`. */
-export interface SubjectRow {
-  readonly account_id: string | null;
-  readonly person_id: string | null;
-  readonly client_id: string | null;
-  readonly kind: TokenKind;
-  readonly scopes: readonly string[] | null;
-  readonly auth_time: Date;
-  readonly amr: readonly string[];
-  readonly session_ended: boolean;
-  readonly idle_expires_at: Date;
-  readonly expires_at: Date | null;
-  readonly person_role: string | null;
-  readonly person_state: string | null;
-  readonly client_scopes: readonly string[] | null;
-  readonly client_vaults: readonly string[] | null;
-  readonly client_revoked: boolean | null;
-  readonly client_role: string | null;
-  /** The grant or its client waits for an owner's review. */
-  readonly in_review: boolean;
-  readonly account_state: AccountFacts["state"] | null;
-  readonly account_closed_at: Date | null;
-  readonly package: string | null;
-  readonly early_access: boolean | null;
-  readonly entitlements: readonly string[];
-  readonly api_package: string | null;
-  readonly requests_per_minute: number | null;
-  readonly burst: number | null;
-  /** By policy: requests, seconds, burst. */
-  readonly custom_limits: Readonly<Record<string, readonly [number, number, number]>> | null;
-  readonly is_banned: boolean;
-  readonly ban_expires_at: Date | null;
 }
 
 type Signed = Exclude<Principal, { kind: "anonymous" }>;

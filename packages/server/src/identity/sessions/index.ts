@@ -9,7 +9,7 @@
  */
 
 export { accessTokenOf } from "./access-tokens.ts";
-export { type AuthenticatorSources, createAuthenticator, principalOf, type SubjectRow } from "./authenticator.ts";
+export { type AuthenticatorSources, createAuthenticator, principalOf } from "./authenticator.ts";
 export { recordClientFailure, writeSignInFailure } from "./failures.ts";
 export { openPersonSession } from "./open-session.ts";
 export { personOf } from "./principal-person.ts";
@@ -20,7 +20,6 @@ export { checkPassword, type SignedIn, type SignInClaim, type SignInCtx, scopeOf
 export {
   type EndReason,
   findLiveSession,
-  findTokenSubject,
   forgetDevices,
   insertSession,
   type NewSession,
@@ -28,4 +27,5 @@ export {
   revokeSession,
   type SessionRow,
 } from "./store.ts";
+export { findTokenSubject, type SubjectRow } from "./subject-store.ts";
 export { accessTokenSeconds, createTokens, issuerOf } from "./tokens.ts";

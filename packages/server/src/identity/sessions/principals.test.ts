@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { TokenClaims } from "../../kernel/principal.ts";
-import { principalOf, type SubjectRow } from "./authenticator.ts";
+import { principalOf } from "./authenticator.ts";
+import type { SubjectRow } from "./subject-store.ts";
 
 const now = new Date("2026-11-15T09:00:00Z");
 const later = (ms: number) => new Date(now.getTime() + ms);

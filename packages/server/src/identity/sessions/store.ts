@@ -6,7 +6,7 @@ import type { OauthClientsRow, SessionsRow } from "../../kernel/database/rows.ge
 import type { OauthScope, TokenKind } from "../../kernel/principal.ts";
 import type { Secrets } from "../../kernel/secrets.ts";
 import type { Tx } from "../../kernel/tx.ts";
-import { type SubjectRow, scopesInReview } from "./authenticator.ts";
+import { scopesInReview } from "./authenticator.ts";
 import { lifetimes, readToken, refreshToken, repeatWindowMs, tokenHash } from "./refresh-tokens.ts";
 
 export type SessionRow = Selectable<SessionsRow>;
@@ -301,10 +301,4 @@ export async function findSignInAccount(tx: Tx, accountId: string) {
 export async function isAuditRecordWritten(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db.selectFrom("audit_records").select("id").where("id", "=", id).executeTakeFirst();
   return row !== undefined;
-}
-
-/** Everything that a token of the session depends on, in one statement; see `authenticator.ts`. */
-export async function findTokenSubject(tx: Tx, sessionId: string): Promise<SubjectRow | undefined> {
-  const { rows } = await sql<SubjectRow>`select * from emanet.token_subject(${sessionId})`.execute(tx.db);
-  return rows[0];
 }

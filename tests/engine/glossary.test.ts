@@ -36,6 +36,7 @@ const oldClasses = [
   ...["FrameLedger", "VaultIndex", "OpenDirectory", "WritePool", "IndexPort", "MemoryIndex", "SqliteIndex"],
   ...["PlantedBug", "FrameRoom", "PackChecks", "FrameMark", "CondemnAnswer", "KnownTexts", "WorldKind"],
   ...["restingOn", "takesChange", "givenNonce", "beginClaimed", "clearWrongMarks"],
+  ...["visitLibrary", "currentVisit", "tellOfChange", "scopeWords", "mendSpecs"],
 ];
 const oldWords = ["repoint", "restate", "shelf", "station"];
 

@@ -61,7 +61,7 @@ const operations: readonly Row[] = Object.entries(document.paths)
   )
   .filter(({ operationId }) => operationId !== "auth.logout");
 const service = await startTestService({ after }, { settings: { ...noSignInLimits, EMANET_PLANNED_LIMITS: "off" } });
-const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+const unknownId = "0199c0de-0000-7000-8000-00000000dead";
 const allScopes = Object.keys(oauthScopes);
 
 /** Bodies that request the widest rights. Other bodies are made from their schema. */
@@ -99,7 +99,7 @@ function sample(schema: Schema): unknown {
 }
 
 function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
-  if (format === "uuid") return nobodysId;
+  if (format === "uuid") return unknownId;
   if (format === "email") return "kimse@ornek.example";
   if (format === "uri") return "https://ornek.example/";
   return pattern.includes("\\d") || pattern.includes("0-9")
@@ -116,7 +116,7 @@ async function makeVictim() {
     json: { email: `${accountId}@davet.example`, full_name: "Davetli", role: "viewer" },
     headers: owner.auth,
   });
-  const { client } = await makeClient(service, owner.auth, { scopes: ["account:write"], vault_ids: [nobodysId] });
+  const { client } = await makeClient(service, owner.auth, { scopes: ["account:write"], vault_ids: [unknownId] });
   const withheld = await tokenFor(service, { accountId, as: "grant" });
   const review = "update emanet.sessions set review_since = now() where id = $1";
   await storedRows(service.database, review, [withheld.sessionId]);
@@ -168,7 +168,7 @@ async function power({ accountId }: Victim): Promise<unknown> {
 function targets(row: Row, victim: Victim, own: readonly string[]): readonly string[] {
   if (!row.path.includes("{")) return [row.path];
   const noun = row.operationId.split(".")[0] ?? "";
-  const ids = [...(victim.ids[noun] ?? [nobodysId]), ...own];
+  const ids = [...(victim.ids[noun] ?? [unknownId]), ...own];
   return ids.map((id) => row.path.replaceAll(/\{\w+\}/g, id));
 }
 

@@ -23,7 +23,7 @@ import { settledMessages } from "../../packages/server/src/testing/sent-messages
 
 const service = await startTestService({ after }, { settings: roomyLimits });
 const { demo, staff } = await readFirstRun(service.dataDir);
-const nobody = "nobody@unknown.example";
+const unknownEmail = "nobody@unknown.example";
 const wrongCode = "aaaaa-bbbbb";
 const wrongPassword = "not the password";
 
@@ -152,10 +152,10 @@ describe("an unknown address", () => {
     };
     const total = () => storedRows<{ count: string }>(service.database, "select count(*) from emanet.audit_records");
     const [before] = await total();
-    assert.equal(await madeBy(() => logIn(nobody, wrongPassword)), 1);
+    assert.equal(await madeBy(() => logIn(unknownEmail, wrongPassword)), 1);
     const sms = (email: string, password: string) =>
       madeBy(() => service.send("POST", "/auth/sms-otp/request", { json: { email, password } }));
-    assert.equal(await sms(nobody, wrongPassword), 2, "one of them is the job that sends no message");
+    assert.equal(await sms(unknownEmail, wrongPassword), 2, "one of them is the job that sends no message");
     await settledMessages(service);
     assert.deepEqual((await total())[0], before);
     assert.equal(await madeBy(() => logIn(demo.email, wrongPassword)), 1);

@@ -37,12 +37,12 @@ const operations: readonly Row[] = Object.entries(document.paths).flatMap(([plac
   Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: place })),
 );
 const roles = ["owner", "manager", "operator", "viewer", "auditor"];
-const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+const unknownId = "0199c0de-0000-7000-8000-00000000dead";
 
 /** The status and code for a caller of this kind. The service never reads the body before it has decided access. */
 async function call(row: Row, bearer: Bearer | null): Promise<string> {
   const auth = bearer === null ? {} : (await tokenFor(service, bearer)).auth;
-  const target = row.path.replaceAll(/\{\w+\}/g, nobodysId);
+  const target = row.path.replaceAll(/\{\w+\}/g, unknownId);
   const answer = await service.send(row.method, target, { headers: auth });
   return `${answer.status} ${answer.json?.code ?? ""}`;
 }
@@ -112,7 +112,7 @@ describe("every operation of the document", () => {
   test("403: a program that is limited to vaults passes only where the operation checks vaults", async () => {
     for (const row of of("account", "person")) {
       for (const as of ["client", "grant"] as const) {
-        const answer = await call(row, { as, vaultIds: [nobodysId] });
+        const answer = await call(row, { as, vaultIds: [unknownId] });
         const refused = answer === "403 insufficient_scope";
         assert.equal(refused, row["x-within-vaults"] !== true, `${row.operationId} ${as}: ${answer}`);
       }

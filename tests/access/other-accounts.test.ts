@@ -42,7 +42,7 @@ const rows: readonly Row[] = Object.entries(document.paths).flatMap(([place, met
     .filter(() => place.includes("{"))
     .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path: place })),
 );
-const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+const unknownId = "0199c0de-0000-7000-8000-00000000dead";
 
 async function created(target: string, json: object, { auth }: Bearer): Promise<string> {
   const answer = await service.send("POST", target, { json, headers: auth });
@@ -138,9 +138,9 @@ describe("an operation on one object", () => {
       ];
       for (const stranger of strangers) {
         const theirs = await call(row, example, stranger);
-        const nobodys = await call(row, { ...example, id: nobodysId }, stranger);
+        const unknown = await call(row, { ...example, id: unknownId }, stranger);
         assert.deepEqual([theirs.status, theirs.json?.code], [404, "not_found"], theirs.body.toString());
-        assert.deepEqual(comparable(theirs), comparable(nobodys));
+        assert.deepEqual(comparable(theirs), comparable(unknown));
       }
       const own = await call(row, example, example.by ?? owner);
       assert.ok(own.status >= 200 && own.status < 300, `its own account: ${own.status} ${own.body}`);

@@ -107,13 +107,13 @@ describe("If-None-Match", () => {
 
   test("is accepted by every GET, and 400 when malformed", async () => {
     const [owner, staff] = [await caller(), await caller({ as: "staff" })];
-    const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+    const unknownId = "0199c0de-0000-7000-8000-00000000dead";
     for (const operation of reads) {
       assert.ok(takes(operation, "If-None-Match"), operation.operationId);
       const auth = { public: {}, staff: staff.auth, account: owner.auth, person: owner.auth }[operation["x-access"]];
       for (const condition of malformed) {
         const headers = { ...auth, "if-none-match": condition };
-        const answer = await service.send("GET", targetOf(operation, nobodysId), { headers });
+        const answer = await service.send("GET", targetOf(operation, unknownId), { headers });
         assert.equal(answer.status, 400, `${operation.operationId} ${condition}`);
       }
     }

@@ -5,8 +5,9 @@
  * States of an account: `active` ↔ `suspended`; both → `closed`. Of a person: `invited` → `active` → `removed`.
  *
  * Invariants: an account has at least one active owner from its first enrolment on; an e-mail address belongs to
- * the one active person who enrolled it first, while any number of accounts may have invited it; staff are people without an account; what a package includes is data, and an account's
- * own entitlements win over it. What each role may do is the table in `kernel/principal.ts`, see `docs/ROLES.md`.
+ * the one active person who enrolled it first, while any number of accounts may have invited it; staff are people without
+ * an account; the table `packages` has the entitlements of each package, and an account's
+ * own entitlements override them. `docs/ROLES.md` lists what each role may do.
  */
 
 export {

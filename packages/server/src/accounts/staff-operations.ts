@@ -1,5 +1,5 @@
 /**
- * What the operations of staff share, in whichever domain they are. They are under `/v1/admin`. Reading runs in scope
+ * Shared by the staff operations of all domains. They are under `/v1/admin`. Reading runs with row access
  * `staff` (every account, read-only). A change runs with row access to the account that it concerns, has a reason, and is
  * in the audit chain of that account, where the customer can see it.
  */

@@ -6,7 +6,7 @@ import { type ApplicationRow, findApplication, moveApplication } from "./store.t
 
 export const platform = { kind: "platform" } as const;
 
-/** 404 for what does not exist, 409 for what is in another state. */
+/** 404 for an unknown application, 409 for one in another state. */
 export async function moveOrRefuse(
   tx: Tx,
   id: string,

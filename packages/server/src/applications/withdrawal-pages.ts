@@ -1,4 +1,4 @@
-/** What the pages of a withdrawal share: where they stand in the API document, and what they say when they fail. */
+/** Shared by the pages of a withdrawal: their place in the API document and the texts of their errors. */
 
 import { explaining, type LinkPage } from "../pages/index.ts";
 

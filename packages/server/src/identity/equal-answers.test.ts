@@ -57,7 +57,7 @@ describe("a sign-in that is refused", () => {
     const right = () => codeOf(demo);
     await signInAs(service, demo);
     const used = right();
-    const nobodysId = "0199c0de-0000-7000-8000-00000000dead";
+    const unknownId = "0199c0de-0000-7000-8000-00000000dead";
     const wrong = [
       () => ({ email: demo.email, password: "not the password", totp_code: "000000" }),
       () => ({ email: "nobody@unknown.example", password: "not the password", totp_code: "000000" }),
@@ -66,8 +66,8 @@ describe("a sign-in that is refused", () => {
       () => ({ email: "nobody@unknown.example", password: demo.password, totp_code: "aaaaa-bbbbb" }),
       () => ({ email: staff.email, password: "not the password", totp_code: "123456" }),
       () => ({ email: demo.email, password: demo.password, totp_code: used }),
-      () => ({ email: demo.email, password: demo.password, totp_code: "000000", otp_challenge_id: nobodysId }),
-      () => ({ email: "nobody@unknown.example", password: "x", totp_code: "000000", otp_challenge_id: nobodysId }),
+      () => ({ email: demo.email, password: demo.password, totp_code: "000000", otp_challenge_id: unknownId }),
+      () => ({ email: "nobody@unknown.example", password: "x", totp_code: "000000", otp_challenge_id: unknownId }),
       () => ({ email: suspended.email, password: "not the password", totp_code: codeOf(suspended) }),
       () => ({ email: suspended.email, password: suspended.password, totp_code: "aaaaa-bbbbb" }),
       // Right credentials of people who may no longer sign in, or not yet.

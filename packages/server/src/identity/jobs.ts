@@ -1,4 +1,4 @@
-/** Upkeep of sign-in: what is over is removed, in batches, so that no statement holds many rows for long. */
+/** Upkeep of sign-in: deletes expired rows, in batches, so that no statement locks many rows for long. */
 
 import { noPayload, retryAfter, task } from "../kernel/jobs/task.ts";
 import type { Transactions, Tx } from "../kernel/tx.ts";

@@ -1,4 +1,4 @@
-/** The SQL of upkeep: deletes what is over, in batches, so that no statement holds many rows for long. */
+/** The SQL of upkeep: deletes expired rows, in batches, so that no statement locks many rows for long. */
 
 import { sql } from "kysely";
 import type { Tx } from "../kernel/tx.ts";

@@ -1,5 +1,5 @@
 /**
- * Error reports: unexpected errors, told to a Sentry-compatible collector when a DSN is set.
+ * Error reports: unexpected errors, sent to a Sentry-compatible collector when a DSN is set.
  *
  * Nouns: a *report* is one event of the collector's protocol, built from {@link describeError} and a few fields by the
  * log's own rules; the *window* is the minute in which reports are counted.

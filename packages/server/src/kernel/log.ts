@@ -90,7 +90,7 @@ export interface LogOptions {
   readonly clock: Clock;
   /** Takes one whole line, its line break included. */
   readonly write: (line: string) => void;
-  /** Told how many fields a line lost; feeds a metric. */
+  /** Called with the number of fields that a line lost; for a metric. */
   readonly onDropped?: (count: number) => void;
 }
 

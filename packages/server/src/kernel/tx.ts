@@ -3,7 +3,7 @@
  * changes, audits, emits and enqueues commits together or not at all. Audit records and events are collected while the
  * work runs and written just before the commit, events first, so that their two locks are short and taken in one order.
  *
- * A transaction whose signal has aborted does not commit: its caller has been told that it failed.
+ * A transaction whose signal has aborted does not commit: its caller already got an error.
  */
 
 import { CompiledQuery, type ControlledTransaction, Kysely, PostgresDialect, sql } from "kysely";

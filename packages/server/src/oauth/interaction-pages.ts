@@ -30,7 +30,7 @@ export const interactionOperation = {
 
 export const failures = { 400: failedPageSpec, 401: unauthorizedPageSpec, 429: limitedPageSpec };
 
-/** Runs work on the interaction of the request, or says that it is over. */
+/** Runs work on the interaction of the request; returns an error page when it has ended. */
 export async function withInteraction(
   ctx: Ctx,
   call: Call,
@@ -44,7 +44,7 @@ export async function withInteraction(
   });
 }
 
-/** The sign-in again, with what was wrong; problems that are not the person's are thrown. */
+/** The sign-in page again, with its error. Other problems are thrown. */
 export function refusedPage(
   ctx: Ctx,
   call: Call,

@@ -1,4 +1,4 @@
-/** The library, imported in one place, after what has to come before it. */
+/** The only import of the library, after the modules that must be loaded before it. */
 
 import "./runtime.ts";
 

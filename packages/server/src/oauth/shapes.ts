@@ -1,4 +1,4 @@
-/** What OAuth looks like outside: forms and answers, in the words of the RFCs. */
+/** The forms and answers of OAuth, with the names of the RFCs. */
 
 import { closed, oneOf, Type, text, uuid } from "../kernel/http/schema.ts";
 

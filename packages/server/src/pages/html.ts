@@ -38,7 +38,7 @@ ${body}
 `;
 }
 
-/** A page that says one thing, and perhaps where to go on; `code` for developers. */
+/** A page with one message, and optionally a link to continue and an error code for developers. */
 export function noticeHtml(
   language: Language,
   title: TextKey,
@@ -53,7 +53,7 @@ export function noticeHtml(
   return frame(language, title, `<p>${text(lead)}</p>${way}${detail}`);
 }
 
-/** What went wrong, above a form; read out by screen readers at once. */
+/** The error above a form; screen readers read it at once. */
 export function failureHtml(language: Language, failure: TextKey | null): string {
   return failure === null ? "" : `<p class="failure" role="alert">${textIn(language)(failure)}</p>`;
 }
@@ -68,15 +68,15 @@ export interface Field {
   readonly failure?: string | undefined;
 }
 
-/** A labelled field; what is wrong with it stands right below it. */
+/** A labelled field with its error below. */
 export function fieldHtml(language: Language, { name, label, attributes, value, failure }: Field): string {
   const given = value === undefined ? "" : ` value="${escapeHtml(value)}"`;
   const about = failure === undefined ? "" : ` aria-invalid="true" aria-describedby="${name}-failure"`;
-  const told =
+  const error =
     failure === undefined
       ? ""
       : `<span class="field-failure" id="${name}-failure" role="alert">${escapeHtml(failure)}</span>`;
-  return `<label>${textIn(language)(label)}<input name="${name}" ${attributes}${given}${about}>${told}</label>`;
+  return `<label>${textIn(language)(label)}<input name="${name}" ${attributes}${given}${about}>${error}</label>`;
 }
 
 export function hidden(name: string, value: string): string {

@@ -21,7 +21,7 @@ const linkCookieSeconds = 60 * 60;
 /** The length of a link in a mail, and some space for text that is pasted with it. */
 const maxPastedLength = 500;
 
-/** The secret of a link, wherever in what was pasted it stands. */
+/** Finds the secret of a link anywhere in the pasted text. */
 const secretPattern = /(?:^|#)([a-z]{3}_[A-Za-z0-9_-]{43})(?![A-Za-z0-9_-])/;
 
 const script = `const secret = location.hash.slice(1);

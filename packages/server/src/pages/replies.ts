@@ -34,7 +34,7 @@ export function pageReply(status: number, html: string, options: PageOptions = {
       "content-security-policy": policy(options),
       "cross-origin-opener-policy": "same-origin",
       "x-frame-options": "DENY",
-      // Forms must say that they come from here; to other origins nothing is said.
+      // Our own forms send a referrer; other origins get none.
       "referrer-policy": "same-origin",
       ...options.headers,
       ...(options.cookies && options.cookies.length > 0 && { "set-cookie": [...options.cookies] }),
@@ -131,7 +131,7 @@ const explanations: Explanations = {
   internal_error: "ourFault",
 };
 
-/** Says problems as pages, for endpoints of `wire: "pages"`; `own` where a page knows better what to do. */
+/** Renders problems as pages, for endpoints of `wire: "pages"`; `own` overrides texts for this page. */
 export function explaining(
   own: Explanations = {},
   onward: Partial<Record<ProblemCode, { readonly href: string; readonly textKey: TextKey }>> = {},

@@ -1,4 +1,4 @@
-/** `POST /v1/admin/accounts/{id}/entitlements`: more or less than the package says. */
+/** `POST /v1/admin/accounts/{id}/entitlements`: overrides an entitlement of the package. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, nullable, oneOf, Type } from "../../kernel/http/schema.ts";

@@ -1,4 +1,4 @@
-/** What the pages of the enrolment share: where they stand in the API document, and what they say when they fail. */
+/** Shared by the pages of the enrolment: their place in the API document and the texts of their errors. */
 
 import { explaining, type LinkPage } from "../../pages/index.ts";
 

@@ -37,7 +37,7 @@ export interface EnrolmentView {
 /** Whose enrolment it is, and what the authenticator needs. May be repeated. `not_found` for a link that is over. */
 export async function openEnrolment(ctx: Ctx, token: string): Promise<EnrolmentView> {
   const { enrolment, secret } = await ctx.tx({ kind: "system" }, async (tx) => {
-    // Held: two tabs that open the link at once must be shown one secret.
+    // Locked: two tabs that open the link at once must get the same secret.
     const found = await findEnrolment(tx, ctx, token, "lock");
     await requireFreeAddress(tx, found);
     return { enrolment: found, secret: await totpOfEnrolment(tx, ctx, found) };
@@ -73,7 +73,7 @@ export async function sendPhoneCode(
 
 export type EnrolmentCompletion = Static<typeof enrolmentCompletion>;
 
-/** Sets everything and spends the link; the recovery codes, shown this once. */
+/** Stores everything and uses up the link. Returns the recovery codes, which are shown only now. */
 export async function finishEnrolment(ctx: Ctx, body: EnrolmentCompletion, language: Language): Promise<string[]> {
   const open = await ctx.tx({ kind: "system" }, async (tx) => {
     const found = await findEnrolment(tx, ctx, body.token);
@@ -126,7 +126,7 @@ async function check(
   const { phone_challenge_id: id, phone_code: code } = body;
   const given = id !== undefined && code !== undefined;
   const phoneMissing = !given && needsPhone(enrolment);
-  // A right code by SMS is good once, and not used up for nothing while the other one is wrong.
+  // The code by SMS works once, so it is checked only when the code of the app is right.
   if (step === null) return { kind: "wrong", pointers: ["/totp_code", ...(phoneMissing ? ["/phone_code"] : [])] };
   const asked = { id: id ?? "", personId: enrolment.person.id, purpose: "phone", code: code ?? "" } as const;
   const challenge = given ? await spendChallenge(tx, ctx.secrets, asked) : null;

@@ -1,6 +1,6 @@
 /**
- * Enrolment: from a link in a mail to a person who can sign in. The link is shown with every step and spent by the last
- * one, which sets password, authenticator, recovery codes and phone in one commit; until then nothing has changed.
+ * Enrolment: from a link in a mail to a person who can sign in. Every step sends the link. The last step uses it up and
+ * stores password, authenticator, recovery codes and phone in one commit; no earlier step changes anything.
  */
 
 import { findPerson, findPersonByEmail, type PersonRow } from "../../accounts/index.ts";

@@ -26,7 +26,7 @@ const tokenBytes = 32;
 
 const hourMs = 60 * 60 * 1000;
 
-/** How long each kind is good for: a week to get round to enrolling, an hour to reset what one has just asked for. */
+/** How long each kind is valid: a week for an enrolment, an hour for a reset. */
 export const linkLifeMs: Readonly<Record<LinkPurpose, number>> = {
   enrolment: 7 * 24 * hourMs,
   second_factor_reset: 7 * 24 * hourMs,
@@ -44,12 +44,12 @@ export interface NewLink {
 
 type LinkSources = Pick<Ctx, "random" | "secrets" | "publicUrl">;
 
-/** Kinds of which a new link ends the earlier ones: their mail says that it takes the place of the one before. */
+/** Kinds of which a new link ends the earlier ones; their mail says so. */
 const replacing: readonly LinkPurpose[] = ["enrolment", "second_factor_reset"];
 
 /**
- * Makes a link and gives its address back, for the mail. Earlier ones of the person end where the new one replaces
- * them; those to reset a password do not: anybody can ask for one, and must not end the one that its owner waits for.
+ * Creates a link and returns its address for the mail. A link of a kind in {@link replacing} ends the person's earlier ones.
+ * A new link for a password reset does not: anyone can request one, and it must not end the link that the owner requested.
  */
 export async function makeLink(tx: Tx, { random, secrets, publicUrl }: LinkSources, link: NewLink): Promise<string> {
   const id = random.uuid();
@@ -80,7 +80,7 @@ const pages: Readonly<Record<LinkPurpose, string>> = {
   password_reset: "reset-password",
 };
 
-/** The link of a token that is still good; `lock` holds it, so that of two that spend it one waits and then fails. */
+/** The valid link of a token. With `lock`, of two requests that use it up the second waits and then fails. */
 export async function findLink(
   tx: Tx,
   secrets: Secrets,
@@ -116,7 +116,7 @@ export async function endLinks(tx: Tx, personId: string, purpose: LinkPurpose): 
     .execute();
 }
 
-/** How many of a person's links of one kind are still good. */
+/** The number of a person's valid links of one kind. */
 export async function countLiveLinks(tx: Tx, personId: string, purpose: LinkPurpose): Promise<number> {
   const { count } = await tx.db
     .selectFrom("links")
@@ -182,7 +182,7 @@ export async function countInvitation(tx: Tx, ctx: Pick<Ctx, "secrets" | "random
   await tx.db.insertInto("invitations").values(row).execute();
 }
 
-/** Over as soon as the mail that is in the way has left the window. */
+/** The refusal ends when the mail that caused it has left the window. */
 function refusal<P extends { readonly window: number }>(policy: P, sentAt: Date, now: Date) {
   const leftMs = sentAt.getTime() + policy.window * 1000 - now.getTime();
   return { ...policy, retry_after: Math.max(1, Math.ceil(leftMs / 1000)) };

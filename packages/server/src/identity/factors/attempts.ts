@@ -29,12 +29,12 @@ export const failuresPerDay = 100;
 
 export const dayMs = 24 * 60 * 60 * 1000;
 
-/** What is counted: an address, or an address on a known device. */
+/** The counter of an address, or of an address on a known device. */
 export function attemptsId(secrets: Secrets, emailKey: string, deviceHash: Buffer | null): Buffer {
   return secrets.digest("attempts", JSON.stringify([emailKey, deviceHash?.toString("base64url") ?? null]));
 }
 
-/** What is counted within a session. A hash of one string, so never the id of an address (a hash of a pair). */
+/** The counter of a session. It hashes one string, so it never equals the counter of an address, which hashes a pair. */
 export function sessionAttemptsId(secrets: Secrets, sessionId: string): Buffer {
   return secrets.digest("attempts", JSON.stringify(sessionId));
 }

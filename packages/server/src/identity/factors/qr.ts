@@ -1,4 +1,4 @@
-/** A QR code as pictures: SVG for what scales, PNG for what shows nothing else. Both have the same squares. */
+/** A QR code as SVG, which scales, and as PNG for programs that do not show SVG. */
 
 import { crc32, deflateSync } from "node:zlib";
 import { encodeQR } from "qr";

@@ -55,7 +55,7 @@ export async function setCredentials(
     .execute();
 }
 
-/** A new password; `changed` is false for the same one hashed anew. */
+/** Stores a hash; `changed` is false when the same password was hashed again. */
 export async function setPasswordHash(tx: Tx, personId: string, hash: string, changed: boolean): Promise<void> {
   await tx.db
     .updateTable("credentials")
@@ -68,7 +68,7 @@ export async function setPasswordHash(tx: Tx, personId: string, hash: string, ch
     .execute();
 }
 
-/** Keeps an authenticator that was shown until a code of it confirms it. */
+/** Stores a new authenticator until one of its codes confirms it. */
 export async function setNextTotp(tx: Tx, personId: string, sealed: Buffer | null): Promise<void> {
   await tx.db
     .updateTable("credentials")
@@ -99,7 +99,7 @@ export async function areCredentialsCurrent(tx: Tx, personId: string, changedAt:
   return row?.changed_at.getTime() === changedAt.getTime();
 }
 
-/** Uses up a time step: true for the first that asks, whichever process it runs in, and never for an earlier step. */
+/** Uses up a time step. True for the first caller over all processes; never for an earlier step. */
 export async function spendStep(tx: Tx, personId: string, step: number): Promise<boolean> {
   const result = await tx.db
     .updateTable("credentials")

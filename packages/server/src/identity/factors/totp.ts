@@ -22,7 +22,7 @@ export function newTotpSecret(random: Random): string {
   return base32(random.bytes(secretBytes));
 }
 
-/** The step that the code belongs to, or null. Looks at every step, so that the time does not tell which. */
+/** The step that the code belongs to, or null. Looks at every step, so that the time does not show which one matched. */
 export function matchingStep(secret: string, code: string, now: Date): number | null {
   const current = Math.floor(now.getTime() / 1000 / stepSeconds);
   const given = Buffer.from(code.padEnd(6).slice(0, 6));

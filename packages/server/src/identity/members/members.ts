@@ -1,4 +1,4 @@
-/** What the operations on members share: who may, and who may not be touched. */
+/** Shared by the operations on members: who may change whom. */
 
 import { lockOwners, lockPerson, type PersonRow } from "../../accounts/index.ts";
 import { memberRoles } from "../../declarations.ts";
@@ -30,7 +30,7 @@ export function isDemotion(from: MemberRole | "staff", to: MemberRole): boolean 
   return from !== "staff" && memberRoles.indexOf(from) < memberRoles.indexOf(to);
 }
 
-/** What concerns an owner is an owner's. */
+/** Only an owner may change an owner or make one. */
 export function requireRank(
   principal: Extract<Principal, { kind: "member" }>,
   ...roles: readonly (MemberRole | "staff")[]

@@ -15,7 +15,7 @@ interface ResetPorts {
   readonly publicUrl: () => string;
 }
 
-/** The contract's three. Who asks for a fourth within the hour has three good links in the mailbox. */
+/** The contract's three. A fourth request within the hour sends no mail: three valid links are in the mailbox. */
 const liveResetLinks = 3;
 
 export const mailPasswordReset = task<{ readonly email_key: string }, ResetPorts>("identity.mail_password_reset", {

@@ -27,7 +27,7 @@ export async function findReset(ctx: Ctx, token: string): Promise<PersonRow> {
   return person;
 }
 
-/** Sets the new password, spends all links to reset it, ends all sessions, and tells the person and the owners by mail. */
+/** Stores the new password, ends all reset links and all sessions, and mails the person and the owners. */
 export async function resetByLink(
   ctx: Ctx,
   { token, new_password: password }: { readonly token: string; readonly new_password: string },

@@ -20,12 +20,12 @@ import { makeLink } from "../enrolment/index.ts";
 import { endAccessOf } from "../sessions/index.ts";
 import { decideReset, insertReset, type ResetDecision, type ResetRequest } from "./store.ts";
 
-/** The contract's 24 hours: time for an owner to notice and to say no. */
+/** The contract's 24 hours: time for an owner to notice and to cancel. */
 const resetDelayMs = 24 * 60 * 60 * 1000;
 
 type MailCtx = Pick<Ctx, "random" | "secrets" | "publicUrl">;
 
-/** Writes the request down and tells the person and the owners; with row access to the account. `state_conflict` when one waits already. */
+/** Stores the request and mails the person and the owners; with row access to the account. `state_conflict` when one is waiting. */
 export async function beginSecondFactorReset(tx: Tx, ctx: MailCtx, request: ResetRequest) {
   const { accountId, personId } = request;
   const person = await findPerson(tx, accountId, personId);

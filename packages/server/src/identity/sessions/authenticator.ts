@@ -57,11 +57,11 @@ type Signed = Exclude<Principal, { kind: "anonymous" }>;
 /** The principal of a token now; undefined when the token is no longer valid. */
 export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
   if (!isAlive(row, now)) return undefined;
-  // A step-up gives a new token; those that were out before it stay as old as they were.
+  // A step-up issues a new token. Tokens from before keep their older authentication time.
   const authTime = claims.authTime < row.auth_time ? claims.authTime : row.auth_time;
   const person = { sessionId: claims.sessionId, authTime, amr: row.amr };
   if (row.person_role === "staff") {
-    // Staff allow nothing to programs; what says otherwise is not believed.
+    // Staff cannot have programs, so a session of staff with a client is refused.
     const isPerson = row.person_id !== null && row.client_id === null;
     return isPerson ? { kind: "staff", staffId: row.person_id, ...person } : undefined;
   }
@@ -130,7 +130,7 @@ function limitsOf(row: SubjectRow): AccountLimits {
 /** The only scopes of a program in review: the nightly backup continues. */
 export const scopesInReview: readonly OauthScope[] = ["snapshots:write"];
 
-/** The token's own, held to what its session and its client may have now. */
+/** The scopes of the token that its session and its client still have. */
 function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {
   const reviewed: readonly string[] | null = row.in_review ? scopesInReview : null;
   const limits = [row.scopes, row.client_scopes, reviewed].filter((limit) => limit !== null);

@@ -78,7 +78,7 @@ export const writeSignInFailure = task<FailurePayload, { readonly transactions: 
   },
 );
 
-/** A program of the account did not prove that it is the one it says; with row access to the account. */
+/** Records a failed authentication of a program; with row access to the account. */
 export async function recordClientFailure(tx: Tx, secrets: Secrets, clientId: string): Promise<void> {
   if (!(await countFailure(tx, secrets.digest("attempts", JSON.stringify({ client: clientId }))))) return;
   const targets = [{ type: "oauth_client", id: clientId }];

@@ -1,10 +1,10 @@
 /**
- * Sessions: signing in, and what requests are allowed afterwards. Owns the tables `sessions` and `devices`.
+ * Sessions: signing in, and the rights of later requests. Owns the tables `sessions` and `devices`.
  *
  * Nouns: a *session* is a family of refresh tokens, and every access token belongs to one; a *grant* is a session that a
  * member allowed to a program; a *device* is a browser that a person has signed in from.
  *
- * Invariants: the answer to a wrong sign-in is the same, and takes as long, whatever was wrong; role, package, suspension
+ * Invariants: every wrong sign-in gets the same answer after the same time; role, package, suspension
  * and revocation are read for every request.
  */
 

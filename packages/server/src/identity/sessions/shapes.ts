@@ -4,7 +4,7 @@ import { cookieHeader, type NewCookie } from "../../kernel/http/cookies.ts";
 import { closed, nullable, oneOf, type Static, Type, timestamp, uuid } from "../../kernel/http/schema.ts";
 import type { SessionRow } from "./store.ts";
 
-/** The seed's answer, with its type beside it. */
+/** The contract's answer and its type. */
 export const accessTokenReply = closed(
   {
     access_token: Type.String({

@@ -109,9 +109,9 @@ export async function signIn(ctx: SignInCtx, claim: SignInClaim): Promise<Signed
 }
 
 /**
- * Checks a member's password alone, with the lockout of signing in: for what comes before a second factor (codes by
- * SMS). Throws `too_many_attempts`; null when it is wrong. Right or wrong, it counts, until a whole sign-in: a counter that
- * only wrong passwords moved would tell by the next lockout whether this one was right.
+ * Checks only a member's password, with the lockout of sign-ins; used before a code by SMS is sent. Throws
+ * `too_many_attempts`; null when the password is wrong. A right password counts as an attempt too, until a complete
+ * sign-in: otherwise the next lockout would show whether the password was right.
  */
 export async function checkPassword(
   ctx: SignInCtx,
@@ -179,7 +179,7 @@ async function countAndFind(
   });
 }
 
-/** A device that this person has used is left as it is; a new one is remembered, and told of by mail. */
+/** Returns the device cookie. A new device is stored and, unless it is the first, the person gets a mail. */
 async function recognise(
   ctx: SignInCtx,
   tx: Tx,

@@ -1,4 +1,4 @@
-/** All SQL of sessions, of what members allowed to programs (grants), and of known devices. */
+/** All SQL of sessions, grants and known devices. `subject-store.ts` reads the rights of a session. */
 
 import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../../kernel/cursors.ts";
@@ -18,7 +18,7 @@ export interface NewSession {
   readonly personId: string | null;
   readonly clientId: string | null;
   readonly kind: TokenKind;
-  /** What it may do at most; null for whatever its person may. */
+  /** Its scopes at most; null for all that its person has. */
   readonly scopes: readonly OauthScope[] | null;
   readonly amr: readonly string[];
   readonly authTime: Date;
@@ -100,7 +100,7 @@ export async function revokeSession(tx: Tx, id: string, reason: EndReason): Prom
   return result.numUpdatedRows === 1n;
 }
 
-/** Ends all sign-ins of a person, but for one they keep. What they allowed to programs is in `programs.ts`. */
+/** Ends all sign-ins of a person except one. `programs.ts` handles their programs. */
 export async function revokeSessionsOf(
   tx: Tx,
   personId: string,
@@ -117,7 +117,7 @@ export async function revokeSessionsOf(
     .execute();
 }
 
-/** A second factor was shown again. */
+/** Records that a second factor was checked again. */
 export async function refreshAuthTime(tx: Tx, id: string, amr: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("sessions")

@@ -1,8 +1,8 @@
 /**
- * Access tokens: JWTs of RFC 9068, signed ES256. Issuing and checking stand side by side, because what one writes the
- * other demands: type, algorithm, issuer, audience, a key of ours, and every claim.
+ * Access tokens: JWTs of RFC 9068, signed with ES256. Issuing and checking are in one file, because the check requires
+ * everything that issuing writes: type, algorithm, issuer, audience, one of our keys, and every claim.
  *
- * A token says who it was issued to; what that is worth (role, package, suspension, revocation) is read from the
+ * A token names the session and the person. Their rights (role, package, suspension, revocation) are read from the
  * database for every request (`authenticator.ts`).
  */
 
@@ -11,7 +11,7 @@ import type { Clock, Random } from "../../kernel/clock.ts";
 import type { AccessTokenContent, AccessTokens, TokenCheck } from "../../kernel/principal.ts";
 import type { SigningKeys } from "../../keys/index.ts";
 
-/** The seed's 900 seconds. */
+/** The contract's 900 seconds. */
 export const accessTokenSeconds = 900;
 
 /** What a token's clock may be ahead of ours, between processes on different machines. */
@@ -92,7 +92,7 @@ async function checkToken({ keys, clock, publicUrl }: TokenSources, token: strin
       return { kind: "invalid" };
     if (acct !== null && !isUuid(acct)) return { kind: "invalid" };
     const scopes = scope === "" ? [] : scope.split(" ");
-    // A token that does not say when a factor was shown is as good as one with an old factor.
+    // A token without the time of its second factor counts as one with an old factor.
     const authTime = new Date(typeof shownAt === "number" ? shownAt * 1000 : 0);
     const times = { authTime, issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) };
     return { kind: "valid", claims: { sub, jti, clientId, accountId: acct, sessionId: sid, scopes, ...times } };

@@ -1,5 +1,5 @@
 /**
- * The connections to PostgreSQL. Two *pools*, told apart by who they are:
+ * The connections to PostgreSQL. Two *pools* with different roles:
  *
  * - `app`: what requests and jobs use. Its connections start as the role `emanet_app`, which row-level security binds.
  * - `owner`: owns the schema. For migrations and the job queue's own tables only.

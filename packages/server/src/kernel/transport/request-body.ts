@@ -138,7 +138,7 @@ export class TrackedHttp2Request extends Http2ServerRequest {
   readonly bodyProgress = new BodyProgress();
 
   constructor(...[stream, headers, options, rawHeaders]: ConstructorParameters<typeof Http2ServerRequest>) {
-    // The compatibility layer emits "close" by itself, once.
+    // The compatibility layer itself emits "close", so the stream must not emit it again.
     super(stream, headers, { ...options, emitClose: false }, rawHeaders);
     // Before the compatibility layer hears of it, so that readers get this error and not one of its aftermath.
     const onAborted = () => this.destroy(Object.assign(new Error("aborted"), { code: "ECONNRESET" }));

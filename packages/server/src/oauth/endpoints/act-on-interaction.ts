@@ -82,7 +82,7 @@ async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<Page
   });
 }
 
-/** A code by SMS in place of the authenticator; the page does not tell whether one was sent. */
+/** A code by SMS in place of the authenticator; the page does not show whether one was sent. */
 async function sendCode(ctx: Ctx, call: Call, form: URLSearchParams): Promise<PageReply> {
   const claim = claimIn(form);
   const email = form.get("email") ?? "";

@@ -55,8 +55,8 @@ export const issueToken: Endpoint = {
 };
 
 /**
- * Who a request at the token endpoint counts for: the account of a client or a person that has shown who it is; the
- * client together with the address where it cannot; the address alone where it tried to and failed.
+ * The subject of the limits: the account after a successful authentication; the client and the address for a client
+ * without a secret; only the address after a failed authentication.
  */
 async function subjectOf({ found, tx }: LibraryContext, reply: Reply): Promise<LaterSubject> {
   if (found.client === undefined || reply.status === 401) return { address: true };

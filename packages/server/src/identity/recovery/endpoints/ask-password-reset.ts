@@ -30,7 +30,7 @@ export const askPasswordReset: Endpoint = {
     idempotency: "none",
     limits: ["login_ip"],
     contentLimits: ["login"],
-    // None is read; naming one makes browsers say where the form comes from.
+    // No cookie is read. Operations with cookies refuse forms of other origins.
     cookies: ["__Host-link"],
     form: closed({ email: Type.String({ maxLength: 254, pattern: "^[^\\u0000]*$", description: "E-mail address." }) }),
     replies: { 200: formErrorSpecs[200], 303: redirectSpec, 429: formErrorSpecs[429] },

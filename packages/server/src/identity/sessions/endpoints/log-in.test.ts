@@ -12,7 +12,7 @@ function loginBody(code: string, other: Record<string, unknown> = {}) {
 }
 
 describe("POST /v1/auth/login", () => {
-  test("200: the seed's fields, a bearer token of 900 seconds, and a refresh cookie that no script can read", async () => {
+  test("200: the contract's fields, a bearer token of 900 seconds, and a refresh cookie that no script can read", async () => {
     const { answer, auth } = await signInAs(service, demo);
     assert.deepEqual(Object.keys(answer.json ?? {}).sort(), ["access_token", "expires_in", "token_type"]);
     assert.equal(answer.json?.expires_in, 900);

@@ -65,7 +65,7 @@ async function endFamily(ctx: Ctx, session: SessionRow): Promise<void> {
   });
 }
 
-/** The predecessor was shown again in time: allowed, and written down. */
+/** The previous token was used again within the allowed time: accepted, with an audit record. */
 async function note(ctx: Ctx, session: SessionRow): Promise<void> {
   await ctx.tx(scopeOfPerson(session), async (tx) => {
     tx.audit({ action: "session.refresh_repeated", targets: [{ type: "session", id: session.id }] });

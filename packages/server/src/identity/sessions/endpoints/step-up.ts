@@ -58,7 +58,7 @@ export const stepUp = endpoint(
       return (await findLiveSession(tx, principal.sessionId)) ?? null;
     });
     if (session === null) throw new Problem("invalid_credentials");
-    // Never more than the token that was shown: a narrower one must not grow by a code.
+    // Never more scopes than the token of the request: a code must not widen it.
     const held = principal.kind === "member" ? principal.scopes : null;
     return { status: 200, body: tokenReply(await accessTokenOf(ctx, session, held)) };
   },

@@ -1,5 +1,5 @@
 /**
- * How a worker's jobs are given back. A worker that stops does it by itself. The jobs of a dead worker are taken back by the
+ * How a worker's jobs are given back. A worker that stops gives back its own jobs. The jobs of a dead worker are taken back by the
  * others. A worker is dead when the lock of its lease was free in several sweeps in a row. In that time a worker that only
  * lost its connection, for example because PostgreSQL restarted, can regain its lease.
  */

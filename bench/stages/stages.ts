@@ -175,7 +175,7 @@ class StageBench {
       session: 1,
       worker: 0,
       counter,
-      key,
+      contentKey: key,
       binding: key,
     } as const;
     const sealing = this.begin();

@@ -20,7 +20,7 @@ import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
-import { readWriters } from "../../packages/engine/src/vault.ts";
+import { identityOf } from "../../packages/engine/src/vault.ts";
 
 interface Bench {
   readonly store: MemoryStore;
@@ -54,8 +54,7 @@ async function prepare(t: { after(fn: () => void): void }): Promise<Bench> {
 }
 
 async function scrubbed({ env }: Bench): Promise<ScrubReport> {
-  const writers = await readWriters(env.vault);
-  return scrub({ ...env.vault, trusted: { vaultId: env.vault.keys.vaultId, writers } });
+  return scrub({ ...env.vault, identity: identityOf(env.vault) });
 }
 
 const short = (name: string) => name.slice(name.lastIndexOf("/") + 1);

@@ -5,14 +5,14 @@ import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
-import { encodeChange } from "../../packages/engine/src/format/manifest.ts";
+import { appendToChain, chainWriter } from "../../packages/engine/src/catalog/vault-chain.ts";
+import { sha256 } from "../../packages/engine/src/format/hash.ts";
 import {
   openTestEnvironment,
   scratch,
   seededBytes,
   testContext,
   testEnvironmentOf,
-  vaultId,
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
@@ -30,15 +30,15 @@ async function prepare(t: { after(fn: () => void): void }) {
   return { store, env, id: snapshot.id };
 }
 
-/** Runs `before` when the store is about to write an object whose name ends with `end`. */
-function whenPut(inner: MemoryStore, end: string, before: () => Promise<unknown>): MemoryStore {
+/** Runs `before` when the store is about to write an object whose name contains `part`. */
+function whenPut(inner: MemoryStore, part: string, before: () => Promise<unknown>): MemoryStore {
   return new Proxy(inner, {
     get: (store, name) => {
       const value: unknown = Reflect.get(store, name, store);
       if (typeof value !== "function") return value;
       if (name !== "put") return value.bind(store);
       return async (...args: Parameters<MemoryStore["put"]>) => {
-        if (args[0].endsWith(end)) await before();
+        if (args[0].includes(part)) await before();
         return store.put(...args);
       };
     },
@@ -46,10 +46,13 @@ function whenPut(inner: MemoryStore, end: string, before: () => Promise<unknown>
 }
 
 describe("holds against deletions", () => {
-  test("a hold that is set while a snapshot is deleted is refused or kept: a held snapshot never has a tombstone", async (t) => {
+  test("a hold that is set while a snapshot is deleted is refused or kept: a held snapshot is never deleted in the chain", async (t) => {
     const { store, env, id } = await prepare(t);
     let promised = false;
-    const racing = whenPut(store, "tombstone", async () => {
+    let raced = false;
+    const racing = whenPut(store, "/chain/", async () => {
+      if (raced) return;
+      raced = true;
       await setRetention(env.vault, id, held).then(
         () => {
           promised = true;
@@ -58,9 +61,9 @@ describe("holds against deletions", () => {
       );
     });
     await deleteSnapshot({ ...env.vault, store: racing }, id).catch(() => {
-      // Refused or done: the tombstone shows which.
+      // Refused or done: the chain shows which.
     });
-    const dead = (await store.stat(env.vault.names.tombstone(id))) !== null;
+    const dead = (await env.vault.chain.read()).snapshots.get(id)?.deleted === true;
     assert.notEqual(promised, dead);
     const { snapshots } = await rebuild(env.vault);
     assert.deepEqual(snapshots, promised ? [id] : []);
@@ -93,7 +96,7 @@ describe("holds against deletions", () => {
     await assert.rejects(setRetention({ ...env.vault, store: faulty }, id, held), StoreCrash);
     assert.equal((await env.vault.catalog.snapshots())[0]?.retention.hold, false);
     await assert.rejects(deleteSnapshot(env.vault, id), { code: "retained" });
-    assert.equal(await store.stat(env.vault.names.tombstone(id)), null);
+    assert.equal((await env.vault.chain.read()).snapshots.get(id)?.deleted, false);
   });
 });
 
@@ -101,7 +104,7 @@ test("after two changes at once the catalog has the one with the highest number,
   const { store, env, id } = await prepare(t);
   const locked = { expiresAt: null, lockedUntil: env.ctx.now() + 5000, hold: false };
   let raced = false;
-  const racing = whenPut(store, "change-00000001", async () => {
+  const racing = whenPut(store, "/chain/", async () => {
     if (raced) return;
     raced = true;
     await setRetention(env.vault, id, locked);
@@ -111,7 +114,8 @@ test("after two changes at once the catalog has the one with the highest number,
   await rebuild(env.vault);
   assert.deepEqual((await env.vault.catalog.snapshots())[0]?.retention, locked);
   await setRetention(env.vault, id, { ...locked, hold: true });
-  assert.equal((await env.vault.catalog.snapshots())[0]?.changes, 2);
+  const { changes } = (await env.vault.catalog.snapshots())[0] ?? {};
+  assert.equal(changes, (await env.vault.chain.read()).head.sequence);
 });
 
 test("a recovered snapshot has the hold that the store has for it", async (t) => {
@@ -121,7 +125,7 @@ test("a recovered snapshot has the hold that the store has for it", async (t) =>
   const store = new MemoryStore();
   const env = await openTestEnvironment(store);
   const faulty = new FaultyStore(store, ({ operation, name }) =>
-    operation === "put" && name.endsWith("/manifest") ? { kind: "crash", when: "after" } : null,
+    operation === "put" && name.includes("/snapshots/") ? { kind: "crash", when: "after" } : null,
   );
   await assert.rejects(
     testEnvironmentOf(env.ctx, { ...env.vault, store: faulty }, env.writer).backup(from),
@@ -129,11 +133,16 @@ test("a recovered snapshot has the hold that the store has for it", async (t) =>
   );
   const manifests: string[] = [];
   for await (const { name } of store.list(env.vault.names.snapshots)) manifests.push(name);
-  const id = manifests[0]?.split("/").at(-2) ?? "";
-  const change = { kind: "retention", number: 1, at: env.ctx.now(), retention: held } as const;
-  await store.put(env.vault.names.change(id, 1), encodeChange(env.vault.authority, vaultId, id, change));
+  const id = manifests[0]?.split("/").at(-1) ?? "";
+  const manifestHash = sha256(await store.get(env.vault.names.manifest(id)));
+  await appendToChain(chainWriter(env.vault, env.vault.authority), () => ({
+    kind: "completed",
+    snapshot: id,
+    manifestHash,
+    retention: held,
+  }));
   env.ctx.advance(3 * 3_600_000);
   assert.deepEqual((await prune(env.vault)).adoptedSnapshots, [id]);
   const [row] = await env.vault.catalog.snapshots();
-  assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 1]);
+  assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 2]);
 });

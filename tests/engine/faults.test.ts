@@ -6,6 +6,7 @@ import { MemoryStore } from "@emanet/storage";
 import { type Fault, FaultyStore, faultAt, StoreCrash } from "@emanet/storage/testing";
 import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import { VaultChain } from "../../packages/engine/src/catalog/vault-chain.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -22,7 +23,7 @@ import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { repack } from "../../packages/engine/src/upkeep/repack.ts";
 import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
-import { openVault } from "../../packages/engine/src/vault.ts";
+import { identityOf, openVault } from "../../packages/engine/src/vault.ts";
 
 /** Two backups of a small source, and the source as the third night finds it. That night runs with faults. */
 interface Scene {
@@ -60,7 +61,9 @@ async function prepare(folder: string, name: string): Promise<Scene> {
 
 /** The environment of a process that uses the store through `store`. */
 async function processOver(scene: Scene, store: FaultyStore | MemoryStore): Promise<TestEnvironment> {
-  const vault = { ...scene.env.vault, store };
+  const { names } = scene.env.vault;
+  const chain = new VaultChain({ store, names, ...identityOf(scene.env.vault) });
+  const vault = { ...scene.env.vault, store, chain };
   return testEnvironmentOf(scene.env.ctx, vault, scene.env.writer);
 }
 

@@ -13,6 +13,7 @@ const generalWords = new Set([
   ...["answer", "backup", "builder", "code", "details", "domain", "draft", "error", "facts", "file", "header"],
   ...["keys", "kind", "link", "move", "names", "new", "numbers", "open", "rebuilt", "registry", "result", "row"],
   ...["seal", "sink", "start", "state", "status", "table", "tree", "trusted", "version"],
+  ...["list", "name", "sealed", "unknown"],
 ]);
 
 /** Exported types of the format that name nothing of the format: tools for reading and writing bytes. */
@@ -38,7 +39,7 @@ const oldClasses = [
   ...["restingOn", "takesChange", "givenNonce", "beginClaimed", "clearWrongMarks"],
   ...["visitLibrary", "currentVisit", "tellOfChange", "scopeWords", "mendSpecs"],
 ];
-const oldWords = ["repoint", "restate", "shelf", "station"];
+const oldWords = ["repoint", "restate", "shelf", "station", "glimpse", "vouch", "relay", "whoever"];
 
 /** Where old names are searched. */
 const searched = ["packages", "bench", "tests", "tools", "docs"];

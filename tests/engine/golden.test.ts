@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -17,7 +17,9 @@ import {
   sha256,
   spread32,
 } from "../../packages/engine/src/format/hash.ts";
+import { openDetails, openManifest } from "../../packages/engine/src/format/manifest.ts";
 import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { frameKey } from "../../packages/engine/src/format/session-header.ts";
 import type { TreeEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { readEntry, writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
@@ -30,39 +32,39 @@ import {
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
-import { openVault, readWriters } from "../../packages/engine/src/vault.ts";
+import { identityOf, openVault } from "../../packages/engine/src/vault.ts";
 import { Cutter } from "../../packages/engine/src/workers/cutter/cutter.ts";
-import fixture from "./golden/v1.json" with { type: "json" };
+import fixture from "./golden/v2.json" with { type: "json" };
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 const key = Buffer.alloc(32, 5);
 
 /** These never change: with another value old repositories could not be read. A new format version gets new ones. */
 const goldenIds = {
-  derive: "8be5d977fea0b92932a8cd4fd772e0cb04514b950a417a4397f2f13a5a3135e0",
+  derive: "2fec53ef50f5d6cf8fe6f49d269724790b6af8659951a75a7672ba93ac7047da",
   block: "001ab559e88ded7a58d8dc3937758528",
-  segment: "b4a284480f69439b19631a2f2153d1fd471566cc9573959f5725573f7278f1b2",
-  node: "87e1ce239b4dd555ca3f2b66e508e870b382674689e932f619c1fd2fe1ab7e7e",
-  file: "5f482e95908fbbcdec35c66536305bc3509a73ba41fe7679ecf9e7f7f4da36d9",
+  segment: "17a91ab0696039a5811d031b2f8eac6457da28f4b9d5dc9e39c1ce696c99f868",
+  node: "fea22d2fb0b93ab6d0b4e5506dddd03cd7627111082a4308f363460c696b9f3c",
+  file: "521961a1df39824f51bc3dae528a68d312d02592c2e4ec1a0c45b66353bf70fe",
   spread: 49230297,
 };
 
 const goldenBytes = {
   recipe: "030188808030050680800300028040018580801000018040",
-  pages: "0607bbef2112a96799f5a5065af6fbe3328013e09f5577cb583af145d9cb345a",
-  mixed: "9fc2814f06b49b114bdb152567780fe3acb80b4a11ae17f29c23cccdcfaee2b4",
+  pages: "bfc9356d9b4c941efe16822eeef18562aeac9af022cfad54b8f8e58a5bd166a5",
+  mixed: "fcfe199a56747a7822c05616b3c4750c09067dc77119929c259a153fb03516c9",
   entry:
-    "0002c4b0a4030064090709020202020202020202020202020202020202020202020202020202020202020203ac020303030303030303030303030303030303030303030303030303030303030303010200",
+    "0002c4b0a4030064090709020202020202020202020202020202020202020202020202020202020202020203ac02030303030303030303030303030303030303030303030303030303030303030301020000",
 };
 
 const goldenFrame = {
   sealed:
-    "454d46310000020007000000090000000300000004000000010000000b0000000b00000000000000a08ceba54ba4fe48bc98f676524d2e007abcefe2195d7d5fba1ae7",
-  cuts: 116,
-  first: [9718, 13343, 22875],
+    "454d46320000020007000000090000000300000004000000010000000b0000000b000000000000000e1d0695a91fdc6b6abfe56bebf83bc6c77a2150031f55587d31f1",
+  cuts: 103,
+  first: [9948, 22321, 36849],
 };
 
-// Golden vectors of format version 1.
+// Golden vectors of format version 2.
 test("ids and derived keys", () => {
   const block = Buffer.from("the same block for ever");
   const id = blockId(key, block);
@@ -122,11 +124,11 @@ test("a sealed frame and the cutter's ends", () => {
     session: 7,
     worker: 2,
     counter: 9,
-    key,
+    contentKey: key,
     binding: Buffer.alloc(32, 6),
   } as const;
   const sealed = sealFrame(seal, Buffer.from("plain bytes"), "none");
-  assert.equal(openFrame(sealed, key, Buffer.alloc(32, 6)).toString(), "plain bytes");
+  assert.equal(openFrame(sealed, frameKey(key, seal), Buffer.alloc(32, 6)).toString(), "plain bytes");
   const cutter = new Cutter(key, 1 << 20, 1);
   const buffer = cutter.buffer(0);
   for (let i = 0; i < buffer.length; i++) buffer[i] = (Math.imul(i, 2654435761) >>> 13) & 0xff;
@@ -134,7 +136,7 @@ test("a sealed frame and the cutter's ends", () => {
   assert.deepEqual({ sealed: hexOf(sealed), cuts: ends.length, first: ends.slice(0, 3) }, goldenFrame);
 });
 
-// A repository made by the first format.
+// A repository made by format version 2.
 test("is rebuilt, scrubbed, verified and restored from its objects and the master key alone", async (t) => {
   const store = new MemoryStore();
   for (const [name, body] of Object.entries(fixture.objects)) await store.put(name, Buffer.from(body, "base64"));
@@ -147,20 +149,31 @@ test("is rebuilt, scrubbed, verified and restored from its objects and the maste
   );
   const report = await rebuild(vault);
   assert.deepEqual([report.refused, report.incomplete, report.lostFrames], [[], [], []]);
+  assert.deepEqual([report.hidden, report.unconfirmed, report.chainFaults], [[], [], []]);
   assert.deepEqual(report.snapshots, [fixture.snapshot]);
   const [snapshot] = await catalog.snapshots();
   assert.ok(snapshot);
   assert.equal(hexOf(snapshot.rootId), fixture.root_id);
-  assert.equal(snapshot.source, "lab");
+  assert.equal(snapshot.source, "golden");
   assert.deepEqual(snapshot.retention, { expiresAt: null, lockedUntil: 4_102_444_900_000, hold: true });
-  const trusted = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
-  assert.deepEqual((await scrub({ ...vault, trusted })).findings, []);
+  assert.deepEqual((await scrub({ ...vault, identity: identityOf(vault) })).findings, []);
   assert.deepEqual(
     (await verifySnapshots({ pool: inlineRestorePool, vault, snapshots: [snapshot], readData: true })).findings,
     [],
   );
+  const manifest = openManifest(
+    await store.get(vault.names.manifest(snapshot.id)),
+    { snapshot: snapshot.id, vaultId: vault.keys.vaultId },
+    vault.keys.authorityPublicKey,
+  );
+  const { source: _source, warnings, ...details } = openDetails(vault.keys, manifest);
+  assert.deepEqual([details, warnings], [fixture.details, []]);
+  const chain = await vault.chain.read();
+  assert.equal(chain.snapshots.get(fixture.deleted)?.deleted, true);
+  assert.deepEqual([vault.keys.epoch, chain.epochs.size, chain.incarnation], [2, 1, 1]);
   const to = path.join(scratch(t), "to");
   mkdirSync(to);
   assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineRestorePool })).failures, []);
   assert.deepEqual(describeTree(to), fixture.tree);
+  assert.equal(statSync(path.join(to, "second name")).nlink, 2);
 });

@@ -6,6 +6,7 @@ import { MemoryStore } from "@emanet/storage";
 import { checkUnit } from "../../packages/engine/src/backup/check-unit.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { appendToChain, chainWriter } from "../../packages/engine/src/catalog/vault-chain.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
 import { decodeBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { ByteWriter, FormatError } from "../../packages/engine/src/format/bytes.ts";
@@ -20,7 +21,9 @@ import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import { nodeKinds } from "../../packages/engine/src/format/tree-builder.ts";
 import type { Reference } from "../../packages/engine/src/format/tree-entry.ts";
 import { writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
-import { createVaultKeys } from "../../packages/engine/src/format/vault-keys.ts";
+import { authoritySigner, createVaultKeys } from "../../packages/engine/src/format/vault-keys.ts";
+import { encodeRegistration, writerFromSeed } from "../../packages/engine/src/format/writer-registration.ts";
+import { appendBlockList } from "../../packages/engine/src/packing/open-data-frame.ts";
 import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -32,7 +35,7 @@ import {
   settleTimes,
   testContext,
 } from "../../packages/engine/src/testing/test-environment.ts";
-import { putBlockList, sealData } from "../../packages/engine/src/upkeep/copy-blocks.ts";
+import { putBlockList } from "../../packages/engine/src/upkeep/copy-blocks.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
@@ -93,7 +96,10 @@ test("rewriting does not copy a block that does not match its id: the frame is m
   const { catalog } = env.vault;
   await catalog.beginUpload({ upload: "liar", owner: "liar", leaseUntil: env.ctx.now() + 1000, base: null });
   await catalog.acquireFrames("liar", [frame]);
-  await catalog.commit("liar", env.ctx.now(), { ...snapshot, id: "ab".repeat(16), reach: reach.encode() });
+  const id = "ab".repeat(16);
+  const entry = { kind: "completed", snapshot: id, manifestHash: Buffer.alloc(32), retention: noRetention } as const;
+  const changes = await appendToChain(chainWriter(env.vault, env.vault.authority), () => entry);
+  await catalog.commit("liar", env.ctx.now(), { ...snapshot, id, changes, reach: reach.encode() });
   const { rewritten, refused } = await rewritePacks(env.vault, 0.2);
   assert.deepEqual([rewritten.includes(row?.pack ?? ""), refused.includes(row?.pack ?? "")], [false, true]);
   const [after] = await catalog.frames([frame]);
@@ -194,7 +200,10 @@ test("a manifest of another session, or with a broken signature, is not counters
 test("a unit with rows that do not belong to the upload is refused; a client cannot set owner and verified", () => {
   const env = testContext(7);
   const keys = createVaultKeys(env, Buffer.alloc(16, 1));
-  const { header } = startSession(env, keys, signerFromSeed(Buffer.alloc(32, 9)), { session: 3, nonce: 77 });
+  const authority = authoritySigner(keys);
+  const seed = Buffer.alloc(32, 9);
+  const registration = encodeRegistration(authority, keys.vaultId, signerFromSeed(seed).publicKey, 1);
+  const { header } = startSession(env, keys, writerFromSeed(seed, registration), { session: 3, nonce: 77 });
   const frame: FrameRow = {
     frame: frameNumber(3, 1),
     generation: 0,
@@ -220,7 +229,8 @@ test("a unit with rows that do not belong to the upload is refused; a client can
   };
   const pack: PackRow = { pack: "p", session: 3, size: 1, state: "live" };
   const unit = { packs: [pack], header: header.bytes, frames: [frame], items: [item], hooks: [], follows: [] };
-  const rules = { session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
+  const identity = { vaultId: keys.vaultId, authorityPublicKey: authority.publicKey };
+  const rules = { ...identity, session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
   const [taken] = checkUnit(unit, rules).items;
   assert.deepEqual([taken?.owner, taken?.verified], ["liar", false]);
   const lies: Partial<typeof unit>[] = [
@@ -240,6 +250,13 @@ test("a unit with rows that do not belong to the upload is refused; a client can
   ];
   for (const lie of garbage) assert.throws(() => checkUnit({ ...unit, ...lie }, rules), FormatError);
   assert.throws(() => checkUnit(unit, { ...rules, nonce: 78 }), /session header/);
+  // The session header must be signed by a writer that this vault's authority registered.
+  const unsigned = Buffer.from(header.bytes);
+  unsigned.writeUInt8(unsigned.readUInt8(unsigned.length - 1) ^ 1, unsigned.length - 1);
+  assert.throws(() => checkUnit({ ...unit, header: unsigned }, rules), /signature is wrong/);
+  const stranger = { ...rules, authorityPublicKey: signerFromSeed(Buffer.alloc(32, 8)).publicKey };
+  assert.throws(() => checkUnit(unit, stranger), /did not sign/);
+  assert.throws(() => checkUnit(unit, { ...rules, vaultId: Buffer.alloc(16, 9) }), /another vault/);
 });
 
 test("rebuild accepts a rewritten frame and a second record of an item from the authority only", async (t) => {
@@ -258,7 +275,8 @@ test("rebuild accepts a rewritten frame and a second record of an item from the 
     const plain = new ByteWriter(1 << 16);
     for (const length of blockList.lengths) plain.raw(seededBytes(73)(length));
     putBlockList(session, victim.frame, 99, blockList);
-    sealData(session, victim.frame, 99, plain, blockList);
+    appendBlockList(plain, blockList);
+    session.putFrame("data", victim.frame, 99, plain.view(), "none");
     session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe: encodeRecipe([]), hooks: [] });
     await session.flush();
   });
@@ -350,8 +368,8 @@ test("a pack that uses the session number of another does not remove packs from 
   const { env, snapshot } = await prepare(t);
   const stolen = { session: snapshot.session, nonce: 1 };
   const { header } = startSession(env.ctx, env.vault.keys, env.writer, stolen);
-  // Its name is listed before every other.
-  const pack = new PackBuilder(Buffer.alloc(16), header);
+  // A name that is listed before every other.
+  const pack = new PackBuilder("data", Buffer.alloc(16), header);
   const name = env.vault.names.pack(pack.name);
   await env.vault.store.put(name, Buffer.concat([pack.head, pack.finish(env.writer)]));
   const report = await rebuild(env.vault);

@@ -1,4 +1,4 @@
-/** No key encrypts two frames with the same nonce, in a backup or in upkeep. Frames decrypt as the format says. */
+/** No key encrypts two frames, in a backup or in upkeep. Frames decrypt as the format says. */
 
 import assert from "node:assert/strict";
 import { createCipheriv, createDecipheriv } from "node:crypto";
@@ -9,10 +9,10 @@ import { MemoryStore } from "@emanet/storage";
 import type { FrameRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { readFrameHeader } from "../../packages/engine/src/format/frame.ts";
 import {
+  frameKey,
   openContentKey,
   parseSessionHeader,
   sessionBinding,
-  workerKey,
 } from "../../packages/engine/src/format/session-header.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
@@ -22,26 +22,24 @@ import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-change
 const headerLength = 40;
 const tagLength = 16;
 
-/** Decrypts a frame as FORMAT.md section 6 describes, with standard tools only. Returns the key and the nonce. */
+/** Decrypts a frame as FORMAT.md section 6 describes, with standard tools only. Returns the key. */
 async function opened(env: TestEnvironment, row: FrameRow): Promise<string> {
   const { store, names, catalog, keys } = env.vault;
   const sealed = Buffer.from(
     await store.get(names.pack(row.pack), { range: { offset: row.offset, length: row.length } }),
   );
-  const { worker, counter, session } = readFrameHeader(sealed);
-  const header = parseSessionHeader((await catalog.session(session))?.header ?? Buffer.alloc(0));
-  const nonce = Buffer.alloc(12);
-  nonce.writeUInt32LE(counter);
-  const key = workerKey(openContentKey(keys.privateSeed, header), worker);
-  const decipher = createDecipheriv("aes-256-gcm", key, nonce);
+  const name = readFrameHeader(sealed);
+  const header = parseSessionHeader((await catalog.session(name.session))?.header ?? Buffer.alloc(0));
+  const key = frameKey(openContentKey(keys, header), name);
+  const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(12));
   decipher.setAAD(Buffer.concat([sealed.subarray(0, headerLength), sessionBinding(header)]));
   decipher.setAuthTag(sealed.subarray(-tagLength));
   decipher.update(sealed.subarray(headerLength, -tagLength));
   decipher.final();
-  return `session ${session}, worker ${worker}, nonce ${nonce.toString("hex")}`;
+  return key.toString("hex");
 }
 
-test("no two frames of data or metadata share a key and a nonce, and each frame decrypts", async (t) => {
+test("no two frames of data or metadata share a key, and each frame decrypts", async (t) => {
   const from = path.join(scratch(t), "from");
   mkdirSync(from);
   const noise = createCipheriv("aes-128-ctr", Buffer.alloc(16, 5), Buffer.alloc(16));

@@ -5,11 +5,13 @@ import type { TestContext } from "node:test";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { appendToChain, chainWriter } from "../../packages/engine/src/catalog/vault-chain.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { frameNumber, sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -326,7 +328,10 @@ test("a recipe that names slots which its frame does not have is left alone and 
   await catalog.addUnit("liar", env.ctx.now(), unit);
   const reach = new Bitmap();
   reach.add(ordinal);
-  const row = { ...newest, id: "ab".repeat(16), source: "liar", reach: reach.encode() };
+  const id = "ab".repeat(16);
+  const entry = { kind: "completed", snapshot: id, manifestHash: Buffer.alloc(32), retention: noRetention } as const;
+  const changes = await appendToChain(chainWriter(env.vault, env.vault.authority), () => entry);
+  const row = { ...newest, id, source: "liar", changes, reach: reach.encode() };
   await catalog.commit("liar", env.ctx.now(), row);
   assert.ok((await repack(env.vault)).segments > 0);
   const [after] = await catalog.itemsByOrdinal([ordinal]);

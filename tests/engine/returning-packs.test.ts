@@ -25,7 +25,7 @@ import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
-import { readWriters } from "../../packages/engine/src/vault.ts";
+import { identityOf } from "../../packages/engine/src/vault.ts";
 
 const files = 64;
 const kept = 10;
@@ -73,7 +73,7 @@ async function dataFrames(env: TestEnvironment): Promise<FrameRow[]> {
 async function scrubAndMark(env: TestEnvironment): Promise<ScrubReport> {
   const report = await scrub({
     ...env.vault,
-    trusted: { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) },
+    identity: identityOf(env.vault),
   });
   await env.vault.catalog.setDamaged(
     report.findings.flatMap(({ frames }) => frames),

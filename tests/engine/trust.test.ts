@@ -6,6 +6,7 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { encodeChainRecord } from "../../packages/engine/src/format/chain.ts";
 import { countersign } from "../../packages/engine/src/format/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/format/session-header.ts";
@@ -17,6 +18,7 @@ import {
   wrapVaultKeys,
   writerKeys,
 } from "../../packages/engine/src/format/vault-keys.ts";
+import { authorityWriter } from "../../packages/engine/src/format/writer-registration.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -31,16 +33,10 @@ import {
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { recover } from "../../packages/engine/src/upkeep/recover.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { deleteSnapshot, setRetention } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
-import {
-  createVault,
-  openVault,
-  readWriters,
-  registerWriter,
-  repairKeys,
-  rewrapVault,
-} from "../../packages/engine/src/vault.ts";
+import { createVault, identityOf, openVault, repairKeys, rewrapVault } from "../../packages/engine/src/vault.ts";
 
 async function prepare(t: {
   after(fn: () => void): void;
@@ -83,18 +79,18 @@ test("what a writer keeps between sessions (keys, file cache) decrypts none of i
   const session = await env.vault.catalog.session(snapshot.session);
   assert.ok(session);
   const header = parseSessionHeader(session.header);
-  const contentKey = Buffer.from(openContentKey(env.vault.keys.privateSeed, header));
+  const contentKey = Buffer.from(openContentKey(env.vault.keys, header));
   const kept = Buffer.concat(
     readdirSync(folder)
       .filter((name) => name.startsWith("cache"))
       .map((name) => readFileSync(path.join(folder, name))),
   );
-  for (const secret of [contentKey, env.vault.keys.privateSeed, env.vault.keys.authoritySeed]) {
+  for (const secret of [contentKey, ...env.vault.keys.privateSeeds.values(), env.vault.keys.authoritySeed]) {
     assert.equal(kept.includes(secret), false);
   }
   const own = writerKeys(env.vault.keys);
-  assert.throws(() => openContentKey(own.blockIdKey, header), /commitment/);
-  assert.throws(() => openContentKey(own.publicKey.subarray(0, 32), header), /commitment/);
+  for (const seed of [own.blockIdKey, own.publicKey.subarray(0, 32)])
+    assert.throws(() => openContentKey({ privateSeeds: new Map([[1, seed]]) }, header), /commitment/);
 });
 
 test("no file name and no content is readable in the store", async (t) => {
@@ -111,7 +107,7 @@ test("a key object opens only with its master key, not with a changed byte; afte
   const { folder, from, store, env } = await prepare(t);
   const { snapshot } = await env.backup(from);
   const object = await store.get(env.vault.names.keyObject(1));
-  assert.throws(() => unwrapVaultKeys(Buffer.alloc(32, 1), object), /master key/);
+  assert.throws(() => unwrapVaultKeys(Buffer.alloc(32, 1), object), /do not open/);
   for (const at of [0, 9, 40, 1300, object.length - 1]) {
     const bad = Buffer.from(object);
     bad[at] = (bad[at] ?? 0) ^ 1;
@@ -121,7 +117,7 @@ test("a key object opens only with its master key, not with a changed byte; afte
   const next = Buffer.alloc(32, 99);
   await rewrapVault(env.vault, next);
   const { ctx, catalog } = env.vault;
-  await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /master key/);
+  await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /do not open/);
   const reopened = await openVault({ ctx, store, catalog }, next, vaultId);
   assert.deepEqual(await namesUnder(store, env.vault.names.packs), packs);
   assert.deepEqual(
@@ -134,8 +130,8 @@ test("with a damaged or missing key object the copy opens the vault, scrub repor
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const { ctx, catalog, names } = env.vault;
-  const trusted = { vaultId, writers: await readWriters(env.vault) };
-  const keyFindings = async () => (await scrub({ ...env.vault, trusted })).keys.map(({ name }) => name);
+  const keyFindings = async () =>
+    (await scrub({ ...env.vault, identity: identityOf(env.vault) })).keys.map(({ name }) => name);
   const good = Buffer.from(await store.get(names.keyObject(1)));
   assert.deepEqual(await keyFindings(), []);
   for (const name of [names.keyObject(1), names.keyCopy(1)]) {
@@ -171,7 +167,7 @@ test("a false key object does not keep the vault closed; a crash between the two
   await store.put(names.keyObject(1), good);
   for (const key of [masterKey, next]) await openVault({ ctx, store, catalog }, key, vaultId);
   assert.deepEqual(await repairKeys(env.vault, next), [names.keyObject(1)]);
-  await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /master key/);
+  await assert.rejects(openVault({ ctx, store, catalog }, masterKey, vaultId), /do not open/);
 });
 
 test("two vaults have different block-id keys, and a key object differs each time it is written", () => {
@@ -186,15 +182,17 @@ test("rebuild refuses and reports a pack of an unregistered writer", async (t) =
   const { from, store, env } = await prepare(t);
   await env.backup(from);
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  const session = startSession(env.ctx, writerKeys(env.vault.keys), stranger, { session: 50, nonce: 1 });
-  const pack = new PackBuilder(env.ctx.random(16), session.header);
+  // It registers itself: only the authority may.
+  const writer = authorityWriter(stranger, vaultId);
+  const session = startSession(env.ctx, writerKeys(env.vault.keys), writer, { session: 50, nonce: 1 });
+  const pack = new PackBuilder("data", env.ctx.random(16), session.header);
   await store.put(env.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(stranger)]));
   const report = await rebuild(env.vault);
   assert.deepEqual(
     report.refused.map(({ name }) => name),
     [env.vault.names.pack(pack.name)],
   );
-  assert.match(report.refused[0]?.reason ?? "", /not registered/);
+  assert.match(report.refused[0]?.reason ?? "", /did not sign/);
 });
 
 test("a pack copied to another name, or from another vault, is refused", async (t) => {
@@ -208,7 +206,6 @@ test("a pack copied to another name, or from another vault, is refused", async (
     masterKey,
     Buffer.alloc(16, 77),
   );
-  await registerWriter(other, env.writer.publicKey);
   const foreign = name.replace(hex(vaultId), hex(other.keys.vaultId));
   await store.put(foreign, await store.get(name));
   assert.deepEqual(
@@ -269,18 +266,24 @@ test("a deleted snapshot stays deleted if its manifest is stored again; holds an
   });
 });
 
-test("an unsigned tombstone deletes nothing; an unsigned registration registers no writer", async (t) => {
+test("a forged record of a deletion deletes nothing: rebuild names it, and upkeep stops until a recovery", async (t) => {
   const { from, store, env } = await prepare(t);
   const { snapshot } = await env.backup(from);
-  await store.put(env.vault.names.tombstone(snapshot.id), Buffer.alloc(120, 1));
+  const { head } = await env.vault.chain.read();
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  await store.put(env.vault.names.writer(stranger.id), Buffer.alloc(128, 2));
+  const entry = { kind: "deleted", snapshot: snapshot.id, by: "nobody" } as const;
+  const forged = env.vault.names.chainRecord(head.sequence + 1);
+  await store.put(forged, encodeChainRecord(stranger, vaultId, head, env.ctx.now(), entry));
   const report = await rebuild(env.vault);
-  assert.deepEqual(report.snapshots, [snapshot.id]);
+  assert.deepEqual([report.snapshots, report.chainFaults.map(({ name }) => name)], [[snapshot.id], [forged]]);
+  await assert.rejects(prune(env.vault), { name: "ChainMismatchError" });
+  await recover(env.vault, "a forged record");
+  await prune(env.vault);
   assert.deepEqual(
-    report.refused.map(({ name }) => name).sort(),
-    [env.vault.names.tombstone(snapshot.id), env.vault.names.writer(stranger.id)].sort(),
+    (await env.vault.catalog.snapshots()).map(({ id }) => id),
+    [snapshot.id],
   );
+  await deleteSnapshot(env.vault, snapshot.id);
 });
 
 test("items of one client are unknown to others until they are verified", async (t) => {

@@ -30,7 +30,7 @@ import { repack } from "../../packages/engine/src/upkeep/repack.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
-import { readWriters } from "../../packages/engine/src/vault.ts";
+import { identityOf } from "../../packages/engine/src/vault.ts";
 
 const seeds = scaled(12, 1000);
 const stepsPerSeed = 30;
@@ -148,8 +148,7 @@ class RandomOperations {
   }
 
   async #scrub(env: TestEnvironment): Promise<void> {
-    const trusted = { vaultId: env.vault.keys.vaultId, writers: await readWriters(env.vault) };
-    const { findings, readClean } = await scrub({ ...env.vault, trusted });
+    const { findings, readClean } = await scrub({ ...env.vault, identity: identityOf(env.vault) });
     await env.vault.catalog.setDamaged(
       findings.flatMap(({ frames }) => frames),
       true,

@@ -18,10 +18,11 @@ import {
   openSqliteCatalog,
   openVault,
   registerWriter,
-  type Signer,
   type SqliteCatalog,
   signerFromSeed,
   type Vault,
+  type Writer,
+  writerFromSeed,
 } from "@emanet/engine/vault";
 // Not from `@emanet/storage`: that would load the S3 client, 40 MiB of it.
 import { openFileStore } from "@emanet/storage/file";
@@ -30,7 +31,7 @@ import { UsageError } from "./arguments.ts";
 export interface Repository {
   readonly folder: string;
   readonly vault: Vault;
-  readonly writer: Signer;
+  readonly writer: Writer;
   readonly masterKey: Uint8Array;
   readonly store: ObjectStore;
   readonly catalog: SqliteCatalog;
@@ -50,9 +51,8 @@ export async function createRepository(folder: string, ctx: EngineContext): Prom
   const parts = await openParts(folder, ctx);
   const masterKey = readKey(folder, "master.key");
   const vault = await createVault(parts, masterKey, vaultId);
-  const writer = signerFromSeed(readKey(folder, "writer.key"));
-  await registerWriter(vault, writer.publicKey);
-  writeFileSync(description, `${JSON.stringify({ format: 1, vault: vaultId.toString("hex") })}\n`, { mode: 0o600 });
+  const writer = localWriter(folder, vault);
+  writeFileSync(description, `${JSON.stringify({ format: 2, vault: vaultId.toString("hex") })}\n`, { mode: 0o600 });
   return { folder, vault, writer, masterKey, ...parts, catalogIsNew: false };
 }
 
@@ -66,7 +66,13 @@ export async function openRepository(folder: string, ctx: EngineContext): Promis
   const parts = await openParts(folder, ctx);
   const masterKey = readKey(folder, "master.key");
   const vault = await openVault(parts, masterKey, Buffer.from(vaultId, "hex"));
-  return { folder, vault, writer: signerFromSeed(readKey(folder, "writer.key")), masterKey, ...parts, catalogIsNew };
+  return { folder, vault, writer: localWriter(folder, vault), masterKey, ...parts, catalogIsNew };
+}
+
+/** A local repository is its own authority: it registers its writer whenever it is opened. */
+function localWriter(folder: string, vault: Vault): Writer {
+  const seed = readKey(folder, "writer.key");
+  return writerFromSeed(seed, registerWriter(vault, signerFromSeed(seed).publicKey));
 }
 
 async function openParts(folder: string, ctx: EngineContext) {

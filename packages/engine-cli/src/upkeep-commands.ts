@@ -3,11 +3,11 @@
 import {
   deleteSnapshot,
   heal,
+  identityOf,
   prune,
   RestoreWorkerPool,
-  readWriters,
-  rebuild,
   recheckDamagedFrames,
+  recover,
   repack,
   repairKeys,
   rewriteManifests,
@@ -57,11 +57,9 @@ export async function scrubCommand(
   _line: CommandLine,
   progress: Progress,
 ): Promise<Answer> {
-  const trusted = { vaultId: vault.keys.vaultId, writers: await readWriters(vault) };
   const report = await scrub({
     ...vault,
-    trusted,
-    authorityPublicKey: vault.keys.authorityPublicKey,
+    identity: identityOf(vault),
     onProgress: ({ packs, bytes }) => progress.report(() => `${packs} packs, ${bytesText(bytes)}`),
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
@@ -76,9 +74,10 @@ export async function scrubCommand(
     ...report.findings.map((each) => `pack ${each.pack}: ${each.kind}: ${each.reason}`),
     ...report.manifests.map((each) => `${each.name}: ${each.kind}: ${each.reason}`),
     ...report.keys.map((each) => `${each.name}: ${each.reason}`),
+    ...report.chain.map((each) => `${each.name}: ${each.reason}`),
     ...repaired.map((name) => `rewritten: ${name}`),
   ];
-  const complete = report.findings.length + report.manifests.length + report.keys.length === 0;
+  const complete = report.findings.length + report.manifests.length + report.keys.length + report.chain.length === 0;
   return { lines, data: { ...report, repaired }, complete };
 }
 
@@ -106,17 +105,17 @@ export async function repackCommand({ vault }: Repository, _line: CommandLine, p
 }
 
 export async function rebuildCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
-  const report = await rebuild(vault, ({ packs }) => progress.report(() => `${packs} packs`));
+  const report = await recover(vault, "rebuild", ({ packs }) => progress.report(() => `${packs} packs`));
   const lines = [
     `${report.packs} packs, ${report.items} items, ${report.snapshots.length} snapshots`,
     ...report.refused.map(({ name, reason }) => `refused: ${name}: ${reason}`),
     ...report.incomplete.map((id) => `incomplete: snapshot ${id}`),
+    ...report.hidden.map((id) => `missing: snapshot ${id} is in the vault's chain and has no valid manifest`),
+    ...report.unconfirmed.map((id) => `unconfirmed: snapshot ${id} has a manifest and is not in the vault's chain`),
+    ...report.chainFaults.map(({ name, reason }) => `chain: ${name}: ${reason}`),
   ];
-  return {
-    lines,
-    data: report,
-    complete: report.refused.length + report.lostFrames.length + report.incomplete.length === 0,
-  };
+  const found = [report.refused, report.lostFrames, report.incomplete, report.hidden, report.chainFaults];
+  return { lines, data: report, complete: found.every((list) => list.length === 0) };
 }
 
 export async function deleteCommand(repository: Repository, line: CommandLine): Promise<Answer> {

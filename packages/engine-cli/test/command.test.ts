@@ -70,8 +70,8 @@ describe("the engine command", () => {
     );
     const file = path.join(repo, "objects", pack);
     const bytes = readFileSync(file);
-    // In the first frame, which holds data: header and session header are 1304 bytes.
-    bytes[1360] = (bytes[1360] ?? 0) ^ 1;
+    // In the first frame, which holds data: header and session header are 1393 bytes.
+    bytes[1449] = (bytes[1449] ?? 0) ^ 1;
     writeFileSync(file, bytes);
     const scrubbed = engine("scrub", "--repo", repo, "--json");
     assert.equal(scrubbed.status, 3, scrubbed.stdout);

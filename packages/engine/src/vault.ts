@@ -1,25 +1,28 @@
 /**
- * An open vault: its object store, its catalog and its keys. `createVault` draws the keys and writes the key object,
- * `openVault` decrypts the key object with the master key.
+ * A vault as the engine works on it: its object store, its catalog, its keys and its chain. `createVault` draws keys and
+ * writes the key object; `openVault` unwraps them with the master key; `openReadableVault` needs a recovery kit only.
  *
- * The vault of a *writer* has no private seed: it can back up and decrypt nothing.
+ * A vault handle of a *writer* has no private seed: it can back up and open nothing. A *readable* vault opens everything and
+ * signs nothing.
  */
 
 import type { Catalog } from "./catalog/catalog.ts";
+import { appendToChain, chainWriter, VaultChain } from "./catalog/vault-chain.ts";
 import type { EngineContext } from "./context.ts";
 import { FormatError, sameBytes } from "./format/bytes.ts";
+import { sha256 } from "./format/hash.ts";
 import type { VaultNames } from "./format/object-names.ts";
 import { vaultNames } from "./format/object-names.ts";
-import type { Signer } from "./format/signing.ts";
-import { signerFromSeed, signerId } from "./format/signing.ts";
-import type { VaultKeys, WriterKeys } from "./format/vault-keys.ts";
-import { authoritySigner, createVaultKeys, unwrapVaultKeys, wrapVaultKeys } from "./format/vault-keys.ts";
-import type { WriterRegistration, WriterRegistry } from "./format/writer-registration.ts";
-import { decodeRegistration, encodeRegistration, registryOf } from "./format/writer-registration.ts";
+import type { VaultIdentity } from "./format/pack.ts";
+import { openRecoveryKit } from "./format/recovery-kit.ts";
+import type { ReaderKeys, VaultKeys, WriterKeys } from "./format/vault-keys.ts";
+import { authoritySigner, createVaultKeys, unwrapVaultKeys, withNewEpoch, wrapVaultKeys } from "./format/vault-keys.ts";
+import type { Writer } from "./format/writer-registration.ts";
+import { authorityWriter, encodeRegistration } from "./format/writer-registration.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { isObjectStoreError } from "./object-store.ts";
 
-/** What writers and readers of a vault both have. */
+/** What every role has. */
 export interface VaultAccess {
   readonly ctx: EngineContext;
   readonly store: ObjectStore;
@@ -27,37 +30,46 @@ export interface VaultAccess {
   readonly names: VaultNames;
 }
 
-/** Encrypts; decrypts nothing. */
+/** Seals; opens nothing. */
 export interface WriterVault extends VaultAccess {
   readonly keys: WriterKeys;
 }
 
-/** Decrypts everything, and signs as the authority. */
-export interface Vault extends VaultAccess {
-  readonly keys: VaultKeys;
-  readonly authority: Signer;
+/** Opens everything; signs nothing. What restore, verify and rebuild need. */
+export interface ReadableVault extends VaultAccess {
+  readonly keys: ReaderKeys;
+  readonly chain: VaultChain;
 }
 
-/** Draws a new vault's keys and writes its key object. */
-export async function createVault(
-  access: Omit<VaultAccess, "names">,
-  masterKey: Uint8Array,
-  vaultId: Uint8Array,
-): Promise<Vault> {
-  const keys = createVaultKeys(access.ctx, vaultId);
-  const names = vaultNames(vaultId);
-  const object = wrapVaultKeys(access.ctx, masterKey, keys);
-  await access.store.put(names.keyObject(keys.epoch), object, { ifAbsent: true });
-  await access.store.put(names.keyCopy(keys.epoch), object);
-  return { ...access, names, keys, authority: authoritySigner(keys) };
+/** Opens everything, and signs as the authority. */
+export interface Vault extends ReadableVault {
+  readonly keys: VaultKeys;
+  readonly authority: Writer;
+}
+
+type NewAccess = Omit<VaultAccess, "names">;
+
+/** Draws a new vault's keys, writes its key object and begins its chain. */
+export async function createVault(access: NewAccess, masterKey: Uint8Array, vaultId: Uint8Array): Promise<Vault> {
+  const vault = vaultOf(access, createVaultKeys(access.ctx, vaultId));
+  const { names, keys, store, ctx } = vault;
+  const object = wrapVaultKeys(ctx, masterKey, keys);
+  await store.put(names.keyObject(keys.epoch), object, { ifAbsent: true });
+  await store.put(names.keyCopy(keys.epoch), object);
+  await appendToChain(chainWriter(vault, vault.authority), () => ({
+    kind: "incarnation",
+    incarnation: 1,
+    reason: "created",
+  }));
+  return vault;
 }
 
 /**
- * Opens a vault with the store and the master key alone. Takes the newest key object that the master key decrypts, so a
- * damaged or forged one does not lock the owner out. Calls `refused` for each that it cannot decrypt.
+ * Opens a vault with nothing but the store and the master key. Of the key objects the newest that opens is taken: a damaged
+ * one, or one that somebody planted, makes no vault unreadable. `refused` is called for each that does not open.
  */
 export async function openVault(
-  access: Omit<VaultAccess, "names">,
+  access: NewAccess,
   masterKey: Uint8Array,
   vaultId: Uint8Array,
   refused: (name: string, reason: string) => void = () => {},
@@ -75,7 +87,27 @@ export async function openVault(
     } else if (found === null || keys.epoch > found.epoch) found = keys;
   }
   if (found === null) throw failure;
-  return { ...access, names, keys: found, authority: authoritySigner(found) };
+  return vaultOf(access, found);
+}
+
+/** Opens a vault for reading with the store and a recovery kit. */
+export function openReadableVault(access: NewAccess, kitKey: Uint8Array, kit: Uint8Array): ReadableVault {
+  return readableVaultOf(access, openRecoveryKit(kitKey, kit));
+}
+
+function vaultOf(access: NewAccess, keys: VaultKeys): Vault {
+  return { ...readableVaultOf(access, keys), keys, authority: authorityWriter(authoritySigner(keys), keys.vaultId) };
+}
+
+function readableVaultOf(access: NewAccess, keys: ReaderKeys): ReadableVault {
+  const names = vaultNames(keys.vaultId);
+  const chain = new VaultChain({ store: access.store, names, ...identityOf({ keys }) });
+  return { ...access, names, keys, chain };
+}
+
+/** What packs, manifests and chain records of a vault are checked against. */
+export function identityOf({ keys }: { readonly keys: ReaderKeys }): VaultIdentity {
+  return { vaultId: keys.vaultId, authorityPublicKey: keys.authorityPublicKey };
 }
 
 /** The keys in a key object, or why it is none of this vault's. */
@@ -96,8 +128,8 @@ async function readKeys(
 }
 
 /**
- * Encrypts the vault's keys under another master key. Packs do not change. The copy is written and read back before the
- * key object is replaced, so at every moment one of the two can be decrypted with one of the two master keys.
+ * Seals the vault's keys under another master key. No content is touched. The copy is written and read back before the
+ * object itself is replaced, so at every moment one of the two opens with one of the two master keys.
  */
 export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<void> {
   const { store, names, keys } = vault;
@@ -109,47 +141,45 @@ export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<
   }
 }
 
-/** Rewrites each of the two key objects that is missing or damaged. Returns their names. */
+/**
+ * Draws a new key pair. Later sessions use it; what is stored stays readable with the pairs before it. Use it when a
+ * private seed may have leaked. Old data stays readable for the thief: only new data is safe.
+ */
+export async function rotateVaultKeys(vault: Vault, masterKey: Uint8Array): Promise<Vault> {
+  const { store, names, ctx } = vault;
+  const keys = withNewEpoch(ctx, vault.keys);
+  const object = wrapVaultKeys(ctx, masterKey, keys);
+  await store.put(names.keyObject(keys.epoch), object, { ifAbsent: true });
+  await store.put(names.keyCopy(keys.epoch), object);
+  const publicKeyHash = sha256(keys.publicKey);
+  await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "epoch", epoch: keys.epoch, publicKeyHash }));
+  return { ...vault, keys };
+}
+
+/** Writes each of the two key objects again that is missing or does not open. Returns their names. */
 export async function repairKeys(vault: Vault, masterKey: Uint8Array): Promise<readonly string[]> {
   const { store, names, keys } = vault;
-  const broken: string[] = [];
+  const repaired: string[] = [];
   for (const name of [names.keyObject(keys.epoch), names.keyCopy(keys.epoch)]) {
     const found = await readKeys(store, name, masterKey, keys.vaultId);
-    if (!(found instanceof FormatError) && sameBytes(found.privateSeed, keys.privateSeed)) continue;
+    if (!(found instanceof FormatError) && found.privateSeeds.size === keys.privateSeeds.size) continue;
     await store.put(name, wrapVaultKeys(vault.ctx, masterKey, keys));
-    broken.push(name);
+    repaired.push(name);
   }
-  return broken;
+  return repaired;
 }
 
-/** Registers a writer's public key with the vault. */
-export async function registerWriter(vault: Vault, publicKey: Uint8Array): Promise<void> {
-  const object = encodeRegistration(vault.authority, vault.keys.vaultId, publicKey, vault.ctx.now());
-  await vault.store.put(vault.names.writer(signerId(publicKey)), object);
+/** Registers a writer. The writer keeps the registration, and every session of it carries it. */
+export function registerWriter(vault: Vault, publicKey: Uint8Array): Buffer {
+  return encodeRegistration(vault.authority, vault.keys.vaultId, publicKey, vault.ctx.now());
 }
 
-/** The authority and all registered writers. Calls `refused` for a registration that the authority did not sign. */
-export async function readWriters(
-  vault: Vault,
-  refused: (name: string, reason: string) => void = () => {},
-): Promise<WriterRegistry> {
-  const registrations: WriterRegistration[] = [];
-  for await (const { name } of vault.store.list(vault.names.writers)) {
-    try {
-      registrations.push(
-        decodeRegistration(await vault.store.get(name), vault.keys.vaultId, vault.keys.authorityPublicKey),
-      );
-    } catch (error) {
-      if (!(error instanceof FormatError)) throw error;
-      refused(name, error.message);
-    }
-  }
-  // Upkeep writes as the authority, which has no registration.
-  const { authorityPublicKey: publicKey } = vault.keys;
-  return registryOf([...registrations, { writerId: signerId(publicKey), publicKey, registeredAt: 0 }]);
-}
-
-/** The signer of a writer, from its seed. */
-export function writerFromSeed(seed: Uint8Array): Signer {
-  return signerFromSeed(seed);
+/** Revokes a writer: sessions that it begins from now on are refused. What it wrote stays readable. */
+export async function revokeWriter(vault: Vault, writerId: Uint8Array, by: string): Promise<void> {
+  await appendToChain(chainWriter(vault, vault.authority), async () => ({
+    kind: "revoked",
+    writerId,
+    fromSession: (await vault.catalog.sessions()).next,
+    by,
+  }));
 }

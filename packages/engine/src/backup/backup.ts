@@ -21,13 +21,14 @@ import { CatalogError } from "../catalog/catalog.ts";
 import type { EngineContext } from "../context.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { hex } from "../format/bytes.ts";
-import type { BackupWarning } from "../format/manifest.ts";
+import type { SnapshotDetails } from "../format/manifest.ts";
 import { draftManifest } from "../format/manifest.ts";
 import type { OpenSession } from "../format/session-header.ts";
 import { startSession } from "../format/session-header.ts";
-import type { Signer } from "../format/signing.ts";
 import { noRetention } from "../format/snapshot.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
+import type { BackupWarning } from "../format/warnings.ts";
+import type { Writer } from "../format/writer-registration.ts";
 import type { BackupSource, QuickStats, SourceEvent } from "../source/source.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { FileScheduler } from "./file-scheduler.ts";
@@ -48,7 +49,7 @@ export interface BackupProgress {
 export interface BackupOptions {
   readonly ctx: EngineContext;
   readonly keys: WriterKeys;
-  readonly signer: Signer;
+  readonly signer: Writer;
   readonly target: UploadTarget;
   readonly pool: CutWorkerPool;
   readonly source: BackupSource;
@@ -57,6 +58,8 @@ export interface BackupOptions {
   readonly owner: string;
   readonly cache?: FileCache | undefined;
   readonly retention?: Retention | undefined;
+  /** What people and programs call the snapshot; sealed in its manifest. */
+  readonly details?: SnapshotDetails | undefined;
   readonly settings?: Partial<UploadSettings> | undefined;
   readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
 }
@@ -181,14 +184,14 @@ async function store(
     rootId: root.id,
     size: tree.bytes,
     files: tree.files,
-    warnings: tree.warnings.length + tree.moreWarnings,
+    warnings: tree.allWarnings.count,
     storedBytes: upload.storedBytes,
     status: "completed",
     changes: 0,
     retention: options.retention ?? noRetention,
     reach: reach.encode(),
   };
-  const manifest = draftManifest(session, signer, row, tree.warnings);
+  const manifest = draftManifest(session, signer, row, { ...options.details, warnings: tree.allWarnings.encode() });
   const snapshot = await target.complete({ manifest, row });
   return { snapshot, warnings: tree.warnings, unchanged: files.unchanged };
 }

@@ -2,6 +2,7 @@
  * Checks a unit that a client wants to register. A client may lie: without these checks it could replace frames or items
  * of other clients, or mark its own items as verified.
  *
+ * - The session header is signed by a writer that the authority registered for this vault.
  * - Packs, frames and the session header belong to the upload's session. Frames are new (generation 0).
  * - Ordinals were reserved by this upload.
  * - Recipes and block lists can be decoded. Prune, matching and healing would fail at one that cannot, for all clients.
@@ -15,10 +16,12 @@ import { decodeBlockList } from "../format/block-list.ts";
 import { FormatError } from "../format/bytes.ts";
 import { framesPerSession } from "../format/frame.ts";
 import { decodeRecipe } from "../format/recipe.ts";
-import { parseSessionHeader } from "../format/session-header.ts";
+import { parseSessionHeader, verifySessionHeader } from "../format/session-header.ts";
 
 /** What an upload may register. */
 export interface UnitRules {
+  readonly vaultId: Uint8Array;
+  readonly authorityPublicKey: Uint8Array;
   readonly session: number;
   readonly nonce: number;
   readonly owner: string;
@@ -29,6 +32,7 @@ export interface UnitRules {
 /** Returns the unit as it may be registered. Throws `FormatError` if it breaks a rule. */
 export function checkUnit(unit: UploadUnit, rules: UnitRules): UploadUnit {
   const header = parseSessionHeader(unit.header);
+  verifySessionHeader(header, rules.vaultId, rules.authorityPublicKey);
   if (header.session !== rules.session || header.nonce !== rules.nonce)
     throw new FormatError("the unit has another session header than the upload");
   for (const { pack, session, state } of unit.packs)

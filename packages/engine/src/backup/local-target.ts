@@ -10,12 +10,15 @@
 import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { beginClaimedUpload } from "../catalog/claim-session.ts";
+import { appendToChain, chainWriter } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
-import { FormatError, sameBytes } from "../format/bytes.ts";
+import { FormatError, hex, sameBytes } from "../format/bytes.ts";
+import { sha256 } from "../format/hash.ts";
 import type { SnapshotDraft } from "../format/manifest.ts";
-import { countersign, draftHeader, openDraft } from "../format/manifest.ts";
+import { countersign, openDraft } from "../format/manifest.ts";
+import type { SessionHeader } from "../format/session-header.ts";
+import { parseSessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
-import { decodeRegistration, registryOf } from "../format/writer-registration.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { Matcher } from "./matcher.ts";
 import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.ts";
@@ -109,10 +112,12 @@ export class LocalTarget implements UploadTarget {
   }
 
   async register(unit: UploadUnit): Promise<void> {
-    const { access, upload, owner } = this.#options;
+    const { access, upload, owner, authority } = this.#options;
     if (this.#start === null) throw new Error("a unit was registered before the upload began");
     const { checkUnit } = await import("./check-unit.ts");
-    const rules = { ...this.#start, owner, ordinals: this.#ordinals };
+    await this.#assertNotRevoked(parseSessionHeader(unit.header));
+    const identity = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
+    const rules = { ...this.#start, ...identity, owner, ordinals: this.#ordinals };
     await access.catalog.addUnit(upload, access.ctx.now(), checkUnit(unit, rules));
   }
 
@@ -123,18 +128,32 @@ export class LocalTarget implements UploadTarget {
     // With a fresh lease the upload does not expire between the manifest and its row.
     await this.#renew();
     const name = access.names.manifest(row.id);
-    await access.store.put(name, countersign(authority, draft.manifest, accepted), { ifAbsent: true });
+    const manifest = countersign(authority, draft.manifest, accepted);
+    await access.store.put(name, manifest, { ifAbsent: true });
+    const chain = chainWriter(access, authority);
+    const entry = { snapshot: row.id, manifestHash: sha256(manifest), retention: row.retention };
+    const changes = await appendToChain(chain, () => ({ kind: "completed", ...entry }));
+    const completed = { ...row, changes };
     try {
-      await access.catalog.commit(upload, access.ctx.now(), row);
+      await access.catalog.commit(upload, access.ctx.now(), completed);
     } catch (error) {
       // The upload has not expired, so prune has not adopted the manifest. Without its row it must be deleted: a rebuild
       // of the catalog would add the refused snapshot.
-      if (error instanceof CatalogError && error.code === "not_closed") await access.store.delete(name);
+      if (error instanceof CatalogError && error.code === "not_closed") {
+        await appendToChain(chain, () => ({ kind: "deleted", snapshot: row.id, by: "refused by the catalog" }));
+        await access.store.delete(name);
+      }
       throw error;
     } finally {
       this.#stopRenewing();
     }
-    return row;
+    return completed;
+  }
+
+  /** A revocation concerns sessions that began after it. */
+  async #assertNotRevoked({ writerId, session }: SessionHeader): Promise<void> {
+    const from = await this.#options.access.catalog.revokedFrom(hex(writerId));
+    if (from !== null && session >= from) throw new FormatError("the writer of this session is revoked");
   }
 
   /** The row that the draft's manifest describes. Only the source's name, which is private, comes from the draft. */
@@ -142,10 +161,8 @@ export class LocalTarget implements UploadTarget {
     const { access, authority } = this.#options;
     const { vaultId } = access.keys;
     const expected = { snapshot: id, vaultId };
-    const { writerId } = draftHeader(manifest);
-    const registration = await access.store.get(access.names.writer(writerId));
-    const writers = registryOf([decodeRegistration(registration, vaultId, authority.publicKey)]);
-    const { header, row } = openDraft(manifest, expected, writers);
+    const { header, row } = openDraft(manifest, expected, authority.publicKey);
+    await this.#assertNotRevoked(header);
     if (header.session !== this.#start?.session || header.nonce !== this.#start.nonce)
       throw new FormatError("the manifest is of another session than the upload");
     const known = await access.catalog.session(header.session);

@@ -10,11 +10,11 @@ import type { CachedDirectory } from "../cache/cached-directory.ts";
 import type { FileCache } from "../cache/file-cache.ts";
 import type { FileRecord } from "../cache/file-record.ts";
 import type { Bitmap } from "../format/bitmap.ts";
-import type { BackupWarning } from "../format/manifest.ts";
-import { maxKeptWarnings } from "../format/manifest.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import { contentOf, DirectoryBuilder } from "../format/tree-builder.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
+import type { BackupWarning } from "../format/warnings.ts";
+import { WarningList } from "../format/warnings.ts";
 import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
 import { DirectoryWriter } from "./directory-writer.ts";
 
@@ -22,6 +22,9 @@ type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
 /** Entries between the walk and the tree. Enough for the bundles that all workers work on. */
 const maxQueued = 1024;
+
+/** Warnings that are returned to the caller for display; a longer list is of no use to a person. */
+const maxShownWarnings = 1000;
 
 /**
  * A file that changed less than this before the backup began is not cached, so the next backup reads it again: after it
@@ -66,7 +69,9 @@ export class TreeWriter {
   #root: Reference | null = null;
   #working: Promise<void> | null = null;
   #failure: unknown = null;
+  /** The first warnings, to be shown. The manifest has all of them. */
   readonly warnings: BackupWarning[] = [];
+  readonly allWarnings = new WarningList();
   files = 0;
   bytes = 0;
 
@@ -250,7 +255,8 @@ export class TreeWriter {
     }
     if (stored.changed) this.#warn(event.path, "changed");
     const { content, hash, size, ordinals } = stored;
-    const entry = { type: "file", ...event.facts, size, hash, content } as const;
+    const { linkGroup } = event;
+    const entry = { type: "file", ...event.facts, size, hash, content, linkGroup } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
     const rested = event.marks.ctimeNs / 1_000_000n < this.#restedBefore;
     const isCacheable = !stored.changed && rested && size === event.size;
@@ -280,11 +286,10 @@ export class TreeWriter {
   }
 
   #warn(path: Uint8Array, code: string): void {
-    if (this.warnings.length < maxKeptWarnings) this.warnings.push({ path: Buffer.from(path), code });
-    else this.moreWarnings++;
+    const warning = { path: Buffer.from(path), code };
+    this.allWarnings.add(warning);
+    if (this.warnings.length < maxShownWarnings) this.warnings.push(warning);
   }
-
-  moreWarnings = 0;
 
   #top(): DirectoryWriter {
     const top = this.#stack.at(-1);

@@ -17,7 +17,7 @@ import { frameNumber } from "../format/frame.ts";
 import { blockIdLength, idLength } from "../format/hash.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
 import type { OpenSession } from "../format/session-header.ts";
-import { sessionBinding, workerKey } from "../format/session-header.ts";
+import { sessionBinding } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
@@ -128,6 +128,7 @@ export class Upload implements NodeSink {
     this.#options = options;
     const { session, signer, target, keys, ctx, settings, pool, increment } = options;
     const packs = {
+      kind: "data" as const,
       header: session.header,
       signer,
       packBytes: settings.packBytes,
@@ -139,7 +140,12 @@ export class Upload implements NodeSink {
     this.#dataPacks = new PackUploader(packs);
     // Metadata is a thousandth of the data: small packs, and only one at a time.
     const metadataPackBytes = Math.min(settings.packBytes, maxMetadataPackBytes);
-    this.#metadataPacks = new PackUploader({ ...packs, packBytes: metadataPackBytes, packsInFlight: 1 });
+    this.#metadataPacks = new PackUploader({
+      ...packs,
+      kind: "metadata",
+      packBytes: metadataPackBytes,
+      packsInFlight: 1,
+    });
     const nextN = () => this.#nextN++;
     const nextFrame = () => frameNumber(session.header.session, nextN());
     this.#slots = new SlotAllocator(nextN);
@@ -159,7 +165,7 @@ export class Upload implements NodeSink {
     this.#jobs.openSession((index) => ({
       ...common,
       worker: index + 1,
-      key: workerKey(session.contentKey, index + 1),
+      contentKey: session.contentKey,
     }));
   }
 

@@ -16,19 +16,21 @@
  * 3. `beginDelete` succeeds only for a condemned pack without pins. It removes the pack's frames and the given dead items.
  * 4. `commit` succeeds only before the lease ends, only for a new snapshot id, and only if every item of the snapshot is in
  *    the base or needs only packs that this upload has pinned. It ends the upload and its pins in the same step.
- * 5. An item of another owner is known only if it is verified.
+ * 5. An item of another owner is known only if it is verified. Of several items with one id a verified one is taken.
  * 6. A session number is given out once, with a nonce that is kept. A claim that another catalog has taken makes the
  *    catalog stale: it begins no upload until it is cleared.
  * 7. If a recipe replaces another, every upload that has pinned the packs of the old recipe pins those of the new one, in
  *    the same step.
  * 8. Hooks and neighbours are kept per owner: a unit replaces only those of its owner.
- * 9. Changes of a snapshot's retention are applied in the order of their numbers. A snapshot that is being deleted takes
- *    no change.
+ * 9. Changes of a snapshot's retention are applied in the order of the chain. A snapshot that is being deleted takes no
+ *    change.
+ * 10. The head of the chain never goes back.
  *
  * `addUnit` registers what it is given. A unit of a client is checked by `checkUnit` (backup/check-unit.ts) first.
  */
 
 import type { EngineContext } from "../context.ts";
+import type { ChainHead } from "../format/chain.ts";
 import type { FrameKind } from "../format/frame.ts";
 import type { Retention, SnapshotRow } from "../format/snapshot.ts";
 
@@ -201,10 +203,18 @@ export interface Catalog {
 
   snapshots(): Promise<readonly SnapshotRow[]>;
   /**
-   * Applies change `number`, which is in the store already. An earlier number than the next one is ignored, a later one
-   * rejects with `conflict`. So does any change of a snapshot that is being deleted.
+   * Applies the chain's record `sequence`. A record that is not newer than the newest one applied to the snapshot is
+   * ignored. Rejects with `conflict` where the snapshot is being deleted.
    */
-  changeRetention(id: string, retention: Retention, number: number): Promise<void>;
+  changeRetention(id: string, retention: Retention, sequence: number): Promise<void>;
+  /** The newest record of the vault's chain that was applied. */
+  chainHead(): Promise<ChainHead>;
+  /** Sets the head, unless it is there or beyond already. */
+  advanceChain(head: ChainHead): Promise<void>;
+  /** Sessions of the writer from this number on are refused. A revocation is never moved to a later session. */
+  revokeWriter(writerId: string, fromSession: number): Promise<void>;
+  /** The first session number of the writer that is refused; null where the writer is not revoked. */
+  revokedFrom(writerId: string): Promise<number | null>;
   /** Sets the status `deleting`, which is final. Rejects with `retained` if the snapshot is held, or locked at `now`. */
   beginDeleteSnapshot(id: string, now: number): Promise<void>;
   /** Removes a snapshot's row. Rejects with `retained` if it is held, or locked at `now`. */
@@ -258,4 +268,7 @@ export interface RebuiltCatalog {
   readonly snapshots?: readonly SnapshotRow[] | undefined;
   readonly nextOrdinal?: number | undefined;
   readonly nextSession?: number | undefined;
+  readonly chainHead?: ChainHead | undefined;
+  /** Per writer id the first session number that is refused. */
+  readonly revoked?: ReadonlyMap<string, number> | undefined;
 }

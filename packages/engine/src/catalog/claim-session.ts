@@ -16,6 +16,7 @@ import { decodeClaim, encodeClaim } from "../format/session-claim.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { NewUpload, UploadStart } from "./catalog.ts";
+import { compareHead } from "./vault-chain.ts";
 
 /** The catalog does not know everything that is in the store: it must write and delete nothing. */
 export class IncompleteCatalogError extends Error {
@@ -28,7 +29,7 @@ export type ClaimVault = Pick<VaultAccess, "catalog" | "store" | "names"> & {
 
 /** Begins an upload and claims its session number. Rejects with `IncompleteCatalogError` if the catalog is stale. */
 export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): Promise<UploadStart> {
-  await assertCatalogIsCurrent(vault);
+  await Promise.all([assertCatalogIsCurrent(vault), assertSameHistory(vault)]);
   const start = await vault.catalog.beginUpload(upload);
   try {
     await claim(vault, start);
@@ -53,6 +54,19 @@ export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
   // Read after the listing: numbers that this catalog has given out meanwhile are below it.
   const { next } = await vault.catalog.sessions();
   if (highest >= next) throw staleCatalog(`the store has session ${highest}, the catalog would give ${next} next`);
+}
+
+/** Rejects with `IncompleteCatalogError` if the newest chain record that the catalog knows is not in the store. */
+async function assertSameHistory(vault: ClaimVault): Promise<void> {
+  const comparison = await compareHead(vault);
+  if (comparison === "same") return;
+  const { sequence } = await vault.catalog.chainHead();
+  const name = vault.names.chainRecord(sequence);
+  throw new IncompleteCatalogError(
+    comparison === "absent"
+      ? `the store is older than the catalog: ${name} is missing. Restore the newer store, or rebuild the catalog from this one`
+      : `the store and the catalog are not of the same history: ${name} is another record. Rebuild the catalog`,
+  );
 }
 
 async function claim(vault: ClaimVault, { session, nonce }: UploadStart): Promise<void> {

@@ -9,6 +9,8 @@
 import type { EngineContext } from "../context.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { hex } from "../format/bytes.ts";
+import type { ChainHead } from "../format/chain.ts";
+import { emptyChain } from "../format/chain.ts";
 import type {
   Catalog,
   FrameMove,
@@ -27,7 +29,7 @@ import type {
   UploadUnit,
 } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
-import { assertDeletable, drawNumber, framesNeededBy, isNextChange, itemFrames } from "./rules.ts";
+import { assertDeletable, drawNumber, framesNeededBy, isNewerChange, itemFrames } from "./rules.ts";
 
 interface RunningUpload {
   readonly owner: string;
@@ -53,6 +55,8 @@ export class MemoryCatalog implements Catalog {
   #stale = false;
   #revision = 1;
   #catalogId: number;
+  #chainHead: ChainHead = emptyChain;
+  readonly #revoked = new Map<string, number>();
   #nextOrdinal = 1;
   #nextSession = 1;
 
@@ -103,10 +107,11 @@ export class MemoryCatalog implements Catalog {
   async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
     const { owner } = this.#upload(upload);
     return ids.map((id) => {
-      const candidates = [...(this.#byId.get(hex(id)) ?? [])].sort((a, b) => b - a);
-      for (const ordinal of candidates) {
-        const item = this.#items.get(ordinal);
-        if (item === undefined || !(item.verified || item.owner === owner)) continue;
+      const found = [...(this.#byId.get(hex(id)) ?? [])].map((ordinal) => this.#items.get(ordinal));
+      const candidates = found
+        .filter((item) => item !== undefined)
+        .filter((item) => item.verified || item.owner === owner);
+      for (const item of candidates.sort(verifiedFirst)) {
         if (this.#pinFrames(upload, framesNeededBy(item))) return item;
       }
       return null;
@@ -169,9 +174,25 @@ export class MemoryCatalog implements Catalog {
     return [...this.#snapshots.values()].sort((a, b) => a.completedAt - b.completedAt || (a.id < b.id ? -1 : 1));
   }
 
-  async changeRetention(id: string, retention: Retention, number: number): Promise<void> {
+  async changeRetention(id: string, retention: Retention, sequence: number): Promise<void> {
     const row = this.#snapshot(id);
-    if (isNextChange(row, number)) this.#snapshots.set(id, { ...row, retention, changes: number });
+    if (isNewerChange(row, sequence)) this.#snapshots.set(id, { ...row, retention, changes: sequence });
+  }
+
+  async chainHead(): Promise<ChainHead> {
+    return this.#chainHead;
+  }
+
+  async advanceChain(head: ChainHead): Promise<void> {
+    if (head.sequence > this.#chainHead.sequence) this.#chainHead = head;
+  }
+
+  async revokeWriter(writerId: string, fromSession: number): Promise<void> {
+    this.#revoked.set(writerId, Math.min(fromSession, this.#revoked.get(writerId) ?? fromSession));
+  }
+
+  async revokedFrom(writerId: string): Promise<number | null> {
+    return this.#revoked.get(writerId) ?? null;
   }
 
   async beginDeleteSnapshot(id: string, now: number): Promise<void> {
@@ -297,15 +318,18 @@ export class MemoryCatalog implements Catalog {
       this.#sessions,
       this.#uploads,
     ];
-    for (const map of [...all, this.#snapshots]) map.clear();
+    for (const map of [...all, this.#snapshots, this.#revoked]) map.clear();
+    this.#chainHead = emptyChain;
     this.#revision++;
     this.#claims.clear();
     this.#stale = false;
     this.#catalogId = drawNumber(ctx);
   }
 
-  async restore({ unit, snapshots, nextOrdinal, nextSession }: RebuiltCatalog): Promise<void> {
+  async restore({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
     if (unit !== undefined) this.#register(unit);
+    if (chainHead !== undefined) await this.advanceChain(chainHead);
+    for (const [writer, session] of revoked ?? []) await this.revokeWriter(writer, session);
     for (const snapshot of snapshots ?? []) this.#snapshots.set(snapshot.id, snapshot);
     this.#nextOrdinal = Math.max(this.#nextOrdinal, nextOrdinal ?? 0);
     this.#nextSession = Math.max(this.#nextSession, nextSession ?? 0);
@@ -429,4 +453,9 @@ export class MemoryCatalog implements Catalog {
     if (row === undefined) throw new CatalogError("unknown_snapshot", id);
     return row;
   }
+}
+
+/** Of several items with one id the verified ones come first, then the newest. */
+function verifiedFirst(a: Item, b: Item): number {
+  return Number(b.verified) - Number(a.verified) || b.ordinal - a.ordinal;
 }

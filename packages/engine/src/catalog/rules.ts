@@ -30,9 +30,8 @@ export function assertDeletable({ id, retention, status }: SnapshotRow, now: num
     throw new CatalogError("retained", `${id} is held or locked`);
 }
 
-/** Whether a change of retention is the next one; false if it is applied already. Throws `conflict` otherwise. */
-export function isNextChange({ id, changes, status }: SnapshotRow, number: number): boolean {
+/** Whether a record of the chain is newer than what is applied. Throws `conflict` if the snapshot is being deleted. */
+export function isNewerChange({ id, changes, status }: SnapshotRow, sequence: number): boolean {
   if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
-  if (number > changes + 1) throw new CatalogError("conflict", `change ${changes + 1} of ${id} is missing`);
-  return number === changes + 1;
+  return sequence > changes;
 }

@@ -2,11 +2,13 @@
  * A data frame's block list: the id and length of the block in each slot. Slots are numbered from 0 and never renumbered: a
  * rewritten frame leaves a dropped slot empty (length 0, zero id), so recipes stay valid.
  *
- * Encoding: varint slot count; u8 shape; lengths (shape 0: one varint for all slots; 1: a u32 each); 16-byte ids. Shape
- * 0 is what a page file's frame has, and saves a fifth of its block list.
+ * Encoding: varint slot count; u8 shape; lengths (shape 0: one varint for all slots; 1: a u32 each); u8 slot kinds (0:
+ * every slot is a whole block; 1: a byte per slot follows); 16-byte ids. Shape 0 is what a page file's frame has, and saves
+ * a fifth of its block list. Slot kind 0 is a whole block. Kind 1 is reserved for a difference to another block.
  */
 
 import { ByteReader, ByteWriter, FormatError } from "./bytes.ts";
+import { UnknownKindError } from "./fields.ts";
 import { blockIdLength } from "./hash.ts";
 
 /** Ids (16 bytes each) and lengths in slot order. */
@@ -17,6 +19,10 @@ export interface BlockList {
 
 /** The block list of a frame without known blocks. */
 export const emptyBlockList: BlockList = { ids: new Uint8Array(0), lengths: new Uint32Array(0) };
+
+const wholeSlots = 0;
+const kindPerSlot = 1;
+const wholeSlot = 0;
 
 /** More than any frame can hold: 4 MiB of one-byte blocks would be a quarter of this. */
 export const maxSlots = 1 << 24;
@@ -32,7 +38,7 @@ export function writeBlockList(writer: ByteWriter, blockList: BlockList): void {
   writer.varint(lengths.length).u8(uniform ? 0 : 1);
   if (uniform) writer.varint(first);
   else for (const length of lengths) writer.u32(length);
-  writer.raw(ids);
+  writer.u8(wholeSlots).raw(ids);
 }
 
 /** The block list as bytes. */
@@ -55,8 +61,17 @@ export function readBlockList(reader: ByteReader): BlockList {
   if (shape === 0) lengths.fill(lengthOf(reader.varint()));
   else if (shape === 1) for (let i = 0; i < count; i++) lengths[i] = lengthOf(reader.u32());
   else throw new FormatError("an unknown block list shape");
+  readSlotKinds(reader, count);
   const ids = Buffer.from(reader.raw(count * blockIdLength));
   return { ids, lengths };
+}
+
+/** This version writes whole blocks only, and refuses every other kind by its number. */
+function readSlotKinds(reader: ByteReader, count: number): void {
+  const form = reader.u8();
+  if (form > kindPerSlot) throw new FormatError("an unknown form of slot kinds");
+  if (form === wholeSlots) return;
+  for (const kind of reader.raw(count)) if (kind !== wholeSlot) throw new UnknownKindError("slot", kind);
 }
 
 function lengthOf(value: number): number {

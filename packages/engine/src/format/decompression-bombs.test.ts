@@ -59,8 +59,9 @@ test("a segment with more hooks than bytes is refused", () => {
 
 test("an encapsulation with a point of low order is a FormatError", () => {
   // X25519 of the all-zero point gives an all-zero secret, which OpenSSL refuses.
-  const header = { encapsulation: Buffer.alloc(1120), commitment: Buffer.alloc(32) } as unknown as SessionHeader;
-  assert.throws(() => openContentKey(randomBytes(32), header), FormatError);
+  const header = { epoch: 1, encapsulation: Buffer.alloc(1120), commitment: Buffer.alloc(32) };
+  const keys = { privateSeeds: new Map([[1, randomBytes(32)]]) };
+  assert.throws(() => openContentKey(keys, header as unknown as SessionHeader), FormatError);
 });
 
 test("a node that claims more rows than it has bytes, or names one entry twice, is refused", async () => {
@@ -69,7 +70,18 @@ test("a node that claims more rows than it has bytes, or names one entry twice, 
   const of = (bytes: Buffer) => ({ node: async () => bytes });
   await assert.rejects(async () => findEntry(of(inner), reference, Buffer.from("a")), FormatError);
   const link = (name: string) =>
-    new ByteWriter().u8(2).text(name).varint(0).varint(0).varint(0).zigzag(0).varint(0).text("x").varint(0).take();
+    new ByteWriter()
+      .u8(2)
+      .text(name)
+      .varint(0)
+      .varint(0)
+      .varint(0)
+      .zigzag(0)
+      .varint(0)
+      .text("x")
+      .varint(0)
+      .varint(0)
+      .take();
   const leaf = (...names: string[]) =>
     new ByteWriter()
       .u8(nodeKinds.leaf)

@@ -1,6 +1,7 @@
 /**
  * Frames: the unit of compression and encryption. The plain bytes of a frame (blocks and their block list, or metadata
- * items) are compressed together, then *sealed*: encrypted with AES-256-GCM under a key derived from the content key.
+ * items) are compressed together, then *sealed*: encrypted with AES-256-GCM under a key that is for
+ * this frame alone (`frameKey`). The nonce is zero, because a key encrypts one frame.
  *
  * - The *frame number* (logical session × 2^24 + n): a rewritten frame keeps the number of the frame that it replaces and
  *   has a higher *generation*. Recipes contain frame numbers, never packs or offsets.
@@ -8,18 +9,23 @@
  * - The *frame id* is the SHA-256 of the sealed bytes with their header, so scrub needs no key.
  *
  * Header, 40 bytes, little-endian, additional data of the seal together with the binding to the sealing session:
- *   magic "EMF1" · kind u8 · codec u8 · worker u16 · sealing session u32 · counter u32 · logical session u32 · n u32 ·
+ *   magic "EMF2" · kind u8 · codec u8 · worker u16 · sealing session u32 · counter u32 · logical session u32 · n u32 ·
  *   generation u32 · plain length u32 · body length u32 · zero u32
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ByteReader, FormatError, release, sameBytes } from "./bytes.ts";
+import { UnknownKindError } from "./fields.ts";
 import { sha256 } from "./hash.ts";
+import { frameKey } from "./session-header.ts";
 
-const magic = Buffer.from("EMF1");
+const magic = Buffer.from("EMF2");
 export const frameHeaderLength = 40;
 const tagLength = 16;
+
+/** Every frame has a key of its own, which seals nothing else. */
+const zeroNonce = Buffer.alloc(12);
 
 /** Frames per session: 2^24 of at least a megabyte is more than a session can hold. */
 export const framesPerSession = 2 ** 24;
@@ -96,7 +102,7 @@ export interface FrameSeal {
   readonly session: number;
   readonly worker: number;
   readonly counter: number;
-  readonly key: Uint8Array;
+  readonly contentKey: Uint8Array;
   readonly binding: Uint8Array;
 }
 
@@ -138,7 +144,7 @@ export function sealFrame(
   const packed = level === "none" ? null : compress(plain, level);
   const body = packed ?? plain;
   const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
-  const cipher = createCipheriv("aes-256-gcm", seal.key, nonceOf(seal.counter));
+  const cipher = createCipheriv("aes-256-gcm", frameKey(seal.contentKey, seal), zeroNonce);
   cipher.setAAD(Buffer.concat([header, seal.binding]));
   const frame = allocate(frameHeaderLength + body.length + tagLength);
   frame.set(header);
@@ -163,7 +169,7 @@ export function readFrameHeader(sealed: Uint8Array): FrameHeader {
   const reader = new ByteReader(sealed);
   if (!sameBytes(reader.raw(4), magic)) throw new FormatError("not a frame");
   const kind = reader.u8();
-  if (kind > 1) throw new FormatError("an unknown kind of frame");
+  if (kind > 1) throw new UnknownKindError("frame", kind);
   const codec = reader.u8();
   const worker = reader.u16();
   const session = reader.u32();
@@ -192,11 +198,11 @@ export function sealedLength(header: FrameHeader): number {
   return frameHeaderLength + header.bodyLength + tagLength;
 }
 
-/** Decrypts a sealed frame. `key` and `binding` are the worker's key and the binding of the sealing session. */
+/** Decrypts a sealed frame. `key` is the frame's own key (`frameKey`), `binding` that of the sealing session. */
 export function openFrame(sealed: Uint8Array, key: Uint8Array, binding: Uint8Array): Buffer {
   const header = readFrameHeader(sealed);
   if (sealed.length !== sealedLength(header)) throw new FormatError("a frame has the wrong length");
-  const decipher = createDecipheriv("aes-256-gcm", key, nonceOf(header.counter));
+  const decipher = createDecipheriv("aes-256-gcm", key, zeroNonce);
   decipher.setAAD(Buffer.concat([sealed.subarray(0, frameHeaderLength), binding]));
   decipher.setAuthTag(sealed.subarray(sealed.length - tagLength));
   try {
@@ -276,10 +282,4 @@ function writeHeader(seal: FrameSeal, codec: number, plainLength: number, bodyLe
   header.writeUInt32LE(plainLength, 28);
   header.writeUInt32LE(bodyLength, 32);
   return header;
-}
-
-function nonceOf(counter: number): Buffer {
-  const nonce = Buffer.alloc(12);
-  nonce.writeUInt32LE(counter, 0);
-  return nonce;
 }

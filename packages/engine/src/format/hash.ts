@@ -20,13 +20,13 @@ export const idLength = 32;
 /** Bytes per block in a list of digests. */
 export const digestLength = 32;
 
-const segmentDomain = Buffer.from("emanet segment v1\0");
-const nodeDomain = Buffer.from("emanet node v1\0");
-const fileDomain = Buffer.from("emanet file v1\0");
+const segmentDomain = Buffer.from("emanet segment v2\0");
+const nodeDomain = Buffer.from("emanet node v2\0");
+const fileDomain = Buffer.from("emanet file v2\0");
 
 /** Derives an independent 32-byte key for one purpose. */
 export function deriveKey(secret: Uint8Array, purpose: string): Buffer {
-  return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `emanet v1 ${purpose}`, 32));
+  return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `emanet v2 ${purpose}`, 32));
 }
 
 /** SHA-256 in one call. */

@@ -1,19 +1,21 @@
 /**
- * Manifests. A snapshot exists if its manifest does. The writer, which read the files, signs the manifest. The authority
- * accepts it: it adds its own time and the retention and signs the whole. A rebuild takes no other manifest. Later changes
- * of retention are separate objects that the authority signs. The last of them may be a tombstone.
+ * Manifests: the object that describes a snapshot. The writer, which saw the files, signs it. The authority, which read
+ * and accepted it, adds its own time and retention and countersigns it. Rebuild accepts nothing else. A record of the chain
+ * (`chain.ts`) has the manifest's SHA-256; later changes of retention and the deletion are records of the chain too.
  *
- *   manifest  magic "EMANETM1" · vault (16) · snapshot (16) · session header · u64 started, completed · varint root
- *             ordinal · root id (32) · varint size, files, warnings, stored · bytes reach · bytes private · writer's
- *             signature (64) · u64 accepted · retention · authority's signature (64) over everything before it
- *   private   sealed with a key derived from the session's: text source · varint count, each bytes path, text code
- *   change    magic "EMANETC1" · vault (16) · snapshot (16) · u32 number · u64 time · u8 kind (0 retention, 1 deleted) ·
- *             retention · authority's signature (64)
+ *   manifest  magic "EMANETM2" · vault (16) · snapshot (16) · session header · u64 started, completed · varint root
+ *             ordinal · root id (32) · varint size, files, warnings, stored · bytes reach · bytes details · fields (none
+ *             yet) · writer's signature (64) · u64 accepted · retention · authority's signature (64) over everything
+ *   details   sealed with a key derived from the session's; fields: 1 source · 2 warnings · 3 taxpayer · 4 label ·
+ *             5 trigger · 6 external reference · 7 metadata (JSON) · 8 parent snapshot (16)
+ *   warnings  as in `warnings.ts`
  *   retention u8 flags (1 expires, 2 locked, 4 hold) · u64 expires · u64 locked until
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
+import type { Fields } from "./fields.ts";
+import { readFields, writeFields } from "./fields.ts";
 import { deriveKey, idLength } from "./hash.ts";
 import type { OpenSession, SessionHeader } from "./session-header.ts";
 import { openContentKey, parseSessionHeader, sessionHeaderLength, verifySessionHeader } from "./session-header.ts";
@@ -21,26 +23,31 @@ import type { Signer } from "./signing.ts";
 import { signatureLength, verifySignature } from "./signing.ts";
 import type { Retention, SnapshotRow } from "./snapshot.ts";
 import { noRetention } from "./snapshot.ts";
+import type { ReaderKeys } from "./vault-keys.ts";
 import { vaultIdLength } from "./vault-keys.ts";
-import type { WriterRegistry } from "./writer-registration.ts";
+import type { BackupWarning } from "./warnings.ts";
+import { decodeWarnings } from "./warnings.ts";
 
-const manifestMagic = Buffer.from("EMANETM1");
-const changeMagic = Buffer.from("EMANETC1");
+const manifestMagic = Buffer.from("EMANETM2");
 const snapshotIdLength = 16;
+
+/** An empty list. */
+const noWarnings = Buffer.of(0);
 const tagLength = 16;
 
 /** A time, the flags and two times of a retention. */
 const acceptanceLength = 8 + 17;
 
-/** Warnings kept in a manifest; their number is kept in full. */
-export const maxKeptWarnings = 1000;
-
-/** A file that is missing in the snapshot, or that changed while it was read. */
-export interface BackupWarning {
-  readonly path: Uint8Array;
-  /** A system error code, or `changed`: the file changed while it was read. */
-  readonly code: string;
-}
+const detailTags = {
+  source: 1,
+  warnings: 2,
+  taxpayer: 3,
+  label: 4,
+  trigger: 5,
+  externalReference: 6,
+  metadata: 7,
+  parent: 8,
+} as const;
 
 /** A snapshot before it is accepted: the manifest that the writer has signed, and its row. */
 export interface SnapshotDraft {
@@ -48,7 +55,20 @@ export interface SnapshotDraft {
   readonly row: SnapshotRow;
 }
 
-export interface ManifestDetails {
+/** What a snapshot is called by people and programs. Sealed: only readers of the vault see it. */
+export interface SnapshotDetails {
+  readonly taxpayer?: string | undefined;
+  readonly label?: string | undefined;
+  /** What started the backup: a schedule, a person, an upload. */
+  readonly trigger?: string | undefined;
+  readonly externalReference?: string | undefined;
+  /** JSON. */
+  readonly metadata?: string | undefined;
+  /** The id of the snapshot before it of the same source. */
+  readonly parent?: string | undefined;
+}
+
+export interface ManifestDetails extends SnapshotDetails {
   readonly source: string;
   readonly warnings: readonly BackupWarning[];
 }
@@ -65,13 +85,14 @@ export function draftManifest(
   session: OpenSession,
   writer: Signer,
   row: SnapshotRow,
-  warnings: readonly BackupWarning[],
+  details: SnapshotDetails & { readonly warnings: Uint8Array | null },
 ): Uint8Array {
   const out = new ByteWriter(4096 + row.reach.length);
   out.raw(manifestMagic).raw(session.header.vaultId).raw(Buffer.from(row.id, "hex")).raw(session.header.bytes);
   out.u64(row.startedAt).u64(row.completedAt).varint(row.rootOrdinal).raw(row.rootId);
   out.varint(row.size).varint(row.files).varint(row.warnings).varint(row.storedBytes);
-  out.bytes(row.reach).bytes(sealDetails(session.contentKey, row, warnings));
+  out.bytes(row.reach).bytes(sealDetails(session.contentKey, row, details));
+  writeFields(out, []);
   const signature = writer.sign("manifest", out.view());
   return out.raw(signature).take();
 }
@@ -93,10 +114,10 @@ export function countersign(authority: Signer, draft: Uint8Array, { at, retentio
 export function openDraft(
   draft: Uint8Array,
   expected: { readonly snapshot: string; readonly vaultId: Uint8Array },
-  writers: WriterRegistry,
+  authorityPublicKey: Uint8Array,
 ): Manifest {
   const manifest = parseManifest(draft, expected);
-  const writerKey = verifySessionHeader(manifest.header, expected.vaultId, writers);
+  const writerKey = verifySessionHeader(manifest.header, expected.vaultId, authorityPublicKey);
   const end = draft.length - signatureLength;
   if (!verifySignature(writerKey, "manifest", draft.subarray(0, end), draft.subarray(end)))
     throw new FormatError("a manifest's signature is wrong");
@@ -107,12 +128,11 @@ export function openDraft(
 export function openManifest(
   bytes: Uint8Array,
   expected: { readonly snapshot: string; readonly vaultId: Uint8Array },
-  writers: WriterRegistry,
   authorityPublicKey: Uint8Array,
 ): Manifest {
   const end = bytes.length - signatureLength;
   if (end < acceptanceLength) throw new FormatError("a manifest is too short");
-  const manifest = openDraft(bytes.subarray(0, end - acceptanceLength), expected, writers);
+  const manifest = openDraft(bytes.subarray(0, end - acceptanceLength), expected, authorityPublicKey);
   const acceptance = new ByteReader(bytes.subarray(end - acceptanceLength, end));
   const completedAt = acceptance.u64();
   const retention = readRetention(acceptance);
@@ -129,58 +149,32 @@ export function draftHeader(draft: Uint8Array): SessionHeader {
   return parseSessionHeader(reader.raw(sessionHeaderLength));
 }
 
-/** Decrypts the private part of a manifest with the vault's private seed. */
-export function openDetails(privateSeed: Uint8Array, manifest: Manifest): ManifestDetails {
-  const key = deriveKey(openContentKey(privateSeed, manifest.header), `manifest ${manifest.row.id}`);
+/** The sealed part of a manifest. Needs the vault's private seeds. */
+export function openDetails(keys: Pick<ReaderKeys, "privateSeeds">, manifest: Manifest): ManifestDetails {
+  const key = deriveKey(openContentKey(keys, manifest.header), `manifest ${manifest.row.id}`);
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(12));
   const { sealed } = manifest;
   decipher.setAuthTag(sealed.subarray(sealed.length - tagLength));
   const reader = new ByteReader(
     openSealed(() => Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagLength)), decipher.final()])),
   );
-  const source = reader.text();
-  const count = reader.varint();
-  const warnings: BackupWarning[] = [];
-  for (let i = 0; i < count; i++) warnings.push({ path: Buffer.from(reader.bytes()), code: reader.text() });
+  const fields = readFields(reader);
   reader.done();
-  return { source, warnings };
+  return {
+    source: textOf(fields, detailTags.source) ?? "",
+    warnings: decodeWarnings(fields.get(detailTags.warnings) ?? noWarnings),
+    taxpayer: textOf(fields, detailTags.taxpayer),
+    label: textOf(fields, detailTags.label),
+    trigger: textOf(fields, detailTags.trigger),
+    externalReference: textOf(fields, detailTags.externalReference),
+    metadata: textOf(fields, detailTags.metadata),
+    parent: textOf(fields, detailTags.parent, "hex"),
+  };
 }
 
-export type SnapshotChange =
-  | { readonly kind: "retention"; readonly number: number; readonly at: number; readonly retention: Retention }
-  | { readonly kind: "deleted"; readonly number: number; readonly at: number };
-
-/** Writes and signs a change. */
-export function encodeChange(authority: Signer, vaultId: Uint8Array, snapshot: string, change: SnapshotChange): Buffer {
-  const out = new ByteWriter().raw(changeMagic).raw(vaultId).raw(Buffer.from(snapshot, "hex"));
-  out
-    .u32(change.number)
-    .u64(change.at)
-    .u8(change.kind === "retention" ? 0 : 1);
-  writeRetention(out, change.kind === "retention" ? change.retention : noRetention);
-  return out.raw(authority.sign("change", out.view())).take();
-}
-
-/** Reads a change. Throws `FormatError` unless the authority signed it for this snapshot. */
-export function decodeChange(
-  bytes: Uint8Array,
-  expected: { readonly snapshot: string; readonly vaultId: Uint8Array },
-  authorityPublicKey: Uint8Array,
-): SnapshotChange {
-  const reader = new ByteReader(bytes);
-  if (!sameBytes(reader.raw(8), changeMagic)) throw new FormatError("not a change");
-  expectPlace(reader, expected);
-  const number = reader.u32();
-  const at = reader.u64();
-  const kind = reader.u8();
-  const retention = readRetention(reader);
-  const signed = bytes.subarray(0, reader.at);
-  const signature = reader.raw(signatureLength);
-  reader.done();
-  if (kind > 1 || !verifySignature(authorityPublicKey, "change", signed, signature)) {
-    throw new FormatError("a change that the authority did not sign");
-  }
-  return kind === 0 ? { kind: "retention", number, at, retention } : { kind: "deleted", number, at };
+function textOf(fields: Fields, tag: number, encoding: "utf8" | "hex" = "utf8"): string | undefined {
+  const value = fields.get(tag);
+  return value === undefined ? undefined : Buffer.from(value).toString(encoding);
 }
 
 function parseManifest(
@@ -201,6 +195,7 @@ function parseManifest(
   };
   const reach = Buffer.from(reader.bytes());
   const sealed = Buffer.from(reader.bytes());
+  readFields(reader);
   reader.raw(signatureLength);
   reader.done();
   const row: SnapshotRow = {
@@ -223,12 +218,21 @@ function expectPlace(reader: ByteReader, expected: { readonly snapshot: string; 
   if (hex(reader.raw(snapshotIdLength)) !== expected.snapshot) throw new FormatError("belongs to another snapshot");
 }
 
-function sealDetails(contentKey: Uint8Array, row: SnapshotRow, warnings: readonly BackupWarning[]): Buffer {
-  const plain = new ByteWriter().text(row.source);
-  const kept = warnings.slice(0, maxKeptWarnings);
-  plain.varint(kept.length);
-  for (const { path, code } of kept) plain.bytes(path).text(code);
-  // The key is for this snapshot only and encrypts one message, so a constant nonce is safe.
+function sealDetails(contentKey: Uint8Array, row: SnapshotRow, details: Parameters<typeof draftManifest>[3]): Buffer {
+  const bytesOf = (value: string | undefined, encoding: "utf8" | "hex" = "utf8") =>
+    value === undefined ? null : Buffer.from(value, encoding);
+  const plain = new ByteWriter();
+  writeFields(plain, [
+    [detailTags.source, Buffer.from(row.source)],
+    [detailTags.warnings, details.warnings],
+    [detailTags.taxpayer, bytesOf(details.taxpayer)],
+    [detailTags.label, bytesOf(details.label)],
+    [detailTags.trigger, bytesOf(details.trigger)],
+    [detailTags.externalReference, bytesOf(details.externalReference)],
+    [detailTags.metadata, bytesOf(details.metadata)],
+    [detailTags.parent, bytesOf(details.parent, "hex")],
+  ]);
+  // One key for one message: a snapshot id is drawn once, so a constant nonce is never used twice with a key.
   const cipher = createCipheriv("aes-256-gcm", deriveKey(contentKey, `manifest ${row.id}`), Buffer.alloc(12));
   return Buffer.concat([cipher.update(plain.view()), cipher.final(), cipher.getAuthTag()]);
 }
@@ -237,16 +241,16 @@ function openSealed(open: () => Buffer): Buffer {
   try {
     return open();
   } catch (cause) {
-    throw new FormatError("a manifest's private part does not open", { cause });
+    throw new FormatError("a manifest's details do not open", { cause });
   }
 }
 
-function writeRetention(out: ByteWriter, { expiresAt, lockedUntil, hold }: Retention): void {
+export function writeRetention(out: ByteWriter, { expiresAt, lockedUntil, hold }: Retention): void {
   out.u8((expiresAt === null ? 0 : 1) | (lockedUntil === null ? 0 : 2) | (hold ? 4 : 0));
   out.u64(expiresAt ?? 0).u64(lockedUntil ?? 0);
 }
 
-function readRetention(reader: ByteReader): Retention {
+export function readRetention(reader: ByteReader): Retention {
   const flags = reader.u8();
   const expires = reader.u64();
   const locked = reader.u64();

@@ -9,6 +9,7 @@
  */
 
 import { ByteReader, type ByteWriter, FormatError } from "./bytes.ts";
+import { UnknownKindError } from "./fields.ts";
 import { idLength } from "./hash.ts";
 
 const hookLength = 8;
@@ -65,5 +66,5 @@ function readItem(reader: ByteReader): MetadataItem {
     return { kind: "blockList", frame: reader.varint(), generation: reader.varint(), blockList: reader.bytes() };
   }
   if (kind === 3) return { kind: "gone" };
-  throw new FormatError("an unknown kind of metadata item");
+  throw new UnknownKindError("metadata item", kind);
 }

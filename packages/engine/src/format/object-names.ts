@@ -3,12 +3,10 @@
  *
  *   vaults/<vault>/keys/<epoch>                   wrapped keys
  *   vaults/<vault>/keys/<epoch>.copy              a copy of them: without the keys nothing else can be read
- *   vaults/<vault>/writers/<writer>               registrations
  *   vaults/<vault>/sessions/<number>              claims of session numbers
  *   vaults/<vault>/packs/<pack>                   packs
- *   vaults/<vault>/snapshots/<snapshot>/manifest  signed manifests
- *   vaults/<vault>/snapshots/<snapshot>/change-…  changes of retention, numbered from 1, never replaced
- *   vaults/<vault>/snapshots/<snapshot>/tombstone the snapshot was deleted; kept for ever
+ *   vaults/<vault>/snapshots/<snapshot>           signed manifests
+ *   vaults/<vault>/chain/<sequence>               signed records of completions, retention and deletions
  */
 
 import { hex } from "./bytes.ts";
@@ -18,20 +16,21 @@ const digits = 8;
 /** A session number has 32 bits. */
 const sessionDigits = 10;
 
+/** A vault never has this many records; equal lengths make the order of names the order of records. */
+const sequenceDigits = 12;
+
 export interface VaultNames {
   readonly keys: string;
-  readonly writers: string;
   readonly sessions: string;
   readonly packs: string;
   readonly snapshots: string;
+  readonly chain: string;
   keyObject(epoch: number): string;
   keyCopy(epoch: number): string;
-  writer(id: Uint8Array): string;
   session(session: number): string;
   pack(pack: string): string;
   manifest(snapshot: string): string;
-  change(snapshot: string, number: number): string;
-  tombstone(snapshot: string): string;
+  chainRecord(sequence: number): string;
 }
 
 /** The names of one vault. */
@@ -40,18 +39,16 @@ export function vaultNames(vaultId: Uint8Array): VaultNames {
   const numbered = (value: number) => String(value).padStart(digits, "0");
   return {
     keys: `${root}/keys/`,
-    writers: `${root}/writers/`,
     sessions: `${root}/sessions/`,
     packs: `${root}/packs/`,
     snapshots: `${root}/snapshots/`,
+    chain: `${root}/chain/`,
     keyObject: (epoch) => `${root}/keys/${numbered(epoch)}`,
     keyCopy: (epoch) => `${root}/keys/${numbered(epoch)}.copy`,
-    writer: (id) => `${root}/writers/${hex(id)}`,
     session: (session) => `${root}/sessions/${String(session).padStart(sessionDigits, "0")}`,
     pack: (pack) => `${root}/packs/${pack}`,
-    manifest: (snapshot) => `${root}/snapshots/${snapshot}/manifest`,
-    change: (snapshot, number) => `${root}/snapshots/${snapshot}/change-${numbered(number)}`,
-    tombstone: (snapshot) => `${root}/snapshots/${snapshot}/tombstone`,
+    manifest: (snapshot) => `${root}/snapshots/${snapshot}`,
+    chainRecord: (sequence) => `${root}/chain/${String(sequence).padStart(sequenceDigits, "0")}`,
   };
 }
 

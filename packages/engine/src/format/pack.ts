@@ -1,7 +1,7 @@
 /**
  * Packs: the objects that hold frames. A pack is written once under a random name and never changed.
  *
- *   header   magic "EMANETP1" · pack id (16) · session header
+ *   header   magic "EMANETP2" · u8 pack kind (0 data, 1 metadata) · pack id (16) · session header
  *   frames   sealed frames, back to back
  *   footer   varint count; per frame: frame id (32) · varint length · u8 kind · varint logical session · varint n ·
  *            varint generation; then the writer's signature over SHA-256(header) and the footer
@@ -13,6 +13,7 @@
  */
 
 import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
+import { UnknownKindError } from "./fields.ts";
 import type { FrameKind } from "./frame.ts";
 import { frameIdOf, frameNumber, framesPerSession, sessionOfFrame } from "./frame.ts";
 import { idLength, sha256 } from "./hash.ts";
@@ -20,12 +21,11 @@ import type { SessionHeader } from "./session-header.ts";
 import { parseSessionHeader, sessionHeaderLength, verifySessionHeader } from "./session-header.ts";
 import type { Signer } from "./signing.ts";
 import { signatureLength, verifySignature } from "./signing.ts";
-import type { WriterRegistry } from "./writer-registration.ts";
 
 export const packIdLength = 16;
-const headMagic = Buffer.from("EMANETP1");
+const headMagic = Buffer.from("EMANETP2");
 const tailMagic = Buffer.from("EMANETPE");
-export const packHeaderLength = 8 + packIdLength + sessionHeaderLength;
+export const packHeaderLength = 8 + 1 + packIdLength + sessionHeaderLength;
 export const packTrailerLength = 4 + 8;
 
 /** A footer of this size describes 1.5 million frames; a longer one is refused. */
@@ -43,17 +43,23 @@ export interface PackFrame {
 
 /** The header and the footer of a pack, decoded. */
 export interface PackTable {
+  readonly kind: PackKind;
   readonly packId: Uint8Array;
   readonly header: SessionHeader;
   readonly frames: readonly PackFrame[];
   readonly size: number;
 }
 
-/** Whose signatures are accepted in a vault. Checks a pack without any secret key. */
-export interface TrustedWriters {
+/** What a pack is checked against. None of it is secret. */
+export interface VaultIdentity {
   readonly vaultId: Uint8Array;
-  readonly writers: WriterRegistry;
+  readonly authorityPublicKey: Uint8Array;
 }
+
+/** A pack of data may hold metadata too: a small session writes one pack. Kind 2 is reserved for parity. */
+export type PackKind = "data" | "metadata";
+
+const packKindCodes = { data: 0, metadata: 1 } as const;
 
 /**
  * Builds a pack: `head`, then the frames in the order of `add`, then the bytes that `finish` returns. It keeps the offsets of
@@ -67,9 +73,9 @@ export class PackBuilder {
   readonly #frames: PackFrame[] = [];
   #size = packHeaderLength;
 
-  constructor(packId: Uint8Array, session: SessionHeader) {
+  constructor(kind: PackKind, packId: Uint8Array, session: SessionHeader) {
     this.packId = packId;
-    this.head = Buffer.concat([headMagic, packId, session.bytes]);
+    this.head = Buffer.concat([headMagic, Buffer.of(packKindCodes[kind]), packId, session.bytes]);
     this.#headHash = sha256(this.head);
   }
 
@@ -118,7 +124,7 @@ export async function readPackTable(
   name: string,
   size: number,
   read: RangeReader,
-  trusted: TrustedWriters,
+  identity: VaultIdentity,
 ): Promise<PackTable> {
   if (size < packHeaderLength + packTrailerLength) throw new FormatError("a pack is too short");
   const trailer = new ByteReader(await read(size - packTrailerLength, packTrailerLength));
@@ -131,22 +137,25 @@ export async function readPackTable(
   const head = await read(0, packHeaderLength);
   const tail = await read(footerAt, footerLength);
   const footer = tail.subarray(0, footerLength - signatureLength);
-  const { packId, header, writerKey } = checkHeader(head, name, trusted);
+  const { kind, packId, header, writerKey } = checkHeader(head, name, identity);
   const signature = tail.subarray(footerLength - signatureLength);
   if (!verifySignature(writerKey, "pack", signedPart(sha256(head), footer), signature)) {
     throw new FormatError("a pack's signature is wrong");
   }
-  return { packId, header, frames: decodeFooter(footer, footerAt), size };
+  return { kind, packId, header, frames: decodeFooter(footer, footerAt), size };
 }
 
-function checkHeader(head: Uint8Array, name: string, trusted: TrustedWriters) {
+function checkHeader(head: Uint8Array, name: string, identity: VaultIdentity) {
   const reader = new ByteReader(head);
   if (!sameBytes(reader.raw(8), headMagic)) throw new FormatError("not a pack");
+  const code = reader.u8();
+  if (code > packKindCodes.metadata) throw new UnknownKindError("pack", code);
+  const kind: PackKind = code === packKindCodes.data ? "data" : "metadata";
   const packId = Buffer.from(reader.raw(packIdLength));
   if (hex(packId) !== name) throw new FormatError("a pack has the id of another pack");
   const header = parseSessionHeader(reader.raw(sessionHeaderLength));
-  const writerKey = verifySessionHeader(header, trusted.vaultId, trusted.writers);
-  return { packId, header, writerKey };
+  const writerKey = verifySessionHeader(header, identity.vaultId, identity.authorityPublicKey);
+  return { kind, packId, header, writerKey };
 }
 
 function encodeFooter(frames: readonly PackFrame[]): Buffer {
@@ -172,7 +181,9 @@ function decodeFooter(footer: Uint8Array, framesEnd: number): PackFrame[] {
   for (let i = 0; i < count; i++) {
     const frameId = Buffer.from(reader.raw(idLength));
     const length = reader.varint();
-    const kind: FrameKind = reader.u8() === 0 ? "data" : "meta";
+    const code = reader.u8();
+    if (code > 1) throw new UnknownKindError("frame", code);
+    const kind: FrameKind = code === 0 ? "data" : "meta";
     const frame = frameNumber(reader.varint(), reader.varint());
     frames.push({ frameId, offset, length, kind, frame, generation: reader.varint() });
     offset += length;

@@ -2,7 +2,7 @@
  * Session claims: one small object per session number. It is put only where there is none and kept for ever, so a number is
  * used once (catalog/claim-session.ts).
  *
- *   claim    magic "EMANETN1" · vault (16) · u32 session · u64 nonce
+ *   claim    magic "EMANETN2" · vault (16) · u32 session · u64 nonce
  *
  * Claims are not signed: a claim only says that a number is used. Anyone who can write to the store can add one and so make a
  * catalog stale. That costs a rebuild and loses nothing.
@@ -11,7 +11,7 @@
 import { ByteReader, ByteWriter, FormatError, sameBytes } from "./bytes.ts";
 import { vaultIdLength } from "./vault-keys.ts";
 
-const magic = Buffer.from("EMANETN1");
+const magic = Buffer.from("EMANETN2");
 
 export interface SessionClaim {
   readonly session: number;

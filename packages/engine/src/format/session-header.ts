@@ -1,41 +1,49 @@
 /**
- * Sessions. A writer draws one content key per session, encapsulates it for the vault's public key and signs the session
- * header. The writer keeps the content key in memory only: a resumed backup is a new session with a new key.
+ * Upload sessions. A writer draws one content key per session, encapsulates it to the vault's public key and signs the
+ * session header. The key lives in the writer's memory only: a resumed upload is a new session with a new key.
  *
- * Each worker encrypts with another key, derived from the content key, and counts its nonces, so no two frames share a key and
- * a nonce. The header has a commitment to the content key: a changed encapsulation is an error, never wrong plain bytes.
+ *   header   magic "EMANETS2" · vault (16) · u32 epoch · u32 session · u64 nonce · writer's registration (104) · u64 start ·
+ *            encapsulation (1120) · commitment (32) · writer's signature (64)
+ *
+ * Every pack and every manifest repeats the header. It can be checked with the authority's public key: the authority
+ * signed the registration, the registered writer signed the header. The commitment to the content key makes a changed
+ * encapsulation an error instead of a wrong key.
+ *
+ * Each frame has a key of its own, derived from the content key and from what names the sealed frame. A key that is
+ * handed out opens one frame.
  */
 
-import { timingSafeEqual } from "node:crypto";
+import { hkdfSync, timingSafeEqual } from "node:crypto";
 import type { EngineContext } from "../context.ts";
-import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
+import { ByteReader, ByteWriter, FormatError, sameBytes } from "./bytes.ts";
 import { deriveKey, sha256 } from "./hash.ts";
-import type { Signer } from "./signing.ts";
-import { signatureLength, signerIdLength, verifySignature } from "./signing.ts";
-import type { WriterKeys } from "./vault-keys.ts";
+import { signatureLength, signerId, signingPublicLength, verifySignature } from "./signing.ts";
+import type { ReaderKeys, WriterKeys } from "./vault-keys.ts";
 import { vaultIdLength } from "./vault-keys.ts";
-import type { WriterRegistry } from "./writer-registration.ts";
+import type { Writer } from "./writer-registration.ts";
+import { decodeRegistration, registrationLength } from "./writer-registration.ts";
 import { xWingCiphertextLength, xWingDecapsulate, xWingEncapsulate } from "./x-wing.ts";
 
-const magic = Buffer.from("EMANETS1");
+const magic = Buffer.from("EMANETS2");
 export const commitmentLength = 32;
 
-/** Numbers of sessions are below this: a frame number is 2^24 times as large and must stay exact (2^53). */
+/** Session numbers are below this: a frame number is 2^24 times as large and must stay exact (2^53). */
 export const maxSession = 2 ** 29;
 
-/** Magic, vault, epoch, number, nonce, writer, time, encapsulation, commitment, signature. */
+/** Magic, vault, epoch, number, nonce, registration, time, encapsulation, commitment, signature. */
 export const sessionHeaderLength =
-  8 + vaultIdLength + 4 + 4 + 8 + signerIdLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
+  8 + vaultIdLength + 4 + 4 + 8 + registrationLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
 
-/** The public data of a session, which every pack of it contains. */
+/** The public facts of a session. */
 export interface SessionHeader {
   readonly vaultId: Uint8Array;
   readonly epoch: number;
-  /** Unique in the vault, given by the catalog; frame numbers start with it. */
+  /** Unique in the vault, given by the catalog. Frame numbers start with it. */
   readonly session: number;
-  /** Drawn with the number. A catalog deletes a pack as an orphan only if it gave out number and nonce. */
+  /** Drawn with the number. A pack is an orphan only for the catalog that remembers both. */
   readonly nonce: number;
   readonly writerId: Uint8Array;
+  readonly registration: Uint8Array;
   readonly startedAt: number;
   readonly encapsulation: Uint8Array;
   readonly commitment: Uint8Array;
@@ -43,18 +51,27 @@ export interface SessionHeader {
   readonly bytes: Uint8Array;
 }
 
-/** A session with its content key: it can encrypt. */
+/** A session that can seal. */
 export interface OpenSession {
   readonly header: SessionHeader;
   readonly contentKey: Uint8Array;
+}
+
+/** What tells one sealed frame of a session from every other. */
+export interface SealedFrameName {
+  readonly worker: number;
+  /** Counts the frames that a worker seals, so no two frames of a session have the same name. */
+  readonly counter: number;
+  readonly frame: number;
+  readonly generation: number;
 }
 
 /** Starts a session: draws the content key and signs the header. */
 export function startSession(
   ctx: EngineContext,
   keys: WriterKeys,
-  writer: Signer,
-  claim: { readonly session: number; readonly nonce: number },
+  writer: Writer,
+  place: { readonly session: number; readonly nonce: number },
 ): OpenSession {
   const { ciphertext, sharedSecret } = xWingEncapsulate(ctx, keys.publicKey);
   const contentKey = deriveKey(sharedSecret, "content key");
@@ -62,27 +79,28 @@ export function startSession(
     .raw(magic)
     .raw(keys.vaultId)
     .u32(keys.epoch)
-    .u32(claim.session)
-    .u64(claim.nonce)
-    .raw(writer.id)
+    .u32(place.session)
+    .u64(place.nonce)
+    .raw(writer.registration)
     .u64(ctx.now())
     .raw(ciphertext)
-    .raw(commitTo(contentKey));
+    .raw(commitmentTo(contentKey));
   const signature = writer.sign("session", bytes.view());
-  const header = parseSessionHeader(bytes.raw(signature).take());
-  return { header, contentKey };
+  return { header: parseSessionHeader(bytes.raw(signature).take()), contentKey };
 }
 
-/** Reads a session header. `verifySessionHeader` checks its signature. */
+/** Reads a session header. It checks no signature: `verifySessionHeader` does. */
 export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
   const reader = new ByteReader(bytes);
-  if (!sameBytes(reader.raw(8), magic)) throw new FormatError("not a session header");
+  if (!sameBytes(reader.raw(magic.length), magic)) throw new FormatError("not a session header");
+  const place = { vaultId: Buffer.from(reader.raw(vaultIdLength)), epoch: reader.u32(), session: reader.u32() };
+  const nonce = reader.u64();
+  const registration = Buffer.from(reader.raw(registrationLength));
   const header = {
-    vaultId: Buffer.from(reader.raw(vaultIdLength)),
-    epoch: reader.u32(),
-    session: reader.u32(),
-    nonce: reader.u64(),
-    writerId: Buffer.from(reader.raw(signerIdLength)),
+    ...place,
+    nonce,
+    writerId: signerId(registration.subarray(0, signingPublicLength)),
+    registration,
     startedAt: reader.u64(),
     encapsulation: Buffer.from(reader.raw(xWingCiphertextLength)),
     commitment: Buffer.from(reader.raw(commitmentLength)),
@@ -94,46 +112,57 @@ export function parseSessionHeader(bytes: Uint8Array): SessionHeader {
   return header;
 }
 
-/** Throws `FormatError` unless a registered writer of this vault signed the header. Returns the writer's public key. */
-export function verifySessionHeader(header: SessionHeader, vaultId: Uint8Array, writers: WriterRegistry): Uint8Array {
+/** Throws `FormatError` unless a writer that the authority registered signed the header. Returns the writer's public key. */
+export function verifySessionHeader(
+  header: SessionHeader,
+  vaultId: Uint8Array,
+  authorityPublicKey: Uint8Array,
+): Uint8Array {
   if (!sameBytes(header.vaultId, vaultId)) throw new FormatError("a session of another vault");
-  const publicKey = writers.get(hex(header.writerId));
-  if (publicKey === undefined) throw new FormatError("a session of a writer that is not registered");
-  const signed = header.bytes.subarray(0, sessionHeaderLength - signatureLength);
-  const signature = header.bytes.subarray(sessionHeaderLength - signatureLength);
-  if (!verifySignature(publicKey, "session", signed, signature))
+  const { publicKey } = decodeRegistration(header.registration, vaultId, authorityPublicKey);
+  const end = sessionHeaderLength - signatureLength;
+  if (!verifySignature(publicKey, "session", header.bytes.subarray(0, end), header.bytes.subarray(end)))
     throw new FormatError("a session header's signature is wrong");
   return publicKey;
 }
 
-/** Decapsulates the session's content key with the vault's private seed. */
-export function openContentKey(privateSeed: Uint8Array, header: SessionHeader): Uint8Array {
-  const contentKey = deriveKey(opened(privateSeed, header.encapsulation), "content key");
-  if (!timingSafeEqual(commitTo(contentKey), header.commitment)) {
+/** The session's content key. Needs the private seed of the session's epoch. */
+export function openContentKey({ privateSeeds }: Pick<ReaderKeys, "privateSeeds">, header: SessionHeader): Uint8Array {
+  const seed = privateSeeds.get(header.epoch);
+  if (seed === undefined) throw new FormatError(`the vault's keys have no epoch ${header.epoch}`);
+  const contentKey = deriveKey(decapsulate(seed, header.encapsulation), "content key");
+  if (!timingSafeEqual(commitmentTo(contentKey), header.commitment))
     throw new FormatError("the session key does not match its commitment");
-  }
   return contentKey;
 }
 
-/** X25519 throws for points of low order. Only a forged encapsulation has one, so this is a `FormatError`. */
-function opened(privateSeed: Uint8Array, encapsulation: Uint8Array): Uint8Array {
+/** X25519 refuses points of low order. Only a forged encapsulation has one. */
+function decapsulate(seed: Uint8Array, encapsulation: Uint8Array): Uint8Array {
   try {
-    return xWingDecapsulate(privateSeed, encapsulation);
+    return xWingDecapsulate(seed, encapsulation);
   } catch (cause) {
     throw new FormatError("the session key does not open", { cause });
   }
 }
 
-/** The key with which one worker of a session encrypts. */
-export function workerKey(contentKey: Uint8Array, worker: number): Buffer {
-  return deriveKey(contentKey, `frame key of worker ${worker}`);
+/** The key that opens one sealed frame and no other. */
+export function frameKey(contentKey: Uint8Array, { worker, counter, frame, generation }: SealedFrameName): Buffer {
+  const info = new ByteWriter(64).raw(frameKeyPurpose).u32(worker).u32(counter).u64(frame).u32(generation).take();
+  return Buffer.from(hkdfSync("sha256", contentKey, Buffer.alloc(0), info, 32));
 }
 
-/** The hash of the session header, in the additional data of every frame: it binds the frame to the session. */
+const frameKeyPurpose = Buffer.from("emanet v2 frame key\0");
+
+/** The key by which one cutting worker recognises embedded texts during a session. */
+export function textKey(contentKey: Uint8Array, worker: number): Buffer {
+  return deriveKey(contentKey, `embedded texts of worker ${worker}`);
+}
+
+/** What the additional data of every frame of a session contains: the whole header, hashed. */
 export function sessionBinding(header: SessionHeader): Buffer {
   return sha256(header.bytes);
 }
 
-function commitTo(contentKey: Uint8Array): Buffer {
+function commitmentTo(contentKey: Uint8Array): Buffer {
   return deriveKey(contentKey, "commitment");
 }

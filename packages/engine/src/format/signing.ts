@@ -14,7 +14,7 @@ export const signerIdLength = 16;
 export const signingSeedLength = 32;
 export const signingPublicLength = 32;
 
-export type SignatureDomain = "session" | "pack" | "manifest" | "countersign" | "change" | "writer";
+export type SignatureDomain = "session" | "pack" | "manifest" | "countersign" | "chain" | "writer";
 
 /** A private key that signs: a writer's or the authority's. */
 export interface Signer {
@@ -50,7 +50,7 @@ export function signerId(publicKey: Uint8Array): Buffer {
 }
 
 function withDomain(domain: SignatureDomain, message: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(`emanet v1 ${domain}\0`), sha256(message)]);
+  return Buffer.concat([Buffer.from(`emanet v2 ${domain}\0`), sha256(message)]);
 }
 
 function publicKeyObject(publicKey: Uint8Array): KeyObject {

@@ -32,7 +32,7 @@ export interface SnapshotRow {
   readonly storedBytes: number;
   readonly status: SnapshotStatus;
   readonly retention: Retention;
-  /** The number of the newest change of retention that is applied; 0 if the retention is the manifest's. */
+  /** The sequence number of the newest chain record that set the retention; 0 if there is none yet. */
   readonly changes: number;
   /** Encoded `Bitmap` of the ordinals that the snapshot reaches. */
   readonly reach: Uint8Array;

@@ -12,11 +12,16 @@
  *
  * Encoding: u8 type (0 file, 1 directory, 2 symbolic link) · bytes name · varint mode, uid, gid · zigzag seconds · varint
  * nanoseconds · by type: file: varint size, hash (32), content; directory: reference, varint size, varint files; link:
- * bytes target · varint count of extended attributes, each bytes name, bytes value.
+ * bytes target · varint count of extended attributes, each bytes name, bytes value · fields (1 SHA-256 of the file, 2
+ * hard-link group).
+ *
+ * A *hard-link group* is 8 bytes, made from the device and inode of a file with several names. Entries of one group and the
+ * same content are names of one file; a restore links them.
  */
 
 import type { ByteReader, ByteWriter } from "./bytes.ts";
 import { FormatError } from "./bytes.ts";
+import { readFields, UnknownKindError, writeFields } from "./fields.ts";
 import { idLength } from "./hash.ts";
 
 /** A file of up to about 64 MiB needs no segment list; 64 references take about 2.5 KiB in the directory's node. */
@@ -54,6 +59,9 @@ export interface FileEntry extends EntryFacts {
   readonly size: number;
   readonly hash: Uint8Array;
   readonly content: FileContent;
+  /** The plain SHA-256 of the content, where somebody asked for it. */
+  readonly sha256?: Uint8Array | undefined;
+  readonly linkGroup?: Uint8Array | undefined;
 }
 
 export interface DirectoryEntry extends EntryFacts {
@@ -86,6 +94,38 @@ export function writeEntry(writer: ByteWriter, entry: TreeEntry): void {
   } else writer.bytes(entry.target);
   writer.varint(entry.attributes.length);
   for (const [name, value] of entry.attributes) writer.bytes(name).bytes(value);
+  writeEntryFields(writer, entry);
+}
+
+const fieldTags = { sha256: 1, linkGroup: 2 } as const;
+
+/** Bytes of a hard-link group: two of a million files meet by chance once in 10^7 trees, and then have equal content. */
+export const linkGroupLength = 8;
+
+function writeEntryFields(writer: ByteWriter, entry: TreeEntry): void {
+  const { sha256, linkGroup } = entry.type === "file" ? entry : noFields;
+  // Most entries have neither: nothing is allocated for them.
+  if (sha256 === undefined && linkGroup === undefined) {
+    writer.varint(0);
+    return;
+  }
+  writeFields(writer, [
+    [fieldTags.sha256, sha256 ?? null],
+    [fieldTags.linkGroup, linkGroup ?? null],
+  ]);
+}
+
+const noFields: Pick<FileEntry, "sha256" | "linkGroup"> = {};
+
+function readFileFields(reader: ByteReader): Pick<FileEntry, "sha256" | "linkGroup"> {
+  const fields = readFields(reader);
+  if (fields.size === 0) return noFields;
+  const sha256 = fields.get(fieldTags.sha256);
+  const linkGroup = fields.get(fieldTags.linkGroup);
+  if (sha256 !== undefined && sha256.length !== idLength) throw new FormatError("a SHA-256 has a wrong length");
+  if (linkGroup !== undefined && linkGroup.length !== linkGroupLength)
+    throw new FormatError("a hard-link group has a wrong length");
+  return { sha256, linkGroup };
 }
 
 /** Reads an entry at the reader's position. */
@@ -101,15 +141,19 @@ export function readEntry(reader: ByteReader): TreeEntry {
   };
   if (type === 0) {
     const body = { size: reader.varint(), hash: reader.raw(idLength), content: readContent(reader) };
-    return { type: "file", ...head, ...body, attributes: readAttributes(reader) };
+    return { type: "file", ...head, ...body, attributes: readAttributes(reader), ...readFileFields(reader) };
   }
   if (type === 1) {
     const body = { root: readReference(reader), size: reader.varint(), files: reader.varint() };
-    return { type: "directory", ...head, ...body, attributes: readAttributes(reader) };
+    const attributes = readAttributes(reader);
+    readFields(reader);
+    return { type: "directory", ...head, ...body, attributes };
   }
-  if (type !== 2) throw new FormatError("an unknown type of entry");
+  if (type !== 2) throw new UnknownKindError("entry", type);
   const target = reader.bytes();
-  return { type: "link", ...head, target, attributes: readAttributes(reader) };
+  const attributes = readAttributes(reader);
+  readFields(reader);
+  return { type: "link", ...head, target, attributes };
 }
 
 export function writeReference(writer: ByteWriter, { ordinal, id }: Reference): void {

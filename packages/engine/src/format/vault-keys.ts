@@ -1,65 +1,92 @@
 /**
- * The keys of a vault, who has which of them, and the key object that stores them.
+ * The keys of a vault, the roles that hold parts of them, and the key object that keeps them in the object store.
  *
- * - A *reader* has all keys: the private seed (X-Wing) gives the content key of every session.
- * - A *writer* has the public key and the block-id key. It can encrypt and deduplicate, and decrypt nothing.
- * - The *authority* (the service, or a local repository) has an Ed25519 seed: it registers writers, accepts
- *   manifests and signs changes of retention.
+ * - A *writer* holds the public key and the block-id key. It can seal and match, and open nothing.
+ * - A *reader* also holds the private seeds. It opens every session's content key.
+ * - The *authority* (the service, or a local repository) also holds an Ed25519 seed. It registers writers, countersigns
+ *   manifests and signs the chain.
  *
- * The key object is encrypted under the master key: AES-256-GCM over the secrets, the public part as additional data. Without
- * the master key the vault's keys can be neither read nor replaced. Re-wrapping writes a new key object and no data.
- * Destroying every copy of the key object erases the vault.
+ * An *epoch* is a key pair. A new epoch is drawn when a private seed may have leaked: new sessions use it, and old frames
+ * still open with the seed of their own epoch. The block-id key stays the same for the life of a vault, because another one
+ * would match nothing that is stored.
+ *
+ *   key object   magic "EMANETK2" · vault (16) · u32 epoch · public key (1216) · authority's public key (32) ·
+ *                bytes decryption part · bytes signing part
+ *   part         nonce (12) · AES-256-GCM of the secrets · tag (16); additional data: the object before the parts
+ *   secrets      decryption: fields (1 block-id key, 2 seeds: per epoch u32 epoch, seed (32)); signing: seed (32)
+ *
+ * The two parts are sealed under different keys, both derived from the master key. So a recovery kit can hold what opens
+ * and not what signs (`recovery-kit.ts`). The object of the newest epoch holds the seeds of all epochs: it is enough alone.
+ * A new master key means new objects and no new data. Erasure is the destruction of every copy.
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import type { EngineContext } from "../context.ts";
 import { ByteReader, ByteWriter, FormatError, sameBytes } from "./bytes.ts";
+import { readFields, writeFields } from "./fields.ts";
 import { deriveKey } from "./hash.ts";
 import type { Signer } from "./signing.ts";
-import { signerFromSeed } from "./signing.ts";
+import { signerFromSeed, signingPublicLength, signingSeedLength } from "./signing.ts";
 import { xWingPublicKey, xWingPublicLength } from "./x-wing.ts";
 
 export const vaultIdLength = 16;
-const magic = Buffer.from("EMANETK1");
+const magic = Buffer.from("EMANETK2");
 const nonceLength = 12;
 const tagLength = 16;
+const seedLength = 32;
+const secretKeyLength = 32;
 
-/** Magic, vault, epoch, two public keys, nonce, three secrets, tag. */
-const keyObjectLength = 8 + vaultIdLength + 4 + xWingPublicLength + 32 + nonceLength + 96 + tagLength;
+const secretTags = { blockIdKey: 1, seeds: 2 } as const;
 
-/** The keys of a writer. It may keep them between sessions. */
+/** What a writer needs and may keep between sessions. */
 export interface WriterKeys {
   readonly vaultId: Uint8Array;
+  /** The newest epoch, and its public key. */
   readonly epoch: number;
   readonly publicKey: Uint8Array;
   readonly blockIdKey: Uint8Array;
 }
 
-/** All keys of a vault. */
-export interface VaultKeys extends WriterKeys {
-  readonly privateSeed: Uint8Array;
-  readonly authoritySeed: Uint8Array;
+/** What opens everything and signs nothing. */
+export interface ReaderKeys extends WriterKeys {
+  readonly privateSeeds: ReadonlyMap<number, Uint8Array>;
   readonly authorityPublicKey: Uint8Array;
+}
+
+/** All keys of a vault. */
+export interface VaultKeys extends ReaderKeys {
+  readonly authoritySeed: Uint8Array;
 }
 
 /** Draws the keys of a new vault. */
 export function createVaultKeys(ctx: EngineContext, vaultId: Uint8Array): VaultKeys {
-  const privateSeed = ctx.random(32);
-  const authoritySeed = ctx.random(32);
+  const privateSeed = ctx.random(seedLength);
+  const authoritySeed = ctx.random(signingSeedLength);
   return {
     vaultId,
     epoch: 1,
     publicKey: xWingPublicKey(privateSeed),
-    blockIdKey: ctx.random(32),
-    privateSeed,
+    blockIdKey: ctx.random(secretKeyLength),
+    privateSeeds: new Map([[1, privateSeed]]),
     authoritySeed,
     authorityPublicKey: signerFromSeed(authoritySeed).publicKey,
   };
 }
 
+/** The same keys with one more epoch, which is the newest. */
+export function withNewEpoch(ctx: EngineContext, keys: VaultKeys): VaultKeys {
+  const seed = ctx.random(seedLength);
+  const epoch = keys.epoch + 1;
+  return {
+    ...keys,
+    epoch,
+    publicKey: xWingPublicKey(seed),
+    privateSeeds: new Map([...keys.privateSeeds, [epoch, seed]]),
+  };
+}
+
 /** The part of the keys that a writer is given. */
-export function writerKeys(keys: VaultKeys): WriterKeys {
-  const { vaultId, epoch, publicKey, blockIdKey } = keys;
+export function writerKeys({ vaultId, epoch, publicKey, blockIdKey }: WriterKeys): WriterKeys {
   return { vaultId, epoch, publicKey, blockIdKey };
 }
 
@@ -73,70 +100,100 @@ export function nodeKeyOf(keys: WriterKeys): Buffer {
   return deriveKey(keys.blockIdKey, "node id");
 }
 
-/** The key from which the cutter's gear table is derived. */
+/** The key that shapes the cutter's gear table. */
 export function cutterKeyOf(keys: WriterKeys): Buffer {
   return deriveKey(keys.blockIdKey, "cutter");
 }
 
-/** Encrypts the keys under the master key. Returns the key object. */
+/** Seals the keys under the master key, as the key object stores them. */
 export function wrapVaultKeys(ctx: EngineContext, masterKey: Uint8Array, keys: VaultKeys): Buffer {
-  const head = new ByteWriter(2048);
-  head.raw(magic).raw(keys.vaultId).u32(keys.epoch).raw(keys.publicKey).raw(keys.authorityPublicKey);
-  const nonce = ctx.random(nonceLength);
-  const cipher = createCipheriv("aes-256-gcm", wrapKey(masterKey), nonce);
-  cipher.setAAD(head.view());
-  const secrets = Buffer.concat([keys.privateSeed, keys.blockIdKey, keys.authoritySeed]);
-  const sealed = Buffer.concat([cipher.update(secrets), cipher.final()]);
-  return head.raw(nonce).raw(sealed).raw(cipher.getAuthTag()).take();
+  const out = new ByteWriter(4096).raw(magic).raw(keys.vaultId).u32(keys.epoch);
+  out.raw(keys.publicKey).raw(keys.authorityPublicKey);
+  const head = out.take();
+  out.bytes(sealPart(ctx, partKey(masterKey, "vault decryption keys"), head, encodeSecrets(keys)));
+  out.bytes(sealPart(ctx, partKey(masterKey, "vault signing key"), head, keys.authoritySeed));
+  return out.take();
 }
 
-/** Decrypts a key object. Throws `FormatError` if it is damaged, the master key is wrong, or it is no key object. */
+/** Opens a key object. Throws `FormatError` for damage, a wrong master key and an object that is none. */
 export function unwrapVaultKeys(masterKey: Uint8Array, object: Uint8Array): VaultKeys {
-  const reader = new ByteReader(object);
-  if (!sameBytes(reader.raw(8), magic)) throw new FormatError("not a key object");
-  const vaultId = Buffer.from(reader.raw(vaultIdLength));
-  const epoch = reader.u32();
-  const publicKey = Buffer.from(reader.raw(1216));
-  const authorityPublicKey = Buffer.from(reader.raw(32));
-  const head = object.subarray(0, reader.at);
-  const decipher = createDecipheriv("aes-256-gcm", wrapKey(masterKey), reader.raw(nonceLength));
-  const sealed = reader.raw(96);
-  decipher.setAuthTag(reader.raw(tagLength));
-  reader.done();
-  decipher.setAAD(head);
-  const secrets = openSecrets(() => Buffer.concat([decipher.update(sealed), decipher.final()]));
-  const privateSeed = Buffer.from(secrets.subarray(0, 32));
-  const authoritySeed = Buffer.from(secrets.subarray(64, 96));
-  return {
-    vaultId,
-    epoch,
-    publicKey,
-    blockIdKey: Buffer.from(secrets.subarray(32, 64)),
-    privateSeed,
-    authoritySeed,
-    authorityPublicKey,
-  };
+  const { head, decryption, signing, ...public_ } = parseKeyObject(object);
+  const secrets = decodeSecrets(openPart(partKey(masterKey, "vault decryption keys"), head, decryption));
+  const authoritySeed = openPart(partKey(masterKey, "vault signing key"), head, signing);
+  return { ...public_, ...secrets, authoritySeed };
 }
 
-/** Whether the bytes look like a key object of this vault. Only the master key can check more. */
+/** Whether the bytes have the shape of a key object of this vault. Opening it needs the master key. */
 export function isKeyObject(object: Uint8Array, vaultId: Uint8Array): boolean {
-  const head = magic.length + vaultIdLength;
-  return (
-    object.length === keyObjectLength &&
-    sameBytes(object.subarray(0, magic.length), magic) &&
-    sameBytes(object.subarray(magic.length, head), vaultId)
-  );
-}
-
-function openSecrets(open: () => Buffer): Buffer {
   try {
-    return open();
-  } catch (cause) {
-    throw new FormatError("the key object does not open with this master key", { cause });
+    return sameBytes(parseKeyObject(object).vaultId, vaultId);
+  } catch (error) {
+    if (error instanceof FormatError) return false;
+    throw error;
   }
 }
 
-function wrapKey(masterKey: Uint8Array): Buffer {
-  if (masterKey.length !== 32) throw new RangeError("a master key has 32 bytes");
-  return deriveKey(masterKey, "vault key wrap");
+function parseKeyObject(object: Uint8Array) {
+  const reader = new ByteReader(object);
+  if (!sameBytes(reader.raw(magic.length), magic)) throw new FormatError("not a key object");
+  const vaultId = Buffer.from(reader.raw(vaultIdLength));
+  const epoch = reader.u32();
+  const publicKey = Buffer.from(reader.raw(xWingPublicLength));
+  const authorityPublicKey = Buffer.from(reader.raw(signingPublicLength));
+  const head = object.subarray(0, reader.at);
+  const decryption = reader.bytes();
+  const signing = reader.bytes();
+  reader.done();
+  return { vaultId, epoch, publicKey, authorityPublicKey, head, decryption, signing };
+}
+
+/** The secrets of a reader, as the decryption part seals them. */
+export function encodeSecrets({ blockIdKey, privateSeeds }: ReaderKeys): Buffer {
+  const seeds = new ByteWriter();
+  for (const [epoch, seed] of privateSeeds) seeds.u32(epoch).raw(seed);
+  const out = new ByteWriter();
+  writeFields(out, [
+    [secretTags.blockIdKey, blockIdKey],
+    [secretTags.seeds, seeds.take()],
+  ]);
+  return out.take();
+}
+
+export function decodeSecrets(plain: Uint8Array): Pick<ReaderKeys, "blockIdKey" | "privateSeeds"> {
+  const reader = new ByteReader(plain);
+  const fields = readFields(reader);
+  reader.done();
+  const blockIdKey = Buffer.from(fields.get(secretTags.blockIdKey) ?? []);
+  if (blockIdKey.length !== secretKeyLength) throw new FormatError("a key object has no block-id key");
+  const seeds = new ByteReader(fields.get(secretTags.seeds) ?? Buffer.alloc(0));
+  const privateSeeds = new Map<number, Uint8Array>();
+  while (seeds.left > 0) privateSeeds.set(seeds.u32(), Buffer.from(seeds.raw(seedLength)));
+  return { blockIdKey, privateSeeds };
+}
+
+/** Seals secrets. `head` is what they belong to: it is authenticated with them. */
+export function sealPart(ctx: EngineContext, key: Uint8Array, head: Uint8Array, secrets: Uint8Array): Buffer {
+  const nonce = ctx.random(nonceLength);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce);
+  cipher.setAAD(head);
+  return Buffer.concat([nonce, cipher.update(secrets), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Opens what `sealPart` sealed. Throws `FormatError` where the key or any byte is another one. */
+export function openPart(key: Uint8Array, head: Uint8Array, part: Uint8Array): Buffer {
+  if (part.length < nonceLength + tagLength) throw new FormatError("a sealed key part is too short");
+  const decipher = createDecipheriv("aes-256-gcm", key, part.subarray(0, nonceLength));
+  decipher.setAAD(head);
+  decipher.setAuthTag(part.subarray(part.length - tagLength));
+  try {
+    return Buffer.concat([decipher.update(part.subarray(nonceLength, part.length - tagLength)), decipher.final()]);
+  } catch (cause) {
+    throw new FormatError("the keys do not open with this key", { cause });
+  }
+}
+
+/** The key that seals one part. */
+export function partKey(wrappingKey: Uint8Array, purpose: string): Buffer {
+  if (wrappingKey.length !== secretKeyLength) throw new RangeError("a wrapping key has 32 bytes");
+  return deriveKey(wrappingKey, purpose);
 }

@@ -1,17 +1,18 @@
 /**
- * Registered writers. At enrolment the authority signs the writer's public key. The registration is an object in the store, so a
- * rebuild knows whose signatures to accept from the store and the vault's keys alone.
+ * Registrations of writers. At enrolment the authority signs a writer's public key. The writer keeps the registration and
+ * repeats it in the header of every session, so that each pack and each manifest can be checked with the authority's
+ * public key alone. There is no registration object whose loss would make packs unreadable.
+ *
+ *   registration   public key (32) · u64 time · authority's signature (64) over vault (16), public key and time
+ *
+ * A revocation is a record of the chain (`chain.ts`) and concerns later sessions only.
  */
 
-import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
+import { ByteReader, ByteWriter, FormatError } from "./bytes.ts";
 import type { Signer } from "./signing.ts";
-import { signatureLength, signerId, signingPublicLength, verifySignature } from "./signing.ts";
-import { vaultIdLength } from "./vault-keys.ts";
+import { signatureLength, signerFromSeed, signerId, signingPublicLength, verifySignature } from "./signing.ts";
 
-const magic = Buffer.from("EMANETW1");
-
-/** The public keys of the writers that a vault accepts, by the hexadecimal writer id. */
-export type WriterRegistry = ReadonlyMap<string, Uint8Array>;
+export const registrationLength = signingPublicLength + 8 + signatureLength;
 
 export interface WriterRegistration {
   readonly writerId: Uint8Array;
@@ -19,41 +20,48 @@ export interface WriterRegistration {
   readonly registeredAt: number;
 }
 
-/** The registration object of a writer. */
+/** A signer that the authority registered with a vault: what opens sessions. */
+export interface Writer extends Signer {
+  readonly registration: Uint8Array;
+}
+
+/** Signs a writer's public key for a vault. */
 export function encodeRegistration(
   authority: Signer,
   vaultId: Uint8Array,
   publicKey: Uint8Array,
   registeredAt: number,
 ): Buffer {
-  const writer = new ByteWriter().raw(magic).raw(vaultId).raw(publicKey).u64(registeredAt);
-  const signature = authority.sign("writer", writer.view());
-  return writer.raw(signature).take();
+  const signature = authority.sign("writer", signedPart(vaultId, publicKey, registeredAt));
+  return new ByteWriter(registrationLength).raw(publicKey).u64(registeredAt).raw(signature).take();
 }
 
 /** Reads a registration. Throws `FormatError` unless the vault's authority signed it for this vault. */
 export function decodeRegistration(
-  object: Uint8Array,
+  registration: Uint8Array,
   vaultId: Uint8Array,
   authorityPublicKey: Uint8Array,
 ): WriterRegistration {
-  const reader = new ByteReader(object);
-  if (!sameBytes(reader.raw(8), magic)) throw new FormatError("not a writer registration");
-  if (!sameBytes(reader.raw(vaultIdLength), vaultId)) throw new FormatError("a registration for another vault");
+  const reader = new ByteReader(registration);
   const publicKey = Buffer.from(reader.raw(signingPublicLength));
   const registeredAt = reader.u64();
-  const signed = object.subarray(0, reader.at);
   const signature = reader.raw(signatureLength);
   reader.done();
-  if (!verifySignature(authorityPublicKey, "writer", signed, signature)) {
-    throw new FormatError("a registration that the authority did not sign");
-  }
+  if (!verifySignature(authorityPublicKey, "writer", signedPart(vaultId, publicKey, registeredAt), signature))
+    throw new FormatError("a writer's registration that the authority did not sign");
   return { writerId: signerId(publicKey), publicKey, registeredAt };
 }
 
-/** A registry from registrations. */
-export function registryOf(registrations: Iterable<WriterRegistration>): WriterRegistry {
-  const registry = new Map<string, Uint8Array>();
-  for (const { writerId, publicKey } of registrations) registry.set(hex(writerId), publicKey);
-  return registry;
+/** A writer from its seed and the registration that it was given. */
+export function writerFromSeed(seed: Uint8Array, registration: Uint8Array): Writer {
+  return { ...signerFromSeed(seed), registration };
+}
+
+/** The authority as a writer: upkeep's sessions are its own. It registers itself, so the registration is always the same. */
+export function authorityWriter(authority: Signer, vaultId: Uint8Array): Writer {
+  return { ...authority, registration: encodeRegistration(authority, vaultId, authority.publicKey, 0) };
+}
+
+function signedPart(vaultId: Uint8Array, publicKey: Uint8Array, registeredAt: number): Buffer {
+  return new ByteWriter(64).raw(vaultId).raw(publicKey).u64(registeredAt).take();
 }

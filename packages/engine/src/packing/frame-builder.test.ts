@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openFrame } from "../format/frame.ts";
+import { openFrame, readFrameHeader } from "../format/frame.ts";
+import { frameKey } from "../format/session-header.ts";
 import { seededBytes } from "../testing/test-environment.ts";
 import { FrameBuilder } from "./frame-builder.ts";
 import type { FrameClass } from "./frame-class.ts";
@@ -11,7 +12,7 @@ const pages = 128;
 const worker = {
   session: 1,
   worker: 1,
-  key: seededBytes(1)(32),
+  contentKey: seededBytes(1)(32),
   binding: seededBytes(2)(32),
 };
 
@@ -41,8 +42,10 @@ function sealTwice(increment: boolean, frameClass: FrameClass): readonly number[
     ids: seededBytes(6)(16 * pages),
   };
   for (const n of [1, 2]) builder.append({ frameClass, n, runs: Uint32Array.of(0, pages), seal: true }, portion);
-  for (const sealed of frames)
-    assert.ok(openFrame(sealed, worker.key, worker.binding).subarray(0, bytes.length).equals(bytes));
+  for (const sealed of frames) {
+    const key = frameKey(worker.contentKey, readFrameHeader(sealed));
+    assert.ok(openFrame(sealed, key, worker.binding).subarray(0, bytes.length).equals(bytes));
+  }
   return frames.map(({ length }) => length);
 }
 

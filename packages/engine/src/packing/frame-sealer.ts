@@ -1,17 +1,18 @@
 /**
- * Seals the frames of one worker of one session. The nonce of a seal is its counter, so one key must belong to one
- * sealer: the counter never repeats under a key. Worker 0 is the pipeline's own thread, the cutting workers count from 1.
+ * Seals the frames of one worker of one session. Each frame's key is derived from the worker's number and a counter, so one
+ * worker number must belong to one sealer: the counter never repeats. Worker 0 is the pipeline's own thread, the cutting
+ * workers count from 1.
  */
 
 import type { AllocateFrame, CompressionLevel, FrameKind } from "../format/frame.ts";
 import { sealFrame } from "../format/frame.ts";
 import type { OpenSession } from "../format/session-header.ts";
-import { sessionBinding, workerKey } from "../format/session-header.ts";
+import { sessionBinding } from "../format/session-header.ts";
 
 export interface SealingKey {
   readonly session: number;
   readonly worker: number;
-  readonly key: Uint8Array;
+  readonly contentKey: Uint8Array;
   readonly binding: Uint8Array;
 }
 
@@ -31,8 +32,8 @@ export class FrameSealer {
     level: CompressionLevel,
     allocate?: AllocateFrame,
   ): Uint8Array {
-    const { session, worker, key, binding } = this.#key;
-    const seal = { kind, frame, generation, session, worker, counter: this.#counter++, key, binding };
+    const { session, worker, contentKey, binding } = this.#key;
+    const seal = { kind, frame, generation, session, worker, counter: this.#counter++, contentKey, binding };
     return sealFrame(seal, plain, level, allocate);
   }
 }
@@ -42,7 +43,7 @@ export function pipelineSealer({ header, contentKey }: OpenSession): FrameSealer
   return new FrameSealer({
     session: header.session,
     worker: 0,
-    key: workerKey(contentKey, 0),
+    contentKey,
     binding: sessionBinding(header),
   });
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { startSession } from "../format/session-header.ts";
 import { signerFromSeed } from "../format/signing.ts";
 import { createVaultKeys } from "../format/vault-keys.ts";
+import { authorityWriter } from "../format/writer-registration.ts";
 import { seededBytes, testContext, vaultId } from "../testing/test-environment.ts";
 import { PackUploader } from "./pack-uploader.ts";
 import { SharedFrameBuffers } from "./shared-frame-buffers.ts";
@@ -19,9 +20,11 @@ interface Put {
 
 function openUploader(packsInFlight = 1) {
   const ctx = testContext(1);
-  const { header } = startSession(ctx, createVaultKeys(ctx, vaultId), signer, { session: 1, nonce: 1 });
+  const writer = authorityWriter(signer, vaultId);
+  const { header } = startSession(ctx, createVaultKeys(ctx, vaultId), writer, { session: 1, nonce: 1 });
   const puts: Put[] = [];
   const uploader = new PackUploader({
+    kind: "data",
     header,
     signer,
     packBytes,

@@ -15,7 +15,7 @@
  */
 
 import type { FrameKind } from "../format/frame.ts";
-import type { PackFrame } from "../format/pack.ts";
+import type { PackFrame, PackKind } from "../format/pack.ts";
 import { PackBuilder } from "../format/pack.ts";
 import type { SessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
@@ -32,6 +32,7 @@ export interface DurablePack {
 }
 
 export interface PackUploaderOptions {
+  readonly kind: PackKind;
   readonly header: SessionHeader;
   readonly signer: Signer;
   /** A pack is complete once it reaches this size. */
@@ -94,7 +95,7 @@ export class PackUploader {
   }
 
   #start(): OpenPack {
-    const pack = new PackBuilder(this.#options.random(16), this.#options.header);
+    const pack = new PackBuilder(this.#options.kind, this.#options.random(16), this.#options.header);
     const stream = new PackStream(() => this.#notify());
     const opened = { pack, stream };
     stream.push(pack.head);

@@ -19,12 +19,12 @@ import { nodeId } from "../format/hash.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { readMetadataItems } from "../format/metadata-items.ts";
 import { decodeRecipe } from "../format/recipe.ts";
-import { openContentKey, parseSessionHeader, sessionBinding, workerKey } from "../format/session-header.ts";
+import { frameKey, openContentKey, parseSessionHeader, sessionBinding } from "../format/session-header.ts";
 import type { Reference } from "../format/tree-entry.ts";
 import type { NodeSource } from "../format/tree-reader.ts";
 import { nodeKeyOf } from "../format/vault-keys.ts";
 import { isObjectStoreError } from "../object-store.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 
 /** Stored content is missing or wrong. Names the pack and the frame. */
 export class DamageError extends Error {
@@ -60,15 +60,14 @@ export interface FrameKey {
 }
 
 export class FrameReader implements NodeSource {
-  readonly #vault: Vault;
+  readonly #vault: ReadableVault;
   readonly #catalog: Catalog;
   readonly #nodeKey: Uint8Array;
   readonly #sessions = new Map<number, { contentKey: Uint8Array; binding: Uint8Array }>();
-  readonly #workerKeys = new Map<string, FrameKey>();
   readonly #dataFrames = new Map<number, DataFrame>();
   readonly #metaFrames = new Map<number, readonly MetadataItem[]>();
 
-  constructor(vault: Vault) {
+  constructor(vault: ReadableVault) {
     this.#vault = vault;
     this.#catalog = vault.catalog;
     this.#nodeKey = nodeKeyOf(vault.keys);
@@ -140,13 +139,8 @@ export class FrameReader implements NodeSource {
     if (header.frame !== row.frame || header.generation !== row.generation || header.session !== row.session) {
       throw new DamageError(row, "the pack has another frame there than the catalog");
     }
-    const name = `${row.session} ${header.worker}`;
-    const known = this.#workerKeys.get(name);
-    if (known !== undefined) return known;
     const session = await this.#session(row);
-    const found = { key: workerKey(session.contentKey, header.worker), binding: session.binding };
-    cache(this.#workerKeys, name, found, maxSessionKeys);
-    return found;
+    return { key: frameKey(session.contentKey, header), binding: session.binding };
   }
 
   async #open(frame: number): Promise<{ plain: Buffer; row: FrameRow }> {
@@ -181,7 +175,7 @@ export class FrameReader implements NodeSource {
     if (stored === null) throw new DamageError(row, "the catalog does not have its session");
     const opened = readWithLocation(row, () => {
       const header = parseSessionHeader(stored.header);
-      return { contentKey: openContentKey(this.#vault.keys.privateSeed, header), binding: sessionBinding(header) };
+      return { contentKey: openContentKey(this.#vault.keys, header), binding: sessionBinding(header) };
     });
     cache(this.#sessions, row.session, opened, maxSessionKeys);
     return opened;

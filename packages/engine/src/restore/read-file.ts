@@ -10,7 +10,7 @@ import { sameBytes } from "../format/bytes.ts";
 import { blockId, blockIdLength, fileHash, segmentId } from "../format/hash.ts";
 import type { FileEntry, Reference } from "../format/tree-entry.ts";
 import { segmentsOf } from "../format/tree-reader.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import type { FrameReader } from "./frame-reader.ts";
 import { DamageError } from "./frame-reader.ts";
 import type { SegmentBlocks } from "./resolve-segments.ts";
@@ -23,7 +23,7 @@ export interface FileRange {
 
 /** Returns at most `length` bytes of a file from `offset` on. Throws `DamageError` before it returns a wrong byte. */
 export async function* readFile(
-  vault: Vault,
+  vault: ReadableVault,
   reader: FrameReader,
   entry: FileEntry,
   range?: FileRange,
@@ -69,7 +69,7 @@ function* blockSlots({ runs, lengths }: SegmentBlocks): Generator<BlockSlot> {
     for (let i = 0; i < count; i++) yield { frame, slot: slot + i, bytes: lengths[at++] ?? 0 };
 }
 
-async function resolve(vault: Vault, reference: Reference): Promise<SegmentBlocks> {
+async function resolve(vault: ReadableVault, reference: Reference): Promise<SegmentBlocks> {
   const [segment] = await resolveSegments(vault.catalog, vault.keys.blockIdKey, [reference]);
   if (segment === undefined || typeof segment === "string")
     throw new DamageError(0, segment ?? "a segment is not stored");
@@ -78,7 +78,7 @@ async function resolve(vault: Vault, reference: Reference): Promise<SegmentBlock
 
 /** Returns the bytes of blocks that are between `from` and `to`; the first block starts at `start`. */
 async function* readBlocks(
-  vault: Vault,
+  vault: ReadableVault,
   reader: FrameReader,
   blocks: readonly BlockSlot[],
   ids: Uint8Array,

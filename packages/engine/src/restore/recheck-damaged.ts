@@ -9,11 +9,14 @@ import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { isBlock, nodeId } from "../format/hash.ts";
 import { nodeKeyOf } from "../format/vault-keys.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import { DamageError, FrameReader } from "./frame-reader.ts";
 
 /** Reads marked frames (all, or only the given ones), removes the marks of intact ones, and returns these. */
-export async function recheckDamagedFrames(vault: Vault, only?: readonly FrameVersion[]): Promise<readonly FrameRow[]> {
+export async function recheckDamagedFrames(
+  vault: ReadableVault,
+  only?: readonly FrameVersion[],
+): Promise<readonly FrameRow[]> {
   const frames = only?.map(({ frame }) => frame) ?? (await vault.catalog.damagedFrames());
   const intact: FrameRow[] = [];
   for (const frame of frames) {
@@ -26,7 +29,7 @@ export async function recheckDamagedFrames(vault: Vault, only?: readonly FrameVe
 }
 
 /** Whether a frame can be read and holds what the catalog has about it. */
-async function isIntact(vault: Vault, row: FrameRow): Promise<boolean> {
+async function isIntact(vault: ReadableVault, row: FrameRow): Promise<boolean> {
   // A new reader for each frame: a cached frame would not be read again.
   const reader = new FrameReader(vault);
   try {
@@ -37,7 +40,7 @@ async function isIntact(vault: Vault, row: FrameRow): Promise<boolean> {
   }
 }
 
-async function blocksMatch(vault: Vault, reader: FrameReader, row: FrameRow): Promise<boolean> {
+async function blocksMatch(vault: ReadableVault, reader: FrameReader, row: FrameRow): Promise<boolean> {
   const blockList = decodeBlockList(row.blockList);
   const { starts, blocks } = await reader.dataFrame(row.frame);
   for (const [slot, length] of blockList.lengths.entries()) {
@@ -48,7 +51,7 @@ async function blocksMatch(vault: Vault, reader: FrameReader, row: FrameRow): Pr
   return true;
 }
 
-async function nodesMatch(vault: Vault, reader: FrameReader, row: FrameRow): Promise<boolean> {
+async function nodesMatch(vault: ReadableVault, reader: FrameReader, row: FrameRow): Promise<boolean> {
   const key = nodeKeyOf(vault.keys);
   const items = await reader.metaItems(row.frame);
   return items.every((item) => item.kind !== "node" || sameBytes(nodeId(key, item.bytes), item.id));

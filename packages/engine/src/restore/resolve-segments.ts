@@ -104,6 +104,10 @@ export class SegmentResolver {
     return new SegmentResolver(items, recipes, await loadFrames(catalog, recipes.values()), blockIdKey);
   }
 
+  isVerified(ordinal: number): boolean {
+    return this.#items.get(ordinal)?.verified === true;
+  }
+
   resolve(reference: Reference): SegmentBlocks | string {
     const known = this.#resolved.get(reference.ordinal);
     // A tree may name one ordinal with two ids. A result holds for one id only.

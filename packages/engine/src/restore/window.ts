@@ -59,6 +59,14 @@ export interface WindowPlan {
   readonly failed: ReadonlyMap<number, string>;
   /** Files that end in zeros. No block is written there: setting the file's size makes the hole. */
   readonly holes: ReadonlySet<number>;
+  /** Segments that are not verified and of which this window reads every block. */
+  readonly unverified: readonly UnverifiedSegment[];
+}
+
+/** A reading is a set of files that together have every block of the segment. */
+export interface UnverifiedSegment {
+  readonly ordinal: number;
+  readonly readings: readonly (readonly number[])[];
 }
 
 /** Plans these files. `blockIdKey` gives the ids of zero blocks, which are not stored. */
@@ -94,11 +102,21 @@ function segmentOrdinals(files: readonly PlannedFile[]): Set<number> {
   return ordinals;
 }
 
+/** A small file in a bundle, and how many blocks it has. */
+interface BundlePart {
+  readonly file: number;
+  readonly count: number;
+}
+
 class WindowPlanner {
   readonly #resolver: SegmentResolver;
   readonly #pieces = new Map<number, Piece[]>();
   readonly #failed = new Map<number, string>();
   readonly #holes = new Set<number>();
+  /** Per segment that is not verified the files that have all of it. */
+  readonly #whole = new Map<number, number[][]>();
+  /** Per bundle that is not verified its number of blocks, and the files of its parts by their first block. */
+  readonly #bundles = new Map<number, { readonly blocks: number; readonly parts: Map<number, BundlePart> }>();
 
   constructor(resolver: SegmentResolver) {
     this.#resolver = resolver;
@@ -119,7 +137,16 @@ class WindowPlanner {
       frames.push({ row: found.row, ids: found.blockList.ids, pieces, verified: !unverifiedFrames.has(frame) });
     }
     frames.sort((a, b) => (a.row.pack < b.row.pack ? -1 : a.row.pack > b.row.pack ? 1 : a.row.offset - b.row.offset));
-    return { frames, failed: this.#failed, holes: this.#holes };
+    return { frames, failed: this.#failed, holes: this.#holes, unverified: [...this.#unverified()] };
+  }
+
+  *#unverified(): Generator<UnverifiedSegment> {
+    for (const [ordinal, readings] of this.#whole) yield { ordinal, readings };
+    for (const [ordinal, { blocks, parts }] of this.#bundles) {
+      const all = [...parts.values()];
+      const covered = all.reduce((sum, { count }) => sum + count, 0);
+      if (covered === blocks) yield { ordinal, readings: [all.map(({ file }) => file)] };
+    }
   }
 
   /** Adds a file of whole segments. Returns why the file cannot be read, or null. */
@@ -131,6 +158,8 @@ class WindowPlanner {
       const segment = this.#resolver.resolve(reference);
       if (typeof segment === "string") return segment;
       offset = this.#addBlocks(file, segment, 0, segment.lengths.length, offset);
+      if (this.#resolver.isVerified(reference.ordinal)) continue;
+      this.#whole.set(reference.ordinal, [...(this.#whole.get(reference.ordinal) ?? []), [file]]);
     }
     return offset === entry.size ? null : "its segments do not match its size";
   }
@@ -145,6 +174,10 @@ class WindowPlanner {
     const ownId = segmentId(ids, segment.lengths.slice(first, first + count));
     if (!sameBytes(fileHash(entry.size, [ownId]), entry.hash)) return "its blocks do not match its hash";
     this.#addBlocks(file, segment, first, first + count, 0);
+    if (this.#resolver.isVerified(reference.ordinal)) return null;
+    const bundle = this.#bundles.get(reference.ordinal) ?? { blocks: segment.lengths.length, parts: new Map() };
+    bundle.parts.set(first, { file, count });
+    this.#bundles.set(reference.ordinal, bundle);
     return null;
   }
 

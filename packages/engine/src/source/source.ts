@@ -11,7 +11,9 @@
 import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
 import { sameBytes } from "../format/bytes.ts";
+import { sha256 } from "../format/hash.ts";
 import type { EntryFacts } from "../format/tree-entry.ts";
+import { linkGroupLength } from "../format/tree-entry.ts";
 
 /** Stat fields that show whether a file changed and that a tree does not store. */
 export interface ChangeMarks {
@@ -51,6 +53,8 @@ export type SourceEvent =
       readonly size: number;
       readonly marks: ChangeMarks;
       readonly content: ContentPlace;
+      /** From `linkGroupOf`, for a file that has more than one name. */
+      readonly linkGroup?: Uint8Array | undefined;
       /** Stats the same path again, after the file was replaced while it was read. Null: it is not a file any more. */
       readonly again?: (() => FileEvent | null) | undefined;
     }
@@ -126,6 +130,15 @@ export function identityOf({ dev, ino, birthtimeNs }: BigIntStats): Uint8Array |
   identity.writeBigUInt64LE(BigInt.asUintN(64, ino), deviceBytes);
   identity.writeBigUInt64LE(BigInt.asUintN(64, birthtimeNs), deviceBytes + 8);
   return identity;
+}
+
+/** The hard-link group of a file: the same for all names of one file. Files with one name have none. */
+export function linkGroupOf({ dev, ino, nlink }: BigIntStats): Uint8Array | undefined {
+  if (nlink < 2n) return undefined;
+  const names = Buffer.allocUnsafe(2 * deviceBytes);
+  names.writeBigUInt64LE(BigInt.asUintN(64, dev), 0);
+  names.writeBigUInt64LE(BigInt.asUintN(64, ino), deviceBytes);
+  return sha256(names).subarray(0, linkGroupLength);
 }
 
 /** Whether two identities are of one device. */

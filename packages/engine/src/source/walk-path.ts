@@ -8,7 +8,7 @@ import { lstatSync, readlinkSync } from "node:fs";
 import type { EntryFacts } from "../format/tree-entry.ts";
 import { type DirectoryNames, readNames } from "./directory-names.ts";
 import type { SourceEvent } from "./source.ts";
-import { fileStatOf, identityOf } from "./source.ts";
+import { fileStatOf, identityOf, linkGroupOf } from "./source.ts";
 
 const slash = 0x2f;
 
@@ -81,7 +81,8 @@ function statEvent(full: Buffer, relative: Buffer, name: Buffer): SourceEvent {
     if (!stat.isFile()) return { type: "warning", path: relative, code: "special_file" };
     const marks = { inode: stat.ino, ctimeNs: stat.ctimeNs };
     const content = { path: full, offset: 0, seen: fileStatOf(stat) };
-    return { type: "file", path: relative, facts, size: Number(stat.size), marks, content, again };
+    const linkGroup = linkGroupOf(stat);
+    return { type: "file", path: relative, facts, size: Number(stat.size), marks, content, again, linkGroup };
   } catch (error) {
     return { type: "warning", path: relative, code: codeOf(error) };
   }

@@ -15,9 +15,10 @@ import type { Catalog, SnapshotRow } from "../catalog/catalog.ts";
 import { openSqliteCatalog } from "../catalog/sqlite/sqlite.ts";
 import type { EngineContext } from "../context.ts";
 import { hex } from "../format/bytes.ts";
-import type { Signer } from "../format/signing.ts";
 import { signerFromSeed } from "../format/signing.ts";
 import { writerKeys } from "../format/vault-keys.ts";
+import type { Writer } from "../format/writer-registration.ts";
+import { writerFromSeed } from "../format/writer-registration.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { RestoreOptions, RestoreResult } from "../restore/folder/restore.ts";
 import { restoreSnapshot } from "../restore/folder/restore.ts";
@@ -62,7 +63,7 @@ export const inlineRestorePool = new RestoreWorkerPool(0);
 export interface TestEnvironment {
   readonly ctx: TestContext;
   readonly vault: Vault;
-  readonly writer: Signer;
+  readonly writer: Writer;
   backup(folder: string, more?: Partial<BackupOptions> & { sourceName?: string }): Promise<BackupResult>;
   restore(snapshot: SnapshotRow, target: string, more?: Partial<RestoreOptions>): Promise<RestoreResult>;
 }
@@ -75,13 +76,17 @@ export async function openTestEnvironment(
   const ctx = testContext(options.seed ?? 1);
   const catalog = options.catalog ?? openSqliteCatalog(":memory:", ctx);
   const vault = await createVault({ ctx, store, catalog }, masterKey, vaultId);
-  const writer = signerFromSeed(Buffer.alloc(32, 9));
-  await registerWriter(vault, writer.publicKey);
-  return testEnvironmentOf(ctx, vault, writer);
+  return testEnvironmentOf(ctx, vault, registeredWriter(vault, 9));
+}
+
+/** A writer with a seed of this byte, registered with the vault. */
+export function registeredWriter(vault: Vault, seed: number): Writer {
+  const { publicKey } = signerFromSeed(Buffer.alloc(32, seed));
+  return writerFromSeed(Buffer.alloc(32, seed), registerWriter(vault, publicKey));
 }
 
 /** The environment of a vault that is open already. */
-export function testEnvironmentOf(ctx: TestContext, vault: Vault, writer: Signer): TestEnvironment {
+export function testEnvironmentOf(ctx: TestContext, vault: Vault, writer: Writer): TestEnvironment {
   return {
     ctx,
     vault,

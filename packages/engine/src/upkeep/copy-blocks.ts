@@ -7,6 +7,7 @@ import type { FrameRow } from "../catalog/catalog.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { decodeBlockList, encodeBlockList, slotId } from "../format/block-list.ts";
 import { ByteWriter } from "../format/bytes.ts";
+import { parseDataFrame } from "../format/data-frame.ts";
 import { isBlock } from "../format/hash.ts";
 import { frameBytes } from "../packing/frame-class.ts";
 import { hooksOf } from "../packing/hooks.ts";
@@ -78,7 +79,10 @@ export class DataFrameWriter {
   }
 }
 
-/** Seals a data frame's blocks with its block list. */
+/**
+ * Seals a data frame's blocks with its block list. The sealed frame is opened again and its blocks are hashed: what was
+ * verified before must not be lost by a bit that flips while it is written again.
+ */
 export function sealData(
   session: UpkeepSession,
   frame: number,
@@ -88,7 +92,14 @@ export function sealData(
 ): void {
   const level = compressionLevelFor(plain.view());
   appendBlockList(plain, blockList);
-  session.putFrame("data", frame, generation, plain.view(), level);
+  session.putFrame("data", frame, generation, plain.view(), level, (opened) => {
+    const { starts, blocks } = parseDataFrame(opened);
+    for (const [slot, length] of blockList.lengths.entries()) {
+      const block = blocks.subarray(starts[slot], starts[slot + 1]);
+      const matches = block.length === length && isBlock(session.blockIdKey, slotId(blockList, slot), block);
+      if (length > 0 && !matches) throw new Error(`slot ${slot} of frame ${frame} changed while it was sealed`);
+    }
+  });
 }
 
 /** Writes a copy of a frame's block list to a metadata frame; returns the number of that frame. */

@@ -7,14 +7,14 @@ import type { FrameRow } from "../catalog/catalog.ts";
 import { decodeBlockList } from "../format/block-list.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import { noFiles } from "../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 
 const noPieces = new Float64Array(0);
 
 export interface FrameCheckerOptions {
-  readonly vault: Vault;
+  readonly vault: ReadableVault;
   readonly reader: FrameReader;
   readonly pool: RestoreWorkerPool;
   readonly onChecked: () => void;

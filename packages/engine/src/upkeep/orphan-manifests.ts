@@ -8,20 +8,21 @@
  * to drop. Then its manifest is deleted.
  */
 
+import type { SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { beginClaimedUpload, IncompleteCatalogError } from "../catalog/claim-session.ts";
 import { framesNeededBy } from "../catalog/rules.ts";
+import { appendToChain, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
+import { sha256 } from "../format/hash.ts";
 import type { Manifest } from "../format/manifest.ts";
-import { decodeChange, openDetails, openManifest } from "../format/manifest.ts";
+import { openDetails, openManifest } from "../format/manifest.ts";
 import { lastPart } from "../format/object-names.ts";
-import type { WriterRegistry } from "../format/writer-registration.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
-import { readWriters } from "../vault.ts";
 import { isIssuedSession, isRunningSession } from "./orphan-packs.ts";
-import { applyStoredChanges, completeSnapshotDeletion } from "./snapshot-changes.ts";
+import { completeSnapshotDeletion, isDeletedInChain } from "./snapshot-changes.ts";
 
 /** Only rows are read and written. A run that takes longer than this has died. */
 const registrationLeaseMs = 10 * 60_000;
@@ -36,14 +37,13 @@ export interface OrphanManifestReport {
 /** Gives every orphan manifest its row. Throws `IncompleteCatalogError` if one is left that is not in `drop`. */
 export async function registerOrphanManifests(
   vault: Vault,
-  { writers, drop = [] }: { readonly writers?: WriterRegistry; readonly drop?: readonly string[] } = {},
+  drop: readonly string[] = [],
 ): Promise<OrphanManifestReport> {
-  const registry = writers ?? (await readWriters(vault));
   const adoptedSnapshots: string[] = [];
   const removedManifests: string[] = [];
   const unresolved: string[] = [];
   for (const snapshot of await listOrphans(vault)) {
-    const { result, reason } = await registerOrphan(vault, registry, snapshot);
+    const { result, reason } = await registerOrphan(vault, snapshot);
     if (result === "registered") adoptedSnapshots.push(snapshot);
     else if (result === "unusable" && drop.includes(snapshot)) removedManifests.push(snapshot);
     else if (result === "unusable") unresolved.push(`${vault.names.manifest(snapshot)}: ${reason}`);
@@ -52,16 +52,24 @@ export async function registerOrphanManifests(
     throw new IncompleteCatalogError(
       `the store has snapshots that the catalog does not have: rebuild it, or give them up by name\n${unresolved.join("\n")}`,
     );
-  for (const snapshot of removedManifests) await vault.store.delete(vault.names.manifest(snapshot));
+  for (const snapshot of removedManifests) await dropManifest(vault, snapshot);
   return { adoptedSnapshots, removedManifests };
+}
+
+/** The chain gets a record of the deletion first, so that the snapshot does not count as hidden. */
+async function dropManifest(vault: Vault, snapshot: string): Promise<void> {
+  const known = (await vault.chain.read()).snapshots.get(snapshot);
+  if (known?.deleted === false)
+    await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "deleted", snapshot, by: "given up" }));
+  await vault.store.delete(vault.names.manifest(snapshot));
 }
 
 async function listOrphans(vault: Vault): Promise<string[]> {
   const rows = new Set((await vault.catalog.snapshots()).map(({ id }) => id));
   const orphans: string[] = [];
   for await (const { name } of vault.store.list(vault.names.snapshots)) {
-    const snapshot = name.slice(vault.names.snapshots.length).split("/")[0] ?? "";
-    if (lastPart(name) === "manifest" && !rows.has(snapshot)) orphans.push(snapshot);
+    const snapshot = lastPart(name);
+    if (!rows.has(snapshot)) orphans.push(snapshot);
   }
   return orphans;
 }
@@ -72,12 +80,14 @@ interface RegistrationResult {
   readonly reason?: string;
 }
 
-async function registerOrphan(vault: Vault, writers: WriterRegistry, snapshot: string): Promise<RegistrationResult> {
+async function registerOrphan(vault: Vault, snapshot: string): Promise<RegistrationResult> {
   const expected = { snapshot, vaultId: vault.keys.vaultId };
   let manifest: Manifest;
+  let manifestHash: Uint8Array;
   try {
     const bytes = await vault.store.get(vault.names.manifest(snapshot));
-    manifest = openManifest(bytes, expected, writers, vault.keys.authorityPublicKey);
+    manifest = openManifest(bytes, expected, vault.keys.authorityPublicKey);
+    manifestHash = sha256(bytes);
   } catch (error) {
     // Deleted since it was listed.
     if (isObjectStoreError(error, "not_found")) return { result: "none" };
@@ -87,36 +97,26 @@ async function registerOrphan(vault: Vault, writers: WriterRegistry, snapshot: s
   if (await isRunningSession(vault, manifest.header)) return { result: "none" };
   // Committed since it was listed.
   if ((await vault.catalog.snapshots()).some(({ id }) => id === snapshot)) return { result: "none" };
-  if (await hasTombstone(vault, snapshot)) {
+  const known = (await vault.chain.read()).snapshots.get(snapshot);
+  if (known?.deleted === true) {
     // A deletion was interrupted before its last step.
     await vault.store.delete(vault.names.manifest(snapshot));
     return { result: "none" };
   }
+  if (known !== undefined && !sameBytes(known.manifestHash, manifestHash))
+    return { result: "unusable", reason: "another manifest than the chain has" };
   const { session } = manifest.header;
   if (!(await isIssuedSession(vault, manifest.header)))
     return { result: "unusable", reason: `of session ${session}, which this catalog did not give out` };
-  if (!(await addSnapshotRow(vault, manifest)))
+  if (!(await addSnapshotRow(vault, manifest, manifestHash)))
     return { result: "unusable", reason: "it reaches items that the catalog does not have" };
-  // The snapshot may have been deleted meanwhile. The tombstone is written before the row is deleted, so it decides.
-  if (await hasTombstone(vault, snapshot)) await completeSnapshotDeletion(vault, snapshot);
-  else await applyStoredChanges(vault, snapshot);
+  // The snapshot may have been deleted meanwhile. The record is written before the row is deleted, so it decides.
+  if (await isDeletedInChain(vault, snapshot)) await completeSnapshotDeletion(vault, snapshot);
   return { result: "registered" };
 }
 
-/** Whether the snapshot has a tombstone that the authority signed. A forged or damaged one does not count. */
-async function hasTombstone(vault: Vault, snapshot: string): Promise<boolean> {
-  try {
-    const bytes = await vault.store.get(vault.names.tombstone(snapshot));
-    const expected = { snapshot, vaultId: vault.keys.vaultId };
-    return decodeChange(bytes, expected, vault.keys.authorityPublicKey).kind === "deleted";
-  } catch (error) {
-    if (error instanceof FormatError || isObjectStoreError(error, "not_found")) return false;
-    throw error;
-  }
-}
-
 /** Adds the row like an upload does: pins every frame first, then commits. False where something is not in the catalog. */
-async function addSnapshotRow(vault: Vault, manifest: Manifest): Promise<boolean> {
+async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Uint8Array): Promise<boolean> {
   const { catalog, ctx } = vault;
   const items = (await catalog.itemsByOrdinal([...Bitmap.decode(manifest.row.reach)])).filter((item) => item !== null);
   const { rootOrdinal, rootId } = manifest.row;
@@ -126,8 +126,9 @@ async function addSnapshotRow(vault: Vault, manifest: Manifest): Promise<boolean
   try {
     const frames = [...new Set(items.flatMap((item) => framesNeededBy(item)))];
     if (!(await catalog.acquireFrames(upload, frames)).every((pinned) => pinned)) return false;
-    const { source } = openDetails(vault.keys.privateSeed, manifest);
-    await catalog.commit(upload, ctx.now(), { ...manifest.row, source });
+    const { source } = openDetails(vault.keys, manifest);
+    const chained = await chainedRetention(vault, manifest, manifestHash);
+    await catalog.commit(upload, ctx.now(), { ...manifest.row, ...chained, source });
     return true;
   } catch (error) {
     if (error instanceof CatalogError && error.code === "not_closed") return false;
@@ -137,4 +138,19 @@ async function addSnapshotRow(vault: Vault, manifest: Manifest): Promise<boolean
   } finally {
     await catalog.endUpload(upload);
   }
+}
+
+/** The retention that the chain has of a snapshot. A crash before its record: the record is written now. */
+async function chainedRetention(
+  vault: Vault,
+  { row }: Manifest,
+  manifestHash: Uint8Array,
+): Promise<Pick<SnapshotRow, "retention" | "changes">> {
+  const chain = chainWriter(vault, vault.authority);
+  await catchUp(chain);
+  const known = (await vault.chain.read()).snapshots.get(row.id);
+  if (known !== undefined) return { retention: known.retention, changes: known.sequence };
+  const { id: snapshot, retention } = row;
+  const changes = await appendToChain(chain, () => ({ kind: "completed", snapshot, manifestHash, retention }));
+  return { retention, changes };
 }

@@ -11,9 +11,9 @@ import { lastPart } from "../format/object-names.ts";
 import type { PackTable } from "../format/pack.ts";
 import { readPackTable } from "../format/pack.ts";
 import type { SessionHeader } from "../format/session-header.ts";
-import type { WriterRegistry } from "../format/writer-registration.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
+import { identityOf } from "../vault.ts";
 
 export interface UnknownObject {
   readonly name: string;
@@ -27,14 +27,14 @@ export interface OrphanPackReport {
 }
 
 /** Deletes orphan packs and reports the other unknown ones. */
-export async function deleteOrphanPacks(vault: Vault, writers: WriterRegistry): Promise<OrphanPackReport> {
+export async function deleteOrphanPacks(vault: Vault): Promise<OrphanPackReport> {
   const foreign: UnknownObject[] = [];
   const orphanPacks: string[] = [];
   const known = new Set((await vault.catalog.packs()).map(({ pack }) => pack));
   for await (const { name, size } of vault.store.list(vault.names.packs)) {
     const pack = lastPart(name);
     if (known.has(pack) || (await hasRow(vault, pack))) continue;
-    const table = await readTable(vault, writers, pack, size);
+    const table = await readTable(vault, pack, size);
     if (table === "absent") continue;
     if ("reason" in table) foreign.push(table);
     else if (!(await isIssuedSession(vault, table.header)))
@@ -62,16 +62,11 @@ async function hasRow(vault: Vault, pack: string): Promise<boolean> {
   return (await vault.catalog.packs()).some((row) => row.pack === pack);
 }
 
-async function readTable(
-  vault: Vault,
-  writers: WriterRegistry,
-  pack: string,
-  size: number,
-): Promise<PackTable | UnknownObject | "absent"> {
+async function readTable(vault: Vault, pack: string, size: number): Promise<PackTable | UnknownObject | "absent"> {
   const name = vault.names.pack(pack);
   try {
     const read = (offset: number, length: number) => vault.store.get(name, { range: { offset, length } });
-    return await readPackTable(pack, size, read, { vaultId: vault.keys.vaultId, writers });
+    return await readPackTable(pack, size, read, identityOf(vault));
   } catch (error) {
     if (error instanceof FormatError) return { name, reason: error.message };
     if (isObjectStoreError(error, "not_found")) return "absent";

@@ -5,12 +5,12 @@
  * In: a vault with its catalog. Out: which packs were deleted, how many bytes that freed, and what was left alone. Steps:
  * 1. End uploads whose lease is over. Check that the catalog is not older than the store (`claim-session.ts`).
  * 2. Complete deletions of snapshots that were interrupted (`snapshot-changes.ts`).
- * 3. Give orphan manifests their rows (`orphan-manifests.ts`).
+ * 3. Give orphan manifests their rows (`orphan-manifests.ts`). Compare the catalog with the chain (`compare-chain.ts`).
  * 4. Mark: check that the catalog has every item that snapshots reach (`mark.ts`).
  * 5. Delete orphan packs (`orphan-packs.ts`).
  * 6. Complete interrupted deletions of packs, then condemn and delete dead packs (`delete-packs.ts`).
- * Steps 1, 3 and 4 throw `IncompleteCatalogError` where the catalog does not know everything in the store. Then no pack has
- * been deleted. A rebuild makes the catalog complete again. A snapshot that cannot be recovered must be dropped by name.
+ * Steps 1, 3 and 4 throw `IncompleteCatalogError` where the catalog does not know everything in the store, and step 3 throws
+ * `ChainMismatchError` where the catalog says something else than the chain. Then no pack has been deleted. A rebuild makes the catalog complete again. A snapshot that cannot be recovered must be dropped by name.
  *
  * The states of a pack. Each change is one compare-and-set in the catalog:
  *   live → condemned      the pack is dead, no upload pins it, and nothing was committed since the marking
@@ -24,7 +24,7 @@
 import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import { hex } from "../format/bytes.ts";
 import type { Vault } from "../vault.ts";
-import { readWriters } from "../vault.ts";
+import { assertChainMatches } from "./compare-chain.ts";
 import { completePackDeletions, deleteDeadPacks } from "./delete-packs.ts";
 import { markVault } from "./mark.ts";
 import type { OrphanManifestReport } from "./orphan-manifests.ts";
@@ -53,10 +53,10 @@ export async function prune(vault: Vault, { dropSnapshots = [] }: PruneOptions =
   await claimSession(vault);
   for (const { id, status } of await catalog.snapshots())
     if (status === "deleting") await completeSnapshotDeletion(vault, id);
-  const writers = await readWriters(vault);
-  const manifests = await registerOrphanManifests(vault, { writers, drop: dropSnapshots });
+  const manifests = await registerOrphanManifests(vault, dropSnapshots);
+  await assertChainMatches(vault, dropSnapshots);
   await markVault(vault);
-  const orphans = await deleteOrphanPacks(vault, writers);
+  const orphans = await deleteOrphanPacks(vault);
   const completed = await completePackDeletions(vault);
   const deleted = await deleteDeadPacks(vault);
   return {

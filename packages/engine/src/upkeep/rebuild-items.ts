@@ -8,8 +8,8 @@ import { openFrame, readFrameHeader } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import type { PackTable } from "../format/pack.ts";
 import { decodeRecipe, encodeRecipe, framesOf } from "../format/recipe.ts";
-import { openContentKey, sessionBinding, workerKey } from "../format/session-header.ts";
-import type { Vault } from "../vault.ts";
+import { frameKey, openContentKey, sessionBinding } from "../format/session-header.ts";
+import type { ReadableVault } from "../vault.ts";
 import type { StoredFrame, StoredItem, StoredPacks } from "./rebuild-packs.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
@@ -24,7 +24,7 @@ type Ownership = Pick<Item, "owner" | "verified">;
 const emptyUnit: UploadUnit = { packs: [], header: new Uint8Array(0), frames: [], items: [], hooks: [], follows: [] };
 
 export class ItemRegistration {
-  readonly #vault: Vault;
+  readonly #vault: ReadableVault;
   readonly #packs: StoredPacks;
   readonly #sessions: KnownSessions;
   readonly #refusals: Refusals;
@@ -40,7 +40,7 @@ export class ItemRegistration {
   };
   #nextOrdinal = 1;
 
-  constructor(vault: Vault, packs: StoredPacks, sessions: KnownSessions, refusals: Refusals) {
+  constructor(vault: ReadableVault, packs: StoredPacks, sessions: KnownSessions, refusals: Refusals) {
     this.#vault = vault;
     this.#packs = packs;
     this.#sessions = sessions;
@@ -161,7 +161,7 @@ export class ItemRegistration {
       const sealer = this.#sessions.header(session);
       if (sealer === undefined || header.frame !== frame || header.generation !== generation)
         throw new FormatError("a frame is not the one in the footer of its pack");
-      const key = workerKey(openContentKey(keys.privateSeed, sealer), header.worker);
+      const key = frameKey(openContentKey(keys, sealer), header);
       return parseDataFrame(openFrame(sealed, key, sessionBinding(sealer))).blockList;
     });
     await this.#add([frameRow(stored, encodeBlockList(blockList ?? emptyBlockList), 0, blockList === null)], [], []);

@@ -9,9 +9,10 @@ import { lastPart } from "../format/object-names.ts";
 import type { PackFrame, PackTable } from "../format/pack.ts";
 import { readPackTable } from "../format/pack.ts";
 import { decodeRecipe } from "../format/recipe.ts";
-import { openContentKey, sessionBinding, workerKey } from "../format/session-header.ts";
-import type { WriterRegistry } from "../format/writer-registration.ts";
-import type { Vault } from "../vault.ts";
+import { frameKey, openContentKey, sessionBinding } from "../format/session-header.ts";
+import { signerId } from "../format/signing.ts";
+import type { ReadableVault } from "../vault.ts";
+import { identityOf } from "../vault.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
 import { sessionOfFrame } from "./rebuild-sessions.ts";
@@ -31,14 +32,14 @@ export interface StoredItem {
 }
 
 export class StoredPacks {
-  readonly #vault: Vault;
+  readonly #vault: ReadableVault;
   readonly #sessions: KnownSessions;
   readonly #refusals: Refusals;
   readonly #tables: PackTable[] = [];
   readonly #versions = new Map<number, StoredFrame[]>();
   readonly #chosen = new Map<number, StoredFrame>();
 
-  constructor(vault: Vault, sessions: KnownSessions, refusals: Refusals) {
+  constructor(vault: ReadableVault, sessions: KnownSessions, refusals: Refusals) {
     this.#vault = vault;
     this.#sessions = sessions;
     this.#refusals = refusals;
@@ -59,16 +60,20 @@ export class StoredPacks {
   }
 
   isOfAuthority({ header }: PackTable): boolean {
-    return sameBytes(header.writerId, this.#vault.authority.id);
+    return sameBytes(header.writerId, signerId(this.#vault.keys.authorityPublicKey));
   }
 
   /** Reads header and footer of every pack. */
-  async readTables(writers: WriterRegistry, onProgress: (progress: { packs: number }) => void): Promise<void> {
-    const { store, names, keys } = this.#vault;
+  async readTables(
+    revoked: ReadonlyMap<string, number>,
+    onProgress: (progress: { packs: number }) => void,
+  ): Promise<void> {
+    const { store, names } = this.#vault;
     for await (const { name, size } of store.list(names.packs)) {
       const read = (offset: number, length: number) => store.get(name, { range: { offset, length } });
       const table = await this.#refusals.accept(name, async () => {
-        const found = await readPackTable(lastPart(name), size, read, { vaultId: keys.vaultId, writers });
+        const found = await readPackTable(lastPart(name), size, read, identityOf(this.#vault));
+        this.#sessions.assertNotRevoked(found.header, revoked);
         await this.#sessions.assertClaimed(found.header);
         return found;
       });
@@ -120,9 +125,7 @@ export class StoredPacks {
       const pack = hex(table.packId);
       const frames = table.frames.filter((frame) => frame.kind === "meta" && isWanted(frame, pack));
       if (frames.length === 0) continue;
-      const contentKey = await this.#refusals.accept(names.pack(pack), async () =>
-        openContentKey(keys.privateSeed, table.header),
-      );
+      const contentKey = await this.#refusals.accept(names.pack(pack), async () => openContentKey(keys, table.header));
       if (contentKey === null) continue;
       // Frame by frame: a damaged frame must not hide the others of its pack.
       for (const frame of frames) {
@@ -139,7 +142,7 @@ export class StoredPacks {
     const header = readFrameHeader(sealed);
     if (header.frame !== frame || header.generation !== generation)
       throw new FormatError("a frame is not the one in the footer of its pack");
-    const key = workerKey(contentKey, header.worker);
+    const key = frameKey(contentKey, header);
     const items = readMetadataItems(openFrame(sealed, key, sessionBinding(table.header)));
     for (const item of items) assertDecodable(item);
     return items;

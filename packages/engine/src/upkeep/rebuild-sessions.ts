@@ -1,21 +1,21 @@
 /** The sessions that a rebuild has found: their headers, their claims, and the next free number. */
 
 import { readClaim } from "../catalog/claim-session.ts";
-import { FormatError, sameBytes } from "../format/bytes.ts";
+import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import { framesPerSession } from "../format/frame.ts";
 import { lastPart } from "../format/object-names.ts";
 import type { SessionHeader } from "../format/session-header.ts";
 import { maxSession } from "../format/session-header.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 
 export class KnownSessions {
-  readonly #vault: Vault;
+  readonly #vault: ReadableVault;
   readonly #headers = new Map<number, SessionHeader>();
   readonly #claims = new Map<number, Awaited<ReturnType<typeof readClaim>>>();
   #next = 1;
 
-  constructor(vault: Vault) {
+  constructor(vault: ReadableVault) {
     this.#vault = vault;
   }
 
@@ -37,6 +37,12 @@ export class KnownSessions {
     this.#claims.set(session, claim);
     if (typeof claim === "number" && claim !== nonce)
       throw new FormatError(`of session ${session}, which the store has as another session`);
+  }
+
+  /** Throws `FormatError` if the writer was revoked before this session. */
+  assertNotRevoked({ writerId, session }: SessionHeader, revoked: ReadonlyMap<string, number>): void {
+    if (session >= (revoked.get(hex(writerId)) ?? Number.POSITIVE_INFINITY))
+      throw new FormatError(`of session ${session}, whose writer was revoked before it`);
   }
 
   /** Whether no other header with this number was found. */

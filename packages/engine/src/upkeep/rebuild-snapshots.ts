@@ -1,91 +1,71 @@
-/** Reads the snapshots of a vault from its manifests, changes and tombstones. */
+/**
+ * Reads the snapshots of a vault from its chain and its manifests. The chain says which snapshots there must be and under
+ * which retention; a manifest says what a snapshot reaches.
+ */
 
 import type { SnapshotRow } from "../catalog/catalog.ts";
-import { FormatError } from "../format/bytes.ts";
-import { decodeChange, openDetails, openManifest } from "../format/manifest.ts";
+import { FormatError, sameBytes } from "../format/bytes.ts";
+import type { ChainSnapshot, ChainState } from "../format/chain-state.ts";
+import { sha256 } from "../format/hash.ts";
+import { openDetails, openManifest } from "../format/manifest.ts";
 import { lastPart } from "../format/object-names.ts";
-import type { WriterRegistry } from "../format/writer-registration.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
 
-/** Returns a row for every snapshot with a valid manifest and without a valid tombstone. */
+export interface FoundSnapshots {
+  readonly rows: readonly SnapshotRow[];
+  /** Snapshots that the chain has and whose manifest is missing or refused. Somebody may have hidden them. */
+  readonly hidden: readonly string[];
+  /** Snapshots with a valid manifest that the chain does not have: a crash before the record, or a lost record. */
+  readonly unconfirmed: readonly string[];
+}
+
+/** Returns a row for every snapshot with a valid manifest that the chain has not deleted. */
 export async function readSnapshots(
-  vault: Vault,
-  writers: WriterRegistry,
+  vault: ReadableVault,
+  chain: ChainState,
   sessions: KnownSessions,
   refusals: Refusals,
-): Promise<SnapshotRow[]> {
+): Promise<FoundSnapshots> {
   const { store, names } = vault;
-  const objects = new Map<string, string[]>();
-  for await (const { name } of store.list(names.snapshots)) {
-    const snapshot = name.slice(names.snapshots.length).split("/")[0] ?? "";
-    objects.set(snapshot, [...(objects.get(snapshot) ?? []), name]);
-  }
   const rows: SnapshotRow[] = [];
-  for (const [snapshot, list] of objects) {
-    const name = names.manifest(snapshot);
-    if (!list.includes(name) || (await isDeleted(vault, refusals, snapshot, list))) continue;
-    const row = await refusals.accept(name, () => readManifest(vault, writers, sessions, snapshot));
+  const unconfirmed: string[] = [];
+  for await (const { name } of store.list(names.snapshots)) {
+    const snapshot = lastPart(name);
+    const known = chain.snapshots.get(snapshot);
+    if (known?.deleted === true) continue;
+    const row = await refusals.accept(name, () => readManifest(vault, chain, sessions, snapshot));
     if (row === null) continue;
-    const changes = list.filter((each) => lastPart(each).startsWith("change-"));
-    rows.push(await applyChanges(vault, refusals, row, changes));
+    rows.push(known === undefined ? row : { ...row, retention: known.retention, changes: known.sequence });
+    if (known === undefined) unconfirmed.push(snapshot);
   }
-  return rows;
+  const found = new Set(rows.map(({ id }) => id));
+  const hidden = [...chain.live()].map(([id]) => id).filter((id) => !found.has(id));
+  return { rows, hidden, unconfirmed };
 }
 
 async function readManifest(
-  vault: Vault,
-  writers: WriterRegistry,
+  vault: ReadableVault,
+  chain: ChainState,
   sessions: KnownSessions,
   snapshot: string,
 ): Promise<SnapshotRow> {
   const { store, names, keys } = vault;
-  const expected = { snapshot, vaultId: keys.vaultId };
   const bytes = await store.get(names.manifest(snapshot));
-  const manifest = openManifest(bytes, expected, writers, keys.authorityPublicKey);
+  const manifest = openManifest(bytes, { snapshot, vaultId: keys.vaultId }, keys.authorityPublicKey);
+  assertInChain(bytes, chain.snapshots.get(snapshot));
+  sessions.assertNotRevoked(manifest.header, chain.revoked);
   await sessions.assertClaimed(manifest.header);
   const { session } = manifest.header;
   if (!sessions.isSameSession(manifest.header))
     throw new FormatError(`of a second session ${session}: a catalog was replaced without a rebuild`);
   sessions.addNumber(session);
-  return { ...manifest.row, source: openDetails(keys.privateSeed, manifest).source };
+  return { ...manifest.row, source: openDetails(keys, manifest).source };
 }
 
-async function isDeleted(
-  vault: Vault,
-  refusals: Refusals,
-  snapshot: string,
-  objects: readonly string[],
-): Promise<boolean> {
-  const { store, names, keys } = vault;
-  const name = names.tombstone(snapshot);
-  if (!objects.includes(name)) return false;
-  const change = await refusals.accept(name, async () =>
-    decodeChange(await store.get(name), { snapshot, vaultId: keys.vaultId }, keys.authorityPublicKey),
-  );
-  return change?.kind === "deleted";
-}
-
-/** Applies the changes of retention in the order of their numbers. */
-async function applyChanges(
-  vault: Vault,
-  refusals: Refusals,
-  row: SnapshotRow,
-  changes: readonly string[],
-): Promise<SnapshotRow> {
-  const { store, keys, names } = vault;
-  const expected = { snapshot: row.id, vaultId: keys.vaultId };
-  let retention = row.retention;
-  let newest = 0;
-  for (const name of [...changes].sort()) {
-    // The number of a damaged change is used too.
-    const number = Number(lastPart(name).slice("change-".length));
-    if (name === names.change(row.id, number)) newest = Math.max(newest, number);
-    const change = await refusals.accept(name, async () =>
-      decodeChange(await store.get(name), expected, keys.authorityPublicKey),
-    );
-    if (change?.kind === "retention" && name === names.change(row.id, change.number)) retention = change.retention;
-  }
-  return { ...row, retention, changes: newest };
+/** Throws `FormatError` if the chain has another manifest of this snapshot. */
+function assertInChain(manifest: Uint8Array, known: ChainSnapshot | undefined): void {
+  if (known !== undefined && !sameBytes(sha256(manifest), known.manifestHash))
+    throw new FormatError("another manifest than the chain has");
 }

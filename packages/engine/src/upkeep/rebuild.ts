@@ -3,13 +3,15 @@
  *
  * In: a store and the keys of its vault. Out: a new catalog, and a report of what was refused, lost or incomplete. Only
  * objects that the authority or a registered writer of this vault has signed, under the right name, are accepted. Steps:
+ * 0. Read the chain (`catalog/vault-chain.ts`). Records that are missing or wrong are named.
  * 1. Read header and footer of every pack (`rebuild-packs.ts`): sessions, frames and their locations.
  * 2. Choose a version of each frame: the one with more filled slots, because rewriting only drops slots, then the one with
  *    the higher generation.
  * 3. Clear the catalog, then register packs and frames.
  * 4. Read every metadata frame and register block lists, segments and nodes (`rebuild-items.ts`). A segment may have two
  *    records. The later one wins, unless more of the frames that it needs are missing.
- * 5. Read every manifest with its changes and its tombstone (`rebuild-snapshots.ts`). Snapshots get the status `recovered`.
+ * 5. Read every manifest that the chain has not deleted (`rebuild-snapshots.ts`). Snapshots get the status `recovered` and the
+ *    retention that the chain has. A snapshot of the chain without a valid manifest is named as hidden.
  * 6. Set the next ordinal and the next session number above everything that was found.
  *
  * A writer may record only frames and ordinals that are new. Only the authority may rewrite frames and replace records. A
@@ -19,9 +21,9 @@
  * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed.
  */
 
+import type { ChainFault } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
-import type { Vault } from "../vault.ts";
-import { readWriters } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import { ItemRegistration } from "./rebuild-items.ts";
 import { StoredPacks } from "./rebuild-packs.ts";
 import type { RefusedObject } from "./rebuild-refusals.ts";
@@ -39,6 +41,12 @@ export interface RebuildReport {
   readonly lostFrames: readonly number[];
   /** Snapshots that reach items which were not found. */
   readonly incomplete: readonly string[];
+  /** Snapshots that the chain has and whose manifest is missing or refused. */
+  readonly hidden: readonly string[];
+  /** Snapshots with a valid manifest that the chain does not have. */
+  readonly unconfirmed: readonly string[];
+  /** Records of the chain that are missing or wrong. What came after them is not known. */
+  readonly chainFaults: readonly ChainFault[];
 }
 
 /**
@@ -49,14 +57,14 @@ const ordinalGap = 2 ** 20;
 
 /** Rebuilds the catalog. */
 export async function rebuild(
-  vault: Vault,
+  vault: ReadableVault,
   onProgress: (progress: { readonly packs: number }) => void = () => {},
 ): Promise<RebuildReport> {
   const refusals = new Refusals();
   const sessions = new KnownSessions(vault);
-  const writers = await readWriters(vault, (name, reason) => refusals.add(name, reason));
+  const { state: chain, faults } = await vault.chain.readAll();
   const packs = new StoredPacks(vault, sessions, refusals);
-  await packs.readTables(writers, onProgress);
+  await packs.readTables(chain.revoked, onProgress);
   await sessions.readClaims(refusals);
   const items = new ItemRegistration(vault, packs, sessions, refusals);
   const { filledSlots, lostFrames } = await items.readBlockLists();
@@ -64,10 +72,11 @@ export async function rebuild(
   await vault.catalog.clear(vault.ctx);
   await items.registerPacks();
   await items.registerItems();
-  const snapshots = await readSnapshots(vault, writers, sessions, refusals);
+  const { rows: snapshots, hidden, unconfirmed } = await readSnapshots(vault, chain, sessions, refusals);
   const afterSnapshots = snapshots.map(({ reach }) => Bitmap.decode(reach).highest + 1);
   const nextOrdinal = afterSnapshots.reduce((a, b) => Math.max(a, b), items.nextOrdinal) + ordinalGap;
-  await vault.catalog.restore({ snapshots, nextOrdinal, nextSession: sessions.next });
+  const numbers = { nextOrdinal, nextSession: sessions.next };
+  await vault.catalog.restore({ snapshots, ...numbers, chainHead: chain.head, revoked: chain.revoked });
   const incomplete = snapshots.filter(({ reach }) => [...Bitmap.decode(reach)].some((ordinal) => !items.has(ordinal)));
   return {
     packs: packs.tables.length,
@@ -76,5 +85,8 @@ export async function rebuild(
     refused: refusals.list,
     lostFrames: [...lostFrames],
     incomplete: incomplete.map(({ id }) => id),
+    hidden,
+    unconfirmed,
+    chainFaults: faults,
   };
 }

@@ -5,15 +5,17 @@
  * retention are those of the row. The list of warnings was only in the damaged object and is lost; the number of warnings is
  * in the row and is kept.
  *
- * If the snapshot is deleted meanwhile, its tombstone makes the next prune delete the new manifest.
+ * The chain gets the hash of the new manifest before the manifest is written. After a crash in between, scrub finds the
+ * manifest missing or damaged again. If the snapshot is deleted meanwhile, the next prune deletes the new manifest.
  */
 
 import { beginClaimedUpload } from "../catalog/claim-session.ts";
+import { appendToChain, chainWriter } from "../catalog/vault-chain.ts";
 import { hex } from "../format/bytes.ts";
+import { sha256 } from "../format/hash.ts";
 import { countersign, draftManifest, openManifest } from "../format/manifest.ts";
 import { startSession } from "../format/session-header.ts";
 import type { Vault } from "../vault.ts";
-import { readWriters } from "../vault.ts";
 import type { ManifestFinding } from "./scrub.ts";
 
 /** Only one small object is written. A run that takes longer than this has died. */
@@ -45,11 +47,13 @@ async function rewriteManifest(vault: Vault, id: string): Promise<void> {
     const row = (await catalog.snapshots()).find((each) => each.id === id);
     if (row === undefined) return;
     const session = startSession(ctx, keys, authority, start);
-    const draft = draftManifest(session, authority, { ...row, session: start.session }, []);
+    const draft = draftManifest(session, authority, { ...row, session: start.session }, { warnings: null });
     const manifest = countersign(authority, draft, { at: row.completedAt, retention: row.retention });
+    const manifestHash = sha256(manifest);
+    await appendToChain(chainWriter(vault, authority), () => ({ kind: "rewritten", snapshot: id, manifestHash }));
     await store.put(names.manifest(id), manifest);
     const expected = { snapshot: id, vaultId: keys.vaultId };
-    openManifest(await store.get(names.manifest(id)), expected, await readWriters(vault), keys.authorityPublicKey);
+    openManifest(await store.get(names.manifest(id)), expected, keys.authorityPublicKey);
   } finally {
     await catalog.endUpload(upload);
   }

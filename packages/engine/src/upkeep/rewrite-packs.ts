@@ -19,6 +19,7 @@ import type { MetadataItem } from "../format/metadata-items.ts";
 import { writeMetadataItem } from "../format/metadata-items.ts";
 import { FrameReader } from "../restore/frame-reader.ts";
 import type { Vault } from "../vault.ts";
+import { assertChainMatches } from "./compare-chain.ts";
 import { putBlockList, readCheckedFrame, sealData } from "./copy-blocks.ts";
 import { deletePackObject } from "./delete-packs.ts";
 import type { LiveSet } from "./live-set.ts";
@@ -42,6 +43,7 @@ export async function rewritePacks(
   const refused: string[] = [];
   // Dropped slots cannot be restored. A snapshot without a row may need them, so every manifest must have its row.
   await registerOrphanManifests(vault);
+  await assertChainMatches(vault);
   const marking = await markAndCondemn(vault, (liveSet) => wastefulPacks(liveSet, deadShare));
   for (const [pack, frames] of await framesByPack(vault, marking.condemned)) {
     const done = await withUpkeepSession(vault, (session) => rewritePack(vault, session, pack, frames, marking));

@@ -1,8 +1,8 @@
 /**
  * Scrub: reads every object of a vault and finds changed, missing and unknown ones, without secret keys.
  *
- * In: the store, the catalog, the vault's id, and the public keys of the authority and the writers. Out: findings about packs,
- * manifests and key objects, and the frames whose damage mark is probably wrong. Scrub changes nothing. The caller marks
+ * In: the store, the catalog, the vault's id, and the public key of the authority. Out: findings about packs, manifests, the
+ * chain and key objects, and the frames whose damage mark is probably wrong. Scrub changes nothing. The caller marks
  * damaged frames in the catalog and repairs key objects and manifests.
  *
  * A pack is intact if its signature is valid and the bytes of every frame give the frame id. If header or footer are
@@ -14,12 +14,16 @@
  */
 
 import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
+import type { ChainFault } from "../catalog/vault-chain.ts";
+import { VaultChain } from "../catalog/vault-chain.ts";
 import { FormatError, sameBytes } from "../format/bytes.ts";
+import type { ChainState } from "../format/chain-state.ts";
 import { frameIdOf } from "../format/frame.ts";
+import { sha256 } from "../format/hash.ts";
 import { openManifest } from "../format/manifest.ts";
 import type { VaultNames } from "../format/object-names.ts";
 import { lastPart } from "../format/object-names.ts";
-import type { TrustedWriters } from "../format/pack.ts";
+import type { VaultIdentity } from "../format/pack.ts";
 import { readPackTable } from "../format/pack.ts";
 import { isKeyObject } from "../format/vault-keys.ts";
 import type { ObjectStore } from "../object-store.ts";
@@ -50,9 +54,10 @@ export interface ScrubReport {
   readonly packs: number;
   readonly bytes: number;
   readonly findings: readonly PackFinding[];
-  /** Empty if no public key of the authority was given: then manifests are not checked. */
   readonly manifests: readonly ManifestFinding[];
   readonly keys: readonly KeyFinding[];
+  /** Records of the chain that are missing or wrong. */
+  readonly chain: readonly ChainFault[];
   /** Frames that are marked as damaged and whose bytes give the frame id. */
   readonly readClean: readonly FrameVersion[];
 }
@@ -61,9 +66,8 @@ export interface ScrubOptions {
   readonly store: ObjectStore;
   readonly names: VaultNames;
   readonly catalog: Catalog;
-  /** Whose signatures packs and manifests must have. */
-  readonly trusted: TrustedWriters;
-  readonly authorityPublicKey?: Uint8Array | undefined;
+  /** What packs, manifests and chain records are checked against. */
+  readonly identity: VaultIdentity;
   readonly onProgress?: ((progress: { readonly packs: number; readonly bytes: number }) => void) | undefined;
 }
 
@@ -95,17 +99,18 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   }
   // These packs were not listed. They are missing only if they cannot be read either.
   for (const [pack, rows] of expected) await check(pack, rows);
-  const manifests = await checkManifests(options);
-  return { packs, bytes, findings, manifests, keys: await checkKeys(options), readClean };
+  const { state, faults } = await new VaultChain({ ...options, ...options.identity }).readAll();
+  const manifests = await checkManifests(options, state);
+  return { packs, bytes, findings, manifests, chain: faults, keys: await checkKeys(options), readClean };
 }
 
 /** Every key object has a copy with the same bytes. A changed bit in one of them is a difference. */
-async function checkKeys({ store, names, trusted }: ScrubOptions): Promise<KeyFinding[]> {
+async function checkKeys({ store, names, identity }: ScrubOptions): Promise<KeyFinding[]> {
   const findings: KeyFinding[] = [];
   const objects = new Map<string, Uint8Array>();
   for await (const { name } of store.list(names.keys)) {
     const bytes = await store.get(name);
-    if (isKeyObject(bytes, trusted.vaultId)) objects.set(name, bytes);
+    if (isKeyObject(bytes, identity.vaultId)) objects.set(name, bytes);
     else findings.push({ name, reason: "not a key object of this vault" });
   }
   const epochs = new Set([...objects.keys()].map((name) => Number.parseInt(lastPart(name), 10)));
@@ -123,16 +128,22 @@ async function checkKeys({ store, names, trusted }: ScrubOptions): Promise<KeyFi
   return findings;
 }
 
-/** Reads the manifest of every snapshot. */
-async function checkManifests({ store, names, catalog, trusted, ...more }: ScrubOptions): Promise<ManifestFinding[]> {
+/** Reads the manifest of every snapshot, and compares it with the hash that the chain has. */
+async function checkManifests(
+  { store, names, catalog, identity }: ScrubOptions,
+  chain: ChainState,
+): Promise<ManifestFinding[]> {
   const findings: ManifestFinding[] = [];
-  if (more.authorityPublicKey === undefined) return findings;
+  const { vaultId, authorityPublicKey } = identity;
   for (const { id, status } of await catalog.snapshots()) {
     const name = names.manifest(id);
     try {
-      const expected = { snapshot: id, vaultId: trusted.vaultId };
-      if (status !== "deleting")
-        openManifest(await store.get(name), expected, trusted.writers, more.authorityPublicKey);
+      if (status === "deleting") continue;
+      const bytes = await store.get(name);
+      openManifest(bytes, { snapshot: id, vaultId }, authorityPublicKey);
+      const known = chain.snapshots.get(id);
+      if (known !== undefined && !sameBytes(sha256(bytes), known.manifestHash))
+        throw new FormatError("another manifest than the chain has");
     } catch (error) {
       const gone = isObjectStoreError(error, "not_found");
       if (!gone && !(error instanceof FormatError)) throw error;
@@ -176,7 +187,7 @@ async function checkPackTable(
 ): Promise<{ readonly reason: string | null; readonly session: number }> {
   try {
     const read = async (at: number, length: number) => bytes.subarray(at, at + length);
-    const { frames, header } = await readPackTable(pack, bytes.length, read, options.trusted);
+    const { frames, header } = await readPackTable(pack, bytes.length, read, options.identity);
     const changed = frames.find((frame) => !matchesFrameId(bytes, frame));
     return { reason: changed === undefined ? null : `frame ${changed.frame} changed`, session: header.session };
   } catch (error) {

@@ -1,64 +1,76 @@
 /**
  * Changes of snapshots: retention, holds, deletion.
  *
- * Every change is written to the object store before the catalog. So a lost catalog loses no hold and no lock, and a
- * rebuild does not bring a deleted snapshot back.
+ * Every change is a record of the vault's chain before it is in the catalog (`catalog/vault-chain.ts`). So a lost catalog
+ * loses no hold and no lock, and a rebuild does not bring a deleted snapshot back.
  *
- * The changes of a snapshot are numbered, and a conditional write decides who gets a number. A caller that finds the next
- * number used applies that change to the catalog first and decides again. So store and catalog have the same changes in the
- * same order. A catalog that misses a change (after a crash, or as an old copy) applies it before it decides anything.
+ * The chain is read from the store before anything is made less strict, and the stricter of chain and row decides. So
+ * somebody who can write the database alone cannot lift a hold or a lock. A difference between the two throws
+ * `ChainMismatchError`.
  *
- * A deletion has four steps: row is `deleting` → tombstone in the store → row deleted → manifest deleted. Holds and locks
- * are checked in the first step; after it the deletion cannot be stopped. If it is interrupted, the next prune completes it.
+ * A deletion has four steps: row is `deleting` → record in the chain → row deleted → manifest deleted. Holds and locks are
+ * checked before each of the first two. If a deletion is interrupted, the next prune completes it.
  */
 
 import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import { FormatError } from "../format/bytes.ts";
-import { decodeChange, encodeChange } from "../format/manifest.ts";
-import { isObjectStoreError } from "../object-store.ts";
+import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import type { Vault } from "../vault.ts";
+import { differenceOf } from "./compare-chain.ts";
 
-/** Attempts to get a number. No snapshot has so many changes at once: more attempts would be an endless loop. */
-const maxAttempts = 1000;
+/** Why a change was made and by whom, as the chain keeps it. */
+export interface ChangeNote {
+  readonly reason?: string | undefined;
+  /** A member, a program or a task, as the caller names it. */
+  readonly by?: string | undefined;
+}
 
 /** Sets the retention of a snapshot. A lock that is running can be extended and not shortened. */
-export async function setRetention(vault: Vault, id: string, retention: Retention): Promise<void> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { retention: old, changes, status } = await applyStoredChanges(vault, id);
-    const now = vault.ctx.now();
+export async function setRetention(
+  vault: Vault,
+  id: string,
+  retention: Retention,
+  { reason = "", by = "" }: ChangeNote = {},
+): Promise<void> {
+  const chain = chainWriter(vault, vault.authority);
+  const before = (await matchingRow(vault, id)).retention;
+  await appendToChain(chain, async () => {
+    const { retention: old, status } = await matchingRow(vault, id);
     if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
-    if ((old.lockedUntil ?? 0) > now && (retention.lockedUntil ?? 0) < (old.lockedUntil ?? 0))
-      throw new CatalogError("retained", `${id} is locked`);
-    const number = changes + 1;
-    const change = { kind: "retention", number, at: now, retention } as const;
-    const body = encodeChange(vault.authority, vault.keys.vaultId, id, change);
-    try {
-      await vault.store.put(vault.names.change(id, number), body, { ifAbsent: true });
-    } catch (error) {
-      if (isObjectStoreError(error, "exists")) continue;
-      throw error;
-    }
-    await vault.catalog.changeRetention(id, retention, number);
-    return;
-  }
-  throw new CatalogError("conflict", `${id} is changed by others at the same time`);
+    const runningLock = (old.lockedUntil ?? 0) > vault.ctx.now() ? (old.lockedUntil ?? 0) : 0;
+    if ((retention.lockedUntil ?? 0) < runningLock) throw new CatalogError("retained", `${id} is locked`);
+    return { kind: "retention", snapshot: id, retention, reason, by };
+  });
+  const row = await findRow(vault, id);
+  if (row !== undefined && row.status !== "deleting") return;
+  // A deletion began between the check and the record. The deletion was first, so the record is taken back.
+  await appendToChain(chain, () => ({
+    kind: "retention",
+    snapshot: id,
+    retention: before,
+    reason: "taken back: the snapshot is being deleted",
+    by,
+  }));
+  throw new CatalogError("conflict", `${id} is being deleted`);
 }
 
 /** Deletes a snapshot. The next prune deletes its content. */
-export async function deleteSnapshot(vault: Vault, id: string): Promise<void> {
-  await applyStoredChanges(vault, id);
+export async function deleteSnapshot(vault: Vault, id: string, { by = "" }: ChangeNote = {}): Promise<void> {
+  await matchingRow(vault, id);
   await vault.catalog.beginDeleteSnapshot(id, vault.ctx.now());
-  await completeSnapshotDeletion(vault, id);
+  await completeSnapshotDeletion(vault, id, { by });
 }
 
-/** Does the steps of a deletion after the first: tombstone, row, manifest. It can be repeated. */
-export async function completeSnapshotDeletion(vault: Vault, id: string): Promise<void> {
-  const at = vault.ctx.now();
-  const tombstone = encodeChange(vault.authority, vault.keys.vaultId, id, { kind: "deleted", number: 0, at });
-  await vault.store.put(vault.names.tombstone(id), tombstone);
+/** Does the steps of a deletion after the first: record, row, manifest. It can be repeated. */
+export async function completeSnapshotDeletion(vault: Vault, id: string, { by = "" }: ChangeNote = {}): Promise<void> {
+  if (!(await isDeletedInChain(vault, id))) {
+    await appendToChain(chainWriter(vault, vault.authority), async () => {
+      await assertChainAllowsDeletion(vault, id);
+      return { kind: "deleted", snapshot: id, by };
+    });
+  }
   try {
-    await vault.catalog.deleteSnapshot(id, at);
+    await vault.catalog.deleteSnapshot(id, vault.ctx.now());
   } catch (error) {
     // Another process has deleted the row.
     if (!(error instanceof CatalogError) || error.code !== "unknown_snapshot") throw error;
@@ -66,22 +78,40 @@ export async function completeSnapshotDeletion(vault: Vault, id: string): Promis
   await vault.store.delete(vault.names.manifest(id));
 }
 
-/** Applies the changes in the store that the catalog misses, and returns the row. Throws `FormatError` if one is damaged. */
-export async function applyStoredChanges(vault: Vault, id: string): Promise<SnapshotRow> {
-  for (;;) {
-    const row = await snapshotRow(vault, id);
-    const next = vault.names.change(id, row.changes + 1);
-    if (row.status === "deleting" || (await vault.store.stat(next)) === null) return row;
-    const expected = { snapshot: id, vaultId: vault.keys.vaultId };
-    const change = decodeChange(await vault.store.get(next), expected, vault.keys.authorityPublicKey);
-    if (change.kind !== "retention" || change.number !== row.changes + 1)
-      throw new FormatError(`${next} is another change than its name says`);
-    await vault.catalog.changeRetention(id, change.retention, change.number);
-  }
+/** Whether the chain has the deletion of the snapshot. */
+export async function isDeletedInChain(vault: Vault, id: string): Promise<boolean> {
+  return (await vault.chain.read()).snapshots.get(id)?.deleted === true;
 }
 
-async function snapshotRow(vault: Vault, id: string): Promise<SnapshotRow> {
-  const row = (await vault.catalog.snapshots()).find((each) => each.id === id);
-  if (row === undefined) throw new CatalogError("unknown_snapshot", id);
-  return row;
+/** The row was `deleting` by a decision of the catalog. The chain in the store must not forbid it. */
+async function assertChainAllowsDeletion(vault: Vault, id: string): Promise<void> {
+  const known = (await vault.chain.read()).snapshots.get(id);
+  if (known === undefined) throw new ChainMismatchError([`${id} is in the catalog and not in the chain`]);
+  const { hold, lockedUntil } = known.retention;
+  if (hold || (lockedUntil ?? 0) > vault.ctx.now())
+    throw new ChainMismatchError([`${id} is held or locked in the chain and being deleted in the catalog`]);
+}
+
+/** Comparisons of a row with the chain. Another process may add a record between the two reads; more would be a loop. */
+const maxComparisons = 10;
+
+/** The row, once every record of the chain is applied. Throws `ChainMismatchError` if the chain says something else. */
+async function matchingRow(vault: Vault, id: string): Promise<SnapshotRow> {
+  let difference: string | null = null;
+  for (let i = 0; i < maxComparisons; i++) {
+    await catchUp(chainWriter(vault, vault.authority));
+    const row = await findRow(vault, id);
+    if (row === undefined) throw new CatalogError("unknown_snapshot", id);
+    if (row.status === "deleting") return row;
+    // Read after the row: the chain has every record that was applied to it.
+    const known = (await vault.chain.read()).snapshots.get(id);
+    difference = differenceOf(id, row, known);
+    if (difference === null) return row;
+    if ((known?.sequence ?? 0) <= row.changes) break;
+  }
+  throw new ChainMismatchError([difference ?? id]);
+}
+
+async function findRow(vault: Vault, id: string): Promise<SnapshotRow | undefined> {
+  return (await vault.catalog.snapshots()).find((each) => each.id === id);
 }

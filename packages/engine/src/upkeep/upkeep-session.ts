@@ -11,9 +11,9 @@ import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { encodeBlockList } from "../format/block-list.ts";
 import type { CompressionLevel, FrameKind } from "../format/frame.ts";
-import { frameNumber } from "../format/frame.ts";
+import { frameNumber, openFrame, readFrameHeader } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
-import { startSession } from "../format/session-header.ts";
+import { frameKey, sessionBinding, startSession } from "../format/session-header.ts";
 import { frameRows, packRows } from "../packing/catalog-rows.ts";
 import { pipelineSealer } from "../packing/frame-sealer.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
@@ -35,8 +35,17 @@ export interface UpkeepSession {
   readonly session: number;
   /** Returns the number of a new frame. A rewritten frame keeps its number. */
   nextFrame(): number;
-  /** Seals a frame and adds it to a pack. */
-  putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, level: CompressionLevel): void;
+  /** The key of block ids, for callers that check what they write. */
+  readonly blockIdKey: Uint8Array;
+  /** Seals a frame and adds it to a pack. `check` gets the plain bytes of the sealed frame, opened again. */
+  putFrame(
+    kind: FrameKind,
+    frame: number,
+    generation: number,
+    plain: Uint8Array,
+    level: CompressionLevel,
+    check?: (opened: Uint8Array) => void,
+  ): void;
   /** Adds a metadata item; returns the number of its metadata frame. */
   putRecord(item: MetadataItem): number;
   /** Waits until the upload of packs has caught up. */
@@ -53,6 +62,7 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
   const start = await beginClaimedUpload(vault, { upload, owner: "upkeep", leaseUntil, base: null });
   const open = startSession(ctx, vault.keys, writer, start);
   const uploader = new PackUploader({
+    kind: "data",
     header: open.header,
     signer: writer,
     packBytes,
@@ -68,8 +78,15 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
     upload,
     session: start.session,
     nextFrame,
-    putFrame: (kind, frame, generation, plain, level) =>
-      uploader.add(kind, frame, generation, sealer.seal(kind, frame, generation, plain, level)),
+    putFrame: (kind, frame, generation, plain, level, check) => {
+      const sealed = sealer.seal(kind, frame, generation, plain, level);
+      if (check !== undefined) {
+        const key = frameKey(open.contentKey, readFrameHeader(sealed));
+        check(openFrame(sealed, key, sessionBinding(open.header)));
+      }
+      uploader.add(kind, frame, generation, sealed);
+    },
+    blockIdKey: vault.keys.blockIdKey,
     putRecord: (item) => meta.add("records", item).frame,
     waitForSpace: () => uploader.waitForSpace(),
     flush: async () => {

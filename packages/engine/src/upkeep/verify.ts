@@ -26,7 +26,7 @@ import { entriesOf, segmentsOf } from "../format/tree-reader.ts";
 import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
-import type { Vault } from "../vault.ts";
+import type { ReadableVault } from "../vault.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 import { FrameChecker } from "./frame-checker.ts";
 
@@ -48,7 +48,7 @@ export interface VerifyReport {
 }
 
 export interface VerifyOptions {
-  readonly vault: Vault;
+  readonly vault: ReadableVault;
   readonly snapshots: readonly SnapshotRow[];
   /** Opens frames and compares their blocks. */
   readonly pool: RestoreWorkerPool;

@@ -11,6 +11,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../format/bytes.ts";
 import { frameIdOf } from "../format/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../format/hash.ts";
+import { textKey } from "../format/session-header.ts";
 import { isIncompressible } from "../packing/compressibility.ts";
 import type { PortionBlocks } from "../packing/frame-builder.ts";
 import { FrameBuilder, frameBufferBytes } from "../packing/frame-builder.ts";
@@ -86,7 +87,11 @@ export class CutWorker {
       const message = { type: "sealed", clientId, n, bytes, frameId: frameIdOf(bytes) } as const;
       this.#send(message, buffer instanceof ArrayBuffer ? [buffer] : []);
     });
-    this.#sessions.set(clientId, { session, frames, texts: new EmbeddedTextCache(session.key) });
+    this.#sessions.set(clientId, {
+      session,
+      frames,
+      texts: new EmbeddedTextCache(textKey(session.contentKey, session.worker)),
+    });
   }
 
   #close(clientId: number): void {

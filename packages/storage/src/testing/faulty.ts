@@ -124,8 +124,8 @@ export class FaultyStore implements ObjectStore {
   ): Promise<T> {
     const { call, fault } = this.#begin(operation, name);
     await this.#applyBefore(fault, call, signal);
-    const result = await work(call);
-    this.#applyAfter(fault, call);
+    // A fault after the call comes also where the inner store has refused it, for example a get of a missing object.
+    const result = await work(call).finally(() => this.#applyAfter(fault, call));
     return result;
   }
 

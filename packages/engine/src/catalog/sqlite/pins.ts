@@ -62,3 +62,13 @@ export function firstUnpinned(sql: Sql, upload: string, wanted: Bitmap): number 
   }
   return null;
 }
+
+/** Whether this very marking has condemned the pack, and no upload pins it. */
+export function isCondemned(sql: Sql, pack: string, marking: number): boolean {
+  const found = sql("select 1 from packs where pack = ? and state = 'condemned' and marking = ?");
+  return pinCount(sql, pack) === 0 && found.get(pack, marking) !== undefined;
+}
+
+function pinCount(sql: Sql, pack: string): number {
+  return integer(sql("select count(*) as n from pins where pack = ?").get(pack) ?? {}, "n");
+}

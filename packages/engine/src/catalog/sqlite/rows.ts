@@ -15,7 +15,7 @@ import type {
 export type Row = Record<string, SQLOutputValue>;
 
 /** Raised with every change of the schema. A catalog of another version must be rebuilt from the object store. */
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
@@ -44,6 +44,8 @@ create table snapshots (
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
   files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
   locked integer, hold integer not null, changes integer not null, reach blob not null) without rowid;
+create table chain (only integer primary key check (only = 1), sequence integer not null, hash blob not null);
+create table revoked (writer text primary key, from_session integer not null) without rowid;
 insert into numbers values ('revision', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
 `;
 
@@ -57,6 +59,8 @@ export const tables = [
   "hooks",
   "uploads",
   "snapshots",
+  "chain",
+  "revoked",
 ] as const;
 
 /** Prepares each statement once. Calls `before` before each run. */
@@ -176,7 +180,7 @@ export function snapshotOf(row: Row): SnapshotRow {
   };
 }
 
-type Sql = (text: string) => StatementSync;
+export type Sql = (text: string) => StatementSync;
 
 /** The newest segment with a hook: the owner's, or else a verified one of another owner. */
 export const findHook =
@@ -255,4 +259,14 @@ export function sessionNumbers(sql: Sql, number: (name: string) => number): Sess
     open: open.map((row) => ({ session: integer(row, "session"), nonce: integer(row, "nonce") })),
     stale: number("stale") !== 0,
   };
+}
+
+export function findItem(sql: Sql, ordinal: number): Item | null {
+  const row = sql("select * from items where ordinal = ?").get(ordinal);
+  return row === undefined ? null : itemOf(row);
+}
+
+export function findFrame(sql: Sql, frame: number): FrameRow | null {
+  const row = sql("select * from frames where frame = ?").get(frame);
+  return row === undefined ? null : frameOf(row);
 }

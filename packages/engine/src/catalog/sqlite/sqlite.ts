@@ -9,6 +9,7 @@
 import { DatabaseSync } from "node:sqlite";
 import type { EngineContext } from "../../context.ts";
 import { Bitmap } from "../../format/bitmap.ts";
+import type { ChainHead } from "../../format/chain.ts";
 import type {
   Catalog,
   FrameMove,
@@ -27,11 +28,14 @@ import type {
   UploadUnit,
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertDeletable, drawNumber, framesNeededBy, isNextChange, itemFrames } from "../rules.ts";
-import { firstUnpinned, holdersOf, pinFrames } from "./pins.ts";
+import { assertDeletable, drawNumber, framesNeededBy, isNewerChange, itemFrames } from "../rules.ts";
+import { advanceChainHead, putRevocation, readChainHead, readRevocation } from "./chain.ts";
+import { firstUnpinned, holdersOf, isCondemned, pinFrames } from "./pins.ts";
 import {
   blob,
+  findFrame,
   findHook,
+  findItem,
   frameOf,
   insertSnapshot,
   integer,
@@ -143,7 +147,7 @@ export class SqliteCatalog implements Catalog {
     return this.#writeWithoutSync(() => {
       const owner = text(this.#upload(upload), "owner");
       return ids.map((id) => {
-        for (const row of this.#sql("select * from items where id = ? order by ordinal desc").all(id)) {
+        for (const row of this.#sql("select * from items where id = ? order by verified desc, ordinal desc").all(id)) {
           const item = itemOf(row);
           const visible = item.verified || item.owner === owner;
           if (visible && pinFrames(this.#sql, upload, framesNeededBy(item))) return item;
@@ -192,7 +196,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
-    return this.#read(() => ordinals.map((ordinal) => this.#item(ordinal)));
+    return this.#read(() => ordinals.map((ordinal) => findItem(this.#sql, ordinal)));
   }
 
   async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
@@ -205,7 +209,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
-    return this.#read(() => frames.map((frame) => this.#frame(frame)));
+    return this.#read(() => frames.map((frame) => findFrame(this.#sql, frame)));
   }
 
   async session(session: number): Promise<SessionRow | null> {
@@ -217,12 +221,28 @@ export class SqliteCatalog implements Catalog {
     return this.#sql("select * from snapshots order by completed, id").all().map(snapshotOf);
   }
 
-  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention, number: number): Promise<void> {
+  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention, sequence: number): Promise<void> {
     this.#write(() => {
-      if (!isNextChange(this.#snapshot(id), number)) return;
+      if (!isNewerChange(this.#snapshot(id), sequence)) return;
       const sql = "update snapshots set expires = ?, locked = ?, hold = ?, changes = ? where id = ?";
-      this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, number, id);
+      this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, sequence, id);
     });
+  }
+
+  async chainHead(): Promise<ChainHead> {
+    return readChainHead(this.#sql);
+  }
+
+  async advanceChain(head: ChainHead): Promise<void> {
+    this.#write(() => advanceChainHead(this.#sql, head));
+  }
+
+  async revokeWriter(writerId: string, fromSession: number): Promise<void> {
+    this.#write(() => putRevocation(this.#sql, writerId, fromSession));
+  }
+
+  async revokedFrom(writerId: string): Promise<number | null> {
+    return readRevocation(this.#sql, writerId);
   }
 
   async beginDeleteSnapshot(id: string, now: number): Promise<void> {
@@ -292,7 +312,7 @@ export class SqliteCatalog implements Catalog {
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
     return this.#write(() => {
-      if (!this.#isCondemned(pack, marking)) return false;
+      if (!isCondemned(this.#sql, pack, marking)) return false;
       this.#toDeleting(pack);
       this.#sql("delete from frames where pack = ?").run(pack);
       for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
@@ -315,10 +335,10 @@ export class SqliteCatalog implements Catalog {
       this.#running(upload, now);
       const left = new Set<string>();
       for (const { from, to } of moves) {
-        const row = this.#frame(to.frame);
+        const row = findFrame(this.#sql, to.frame);
         if (row?.pack !== from.pack || row.generation !== from.generation) return false;
         if (from.marking === null) continue;
-        if (!this.#isCondemned(from.pack, from.marking)) return false;
+        if (!isCondemned(this.#sql, from.pack, from.marking)) return false;
         left.add(from.pack);
       }
       this.#register(unit);
@@ -357,9 +377,11 @@ export class SqliteCatalog implements Catalog {
     });
   }
 
-  async restore({ unit, snapshots, nextOrdinal, nextSession }: RebuiltCatalog): Promise<void> {
+  async restore({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
     this.#write(() => {
       if (unit !== undefined) this.#register(unit);
+      if (chainHead !== undefined) advanceChainHead(this.#sql, chainHead);
+      for (const [writer, session] of revoked ?? []) putRevocation(this.#sql, writer, session);
       for (const snapshot of snapshots ?? []) insertSnapshot(this.#sql, snapshot);
       this.#take("revision", 1);
       const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
@@ -374,7 +396,7 @@ export class SqliteCatalog implements Catalog {
 
   #register(unit: UploadUnit): void {
     const replaced = unit.items.flatMap((item) => {
-      const old = this.#item(item.ordinal);
+      const old = findItem(this.#sql, item.ordinal);
       return old === null ? [] : [{ item, holders: holdersOf(this.#sql, old) }];
     });
     // A replaced recipe makes every running marking wrong.
@@ -423,25 +445,6 @@ export class SqliteCatalog implements Catalog {
     const row = this.#sql("select * from snapshots where id = ?").get(id);
     if (row === undefined) throw new CatalogError("unknown_snapshot", id);
     return snapshotOf(row);
-  }
-
-  #item(ordinal: number): Item | null {
-    const row = this.#sql("select * from items where ordinal = ?").get(ordinal);
-    return row === undefined ? null : itemOf(row);
-  }
-
-  #frame(frame: number): FrameRow | null {
-    const row = this.#sql("select * from frames where frame = ?").get(frame);
-    return row === undefined ? null : frameOf(row);
-  }
-
-  #isCondemned(pack: string, marking: number): boolean {
-    const found = this.#sql("select 1 from packs where pack = ? and state = 'condemned' and marking = ?");
-    return this.#pins(pack) === 0 && found.get(pack, marking) !== undefined;
-  }
-
-  #pins(pack: string): number {
-    return integer(this.#sql("select count(*) as n from pins where pack = ?").get(pack) ?? {}, "n");
   }
 
   #toDeleting(pack: string): void {

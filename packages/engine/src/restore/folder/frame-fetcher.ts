@@ -5,15 +5,14 @@
  * are read in one request and given to one worker as one job. Out: which files failed, and which frames are damaged.
  */
 
-import type { FrameVersion, SnapshotRow } from "../../catalog/catalog.ts";
-import type { Vault } from "../../vault.ts";
+import type { FrameVersion } from "../../catalog/catalog.ts";
+import type { ReadableVault } from "../../vault.ts";
 import type { FinalAttributes, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
 import { encodeFileTable, encodePieces } from "../../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import type { FrameReader } from "../frame-reader.ts";
 import { DamageError } from "../frame-reader.ts";
 import type { FramePlan, Piece, PlannedFile, WindowPlan } from "../window.ts";
-import { HashingPolicy } from "./hashing-policy.ts";
 
 /** Sealed bytes read in one request. A few of them wait for each worker: this is most of a restore's memory. */
 const maxGroupBytes = 4 * 1024 * 1024;
@@ -23,9 +22,6 @@ const maxJobBytes = 16 * 1024 * 1024;
 
 /** Bytes between two frames that are read and dropped, because a second request costs more. */
 const maxGapBytes = 64 * 1024;
-
-/** In windows up to this size every block is hashed: that takes no longer than reading who wrote the snapshot. */
-const alwaysHashedBytes = 8 * 1024 * 1024;
 
 export interface FileFailure {
   readonly reason: string;
@@ -44,11 +40,10 @@ export interface WrittenWindow {
 }
 
 export interface FrameFetcherOptions {
-  readonly vault: Vault;
+  readonly vault: ReadableVault;
   readonly reader: FrameReader;
   readonly pool: RestoreWorkerPool;
-  readonly snapshot: SnapshotRow;
-  /** Hash every block, whatever the hashing policy says. */
+  /** Hash every block, also verified ones. */
   readonly hashAll: boolean;
   readonly attributesOf: (file: PlannedFile, endsInHole: boolean) => FinalAttributes;
 }
@@ -60,18 +55,14 @@ interface Window {
   readonly framesLeft: Int32Array<SharedArrayBuffer>;
   readonly failed: Map<number, FileFailure>;
   readonly damaged: Map<number, FrameVersion>;
-  /** Every block is hashed, whatever the hashing policy says. */
-  readonly hashAll: boolean;
 }
 
 export class FrameFetcher {
   readonly #options: FrameFetcherOptions;
   readonly #active = new Set<Promise<void>>();
-  readonly #hashingPolicy: HashingPolicy;
 
   constructor(options: FrameFetcherOptions) {
     this.#options = options;
-    this.#hashingPolicy = new HashingPolicy(options.vault, options.snapshot);
   }
 
   /**
@@ -80,9 +71,7 @@ export class FrameFetcher {
    */
   async start(plan: WindowPlan, files: readonly PlannedFile[]): Promise<{ readonly written: Promise<WrittenWindow> }> {
     const { counts, framesLeft } = countFrames(plan, files.length);
-    const bytes = plan.frames.reduce((sum, { pieces }) => sum + bytesOf(pieces), 0);
-    const hashAll = this.#options.hashAll || bytes <= alwaysHashedBytes;
-    const window: Window = { files, holes: plan.holes, framesLeft, failed: new Map(), damaged: new Map(), hashAll };
+    const window: Window = { files, holes: plan.holes, framesLeft, failed: new Map(), damaged: new Map() };
     for (const [file, reason] of plan.failed) window.failed.set(file, { reason, kind: "damage", pack: null });
     const withoutBlocks = new Set(files.keys().filter((file) => (counts[file] ?? 0) === 0));
     const groups: Promise<void>[] = [];
@@ -124,7 +113,7 @@ export class FrameFetcher {
     const opened: FramePlan[] = [];
     const frames: FrameTask[] = [];
     for (const plan of plans) {
-      const task = await this.#task(plan, sealed, base, window).catch((error: unknown) => {
+      const task = await this.#task(plan, sealed, base).catch((error: unknown) => {
         if (!(error instanceof DamageError)) throw error;
         failFiles(window, plan, error.message, error.mark);
         return null;
@@ -155,18 +144,18 @@ export class FrameFetcher {
       if (!window.failed.has(file)) window.failed.set(file, { reason: message, kind: "file", pack: null });
   }
 
-  async #task(plan: FramePlan, sealed: Uint8Array, base: number, { hashAll }: Window): Promise<FrameTask> {
+  /** Blocks that nobody has read back yet are hashed: a bit may have flipped between hashing and sealing. */
+  async #task(plan: FramePlan, sealed: Uint8Array, base: number): Promise<FrameTask> {
     const { row, ids, pieces, verified } = plan;
     const offset = row.offset - base;
     const { key, binding } = await this.#options.reader.frameKey(row, sealed.subarray(offset, offset + row.length));
-    const hashBlocks = hashAll || !(verified || (await this.#hashingPolicy.trustsSession(row.session)));
     return {
       offset,
       length: row.length,
       key,
       binding,
       ids,
-      hashBlocks,
+      hashBlocks: this.#options.hashAll || !verified,
       pieces: encodePieces(pieces),
       lengths: null,
     };

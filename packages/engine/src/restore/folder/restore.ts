@@ -8,10 +8,11 @@
  * 4. A full window is planned: `../window.ts` finds the frames and slots of every block and checks them against the file's
  *    hash.
  * 5. `frame-fetcher.ts` reads the frames in the order of packs and offsets, several in one request, and gives them to the
- *    worker pool. `hashing-policy.ts` decides which blocks are hashed again.
- * 6. A worker opens the frames, compares the blocks and writes them to the files (`workers/restore-worker.ts`). The worker
+ *    worker pool.
+ * 6. A worker opens the frames, hashes the blocks that are not verified, compares them with their ids and writes them to the files (`workers/restore-worker.ts`). The worker
  *    that writes the last block of a file also sets its mode and time.
- * 7. At the end links are made and directories get their modes and times (`file-attributes.ts`), deepest first. Links come
+ * 7. Other names of a file with hard links are linked to its first name (`hard-links.ts`).
+ * 8. At the end symbolic links are made and directories get their modes and times (`file-attributes.ts`), deepest first. Links come
  *    last so that nothing is written through a link of the snapshot.
  *
  * A file that cannot be restored is removed and reported with the reason; all others are restored. A store that cannot be
@@ -22,13 +23,15 @@ import type { SnapshotRow } from "../../catalog/catalog.ts";
 import { asBuffer, FormatError } from "../../format/bytes.ts";
 import type { FileEntry, SegmentReference, TreeEntry } from "../../format/tree-entry.ts";
 import { entriesOf, findEntry, segmentsOf } from "../../format/tree-reader.ts";
-import type { Vault } from "../../vault.ts";
+import type { ReadableVault } from "../../vault.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import { DamageError, FrameReader } from "../frame-reader.ts";
 import { recheckDamagedFrames } from "../recheck-damaged.ts";
 import { rootEntry } from "../root-entry.ts";
 import type { DeferredEntry } from "./file-attributes.ts";
 import { completeDeferredEntry, deferredEntry, restoredMode } from "./file-attributes.ts";
+import type { HardLink } from "./hard-links.ts";
+import { HardLinks, makeHardLink } from "./hard-links.ts";
 import type { RestoreResult } from "./restore-outcome.ts";
 import { errorMessage, RestoreOutcome } from "./restore-outcome.ts";
 import { TargetFolder } from "./target-folder.ts";
@@ -37,14 +40,14 @@ import { WindowRestorer } from "./window-restorer.ts";
 export type { RestoreFailure, RestoreResult } from "./restore-outcome.ts";
 
 export interface RestoreOptions {
-  readonly vault: Vault;
+  readonly vault: ReadableVault;
   readonly snapshot: SnapshotRow;
   /** A missing or empty folder, or the folder of an interrupted run of this restore, which is then resumed. */
   readonly target: string;
   /** Paths inside the snapshot, separated by `/`; the whole snapshot when left out. */
   readonly paths?: readonly Uint8Array[] | undefined;
   readonly pool: RestoreWorkerPool;
-  /** Hash every block, also where the hashing policy does not need it (docs/decisions/0119). */
+  /** Hash every block, also those that are verified (docs/decisions/0135). */
   readonly hashAll?: boolean | undefined;
   /** Restore the owners of files. Needs privileges; off by default. */
   readonly owners?: boolean | undefined;
@@ -66,6 +69,7 @@ class Restore {
   readonly #windows: WindowRestorer;
   /** Links and directories, in the order of the walk. */
   readonly #deferred: DeferredEntry[] = [];
+  readonly #hardLinks = new HardLinks();
 
   constructor(options: RestoreOptions) {
     const hashAll = options.hashAll ?? false;
@@ -97,6 +101,7 @@ class Restore {
     if (paths === undefined) await this.#restoreDirectory(root, target);
     else for (const path of paths) await this.#restorePath(root, path, target);
     await this.#windows.finish();
+    for (const link of this.#hardLinks.links) this.#makeHardLink(link);
     const [top, ...deferred] = this.#deferred;
     for (const each of deferred.reverse()) this.#completeDeferred(each);
     // Removing the state file changes the time of the folder. So the folder gets its time after that.
@@ -156,7 +161,7 @@ class Restore {
       this.#deferred.push(deferredEntry(path, entry, entry.target));
       return;
     }
-    if (this.#skipFile(entry, path)) return;
+    if (this.#hardLinks.isLater(entry, path) || this.#skipFile(entry, path)) return;
     const segments: SegmentReference[] = [];
     try {
       for await (const segment of segmentsOf(this.#reader, entry.content)) segments.push(segment);
@@ -175,6 +180,15 @@ class Restore {
       this.#outcome.addFailure(path, "file", errorMessage(error), null);
     }
     return true;
+  }
+
+  #makeHardLink(link: HardLink): void {
+    try {
+      makeHardLink(link, this.#owners);
+      this.#outcome.addFile(link.entry.size);
+    } catch (error) {
+      this.#outcome.addFailure(link.path, "file", errorMessage(error), null);
+    }
   }
 
   #completeDeferred(entry: DeferredEntry): void {

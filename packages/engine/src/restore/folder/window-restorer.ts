@@ -4,7 +4,7 @@
  */
 
 import { asBuffer } from "../../format/bytes.ts";
-import type { Vault } from "../../vault.ts";
+import type { ReadableVault } from "../../vault.ts";
 import type { PlannedFile, WindowPlan } from "../window.ts";
 import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "../window.ts";
 import { makeFileWithoutBlocks, removePartialFile, restoredAttributes, restoreOwner } from "./file-attributes.ts";
@@ -17,7 +17,7 @@ import { errorMessage } from "./restore-outcome.ts";
 const estimatedBlockBytes = 8192;
 
 export interface WindowRestorerOptions extends Omit<FrameFetcherOptions, "attributesOf"> {
-  readonly vault: Vault;
+  readonly vault: ReadableVault;
   readonly outcome: RestoreOutcome;
   /** Restore the owners of files. */
   readonly owners: boolean;
@@ -68,7 +68,9 @@ export class WindowRestorer {
     await this.#started;
     const started = this.#fetcher.start(plan, files);
     this.#started = started;
-    this.#writing = Promise.all([started, this.#writing]).then(([{ written }]) => this.#completeWindow(files, written));
+    this.#writing = Promise.all([started, this.#writing]).then(([{ written }]) =>
+      this.#completeWindow(files, plan, written),
+    );
     // Both promises are awaited later. This handler only keeps Node from reporting an unhandled rejection before that.
     this.#writing.catch(() => undefined);
   }
@@ -80,9 +82,14 @@ export class WindowRestorer {
     return plan;
   }
 
-  async #completeWindow(files: readonly PlannedFile[], written: Promise<WrittenWindow>): Promise<void> {
+  async #completeWindow(
+    files: readonly PlannedFile[],
+    plan: WindowPlan,
+    written: Promise<WrittenWindow>,
+  ): Promise<void> {
     const { outcome } = this.#options;
     const first = await written;
+    await this.#markVerified(plan, first);
     // Repack may have moved blocks, and prune deleted their old frames, since this window was planned. So files that
     // look damaged are planned a second time. Only what fails again is damaged.
     const doubtful = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
@@ -95,6 +102,14 @@ export class WindowRestorer {
     }
     for (const mark of second?.damaged.values() ?? []) outcome.addDamagedFrame(mark);
     outcome.reportProgress();
+  }
+
+  /** Segments of which every block was read back and hashed are verified from now on. */
+  async #markVerified({ unverified }: WindowPlan, { failed }: WrittenWindow): Promise<void> {
+    const verified = unverified.filter(({ readings }) =>
+      readings.some((files) => files.every((file) => !failed.has(file))),
+    );
+    if (verified.length > 0) await this.#options.vault.catalog.setVerified(verified.map(({ ordinal }) => ordinal));
   }
 
   async #restoreAgain(files: readonly PlannedFile[]): Promise<WrittenWindow> {

@@ -1,0 +1,72 @@
+/**
+ * Hard links of a restore. The first name of a hard-link group is restored like any file. Every other name with the same
+ * content and attributes is linked to it at the end, when the first one is complete.
+ *
+ * A link that the file system refuses (another device, too many links, not supported) becomes a copy.
+ */
+
+import { closeSync, constants, copyFileSync, linkSync, lstatSync, openSync, rmSync } from "node:fs";
+import { hex, sameBytes } from "../../format/bytes.ts";
+import type { FileEntry } from "../../format/tree-entry.ts";
+import { setFinalAttributes } from "../../workers/restore-worker.ts";
+import { restoredAttributes, restoreOwner } from "./file-attributes.ts";
+
+/** Errors of `link` after which a copy is made. */
+const copyInstead: ReadonlySet<string> = new Set(["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+
+/** Another name of a file that is restored under its first one. */
+export interface HardLink {
+  readonly path: Buffer;
+  readonly first: Buffer;
+  readonly entry: FileEntry;
+}
+
+export class HardLinks {
+  readonly #first = new Map<string, { readonly path: Buffer; readonly entry: FileEntry }>();
+  readonly links: HardLink[] = [];
+
+  /** True where the file is another name of one that was added before. Then it is linked at the end. */
+  isLater(entry: FileEntry, path: Buffer): boolean {
+    if (entry.linkGroup === undefined) return false;
+    const group = hex(entry.linkGroup);
+    const known = this.#first.get(group);
+    if (known === undefined) this.#first.set(group, { path, entry });
+    if (known === undefined || !isSameFile(known.entry, entry)) return false;
+    this.links.push({ path, first: known.path, entry });
+    return true;
+  }
+}
+
+/** Makes the link, or a copy. Throws if the first name was not restored. */
+export function makeHardLink({ path, first, entry }: HardLink, owners: boolean): void {
+  if (!lstatSync(first).isFile()) throw new Error("its first name was not restored");
+  rmSync(path, { force: true });
+  try {
+    linkSync(first, path);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (!copyInstead.has(code)) throw error;
+    copyFileSync(first, path, constants.COPYFILE_EXCL);
+    const fd = openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW);
+    try {
+      setFinalAttributes(fd, { ...restoredAttributes(entry, owners), size: null });
+    } finally {
+      closeSync(fd);
+    }
+    if (owners) restoreOwner(path, entry);
+  }
+}
+
+/** Names of one file have the same content and attributes. Two files that share a group by chance have not. */
+function isSameFile(a: FileEntry, b: FileEntry): boolean {
+  const numbers = (entry: FileEntry) => [
+    entry.size,
+    entry.mode,
+    entry.uid,
+    entry.gid,
+    entry.mtimeSeconds,
+    entry.mtimeNanos,
+  ];
+  const other = numbers(b);
+  return sameBytes(a.hash, b.hash) && numbers(a).every((value, i) => value === other[i]);
+}

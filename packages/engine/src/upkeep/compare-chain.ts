@@ -1,0 +1,118 @@
+/**
+ * Compares the catalog with the vault's chain before anything is deleted. The chain is signed and in the store; the catalog
+ * is a database that somebody may have changed or replaced. A snapshot that the chain has and the catalog has not would
+ * look dead, and a hold that only the chain has would be ignored. So a difference stops upkeep, with each difference named.
+ */
+
+import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
+import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
+import { FormatError } from "../format/bytes.ts";
+import type { ChainSnapshot, ChainState } from "../format/chain-state.ts";
+import { sha256 } from "../format/hash.ts";
+import { openManifest } from "../format/manifest.ts";
+import { isObjectStoreError } from "../object-store.ts";
+import type { Vault } from "../vault.ts";
+import { isRunningSession } from "./orphan-packs.ts";
+
+/** Chain and catalog are read one after the other, and backups go on: a true difference is still there the next time. */
+const maxComparisons = 3;
+
+/**
+ * Throws `ChainMismatchError` where the catalog and the chain disagree. `drop` names snapshots that the chain has, that have
+ * no manifest and no row, and that the caller gives up: the chain gets a record of their deletion.
+ */
+export async function assertChainMatches(vault: Vault, drop: readonly string[] = []): Promise<void> {
+  let differences: readonly string[] = [];
+  for (let i = 0; i < maxComparisons; i++) {
+    differences = await findDifferences(vault, drop);
+    if (differences.length === 0) return;
+  }
+  throw new ChainMismatchError(differences);
+}
+
+async function findDifferences(vault: Vault, drop: readonly string[]): Promise<string[]> {
+  const state = await readChain(vault);
+  if (typeof state === "string") return [state];
+  await catchUp(chainWriter(vault, vault.authority));
+  const rows = new Map((await vault.catalog.snapshots()).map((row) => [row.id, row]));
+  const differences = state.unknown.map((sequence) => `record ${sequence} of the chain is of a later version`);
+  for (const row of rows.values()) {
+    const known = state.snapshots.get(row.id);
+    if (row.status === "deleting" || (known === undefined && (await confirmRecovered(vault, row)))) continue;
+    const difference = differenceOf(row.id, row, known);
+    if (difference !== null) differences.push(difference);
+  }
+  for (const [id] of state.live()) {
+    if (rows.has(id) || (await isBeingCommitted(vault, id))) continue;
+    if (!drop.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
+    else
+      await appendToChain(chainWriter(vault, vault.authority), () => ({
+        kind: "deleted",
+        snapshot: id,
+        by: "given up",
+      }));
+  }
+  return differences;
+}
+
+async function readChain(vault: Vault): Promise<ChainState | string> {
+  try {
+    return await vault.chain.read();
+  } catch (error) {
+    if (error instanceof FormatError) return error.message;
+    throw error;
+  }
+}
+
+/** What is different between a row and what the chain has of its snapshot; null where both agree. */
+export function differenceOf(id: string, row: SnapshotRow, known: ChainSnapshot | undefined): string | null {
+  if (known === undefined) return `${id} is in the catalog and not in the chain`;
+  if (known.deleted) return `${id} is in the catalog and deleted in the chain`;
+  if (!sameRetention(row.retention, known.retention))
+    return `${id} has another retention in the catalog than in the chain: ${described(row.retention)}, ${described(known.retention)}`;
+  return null;
+}
+
+/**
+ * A crash before the record of a completion leaves a manifest that a rebuild finds. Its signatures are valid, so the record
+ * is written now. False where the snapshot was not recovered or its manifest does not read.
+ */
+async function confirmRecovered(vault: Vault, { id, status, retention }: SnapshotRow): Promise<boolean> {
+  if (status !== "recovered") return false;
+  const bytes = await readManifest(vault, id);
+  if (bytes === null) return false;
+  const manifestHash = sha256(bytes);
+  const writer = chainWriter(vault, vault.authority);
+  const sequence = await appendToChain(writer, () => ({ kind: "completed", snapshot: id, manifestHash, retention }));
+  await vault.catalog.changeRetention(id, retention, sequence);
+  return true;
+}
+
+/** Whether the record of a snapshot is there and its upload has still to commit the row. */
+async function isBeingCommitted(vault: Vault, id: string): Promise<boolean> {
+  const bytes = await readManifest(vault, id);
+  if (bytes === null) return false;
+  const { vaultId, authorityPublicKey } = vault.keys;
+  return isRunningSession(vault, openManifest(bytes, { snapshot: id, vaultId }, authorityPublicKey).header);
+}
+
+/** The manifest of a snapshot; null where it is missing or not valid. */
+async function readManifest(vault: Vault, id: string): Promise<Uint8Array | null> {
+  try {
+    const bytes = await vault.store.get(vault.names.manifest(id));
+    const { vaultId, authorityPublicKey } = vault.keys;
+    openManifest(bytes, { snapshot: id, vaultId }, authorityPublicKey);
+    return bytes;
+  } catch (error) {
+    if (error instanceof FormatError || isObjectStoreError(error, "not_found")) return null;
+    throw error;
+  }
+}
+
+function sameRetention(a: Retention, b: Retention): boolean {
+  return a.hold === b.hold && a.expiresAt === b.expiresAt && a.lockedUntil === b.lockedUntil;
+}
+
+function described({ hold, expiresAt, lockedUntil }: Retention): string {
+  return `hold ${hold}, expires ${expiresAt ?? "never"}, locked until ${lockedUntil ?? "never"}`;
+}

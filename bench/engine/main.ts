@@ -11,13 +11,13 @@ import { bundleEngine } from "../../tools/bundle.ts";
 import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
 import { storedPlot, wallPlot } from "./plot.ts";
-import { type RaceOptions, type RaceOutcome, runRace, usualRestMs } from "./race.ts";
+import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
 import { type Phase, phases } from "./records.ts";
 import { markdown, type Surroundings } from "./report.ts";
 import type { System } from "./system.ts";
 import { emanet } from "./system-emanet.ts";
 import { systemOf } from "./system-peers.ts";
-import { judge } from "./targets.ts";
+import { compareWithTargets } from "./targets.ts";
 
 const help = `npm run --silent bench:engine -- [options]
 
@@ -110,7 +110,7 @@ function optionsOf(values: Values, work: string): RaceOptions {
       work,
       parts: parts as PartName[],
       threads: availableParallelism(),
-      restMs: usualRestMs,
+      pauseMs: usualPauseMs,
       fillsMemory: true,
     },
     ...{ seed: whole(values.seed ?? "1"), runs: whole(values.runs ?? "3"), nights: whole(values.nights ?? "30") },
@@ -143,8 +143,8 @@ function publish(
   );
   writeFileSync(path.join(folder, `${base}-wall.svg`), wallPlot(outcome, names));
   writeFileSync(path.join(folder, `${base}-stored.svg`), storedPlot(outcome, names));
-  const verdicts = judge(outcome);
-  const figures = { ...around, scale: options.scale, seed: options.seed, verdicts, ...outcome };
+  const targetResults = compareWithTargets(outcome);
+  const figures = { ...around, scale: options.scale, seed: options.seed, targetResults, ...outcome };
   console.log(values.json === true ? JSON.stringify(figures) : text);
 }
 

@@ -10,7 +10,7 @@ import { medianOf, type Result } from "./records.ts";
 import { markdown } from "./report.ts";
 import type { System } from "./system.ts";
 import { emanet } from "./system-emanet.ts";
-import { judge } from "./targets.ts";
+import { compareWithTargets } from "./targets.ts";
 
 const scratch = mkdtempSync(path.join(tmpdir(), "emanet-race-"));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -26,7 +26,7 @@ const options: RaceOptions = {
   phases: new Set(measured),
   work: path.join(scratch, "work"),
   threads: 0,
-  restMs: 0,
+  pauseMs: 0,
   fillsMemory: false,
   log: () => {},
 };
@@ -95,7 +95,7 @@ test("a program is measured with what it started: CPU seconds, peak memory, byte
   await measure({ program: "sh", args: ["-c", "exit 3"], alsoFine: [3] });
 });
 
-test("targets are judged against the better peer, and what was not measured is not judged", () => {
+test("results are compared with the targets and the better peer, and what was not measured has no result", () => {
   const result = (system: Result["system"], wallSeconds: number): Result => ({
     ...{ system, phase: "first", part: "tree", day: 0, run: 1, wallSeconds, cpuSeconds: 1, peakBytes: 1 },
     ...{ writtenBytes: 1, storedBytes: 1, addedBytes: 1, objects: 1, newBytes: null },
@@ -105,8 +105,9 @@ test("targets are judged against the better peer, and what was not measured is n
     days: [],
     checked: 0,
   });
-  const wall = (ours: number) => judge(outcome(ours)).find(({ target }) => target.startsWith("first backup: wall"));
+  const wall = (ours: number) =>
+    compareWithTargets(outcome(ours)).find(({ target }) => target.startsWith("first backup: wall"));
   assert.deepEqual([wall(5)?.reached, wall(5)?.measured], [true, "0.500 ×"]);
   assert.equal(wall(5.1)?.reached, false);
-  assert.equal(judge(outcome(1)).find(({ target }) => target.startsWith("one file"))?.reached, null);
+  assert.equal(compareWithTargets(outcome(1)).find(({ target }) => target.startsWith("one file"))?.reached, null);
 });

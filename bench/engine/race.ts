@@ -1,13 +1,13 @@
 /**
- * The race: every program backs up, restores and maintains the same tree, interleaved. A *lane* is one program with one
- * repository of the whole tree or of one part. Within a phase the programs run one after the other, and each round starts
- * with another one, so that other work on the machine affects all alike.
+ * The race: every program backs up, restores and maintains the same tree, interleaved. A *program under test* is one
+ * program with one repository of the whole tree or of one part. Within a phase the programs run one after the other,
+ * and each round starts with another one, so that other work on the machine affects all alike.
  *
- *   day 0    first backup, then three more with nothing changed      every lane, every run
- *   day 1    a workday's night; full restore, three times one file   every lane, every run
- *   day 2…   the other nights                                        the first run's lanes of the tree
- *   the end  full restore, upkeep, full restore, one file, verify    the first run's lanes of the tree
- *            full restore of the same tree from a new repository     a lane more per program
+ *   day 0    first backup, then three more with nothing changed      every program, every run
+ *   day 1    a workday's night; full restore, three times one file   every program, every run
+ *   day 2…   the other nights                                        the first run's programs of the tree
+ *   the end  full restore, upkeep, full restore, one file, verify    the first run's programs of the tree
+ *            full restore of the same tree from a new repository     one more per program
  *
  * Every restore is compared with the oracle, file by file. The page cache is warm for all: the tree is read once before
  * each backup, the repository before every other command. Every command starts after a sync and with memory filled
@@ -43,7 +43,7 @@ export interface RaceOptions {
   readonly work: string;
   readonly threads: number;
   /** Pause after the tree changed. */
-  readonly restMs: number;
+  readonly pauseMs: number;
   /** Whether free memory is filled before a program is measured. */
   readonly fillsMemory: boolean;
   log(line: string): void;
@@ -60,7 +60,7 @@ export interface RaceOutcome {
 }
 
 /** No program trusts its cache for files that changed a moment ago. This is longer than any of them waits. */
-export const usualRestMs = 3000;
+export const usualPauseMs = 3000;
 
 /** Parts are measured on the first workday. A rebuild is measured on the whole tree, where nothing else changes. */
 const partNights = [1];
@@ -71,9 +71,10 @@ const wholeTree = "tree";
 const shortRounds = 3;
 
 /** Restored trees stay as long as the disk has space for this many more. */
-const roomForTrees = 2;
+const spareTrees = 2;
 
-interface Lane {
+/** A program under test, with its repository. */
+interface Program {
   readonly system: SystemName;
   readonly part: PartName | typeof wholeTree;
   readonly run: number;
@@ -96,7 +97,7 @@ export async function runRace(systems: readonly System[], options: RaceOptions):
 class Race {
   readonly #options: RaceOptions;
   readonly #office: string;
-  readonly #lanes: Lane[] = [];
+  readonly #programs: Program[] = [];
   readonly #results: Result[] = [];
   readonly #days: DaySummary[] = [];
   #systems: readonly System[] = [];
@@ -125,51 +126,51 @@ class Race {
     this.#systems = systems;
     for (let run = 1; run <= runs; run++)
       for (const part of [wholeTree, ...parts] as const)
-        for (const system of systems) this.#lanes.push(await this.#lane(system, part, run));
-    await sleep(this.#options.restMs);
+        for (const system of systems) this.#programs.push(await this.#program(system, part, run));
+    await sleep(this.#options.pauseMs);
     await this.#each(
       "first",
       () => true,
-      (lane) => this.#backup(lane, "first"),
+      (program) => this.#backup(program, "first"),
     );
     for (let round = 1; round <= shortRounds; round++)
       await this.#each(
         "unchanged",
-        (lane) => lane.part === wholeTree,
-        (lane) => this.#backup(lane, "unchanged"),
+        (program) => program.part === wholeTree,
+        (program) => this.#backup(program, "unchanged"),
       );
   }
 
   async night(night: number): Promise<void> {
     this.#note(await simulateDay(this.#office, { threads: this.#options.threads }));
-    await sleep(this.#options.restMs);
-    const takesPart = (lane: Lane) => lane.part === wholeTree || partNights.includes(night);
-    await this.#each("night", takesPart, (lane) => this.#backup(lane, "night"));
+    await sleep(this.#options.pauseMs);
+    const takesPart = (program: Program) => program.part === wholeTree || partNights.includes(night);
+    await this.#each("night", takesPart, (program) => this.#backup(program, "night"));
     if (night > 1) return;
-    const whole = (lane: Lane) => lane.part === wholeTree;
-    await this.#each("restore-first", whole, (lane) => this.#restore(lane, "restore-first"));
+    const whole = (program: Program) => program.part === wholeTree;
+    await this.#each("restore-first", whole, (program) => this.#restore(program, "restore-first"));
     for (let round = 1; round <= shortRounds; round++)
-      await this.#each("file-first", whole, (lane) => this.#restoreFile(lane, "file-first"));
-    for (const lane of this.#lanes.filter(({ run }) => run > 1)) this.#drop(lane);
+      await this.#each("file-first", whole, (program) => this.#restoreFile(program, "file-first"));
+    for (const program of this.#programs.filter(({ run }) => run > 1)) this.#drop(program);
     await this.#emptyRestored();
   }
 
   async end(): Promise<void> {
-    const aged = (lane: Lane) => lane.part === wholeTree && lane.run === 1 && !lane.isNew;
+    const aged = (program: Program) => program.part === wholeTree && program.run === 1 && !program.isNew;
     for (let run = 1; run <= this.#options.runs; run++)
-      await this.#each("restore-last", aged, (lane) => this.#restore(lane, "restore-last", run));
-    await this.#each("upkeep", aged, (lane) => this.#keep(lane, "upkeep", lane.repository.upkeep()));
+      await this.#each("restore-last", aged, (program) => this.#restore(program, "restore-last", run));
+    await this.#each("upkeep", aged, (program) => this.#keep(program, "upkeep", program.repository.upkeep()));
     if (this.#asksFor("restore-new")) await this.#makeNew();
     for (let run = 1; run <= this.#options.runs; run++) {
       const phase = this.#asksFor("restore-kept") ? "restore-kept" : "restore-new";
-      await this.#each(phase, aged, (lane) => this.#restoreBoth(lane, run));
-      await this.#each("file-last", aged, (lane) => this.#restoreFile(lane, "file-last", run));
+      await this.#each(phase, aged, (program) => this.#restoreBoth(program, run));
+      await this.#each("file-last", aged, (program) => this.#restoreFile(program, "file-last", run));
     }
     await this.#emptyRestored();
-    await this.#each("verify", aged, (lane) => this.#keep(lane, "verify", [lane.repository.verify()]));
+    await this.#each("verify", aged, (program) => this.#keep(program, "verify", [program.repository.verify()]));
   }
 
-  async #lane(system: System, part: Lane["part"], run: number, isNew = false): Promise<Lane> {
+  async #program(system: System, part: Program["part"], run: number, isNew = false): Promise<Program> {
     const folder = path.join(this.#options.work, `${system.name}-${part}-${isNew ? "new" : run}`);
     const repository = await system.create(folder);
     return { system: system.name, part, run, folder, repository, isNew, storedBytes: repository.stored().bytes };
@@ -178,10 +179,10 @@ class Race {
   /** Backs the last day's tree up into new repositories, unmeasured. */
   async #makeNew(): Promise<void> {
     for (const system of this.#systems) {
-      const lane = await this.#lane(system, wholeTree, 1, true);
-      const { output } = await measure(lane.repository.backup(this.#folderOf(lane)));
-      await lane.repository.backedUp(this.#folderOf(lane), output);
-      this.#lanes.push(lane);
+      const program = await this.#program(system, wholeTree, 1, true);
+      const { output } = await measure(program.repository.backup(this.#folderOf(program)));
+      await program.repository.backedUp(this.#folderOf(program), output);
+      this.#programs.push(program);
     }
   }
 
@@ -197,16 +198,20 @@ class Race {
     this.#options.log(`day ${oracle.day} (${oracle.kind}): ${(oracle.total.bytes / 1e6).toFixed(0)} MB`);
   }
 
-  /** Runs the phase in every lane that takes part, run by run and part by part; each time another lane starts. */
-  async #each(phase: Phase, takesPart: (lane: Lane) => boolean, work: (lane: Lane) => Promise<unknown>): Promise<void> {
+  /** Runs the phase with every program that takes part, run by run and part by part. Each time another program starts. */
+  async #each(
+    phase: Phase,
+    takesPart: (program: Program) => boolean,
+    work: (program: Program) => Promise<unknown>,
+  ): Promise<void> {
     // Without a first backup and its nights there is nothing to measure later.
     if (!this.#asksFor(phase) && phase !== "first" && phase !== "night") return;
-    const groups = Map.groupBy(this.#lanes.filter(takesPart), ({ run, part }) => `${run} ${part}`);
+    const groups = Map.groupBy(this.#programs.filter(takesPart), ({ run, part }) => `${run} ${part}`);
     for (const group of groups.values()) {
       const round = this.#rounds.get(phase) ?? 0;
       this.#rounds.set(phase, round + 1);
       const first = round % group.length;
-      for (const lane of [...group.slice(first), ...group.slice(0, first)]) await work(lane);
+      for (const program of [...group.slice(first), ...group.slice(0, first)]) await work(program);
     }
   }
 
@@ -214,55 +219,66 @@ class Race {
     return this.#options.phases?.has(phase) ?? true;
   }
 
-  async #backup(lane: Lane, phase: Phase): Promise<void> {
-    const folder = this.#folderOf(lane);
+  async #backup(program: Program, phase: Phase): Promise<void> {
+    const folder = this.#folderOf(program);
     await warm(folder);
-    const output = await this.#measured(lane, phase, [lane.repository.backup(folder)], lane.run, phase !== "unchanged");
-    await lane.repository.backedUp(folder, output);
+    const output = await this.#measured(
+      program,
+      phase,
+      [program.repository.backup(folder)],
+      program.run,
+      phase !== "unchanged",
+    );
+    await program.repository.backedUp(folder, output);
   }
 
-  async #keep(lane: Lane, phase: Phase, commands: readonly Command[]): Promise<void> {
-    await warm(lane.folder);
-    await this.#measured(lane, phase, commands);
+  async #keep(program: Program, phase: Phase, commands: readonly Command[]): Promise<void> {
+    await warm(program.folder);
+    await this.#measured(program, phase, commands);
   }
 
-  async #restore(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
+  async #restore(program: Program, phase: Phase, run = program.run): Promise<void> {
     const target = await this.#target();
-    await warm(lane.folder);
-    await this.#measured(lane, phase, [lane.repository.restore(this.#folderOf(lane), target)], run);
+    await warm(program.folder);
+    await this.#measured(program, phase, [program.repository.restore(this.#folderOf(program), target)], run);
     const mayMiss = process.getuid?.() === 0 ? [] : this.#oracle.locked;
     const findings = await findDifferences(target, this.#oracle, { mayMiss });
-    if (findings.length > 0) throw new Error(`${lane.system}: restored wrongly: ${findings.slice(0, 5).join("; ")}`);
+    if (findings.length > 0) throw new Error(`${program.system}: restored wrongly: ${findings.slice(0, 5).join("; ")}`);
     this.#checked++;
   }
 
   /** Restores from the repository of all nights and from the new one, one after the other; each time another starts. */
-  async #restoreBoth(lane: Lane, run: number): Promise<void> {
-    const other = this.#lanes.find(({ system, isNew }) => isNew && system === lane.system);
-    const turns: [Phase, Lane | undefined][] = [
-      ["restore-kept", lane],
+  async #restoreBoth(program: Program, run: number): Promise<void> {
+    const other = this.#programs.find(({ system, isNew }) => isNew && system === program.system);
+    const turns: [Phase, Program | undefined][] = [
+      ["restore-kept", program],
       ["restore-new", other],
     ];
     for (const [phase, each] of run % 2 === 0 ? turns.reverse() : turns)
       if (each !== undefined && this.#asksFor(phase)) await this.#restore(each, phase, run);
   }
 
-  async #restoreFile(lane: Lane, phase: Phase, run = lane.run): Promise<void> {
+  async #restoreFile(program: Program, phase: Phase, run = program.run): Promise<void> {
     const single = this.#single;
     const now = this.#oracle.files.find(({ sha256 }) => sha256 === single?.sha256);
     if (now === undefined) throw new Error("the tree has no file to be restored alone");
     const target = await this.#target();
-    await this.#measured(lane, phase, [lane.repository.restoreFile(this.#folderOf(lane), now.path, target)], run);
+    await this.#measured(
+      program,
+      phase,
+      [program.repository.restoreFile(this.#folderOf(program), now.path, target)],
+      run,
+    );
     const found = readdirSync(target, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const hashes = found.map((entry) => sha256Of(path.join(entry.parentPath, entry.name)));
-    if (hashes.join() !== now.sha256) throw new Error(`${lane.system}: restored ${now.path} wrongly`);
+    if (hashes.join() !== now.sha256) throw new Error(`${program.system}: restored ${now.path} wrongly`);
     this.#checked++;
   }
 
   /** A new folder to restore into. */
   async #target(): Promise<string> {
     const { bavail, bsize } = statfsSync(this.#options.work);
-    if (bavail * bsize < roomForTrees * this.#oracle.total.bytes) {
+    if (bavail * bsize < spareTrees * this.#oracle.total.bytes) {
       this.#options.log("  the disk is nearly full: restored files are truncated");
       await this.#emptyRestored();
     }
@@ -289,10 +305,10 @@ class Race {
 
   /** Runs the commands one after the other and records their sum. Returns the last one's output. */
   async #measured(
-    lane: Lane,
+    program: Program,
     phase: Phase,
     commands: readonly Command[],
-    run = lane.run,
+    run = program.run,
     asksNew = false,
   ): Promise<string> {
     const sum = { wallSeconds: 0, cpuSeconds: 0, peakBytes: 0, writtenBytes: 0 };
@@ -307,28 +323,28 @@ class Race {
       sum.writtenBytes += measured.writtenBytes;
       output = measured.output;
     }
-    const { bytes: storedBytes, files: objects } = lane.repository.stored();
+    const { bytes: storedBytes, files: objects } = program.repository.stored();
     const result: Result = {
-      ...{ system: lane.system, phase, part: lane.part, day: this.#oracle.day, run, ...sum },
-      ...{ storedBytes, addedBytes: storedBytes - lane.storedBytes, objects },
-      newBytes: asksNew ? await lane.repository.newBytes() : null,
+      ...{ system: program.system, phase, part: program.part, day: this.#oracle.day, run, ...sum },
+      ...{ storedBytes, addedBytes: storedBytes - program.storedBytes, objects },
+      newBytes: asksNew ? await program.repository.newBytes() : null,
     };
-    lane.storedBytes = storedBytes;
+    program.storedBytes = storedBytes;
     this.#results.push(result);
     this.#options.log(lineOf(result));
     return output;
   }
 
-  #folderOf({ part }: Lane): string {
+  #folderOf({ part }: Program): string {
     const tree = treeFolder(this.#office);
     return part === wholeTree ? tree : path.join(tree, officeOf(this.#oracle.day), partFolders[part]);
   }
 
   /** Later phases need one repository of each program only. */
-  #drop(lane: Lane): void {
-    this.#lanes.splice(this.#lanes.indexOf(lane), 1);
+  #drop(program: Program): void {
+    this.#programs.splice(this.#programs.indexOf(program), 1);
     for (const suffix of ["", ".cache", ".log", ".config"])
-      rmSync(lane.folder + suffix, { recursive: true, force: true });
+      rmSync(program.folder + suffix, { recursive: true, force: true });
   }
 }
 

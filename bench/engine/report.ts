@@ -1,9 +1,9 @@
-/** The race as Markdown: the machine, the programs and their settings, the verdicts, and a table per kind of figure. */
+/** The race as Markdown: the machine, the programs and their settings, the results against the targets, and a table per kind of figure. */
 
 import type { RaceOptions, RaceOutcome } from "./race.ts";
 import { type Key, type Measure, medianOf, type Phase, phases, phaseTitles, select } from "./records.ts";
 import type { System, SystemName } from "./system.ts";
-import { judge } from "./targets.ts";
+import { compareWithTargets } from "./targets.ts";
 
 export interface Surroundings {
   readonly machine: string;
@@ -34,7 +34,7 @@ export function markdown(
     "",
     "| target | measured | |",
     "|---|---|---|",
-    ...judge(outcome).map(
+    ...compareWithTargets(outcome).map(
       ({ target, measured, reached }) =>
         `| ${target} | ${measured} | ${reached === null ? "–" : reached ? "reached" : "**missed**"} |`,
     ),

@@ -4,32 +4,32 @@ import type { RaceOutcome } from "./race.ts";
 import { type Key, type Measure, medianOf } from "./records.ts";
 import type { SystemName } from "./system.ts";
 
-export interface Verdict {
+export interface TargetResult {
   readonly target: string;
   /** The measured value as text, or "not measured". */
   readonly measured: string;
   readonly reached: boolean | null;
 }
 
-const rivals: readonly SystemName[] = ["restic", "kopia"];
+const peers: readonly SystemName[] = ["restic", "kopia"];
 const rebuildDay = 6;
 const renameDay = 7;
 
 /** Compares every target with the figures of a race. */
-export function judge({ results, days }: RaceOutcome): Verdict[] {
+export function compareWithTargets({ results, days }: RaceOutcome): TargetResult[] {
   const ours = (measure: Measure | "newBytes", key: Key) => medianOf(results, measure, { system: "emanet", ...key });
-  const best = (measure: Measure, key: Key, among = rivals) => {
+  const best = (measure: Measure, key: Key, among = peers) => {
     const values = among.flatMap((system) => medianOf(results, measure, { ...key, system }) ?? []);
     return values.length === 0 ? null : Math.min(...values);
   };
-  const ratio = (target: string, limit: number, measure: Measure, key: Key, among = rivals) =>
-    verdict(target, limit, ours(measure, key), best(measure, key, among));
+  const ratio = (target: string, limit: number, measure: Measure, key: Key, among = peers) =>
+    targetResult(target, limit, ours(measure, key), best(measure, key, among));
   const bytesOf = (day: number, part?: "dumps") =>
     (part === undefined ? days[day]?.total.bytes : days[day]?.parts[part]?.bytes) ?? null;
   const tree = { part: "tree" } as const;
   const lastDay = days.length - 1;
   return [
-    verdict(
+    targetResult(
       "next night, dumps alone: new bytes ≤ 2.5 % of the dumps",
       0.025,
       ours("newBytes", { part: "dumps", phase: "night", day: 1 }),
@@ -42,7 +42,7 @@ export function judge({ results, days }: RaceOutcome): Verdict[] {
     }),
     ratio("invoices of 60 issuers: stored ≤ 1/8", 0.125, "addedBytes", { part: "invoices-60", phase: "first" }),
     ratio("invoices of 600 issuers: stored ≤ 1/8", 0.125, "addedBytes", { part: "invoices-600", phase: "first" }),
-    verdict(
+    targetResult(
       "renamed parent folder: < 0.1 % of the tree stored",
       0.001,
       ours("addedBytes", { ...tree, phase: "night", day: renameDay }),
@@ -58,13 +58,13 @@ export function judge({ results, days }: RaceOutcome): Verdict[] {
     ratio("nothing changed: wall ≤ 0.5 ×", 0.5, "wallSeconds", { ...tree, phase: "unchanged" }),
     ratio("next night: wall ≤ 0.5 ×", 0.5, "wallSeconds", { ...tree, phase: "night", day: 1 }),
     ratio("full restore: wall ≤ 0.7 ×", 0.7, "wallSeconds", { ...tree, phase: "restore-first" }),
-    verdict(
+    targetResult(
       "full restore after all nights and upkeep: ≤ 1.2 × of the same tree from a new repository",
       1.2,
       ours("wallSeconds", { ...tree, phase: "restore-kept" }),
       ours("wallSeconds", { ...tree, phase: "restore-new" }),
     ),
-    verdict(
+    targetResult(
       "full restore after all nights and upkeep: per byte ≤ 1.2 × of after night 1",
       1.2,
       quotient(ours("wallSeconds", { ...tree, phase: "restore-kept" }), bytesOf(lastDay)),
@@ -79,7 +79,7 @@ function quotient(a: number | null, b: number | null): number | null {
   return a === null || b === null || b === 0 ? null : a / b;
 }
 
-function verdict(target: string, limit: number, value: number | null, of: number | null): Verdict {
+function targetResult(target: string, limit: number, value: number | null, of: number | null): TargetResult {
   const share = quotient(value, of);
   if (share === null) return { target, measured: "not measured", reached: null };
   const text = limit < 0.05 ? `${(share * 100).toFixed(3)} %` : `${share.toFixed(3)} ×`;

@@ -87,7 +87,7 @@ describe("after the loss of the catalog", () => {
     assert.deepEqual([report.snapshots, report.hidden], [[second.id], [first.id]]);
     await assert.rejects(prune(vault), { name: "ChainMismatchError" });
     // The caller gives it up by name, and the chain keeps the record.
-    await prune(vault, { dropSnapshots: [first.id] });
+    await prune(vault, { giveUp: [first.id] });
     assert.equal((await vault.chain.read()).snapshots.get(first.id)?.deleted, true);
   });
 
@@ -194,7 +194,7 @@ describe("store and catalog of different times", () => {
     await assert.rejects(prune(vault), /store is older than the catalog/);
   });
 
-  test("a catalog that is older than the store is noticed by the sessions that it has not given out", async (t) => {
+  test("a catalog that is older than the store is noticed by the sessions that it has not issued", async (t) => {
     const prepared = await prepare(t);
     await night(prepared, 1);
     const vault = await reopened(prepared);

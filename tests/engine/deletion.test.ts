@@ -142,7 +142,7 @@ test("a recovered snapshot has the hold that the store has for it", async (t) =>
     retention: held,
   }));
   env.ctx.advance(3 * 3_600_000);
-  assert.deepEqual((await prune(env.vault)).adoptedSnapshots, [id]);
+  assert.deepEqual((await prune(env.vault)).recoveredSnapshots, [id]);
   const [row] = await env.vault.catalog.snapshots();
   assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 2]);
 });

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Words in names of types that say how a thing is kept or used, and are not nouns of the glossary. */
 const generalWords = new Set([
-  ...["answer", "backup", "builder", "code", "details", "domain", "draft", "error", "facts", "file", "header"],
+  ...["answer", "backup", "builder", "code", "details", "domain", "draft", "error", "file", "header"],
   ...["keys", "kind", "link", "move", "names", "new", "numbers", "open", "rebuilt", "registry", "result", "row"],
   ...["seal", "sink", "start", "state", "status", "table", "tree", "trusted", "version"],
   ...["list", "name", "sealed", "unknown"],

@@ -12,10 +12,10 @@ import {
   blockId,
   deriveKey,
   fileHash,
+  hash32,
   nodeId,
   segmentId,
   sha256,
-  spread32,
 } from "../../packages/engine/src/format/hash.ts";
 import { openDetails, openManifest } from "../../packages/engine/src/format/manifest.ts";
 import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
@@ -74,7 +74,7 @@ test("ids and derived keys", () => {
     segment: hexOf(segmentId(Buffer.concat([id, id]), Uint32Array.of(23, 23))),
     node: hexOf(nodeId(key, block)),
     file: hexOf(fileHash(46, [Buffer.alloc(32, 1)])),
-    spread: spread32(block),
+    spread: hash32(block),
   };
   assert.deepEqual(values, goldenIds);
 });

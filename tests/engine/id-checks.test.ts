@@ -66,7 +66,7 @@ test("restore and download find a recipe that gives other blocks than those of i
     { ...two, recipe: one.recipe },
   ];
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
-  await env.vault.catalog.restore({ unit: { ...nothing, items: swapped } });
+  await env.vault.catalog.addRebuilt({ unit: { ...nothing, items: swapped } });
   const { failures, files } = await env.restore(snapshot, path.join(folder, "to"));
   assert.deepEqual([failures.length, files], [2, 0]);
   for (const { reason } of failures) assert.match(reason, /does not give its segment/);
@@ -112,7 +112,7 @@ test("a segment is marked as verified only if all its frames were read, also tho
   }
   assert.equal(items.length, 1);
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
-  await catalog.restore({ unit: { ...nothing, items } });
+  await catalog.addRebuilt({ unit: { ...nothing, items } });
   const report = await verifySnapshots({
     pool: inlineRestorePool,
     vault: env.vault,

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { LocalTargetOptions } from "../../packages/engine/src/backup/local-target.ts";
 import { LocalTarget, uploadLeaseMs } from "../../packages/engine/src/backup/local-target.ts";
-import { restMs } from "../../packages/engine/src/backup/tree-writer.ts";
+import { minCacheAgeMs } from "../../packages/engine/src/backup/tree-writer.ts";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { UploadUnit } from "../../packages/engine/src/catalog/catalog.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
@@ -165,8 +165,8 @@ test("the file cache takes a file only if it last changed longer ago than the ke
   for (const [restedMs, unchanged] of [
     [2_000, 0],
     [30_000, 0],
-    [restMs - 1000, 0],
-    [restMs + 1000, 8],
+    [minCacheAgeMs - 1000, 0],
+    [minCacheAgeMs + 1000, 8],
   ] as const) {
     const cache = new FileCache(":memory:");
     const ctx = { ...env.ctx, now: () => Math.ceil(changedMs) + restedMs };

@@ -84,7 +84,7 @@ test("rewriting does not copy a block that does not match its id: the frame is m
     kind: "segment",
     id: Buffer.alloc(32, 9),
     recipe: encodeRecipe([{ kind: "stored", frame, slot: 0, count: 1, bytes: 4000 }]),
-    record: 0,
+    recordFrame: 0,
     next: 0,
     owner: "liar",
     verified: false,
@@ -146,7 +146,7 @@ class LyingTarget extends LocalTarget {
   }
 }
 
-test("the row is read from the countersigned manifest, whatever else the client sends", async (t) => {
+test("the row is read from the accepted manifest, whatever else the client sends", async (t) => {
   const { from, env } = await prepare(t);
   const bare = new Bitmap().encode();
   const lie = ({ manifest, row }: SnapshotDraft) => ({
@@ -178,7 +178,7 @@ test("the authority decides time and retention: a client cannot lock a snapshot 
   assert.deepEqual([row?.completedAt, row?.retention], [env.ctx.now(), noRetention]);
 });
 
-test("a manifest of another session, or with a broken signature, is not countersigned", async (t) => {
+test("a manifest of another session, or with a broken signature, is not accepted", async (t) => {
   const { from, env } = await prepare(t);
   let first: SnapshotDraft | null = null;
   const keep = (draft: SnapshotDraft) => {
@@ -214,7 +214,7 @@ test("a unit with rows that do not belong to the upload is refused; a client can
     frameId: Buffer.alloc(32),
     session: 3,
     blockList: encodeBlockList({ ids: new Uint8Array(0), lengths: new Uint32Array(0) }),
-    record: 0,
+    recordFrame: 0,
     damaged: false,
   };
   const item: Item = {
@@ -222,7 +222,7 @@ test("a unit with rows that do not belong to the upload is refused; a client can
     kind: "segment",
     id: Buffer.alloc(32),
     recipe: encodeRecipe([]),
-    record: 0,
+    recordFrame: 0,
     next: 0,
     owner: "another client",
     verified: true,
@@ -298,7 +298,7 @@ test("an item in a frame with one false slot is not verified, and other clients 
   const { ids, lengths } = decodeBlockList(row.blockList);
   const more = { ids: Buffer.concat([ids, Buffer.alloc(16, 7)]), lengths: Uint32Array.from([...lengths, 4000]) };
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
-  await env.vault.catalog.restore({ unit: { ...nothing, frames: [{ ...row, blockList: encodeBlockList(more) }] } });
+  await env.vault.catalog.addRebuilt({ unit: { ...nothing, frames: [{ ...row, blockList: encodeBlockList(more) }] } });
   const report = await verifySnapshots({
     pool: inlineRestorePool,
     vault: env.vault,
@@ -344,11 +344,11 @@ test("verify reports an impossible size or ordinal as a finding and goes on", as
     [2 ** 50, 1],
   ] as const) {
     const hostile = new ByteWriter(1024).u8(nodeKinds.leaf).varint(2);
-    const facts = { mode: 0o644, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
+    const stat = { mode: 0o644, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
     const segments = [{ ordinal, id: Buffer.alloc(32), bytes: 1 }];
     for (const name of ["a", "b"].map((each) => Buffer.from(each)))
       writeEntry(hostile, {
-        ...{ type: "file", name, ...facts, size, hash: Buffer.alloc(32) },
+        ...{ type: "file", name, ...stat, size, hash: Buffer.alloc(32) },
         content: { kind: "segments", segments },
       });
     const reading = t.mock.method(FrameReader.prototype, "node", function (this: FrameReader, at: Reference) {

@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { restMs } from "../../packages/engine/src/backup/tree-writer.ts";
+import { minCacheAgeMs } from "../../packages/engine/src/backup/tree-writer.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { scratch } from "../../packages/engine/src/testing/test-environment.ts";
@@ -34,7 +34,7 @@ const growthPerFile = 256;
 const growthInAll = 16 * mib;
 
 /** A backup reads files again that were written a short time before. So the clock is set ahead. */
-const aheadMs = restMs + 60_000;
+const aheadMs = minCacheAgeMs + 60_000;
 
 /**
  * Sets the clock ahead, and prints the peak when the main thread ends. It is plain JavaScript, so that no type stripper is

@@ -119,12 +119,12 @@ describe("files that move between the walk and the read", () => {
     const source = moving(from, {
       large: (event) => {
         replace(large, bytes(largeBytes));
-        const again = () => {
-          const now = event.again?.() ?? null;
+        const statAgain = () => {
+          const now = event.statAgain?.() ?? null;
           replace(large, bytes(largeBytes));
           return now;
         };
-        return { ...event, again };
+        return { ...event, statAgain };
       },
     });
     const { warnings } = await env.backup(from, { source });

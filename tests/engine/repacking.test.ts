@@ -155,7 +155,7 @@ test("a frame that another run moves while its pack is rewritten stays there; th
         const unit = { packs: [row], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
         await store.put(names.pack(copy), await store.get(names.pack(first.pack)));
         if ((await catalog.frames([first.frame]))[0]?.pack === first.pack)
-          await catalog.restore({ unit: { ...unit, frames: [{ ...first, pack: copy }] } });
+          await catalog.addRebuilt({ unit: { ...unit, frames: [{ ...first, pack: copy }] } });
         return Reflect.apply(value, target, args) as unknown;
       };
     },
@@ -322,7 +322,7 @@ test("a recipe that names slots which its frame does not have is left alone and 
   ]);
   const ordinal = await catalog.reserveOrdinals(1);
   await catalog.beginUpload({ upload: "liar", owner: "liar", leaseUntil: env.ctx.now() + 1000, base: null });
-  await catalog.acquireFrames("liar", [run.frame, own.record]);
+  await catalog.acquireFrames("liar", [run.frame, own.recordFrame]);
   const lie = { ...own, ordinal, id: Buffer.alloc(32, 9), recipe, owner: "liar", verified: false };
   const unit = { packs: [], header: new Uint8Array(0), frames: [], items: [lie], hooks: [], follows: [] };
   await catalog.addUnit("liar", env.ctx.now(), unit);

@@ -48,7 +48,7 @@ test("a directory that the file system refuses is reported, and everything else 
     async *walk(): AsyncGenerator<SourceEvent> {
       for await (const event of folderSource(from).walk()) {
         const rename = event.type === "enter" && Buffer.from(event.path).toString() === "a";
-        yield rename ? { ...event, facts: { ...event.facts, name: Buffer.from(long.replace(/^n/, "a")) } } : event;
+        yield rename ? { ...event, stat: { ...event.stat, name: Buffer.from(long.replace(/^n/, "a")) } } : event;
       }
     },
   };
@@ -75,7 +75,7 @@ test("a file that the file system refuses is reported alone: the other files of 
     async *walk(): AsyncGenerator<SourceEvent> {
       for await (const event of folderSource(from).walk()) {
         const rename = event.type === "file" && Buffer.from(event.path).toString() === "b";
-        yield rename ? { ...event, facts: { ...event.facts, name: long } } : event;
+        yield rename ? { ...event, stat: { ...event.stat, name: long } } : event;
       }
     },
   };
@@ -109,11 +109,11 @@ test("files, directories and links get their time back: whole seconds exactly, o
   const source = {
     async *walk(): AsyncGenerator<SourceEvent> {
       for await (const event of folderSource(from).walk()) {
-        if (!("facts" in event) || event.path.length === 0) yield event;
+        if (!("stat" in event) || event.path.length === 0) yield event;
         else {
-          const [, i] = Buffer.from(event.facts.name).toString().split("-");
+          const [, i] = Buffer.from(event.stat.name).toString().split("-");
           const [mtimeSeconds, mtimeNanos] = times[Number(i)] as readonly [number, number];
-          yield { ...event, facts: { ...event.facts, mtimeSeconds, mtimeNanos } };
+          yield { ...event, stat: { ...event.stat, mtimeSeconds, mtimeNanos } };
         }
       }
     },

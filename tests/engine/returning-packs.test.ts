@@ -157,7 +157,7 @@ test("a damage mark is removed when the frame is read intact: by restore, by ver
   assert.deepEqual(await marked(), []);
   await catalog.setDamaged([frame], true);
   assert.deepEqual(
-    (await scrubAndMark(env)).readClean.map((row) => row.frame),
+    (await scrubAndMark(env)).intactFrames.map((row) => row.frame),
     [frame.frame],
   );
   assert.deepEqual(await marked(), [frame.frame], "scrub has no key to check blocks with");
@@ -223,14 +223,14 @@ test("a frame that is healed while scrub reads its damaged pack is not reported;
 test("a rebuild without the metadata packs reads the block list from the data frame itself", async (t) => {
   const setup = await oneFrameVault(t);
   const { from, env, store, frame } = setup;
-  const [record] = await env.vault.catalog.frames([frame.record]);
+  const [record] = await env.vault.catalog.frames([frame.recordFrame]);
   assert.ok(record);
   const name = env.vault.names.pack(record.pack);
   const bytes = await store.get(name);
   store.objects.delete(name);
   await rebuild(env.vault);
   const [row] = await env.vault.catalog.frames([frame.frame]);
-  assert.deepEqual([row?.blockList, row?.record, row?.damaged], [frame.blockList, 0, false]);
+  assert.deepEqual([row?.blockList, row?.recordFrame, row?.damaged], [frame.blockList, 0, false]);
   env.ctx.advance(1000);
   await env.backup(from, { settings });
   assert.deepEqual(await heal(env.vault), { sound: [], healed: [], stillDamaged: [] });
@@ -243,7 +243,7 @@ test("a frame whose block list has fewer slots than recipes need is not rewritte
   const { env, frame, pack, store } = await oneFrameVault(t);
   const nothing = { packs: [], header: Buffer.alloc(0), items: [], hooks: [], follows: [] };
   const bare = { ...frame, blockList: encodeBlockList(emptyBlockList) };
-  await env.vault.catalog.restore({ unit: { ...nothing, frames: [bare] } });
+  await env.vault.catalog.addRebuilt({ unit: { ...nothing, frames: [bare] } });
   const { refused } = await rewritePacks(env.vault, -1);
   assert.ok(refused.includes(frame.pack));
   assert.ok(store.objects.has(pack));

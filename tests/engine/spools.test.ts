@@ -19,7 +19,7 @@ import type { TestEnvironment } from "../../packages/engine/src/testing/test-env
 import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
 import { dump } from "./testing/dump.ts";
 
-const facts = {
+const stat = {
   mode: 0o644,
   uid: 0,
   gid: 0,
@@ -33,14 +33,14 @@ function spoolSource(spool: string, name: string, offset: number, size: number):
   const file: SourceEvent = {
     type: "file",
     path: Buffer.from(name),
-    facts: { ...facts, name: Buffer.from(name) },
+    stat: { ...stat, name: Buffer.from(name) },
     size,
-    marks: { inode: 1n, ctimeNs: 0n },
+    changeStat: { inode: 1n, ctimeNs: 0n },
     content: { path: Buffer.from(spool), offset },
   };
   return {
     async *walk() {
-      yield { type: "enter", path: Buffer.alloc(0), facts: { ...facts, name: Buffer.alloc(0), mode: 0o755 } };
+      yield { type: "enter", path: Buffer.alloc(0), stat: { ...stat, name: Buffer.alloc(0), mode: 0o755 } };
       yield file;
       yield { type: "leave" };
     },

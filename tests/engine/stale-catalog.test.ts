@@ -158,7 +158,7 @@ describe("a catalog that is older than the store", () => {
 });
 
 describe("a new catalog over a used store", () => {
-  test("gives out no number that is taken: a backup is refused until a rebuild, then both restore", async (t) => {
+  test("issues no number that is taken: a backup is refused until a rebuild, then both restore", async (t) => {
     const bench = prepare(t);
     const first = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -175,7 +175,7 @@ describe("a new catalog over a used store", () => {
     await assertRestores(bench, env, expected);
   });
 
-  test("a rebuilt catalog gives out numbers above every claim, used or not, and leaves ordinals free for what still comes", async (t) => {
+  test("a rebuilt catalog issues numbers above every claim, used or not, and leaves ordinals free for what still comes", async (t) => {
     const bench = prepare(t);
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
@@ -223,8 +223,8 @@ describe("what rebuild refused is no garbage", () => {
     const { snapshot } = await env.backup(bench.from);
     await bench.store.put(env.vault.names.manifest(snapshot.id), Buffer.alloc(400, 1));
     await rebuild(env.vault);
-    await assert.rejects(prune(env.vault, { dropSnapshots: ["ef".repeat(16)] }), { name: "IncompleteCatalogError" });
-    const report = await prune(env.vault, { dropSnapshots: [snapshot.id] });
+    await assert.rejects(prune(env.vault, { giveUp: ["ef".repeat(16)] }), { name: "IncompleteCatalogError" });
+    const report = await prune(env.vault, { giveUp: [snapshot.id] });
     assert.deepEqual(report.removedManifests, [snapshot.id]);
     assert.ok(report.deletedPacks.length > 0);
   });
@@ -313,10 +313,10 @@ describe("what rebuild refused is no garbage", () => {
         (await rebuild(env.vault)).refused.map((each) => each.name),
         [name],
       );
-      const rested = new Set<number>();
-      for await (const item of env.vault.catalog.allItems()) rested.add(item.record);
+      const recordFrames = new Set<number>();
+      for await (const item of env.vault.catalog.allItems()) recordFrames.add(item.recordFrame);
       assert.deepEqual(
-        [...rested].sort(),
+        [...recordFrames].sort(),
         frames
           .map((each) => each.frame)
           .filter((each) => each !== frame)

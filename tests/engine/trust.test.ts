@@ -7,7 +7,7 @@ import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { encodeChainRecord } from "../../packages/engine/src/format/chain.ts";
-import { countersign } from "../../packages/engine/src/format/manifest.ts";
+import { acceptManifest } from "../../packages/engine/src/format/manifest.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { openContentKey, parseSessionHeader, startSession } from "../../packages/engine/src/format/session-header.ts";
 import { signerFromSeed } from "../../packages/engine/src/format/signing.ts";
@@ -228,7 +228,11 @@ test("a manifest without a signature, with a foreign signature, under another na
   const draft = good.subarray(0, good.length - 64 - 25);
   const accepted = { at: env.ctx.now(), retention: noRetention };
   const stranger = signerFromSeed(Buffer.alloc(32, 66));
-  const cases: Buffer[] = [draft, countersign(stranger, draft, accepted), countersign(env.writer, draft, accepted)];
+  const cases: Buffer[] = [
+    draft,
+    acceptManifest(stranger, draft, accepted),
+    acceptManifest(env.writer, draft, accepted),
+  ];
   for (let at = 0; at < good.length; at += 37) {
     const bad = Buffer.from(good);
     bad[at] = (bad[at] ?? 0) ^ 0x10;

@@ -130,6 +130,6 @@ test("a backup that cannot begin leaves the file cache usable", async (t) => {
   t.after(() => cache.close());
   const keys = { ...env.vault.keys, publicKey: Buffer.alloc(3) };
   await assert.rejects(env.backup(from, { cache, keys }), RangeError);
-  assert.equal((await env.vault.catalog.sessions()).live.length, 0);
+  assert.equal((await env.vault.catalog.sessions()).running.length, 0);
   assert.equal((await env.backup(from, { cache })).cacheError, null);
 });

@@ -148,12 +148,12 @@ class RandomOperations {
   }
 
   async #scrub(env: TestEnvironment): Promise<void> {
-    const { findings, readClean } = await scrub({ ...env.vault, identity: identityOf(env.vault) });
+    const { findings, intactFrames } = await scrub({ ...env.vault, identity: identityOf(env.vault) });
     await env.vault.catalog.setDamaged(
       findings.flatMap(({ frames }) => frames),
       true,
     );
-    await recheckDamagedFrames(env.vault, readClean);
+    await recheckDamagedFrames(env.vault, intactFrames);
   }
 
   async #verify(env: TestEnvironment): Promise<void> {

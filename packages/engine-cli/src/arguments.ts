@@ -20,6 +20,9 @@ export type CommandName = (typeof commandNames)[number];
 
 export interface CommandLine {
   readonly command: CommandName;
+  /** The snapshot of `restore` and `delete`: an id, the start of one, or `latest`. */
+  readonly snapshot: string | null;
+  /** What `backup` backs up, or the parts that `restore` restores. */
   readonly paths: readonly string[];
   readonly repo: string;
   readonly json: boolean;
@@ -27,8 +30,8 @@ export interface CommandLine {
   readonly target: string | null;
   readonly threads: number;
   readonly full: boolean;
-  /** Snapshots whose unreadable manifests no longer stop prune. */
-  readonly givenUp: readonly string[];
+  /** Snapshots that the catalog cannot take over. They no longer stop prune. */
+  readonly giveUp: readonly string[];
 }
 
 /** A wrong command line. The message names the mistake. */
@@ -48,7 +51,8 @@ export const helpText = `engine <command> --repo DIR [--json]
                                           restore; --path P restores parts; --full hashes every block
   verify [--full]                         check all snapshots against their ids; --full reads and decrypts all data
   scrub                                   read all packs and manifests and check them without secret keys
-  prune [--give-up ID]                    delete packs that no snapshot needs; give up a snapshot that cannot be read
+  prune [--give-up ID]                    delete packs that no snapshot needs; --give-up ID also deletes the
+                                          manifest of a snapshot that the catalog cannot take over
   repack                                  copy scattered blocks together, rewrite wasteful packs, heal damaged frames
   rebuild                                 rebuild the catalog from the object store alone
   delete <id>                             delete a snapshot
@@ -70,11 +74,12 @@ export function readArguments(args: readonly string[], cores: number): CommandLi
   if (values.repo === undefined) throw new UsageError("--repo DIR is missing");
   const threads = values.threads === undefined ? cores : Number(values.threads);
   if (!Number.isInteger(threads) || threads < 0 || threads > maxThreads)
-    throw new UsageError("--threads takes a number");
+    throw new UsageError(`--threads takes a number from 0 to ${maxThreads}`);
   return {
     command,
-    givenUp: values["give-up"] ?? [],
-    paths: command === "restore" ? [rest[0] ?? "latest", ...(values.path ?? [])] : rest,
+    giveUp: values["give-up"] ?? [],
+    snapshot: command === "restore" || command === "delete" ? (rest[0] ?? null) : null,
+    paths: command === "restore" ? (values.path ?? []) : rest,
     repo: values.repo,
     json: values.json === true,
     source: values.source ?? null,

@@ -10,7 +10,7 @@ import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
-import { garbageCollector, keepHeapsSteady } from "./small-heaps.ts";
+import { garbageCollector, stopHeapGrowth } from "./small-heaps.ts";
 
 export async function backupCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
   if (line.paths.length === 0) throw new UsageError("backup needs at least one path");
@@ -18,7 +18,7 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
   const sourceName = line.source ?? path.resolve(line.paths[0] ?? "");
   const owner = Buffer.from(writer.id).toString("hex");
   const collectGarbage = garbageCollector();
-  const pool = new CutWorkerPool(line.threads, keepHeapsSteady);
+  const pool = new CutWorkerPool(line.threads, stopHeapGrowth);
   const cache = new FileCache(
     path.join(folder, "caches", `${createHash("sha256").update(sourceName).digest("hex").slice(0, 32)}.sqlite`),
   );
@@ -26,7 +26,7 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
   const recheck = async () => (await import("@emanet/engine")).recheckDamagedFrames(vault);
   const target = new LocalTarget({ access: vault, upload, owner, authority: vault.authority, recheck });
   try {
-    const { snapshot, warnings, unchanged } = await runBackup({
+    const { snapshot, warnings, unchanged, cacheError } = await runBackup({
       ctx,
       keys: writerKeys(vault.keys),
       signer: writer,
@@ -47,6 +47,7 @@ export async function backupCommand(repository: Repository, line: CommandLine, p
       `snapshot ${snapshot.id}`,
       `${snapshot.files} files, ${bytesText(snapshot.size)}; ${unchanged} unchanged; ${bytesText(snapshot.storedBytes)} stored`,
       ...warned.map(({ path: file, code }) => `warning: ${file}: ${code}`),
+      ...(cacheError === null ? [] : [`the file cache was not written: ${cacheError.message}`]),
       ...(healed > 0 ? [`healed ${healed} damaged frames`] : []),
     ];
     return {

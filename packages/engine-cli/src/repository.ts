@@ -1,7 +1,7 @@
 /**
  * A local repository: one vault, everything in one folder.
  *
- *   objects/        the object store; a restore needs only this and master.key
+ *   objects/        the object store; with the three files below the command restores everything in it
  *   master.key      32 bytes, hexadecimal, mode 0600: keep a copy elsewhere
  *   writer.key      this machine's signing seed
  *   repository.json the vault's id

@@ -9,14 +9,14 @@ import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
-import { keepHeapsSmall } from "./small-heaps.ts";
+import { preferSmallHeaps } from "./small-heaps.ts";
 
 export async function restoreCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
   if (line.target === null) throw new UsageError("restore needs --target DIR");
-  const [wanted, ...paths] = line.paths;
-  const snapshot = await findSnapshot(repository, wanted ?? "latest");
+  const { paths } = line;
+  const snapshot = await findSnapshot(repository, line.snapshot ?? "latest");
   // Parts are mostly one or two files and need little memory.
-  if (paths.length === 0) keepHeapsSmall();
+  if (paths.length === 0) preferSmallHeaps();
   const pool = new RestoreWorkerPool(line.threads);
   try {
     const result = await restoreSnapshot({
@@ -36,7 +36,9 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
     }));
     const lines = [
       `${result.files} files, ${bytesText(result.bytes)} restored`,
-      ...(result.skippedFiles > 0 ? [`${result.skippedFiles} of them were restored by an interrupted run before`] : []),
+      ...(result.skippedFiles > 0
+        ? [`${result.skippedFiles} of them were restored before, by an interrupted restore`]
+        : []),
       ...failures.map((each) => `not restored: ${each.path}: ${each.reason}`),
     ];
     return {

@@ -1,18 +1,19 @@
 /**
- * Limits the memory of a long run (docs/decisions/0110-memory-of-a-million-files.md has the figures). V8 flags stop the growth of the young
- * generation, and make V8 compile and collect garbage in the same thread, because each of its helper threads would keep
- * megabytes. After very many files a flag also prefers small heaps, which makes a first backup 7 % slower
- * (docs/decisions/0124). The flags are set while the process runs, once the run is a long one: a short one needs little memory
- * and would lose 1 % of its time by loading the module that sets them.
+ * Limits the memory of a long run (docs/decisions/0110-memory-of-a-million-files.md has the figures). V8 flags stop the
+ * growth of the young generation, and make V8 compile and collect garbage in the same thread, because each of its
+ * helper threads would keep megabytes. After very many files a flag also prefers small heaps, which makes a first
+ * backup 7 % slower (docs/decisions/0124). The flags are set while the process runs, once the run is a long one: a
+ * short one needs little memory and would lose 1 % of its time by loading the module that sets them.
  */
 
-const steadyHeapFlags = [
+/** The young generation does not grow, and V8 compiles and collects garbage in the same thread. */
+const noGrowthFlags = [
   "--no-parallel-scavenge",
   "--no-concurrent-recompilation",
   "--semi-space-growth-factor=1",
 ] as const;
 
-const smallHeapFlags = [...steadyHeapFlags, "--optimize-for-size"] as const;
+const smallHeapFlags = [...noGrowthFlags, "--optimize-for-size"] as const;
 
 /**
  * Files between two garbage collections, each of which takes some twenty milliseconds. V8 alone collects only after 64 MiB of
@@ -21,12 +22,12 @@ const smallHeapFlags = [...steadyHeapFlags, "--optimize-for-size"] as const;
 const filesBetween = 16_384;
 
 /** Stops the growth of this heap and of those of later threads. Must be called before the first thread starts. */
-export function keepHeapsSteady(): void {
-  setFlags(steadyHeapFlags);
+export function stopHeapGrowth(): void {
+  setFlags(noGrowthFlags);
 }
 
 /** Makes V8 prefer small heaps. */
-export function keepHeapsSmall(): void {
+export function preferSmallHeaps(): void {
   setFlags(smallHeapFlags);
 }
 
@@ -35,7 +36,7 @@ function setFlags(flags: readonly string[]): void {
   for (const flag of flags) setFlagsFromString(flag);
 }
 
-/** Returns a function that takes the number of files done. After many files it keeps heaps small and collects garbage. */
+/** Returns a function that takes the number of files done. After many files it sets the flags and collects garbage. */
 export function garbageCollector(): (files: number) => void {
   let collect: (() => void) | undefined;
   let last = 0;
@@ -43,7 +44,7 @@ export function garbageCollector(): (files: number) => void {
     if (files - last < filesBetween) return;
     last = files;
     if (collect === undefined) {
-      keepHeapsSmall();
+      preferSmallHeaps();
       collect = exposedCollector();
     }
     collect();

@@ -21,10 +21,10 @@ import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
-import { keepHeapsSteady } from "./small-heaps.ts";
+import { stopHeapGrowth } from "./small-heaps.ts";
 
 export async function verifyCommand(repository: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
-  keepHeapsSteady();
+  stopHeapGrowth();
   const { vault, catalog } = repository;
   const pool = new RestoreWorkerPool(line.threads);
   const report = await verifySnapshots({
@@ -64,7 +64,7 @@ export async function scrubCommand(
   });
   const damaged = report.findings.flatMap(({ frames }) => frames);
   if (damaged.length > 0) await catalog.setDamaged(damaged, true);
-  await recheckDamagedFrames(vault, report.readClean);
+  await recheckDamagedFrames(vault, report.intactFrames);
   const repaired = [
     ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
     ...(report.manifests.length === 0 ? [] : await rewriteManifests(vault, report.manifests)),
@@ -81,15 +81,16 @@ export async function scrubCommand(
   return { lines, data: { ...report, repaired }, complete };
 }
 
-export async function pruneCommand({ vault }: Repository, { givenUp }: CommandLine): Promise<Answer> {
-  const report = await prune(vault, { dropSnapshots: givenUp });
+export async function pruneCommand({ vault }: Repository, { giveUp }: CommandLine): Promise<Answer> {
+  const report = await prune(vault, { giveUp });
   const lines = [
     `${report.deletedPacks.length} packs deleted, ${bytesText(report.freedBytes)} freed`,
     ...report.orphanPacks.map((pack) => `orphan pack ${pack} deleted`),
-    ...report.adoptedSnapshots.map((id) => `snapshot ${id} recovered`),
-    ...report.foreign.map(({ name, reason }) => `not deleted: ${name}: ${reason}`),
+    ...report.recoveredSnapshots.map((id) => `snapshot ${id} recovered`),
+    ...report.removedManifests.map((id) => `snapshot ${id} given up: its manifest is deleted`),
+    ...report.unknownPacks.map(({ name, reason }) => `not deleted: ${name}: ${reason}`),
   ];
-  return { lines, data: report, complete: report.foreign.length === 0 };
+  return { lines, data: report, complete: report.unknownPacks.length === 0 };
 }
 
 export async function repackCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
@@ -119,8 +120,8 @@ export async function rebuildCommand({ vault }: Repository, _line: CommandLine, 
 }
 
 export async function deleteCommand(repository: Repository, line: CommandLine): Promise<Answer> {
-  const [wanted] = line.paths;
-  if (wanted === undefined) throw new UsageError("delete needs a snapshot id");
+  const { snapshot: wanted } = line;
+  if (wanted === null) throw new UsageError("delete needs a snapshot id");
   const { id } = await findSnapshot(repository, wanted);
   await deleteSnapshot(repository.vault, id);
   return ok([`snapshot ${id} deleted; prune frees its space`], { deleted: id });

@@ -1,6 +1,7 @@
 /**
- * The engine's public API, as the service and a machine with files need it. `@emanet/engine/local` adds what only a
- * machine with files needs. Other packages import nothing else of the engine.
+ * The engine's public API, as the service and a client need it. Smaller entry points load less: `@emanet/engine/backup`,
+ * `/restore`, `/vault` and `/object-store`. `@emanet/engine/local` adds what only a client needs. Other packages import
+ * nothing else of the engine.
  *
  * The engine cuts files into blocks, deduplicates, encrypts, packs, restores and keeps vaults in order. It knows no HTTP.
  * The clock, random bytes, the object store and the catalog are passed in (`EngineContext`, `ObjectStore`, `Catalog`).
@@ -18,7 +19,7 @@ export type { EngineContext } from "./context.ts";
 export { Bitmap } from "./format/bitmap.ts";
 export { FormatError } from "./format/bytes.ts";
 export type { Manifest, SnapshotDraft } from "./format/manifest.ts";
-export { countersign, openDetails, openManifest } from "./format/manifest.ts";
+export { acceptManifest, openDetails, openManifest } from "./format/manifest.ts";
 export { vaultNames } from "./format/object-names.ts";
 export type { PackFrame, PackTable, VaultIdentity } from "./format/pack.ts";
 export { readPackTable } from "./format/pack.ts";

@@ -1,16 +1,16 @@
 /**
- * The object store port: the only way the engine keeps bytes outside its own process.
+ * The object store interface: the only way the engine keeps bytes outside its own process.
  *
  * Nouns
- * - *object*: a name and an immutable run of bytes. There are no appends and no partial writes.
- * - *name*: what `assertObjectName` accepts. Lower case only, so that two names never meet on a file system that
- *   ignores case; no part that a file system or an operating system treats specially.
+ * - *object*: a name and an immutable sequence of bytes. There are no appends and no partial writes.
+ * - *name*: what `assertObjectName` accepts. Lower case only, so that two names are never the same on a file system
+ *   that ignores case; no part that a file system or an operating system treats specially.
  * - *answer*: what a call resolves or rejects with. An answer can get lost after the work was done (`unavailable`),
  *   so the caller of a failed `put` or `delete` knows nothing about whether it happened.
  *
  * What every implementation guarantees (`packages/storage/src/testing/conformance.ts` tests each sentence)
- * 1. **Whole or nothing.** Readers never see a part of a `put`. A `put` that rejects, is aborted, or dies with the
- *    process leaves the name as it was, or (lost answer) with the whole new object.
+ * 1. **Whole or nothing.** Readers never see a part of a `put`. A `put` that rejects, is aborted, or ends with a crash
+ *    of the process leaves the name as it was, or (lost answer) with the whole new object.
  * 2. **Durable when it returns.** After `put` or `delete` resolved, a crash of the process, of the machine or of the
  *    storage server does not undo it. `exists` is an answer about durable state too.
  * 3. **One winner.** Of any number of concurrent `put(…, { ifAbsent: true })` for one name, in one process or in many,
@@ -157,7 +157,7 @@ export function isObjectStoreError(error: unknown, code?: ObjectStoreErrorCode):
 /** S3 allows 1024 bytes for prefix and name together; file systems 4096 for the whole path, Windows fewer. */
 export const maxNameLength = 256;
 
-/** File systems allow 255 bytes per part, encrypting ones (eCryptfs) 143; the file store adds a few of its own. */
+/** A file system allows 255 bytes per part; eCryptfs, which encrypts names, 143. The file store adds a few bytes. */
 export const maxNamePartLength = 128;
 
 /** Sixteen of the largest packs. A body beyond this is a mistake, and `get` would hold all of it in memory. */

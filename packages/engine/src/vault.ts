@@ -2,8 +2,8 @@
  * A vault as the engine works on it: its object store, its catalog, its keys and its chain. `createVault` draws keys and
  * writes the key object; `openVault` unwraps them with the master key; `openReadableVault` needs a recovery kit only.
  *
- * A vault handle of a *writer* has no private seed: it can back up and open nothing. A *readable* vault opens everything and
- * signs nothing.
+ * A `ReadableVault` decrypts everything and signs nothing. A `Vault` also signs as the authority. A writer has no vault
+ * object: it needs only `WriterKeys`, which encrypt and cannot decrypt.
  */
 
 import type { Catalog } from "./catalog/catalog.ts";
@@ -15,7 +15,7 @@ import type { VaultNames } from "./format/object-names.ts";
 import { vaultNames } from "./format/object-names.ts";
 import type { VaultIdentity } from "./format/pack.ts";
 import { openRecoveryKit } from "./format/recovery-kit.ts";
-import type { ReaderKeys, VaultKeys, WriterKeys } from "./format/vault-keys.ts";
+import type { ReaderKeys, VaultKeys } from "./format/vault-keys.ts";
 import { authoritySigner, createVaultKeys, unwrapVaultKeys, withNewEpoch, wrapVaultKeys } from "./format/vault-keys.ts";
 import type { Writer } from "./format/writer-registration.ts";
 import { authorityWriter, encodeRegistration } from "./format/writer-registration.ts";
@@ -28,11 +28,6 @@ export interface VaultAccess {
   readonly store: ObjectStore;
   readonly catalog: Catalog;
   readonly names: VaultNames;
-}
-
-/** Seals; opens nothing. */
-export interface WriterVault extends VaultAccess {
-  readonly keys: WriterKeys;
 }
 
 /** Opens everything; signs nothing. What restore, verify and rebuild need. */
@@ -66,7 +61,7 @@ export async function createVault(access: NewAccess, masterKey: Uint8Array, vaul
 
 /**
  * Opens a vault with nothing but the store and the master key. Of the key objects the newest that opens is taken: a damaged
- * one, or one that somebody planted, makes no vault unreadable. `refused` is called for each that does not open.
+ * one, or one that an attacker added, makes no vault unreadable. `refused` is called for each that does not open.
  */
 export async function openVault(
   access: NewAccess,
@@ -143,7 +138,7 @@ export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<
 
 /**
  * Draws a new key pair. Later sessions use it; what is stored stays readable with the pairs before it. Use it when a
- * private seed may have leaked. Old data stays readable for the thief: only new data is safe.
+ * private seed may have leaked. Who has the old seed can still read old data. Only new data is safe.
  */
 export async function rotateVaultKeys(vault: Vault, masterKey: Uint8Array): Promise<Vault> {
   const { store, names, ctx } = vault;

@@ -29,7 +29,7 @@ export async function storeFalseFrame(
     const bytes = seededBytes(72);
     const plain = new ByteWriter(1 << 16);
     for (const length of blockList.lengths) plain.raw(bytes(length));
-    const records = new Map([[frame, { record: putBlockList(session, frame, 0, blockList), blockList }]]);
+    const records = new Map([[frame, { recordFrame: putBlockList(session, frame, 0, blockList), blockList }]]);
     // Not by `sealData`: upkeep checks what it seals.
     appendBlockList(plain, blockList);
     session.putFrame("data", frame, 0, plain.view(), "none");
@@ -53,5 +53,5 @@ export async function replaceAllRecipes(
     items.push({ ...item, recipe: encodeRecipe(moved) });
   }
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
-  await env.vault.catalog.restore({ unit: { ...nothing, items } });
+  await env.vault.catalog.addRebuilt({ unit: { ...nothing, items } });
 }

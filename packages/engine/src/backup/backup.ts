@@ -79,9 +79,9 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const startedAt = ctx.now();
   let upload: LazyUpload | null = null;
   try {
-    const { start, usable, increment } = await begin(target, cache ?? null);
+    const { start, usable, hasBase } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
-    upload = new LazyUpload({ ...options, session, increment });
+    upload = new LazyUpload({ ...options, session, hasBase });
     const stored = await store(options, session, upload, start, usable, startedAt);
     return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.catalogId) };
   } catch (error) {
@@ -110,18 +110,18 @@ interface Beginning {
   readonly start: UploadStart;
   /** Whether the file cache describes the base snapshot and may be used. */
   readonly usable: boolean;
-  readonly increment: boolean;
+  readonly hasBase: boolean;
 }
 
 async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beginning> {
   const base = cache?.base ?? null;
   try {
     const start = await target.begin(base);
-    return { start, usable: cache?.begin(base, start.catalogId) ?? false, increment: base !== null };
+    return { start, usable: cache?.begin(base, start.catalogId) ?? false, hasBase: base !== null };
   } catch (error) {
     if (base === null || !(error instanceof CatalogError) || error.code !== "unknown_snapshot") throw error;
     const start = await target.begin(null);
-    return { start, usable: cache?.begin(null, start.catalogId) ?? false, increment: false };
+    return { start, usable: cache?.begin(null, start.catalogId) ?? false, hasBase: false };
   }
 }
 

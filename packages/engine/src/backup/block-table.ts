@@ -20,7 +20,7 @@ export interface BlockPlace {
 export class BlockTable {
   readonly #capacity: number;
   readonly #onRotate: () => void;
-  // Allocated when first needed: a first backup never uses the matcher's table.
+  // Allocated when first needed: a first backup of less than one unit does not use the matcher's table.
   #younger: HalfTable | null = null;
   #older: HalfTable | null = null;
 

@@ -8,7 +8,7 @@
  *   cost is one segment per stripe that no longer matches after an insertion.
  */
 
-import { spread32 } from "../format/hash.ts";
+import { hash32 } from "../format/hash.ts";
 import type { SegmentReference } from "../format/tree-entry.ts";
 import { maxSegmentBytes, minSegmentBytes, stripeBytes } from "../workers/cutter/cut-limits.ts";
 
@@ -30,7 +30,7 @@ export function bundleIsFull(bundleBytes: number, bundleFiles: number, size: num
 
 /** Whether a bundle ends after this file: by its bytes, or by its number of files if they are tiny. */
 export function bundleEndsAfter(bundleBytes: number, bundleFiles: number, name: Uint8Array, size: number): boolean {
-  const chance = spread32(name) / 0x1_0000_0000;
+  const chance = hash32(name) / 0x1_0000_0000;
   const byBytes = bundleBytes >= minSegmentBytes && chance < size / meanBundleBytes;
   return byBytes || (bundleFiles >= minBundleFiles && chance < 1 / meanBundleFiles);
 }

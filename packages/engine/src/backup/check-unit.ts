@@ -4,7 +4,7 @@
  *
  * - The session header is signed by a writer that the authority registered for this vault.
  * - Packs, frames and the session header belong to the upload's session. Frames are new (generation 0).
- * - Ordinals were reserved by this upload.
+ * - Ordinals of items and hooks were reserved by this upload.
  * - Recipes and block lists can be decoded. Prune, matching and healing would fail at one that cannot, for all clients.
  * - The owner is set here, and no item is verified, whatever the client sent.
  *

@@ -1,7 +1,7 @@
 /**
  * Writes one directory of the tree: its entries go into tree nodes, and its files into the file cache.
  *
- * Where all files of the directory have the same digest as in the base snapshot, nothing is built: the directory keeps the
+ * If the directory has the same digest as in the base snapshot, nothing is built: the directory keeps the
  * nodes that it had there. In any other directory the nodes are built from all entries, and those that are the same as in
  * the base are recognised by their ids.
  */
@@ -11,11 +11,11 @@ import type { CachedFile, FileRecord } from "../cache/file-record.ts";
 import type { Bitmap } from "../format/bitmap.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import { DirectoryBuilder } from "../format/tree-builder.ts";
-import type { EntryFacts, Reference, TreeEntry } from "../format/tree-entry.ts";
+import type { EntryStat, Reference, TreeEntry } from "../format/tree-entry.ts";
 import type { QuickStats } from "../source/source.ts";
 
 export class DirectoryWriter {
-  readonly facts: EntryFacts;
+  readonly stat: EntryStat;
   readonly sink: NodeSink;
   readonly #cached: CachedDirectory | null;
   readonly #reuseNodes: boolean;
@@ -29,12 +29,12 @@ export class DirectoryWriter {
 
   /** `reuseNodes`: nodes of the base snapshot can be used without asking the target. */
   constructor(
-    facts: EntryFacts,
+    stat: EntryStat,
     sink: NodeSink,
     reach: Bitmap,
     { cached, reuseNodes }: { readonly cached: CachedDirectory | null; readonly reuseNodes: boolean },
   ) {
-    this.facts = facts;
+    this.stat = stat;
     this.#cached = cached;
     this.#reuseNodes = reuseNodes;
     this.#reach = reach;
@@ -42,7 +42,7 @@ export class DirectoryWriter {
     this.#builder = new DirectoryBuilder(this.sink);
   }
 
-  /** Keeps all files and nodes where the digest is the same. Returns false where each file must be compared. */
+  /** Keeps all files and nodes where the digest is the same. Returns false if each file must be compared. */
   keepAll(stats: QuickStats): boolean {
     if (!stats.isWholeDirectory || !this.#reuseNodes || this.#cached?.hasDigest !== true) return false;
     const kept = this.#cached.keepAll(stats.digest());
@@ -90,7 +90,7 @@ export class DirectoryWriter {
 
   async #finishBuilder(): Promise<Reference> {
     const root = await this.#builder.finish();
-    if (this.#hasOnlyCachedFiles) this.#cached?.allowSummary();
+    if (this.#hasOnlyCachedFiles) this.#cached?.summarizeIfPossible();
     return root;
   }
 }

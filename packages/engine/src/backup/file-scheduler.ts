@@ -20,7 +20,7 @@ import type { StoredContent, TreeWriter } from "./tree-writer.ts";
 
 interface BundledFile {
   readonly event: FileEvent;
-  readonly hint: number;
+  readonly oldSegment: number;
   readonly resolve: (content: StoredContent) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -28,7 +28,7 @@ interface BundledFile {
 export class FileScheduler {
   readonly #upload: Pick<LazyUpload, "cut">;
   readonly #tree: TreeWriter;
-  /** Damaged ordinals: a record that reaches one is not used. Null where no record can be used. */
+  /** Damaged ordinals: a record that reaches one is not used. Null if no record can be used. */
   readonly #damaged: ReadonlySet<number> | null;
   readonly #probe = Buffer.allocUnsafe(probeBytes);
   #bundle: BundledFile[] = [];
@@ -41,14 +41,14 @@ export class FileScheduler {
     this.#damaged = damaged;
   }
 
-  /** Takes all files of a directory at once where its digest is the same. Returns false where it is not. */
+  /** Takes all files of a directory at once, if its digest is the same. Returns false if it is not. */
   takeAll(stats: QuickStats): boolean {
     if (!this.#tree.keepAll(stats)) return false;
     this.unchanged += stats.count;
     return true;
   }
 
-  /** Takes a file with a quick stat. A file that changed is stat again, with exact times. */
+  /** Takes a file with a quick stat. For a file that changed, `fullStat` gets the exact times. */
   takeQuick(stat: QuickStat): Promise<void> | undefined {
     if (this.#tree.isFull) return this.#drainTree().then(() => this.takeQuick(stat));
     const record = this.#tree.findRecordOf(stat);
@@ -101,7 +101,7 @@ export class FileScheduler {
 
   #hasUsableContent(record: FileRecord, event: FileEvent): boolean {
     if (this.#damaged === null) return false;
-    return record.hasSameContent(event.size, mtimeMsOf(event.facts), event.marks) && !this.#isDamaged(record);
+    return record.hasSameContent(event.size, mtimeMsOf(event.stat), event.changeStat) && !this.#isDamaged(record);
   }
 
   #isDamaged(record: FileRecord): boolean {
@@ -117,14 +117,14 @@ export class FileScheduler {
   async #addToBundle(event: FileEvent, old: FileContent | null): Promise<void> {
     if (bundleIsFull(this.#bundleBytes, this.#bundle.length, event.size)) await this.#sendBundle();
     const content = new Promise<StoredContent>((resolve, reject) => {
-      this.#bundle.push({ event, hint: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
+      this.#bundle.push({ event, oldSegment: old?.kind === "part" ? old.segment.ordinal : 0, resolve, reject });
     });
     content.catch(() => {
       // The tree awaits it later. Without this handler, Node would report an unhandled rejection until then.
     });
     this.#bundleBytes += event.size;
     this.#tree.addFile(event, content);
-    if (bundleEndsAfter(this.#bundleBytes, this.#bundle.length, event.facts.name, event.size)) await this.#sendBundle();
+    if (bundleEndsAfter(this.#bundleBytes, this.#bundle.length, event.stat.name, event.size)) await this.#sendBundle();
   }
 
   async #sendBundle(): Promise<void> {
@@ -132,9 +132,11 @@ export class FileScheduler {
     if (bundle.length === 0) return;
     this.#bundle = [];
     this.#bundleBytes = 0;
-    const hints = [...new Set(bundle.map(({ hint }) => hint).filter((hint) => hint !== 0))];
+    const oldSegments = [
+      ...new Set(bundle.map(({ oldSegment }) => oldSegment).filter((oldSegment) => oldSegment !== 0)),
+    ];
     const files = bundle.map(({ event }) => ({ ...event.content, length: event.size }));
-    const { done } = await this.#upload.cut({ kind: "bundle", files, hintsAt: () => hints });
+    const { done } = await this.#upload.cut({ kind: "bundle", files, oldSegmentsAt: () => oldSegments });
     done.then(
       (result) => settleBundle(bundle, result),
       (error: unknown) => {
@@ -149,7 +151,7 @@ export class FileScheduler {
    */
   async #readAgainIfChanged(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
     if (!stored.changed) return stored;
-    const now = event.again?.() ?? null;
+    const now = event.statAgain?.() ?? null;
     if (now === null || now.size < bundledBelowBytes) return stored;
     const { content } = await this.#stripes(now, null);
     const second = await content;
@@ -163,8 +165,8 @@ export class FileScheduler {
     const cuts: Promise<CutResult>[] = [];
     for (const { offset, length } of stripesOf(event.size)) {
       const file = { ...event.content, offset: event.content.offset + offset, length };
-      const hintsAt = (at: number, bytes: number) => overlapping(before, offset + at, bytes);
-      const { done } = await this.#upload.cut({ kind: "stripe", file, at: offset, pageLayout, hintsAt });
+      const oldSegmentsAt = (at: number, bytes: number) => overlapping(before, offset + at, bytes);
+      const { done } = await this.#upload.cut({ kind: "stripe", file, at: offset, pageLayout, oldSegmentsAt });
       cuts.push(done);
     }
     return { content: Promise.all(cuts).then((results) => this.#joinStripes(results)) };
@@ -195,7 +197,7 @@ export class FileScheduler {
         closeSync(fd);
       }
     } catch {
-      // The worker meets the same error and reports it with the file.
+      // The worker gets the same error and reports it with the file.
       return null;
     }
   }

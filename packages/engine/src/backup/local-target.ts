@@ -15,7 +15,7 @@ import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import { sha256 } from "../format/hash.ts";
 import type { SnapshotDraft } from "../format/manifest.ts";
-import { countersign, openDraft } from "../format/manifest.ts";
+import { acceptManifest, openDraft } from "../format/manifest.ts";
 import type { SessionHeader } from "../format/session-header.ts";
 import { parseSessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
@@ -128,7 +128,7 @@ export class LocalTarget implements UploadTarget {
     // With a fresh lease the upload does not expire between the manifest and its row.
     await this.#renew();
     const name = access.names.manifest(row.id);
-    const manifest = countersign(authority, draft.manifest, accepted);
+    const manifest = acceptManifest(authority, draft.manifest, accepted);
     await access.store.put(name, manifest, { ifAbsent: true });
     const chain = chainWriter(access, authority);
     const entry = { snapshot: row.id, manifestHash: sha256(manifest), retention: row.retention };
@@ -137,7 +137,7 @@ export class LocalTarget implements UploadTarget {
     try {
       await access.catalog.commit(upload, access.ctx.now(), completed);
     } catch (error) {
-      // The upload has not expired, so prune has not adopted the manifest. Without its row it must be deleted: a rebuild
+      // The upload has not expired, so prune has not recovered the manifest. Without its row it must be deleted: a rebuild
       // of the catalog would add the refused snapshot.
       if (error instanceof CatalogError && error.code === "not_closed") {
         await appendToChain(chain, () => ({ kind: "deleted", snapshot: row.id, by: "refused by the catalog" }));

@@ -4,8 +4,8 @@
  * For a new segment the matcher looks up stored segments that are probably *similar*, in this order:
  *   1. the segments at the same place in the previous version of the file
  *   2. the segments that share one of its hooks (`packing/hooks.ts`)
- *   3. the segment that follows the similar segment of the segment before it
- *   4. the segment that follows each of these, because segment ends move where blocks changed
+ *   3. let A be the new segment before this one, and B the stored segment that is similar to A: the segment after B
+ *   4. the segment after each of these, because segment ends move where blocks changed
  * It loads the block lists of their frames into the block table and looks up every block there. It loads whole block
  * lists, so blocks next to a similar segment are found as well.
  */
@@ -20,7 +20,7 @@ import type { SegmentMatch, SegmentQuery } from "./upload-target.ts";
 /** Frames of one similar segment whose block lists are loaded. Few segments have more, and repacking reduces them. */
 const maxFramesPerSegment = 24;
 
-/** Similar segments per new segment, and as many that follow them. More find next to nothing. */
+/** Similar segments per new segment, and as many that follow them. More of them find hardly any other block. */
 const maxSimilarSegments = 8;
 
 /** Entries of the caches of similar segments and of pinned frames. A full cache is cleared; the catalog is asked again. */
@@ -80,7 +80,7 @@ export class Matcher {
 
   async #similarSegments(query: SegmentQuery): Promise<Item[]> {
     const { catalog, owner } = this.#options;
-    const wanted = new Set<number>(query.hints);
+    const wanted = new Set<number>(query.oldSegments);
     for (const ordinal of await catalog.findHooks(owner, query.hooks)) if (ordinal !== null) wanted.add(ordinal);
     const before = this.#similarTo.get(query.previous) ?? query.previous;
     if (before !== 0) {

@@ -2,8 +2,8 @@
  * The second half of a backup: takes entries in walk order, waits for the content of each, and writes the tree, the file
  * cache and the reachability bitmap. It holds the open directories of one path and a bounded queue.
  *
- * An entry that waits for nothing and finds the queue empty goes into the tree without a promise. In a source where
- * nothing changed these are all entries.
+ * An entry that need not wait goes into the tree without a promise, if the queue is empty. In a source where nothing
+ * changed these are all entries.
  */
 
 import type { CachedDirectory } from "../cache/cached-directory.ts";
@@ -33,7 +33,7 @@ const maxShownWarnings = 1000;
  * that after 30 s (`dirty_expire_centisecs`) and checks every 5 s (`dirty_writeback_centisecs`). Timestamps with a
  * resolution of 1 or 2 s (FAT, old NFS) are covered too.
  */
-export const restMs = 35_000;
+export const minCacheAgeMs = 35_000;
 
 /** A file's content as the tree will name it. */
 export interface StoredContent {
@@ -56,7 +56,7 @@ export class TreeWriter {
   readonly #sink: NodeSink;
   readonly #reuseNodes: boolean;
   readonly #cache: FileCache | null;
-  readonly #restedBefore: bigint;
+  readonly #cachedIfBefore: bigint;
   readonly #reach: Bitmap;
   /** One function for all files, because it is called for every unchanged file. */
   readonly #addToReach = (ordinal: number) => this.#reach.add(ordinal);
@@ -82,7 +82,7 @@ export class TreeWriter {
   constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, startedAt: number, reuseNodes: boolean) {
     this.#reach = reach;
     this.#cache = cache;
-    this.#restedBefore = BigInt(startedAt - restMs);
+    this.#cachedIfBefore = BigInt(startedAt - minCacheAgeMs);
     this.#reuseNodes = reuseNodes;
     this.#sink = {
       nodeKey: sink.nodeKey,
@@ -107,14 +107,14 @@ export class TreeWriter {
     this.#check();
   }
 
-  /** What the tree works on, where nothing else is queued. After it, entries go into the tree without a queue. */
+  /** The step that is running, if nothing is queued. After it, entries are added without the queue. */
   get busy(): Promise<void> | undefined {
     return this.#queue.length === 0 ? (this.#working ?? undefined) : undefined;
   }
 
   /** The cache's record of a file in the directory that the walk is in. Valid until the next call. */
   findRecord(event: FileEvent): FileRecord | null {
-    return this.#walked.at(-1)?.find(event.facts.name) ?? null;
+    return this.#walked.at(-1)?.find(event.stat.name) ?? null;
   }
 
   findRecordOf({ bytes, nameStart, nameEnd }: QuickStat): FileRecord | null {
@@ -124,7 +124,7 @@ export class TreeWriter {
   /** Adds an unchanged file. */
   keep(record: FileRecord): void {
     this.#check();
-    if (this.#isIdle) this.#follow(this.#keep(record));
+    if (this.#isIdle) this.#waitFor(this.#keep(record));
     else this.#push({ type: "kept", record: record.copy() });
   }
 
@@ -147,7 +147,7 @@ export class TreeWriter {
       this.#opened.push(cached);
     } else if (event.type === "leave") this.#walked.pop();
     this.#check();
-    if (this.#isIdle) this.#follow(this.#apply(event));
+    if (this.#isIdle) this.#waitFor(this.#apply(event));
     else this.#push(event);
   }
 
@@ -186,7 +186,7 @@ export class TreeWriter {
     return this.#queue.length === 0 && this.#working === null;
   }
 
-  #follow(step: Promise<void> | undefined): void {
+  #waitFor(step: Promise<void> | undefined): void {
     if (step !== undefined) this.#work(step);
   }
 
@@ -223,7 +223,7 @@ export class TreeWriter {
     switch (queued.type) {
       case "enter": {
         const known = { cached: this.#opened.shift() ?? null, reuseNodes: this.#reuseNodes };
-        this.#stack.push(new DirectoryWriter(queued.facts, this.#sink, this.#reach, known));
+        this.#stack.push(new DirectoryWriter(queued.stat, this.#sink, this.#reach, known));
         return undefined;
       }
       case "leave":
@@ -232,7 +232,7 @@ export class TreeWriter {
         this.#warn(queued.path, queued.code);
         return undefined;
       case "link":
-        return this.#top().add({ type: "link", ...queued.facts, target: queued.target });
+        return this.#top().add({ type: "link", ...queued.stat, target: queued.target });
       case "kept":
         return this.#keep(queued.record);
       case "stored":
@@ -256,11 +256,11 @@ export class TreeWriter {
     if (stored.changed) this.#warn(event.path, "changed");
     const { content, hash, size, ordinals } = stored;
     const { linkGroup } = event;
-    const entry = { type: "file", ...event.facts, size, hash, content, linkGroup } as const;
+    const entry = { type: "file", ...event.stat, size, hash, content, linkGroup } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
-    const rested = event.marks.ctimeNs / 1_000_000n < this.#restedBefore;
-    const isCacheable = !stored.changed && rested && size === event.size;
-    await this.#top().add(entry, isCacheable ? { entry, marks: event.marks, ordinals } : null);
+    const isOldEnough = event.changeStat.ctimeNs / 1_000_000n < this.#cachedIfBefore;
+    const isCacheable = !stored.changed && isOldEnough && size === event.size;
+    await this.#top().add(entry, isCacheable ? { entry, changeStat: event.changeStat, ordinals } : null);
     this.files++;
     this.bytes += size;
   }
@@ -269,12 +269,14 @@ export class TreeWriter {
     const directory = this.#stack.pop();
     if (directory === undefined) throw new Error("the source left more than it entered");
     const root = directory.finish();
-    return root instanceof Promise ? root.then((made) => this.#left(directory, made)) : this.#left(directory, root);
+    return root instanceof Promise
+      ? root.then((made) => this.#afterLeave(directory, made))
+      : this.#afterLeave(directory, root);
   }
 
-  async #left(directory: DirectoryWriter, root: Reference): Promise<void> {
-    const { facts, size, files } = directory;
-    const entry: TreeEntry = { type: "directory", ...facts, root, size, files };
+  async #afterLeave(directory: DirectoryWriter, root: Reference): Promise<void> {
+    const { stat, size, files } = directory;
+    const entry: TreeEntry = { type: "directory", ...stat, root, size, files };
     const parent = this.#stack.at(-1);
     if (parent === undefined) {
       const top = new DirectoryBuilder(directory.sink);

@@ -1,5 +1,5 @@
 /**
- * The port through which a backup stores a snapshot: it asks in batches what is already stored, stores packs, registers
+ * The interface through which a backup stores a snapshot: it asks in batches what is already stored, stores packs, registers
  * units and completes the snapshot. `LocalTarget` has the catalog and the object store in the same process; the agent
  * uses the public API.
  */
@@ -15,7 +15,7 @@ export interface SegmentQuery {
   /** Ordinal of the segment before it in the same file, or 0. */
   readonly previous: number;
   /** Ordinals of the segments at this place in the previous version of the file. */
-  readonly hints: readonly number[];
+  readonly oldSegments: readonly number[];
 }
 
 /** Where each block is stored: frame number and slot. Frame 0: the block is not stored. */

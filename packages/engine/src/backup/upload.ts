@@ -1,10 +1,10 @@
 /**
- * An upload: the part of a backup between cut portions and registered content. For every portion it asks the target which
- * segments and blocks are stored, allocates slots for new blocks, and writes recipes. It fills packs and registers them
- * in *units*. A unit is what an interrupted backup repeats at most.
+ * An upload stores what the workers have cut. For every portion it asks the target which segments and blocks are stored,
+ * allocates slots for new blocks, and writes recipes. It fills packs and registers them in *units*. An interrupted backup
+ * loses at most one unit.
  *
  * Order within a unit: first the data packs are durable, then the metadata pack with their recipes and block lists, then
- * the catalog gets the rows. A crash leaves packs that no row names, never rows whose pack is missing.
+ * the catalog gets the rows. So after a crash there may be packs without rows, but no rows without their pack.
  *
  * Portions are decided one after the other, so a segment or block is stored once even if two workers cut it at the same
  * time. Memory: the portions in the workers, the packs in flight, the records of one unit.
@@ -24,7 +24,7 @@ import type { WriterKeys } from "../format/vault-keys.ts";
 import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
 import type { BlockListRecord } from "../packing/catalog-rows.ts";
 import { frameRows, packRows } from "../packing/catalog-rows.ts";
-import { pipelineSealer } from "../packing/frame-sealer.ts";
+import { mainThreadSealer } from "../packing/frame-sealer.ts";
 import { hooksOf } from "../packing/hooks.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
@@ -41,9 +41,9 @@ import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.t
 export interface UploadSettings {
   /** Size at which a pack is complete. */
   readonly packBytes: number;
-  /** Packs' worth of bytes that may be in flight, beside the pack that is being filled. */
+  /** How many full packs may be in flight (counted in bytes), in addition to the pack that is being filled. */
   readonly packsInFlight: number;
-  /** A unit is registered after this many stored bytes: what an interrupted backup repeats at most. */
+  /** A unit is registered after this many stored bytes. An interrupted backup stores at most this much again. */
   readonly unitBytes: number;
 }
 
@@ -66,18 +66,18 @@ const maxPendingSegments = 4096;
 const maxPendingBlockListBytes = 2 * 1024 * 1024;
 
 /**
- * Tree nodes of this session that are kept by id. A node that was dropped from this map and occurs again is found in the
- * catalog if it is registered; otherwise it is stored twice.
+ * The number of this session's tree nodes that are kept in memory by id. If a node occurs again after it was removed from
+ * memory, the catalog finds it if it is registered. Otherwise it is stored twice.
  */
 const maxKnownNodes = 4096;
 
 /** Hooks of one bundle at most. */
 const maxHooksPerSegment = 48;
 
-/** Hooks of each file in a bundle. So a style sheet is found again by any invoice that contains it. */
+/** Hooks of each file in a bundle. So a style sheet in an invoice is found through any other invoice that contains it. */
 const hooksPerFile = 2;
 
-/** Files of fewer blocks have no hooks of their own, only those of their bundle. */
+/** A file of fewer blocks gets no hooks for itself. Its bundle has hooks. */
 const minBlocksForOwnHooks = 4;
 
 export interface UploadOptions {
@@ -87,7 +87,7 @@ export interface UploadOptions {
   readonly owner: string;
   readonly session: OpenSession;
   /** Whether there is a base snapshot. */
-  readonly increment: boolean;
+  readonly hasBase: boolean;
   readonly target: UploadTarget;
   readonly pool: CutWorkerPool;
   readonly settings: UploadSettings;
@@ -126,7 +126,7 @@ export class Upload implements NodeSink {
 
   constructor(options: UploadOptions) {
     this.#options = options;
-    const { session, signer, target, keys, ctx, settings, pool, increment } = options;
+    const { session, signer, target, keys, ctx, settings, pool, hasBase } = options;
     const packs = {
       kind: "data" as const,
       header: session.header,
@@ -149,7 +149,7 @@ export class Upload implements NodeSink {
     const nextN = () => this.#nextN++;
     const nextFrame = () => frameNumber(session.header.session, nextN());
     this.#slots = new SlotAllocator(nextN);
-    this.#metadata = new MetadataWriter(pipelineSealer(session), nextFrame, (frame, bytes) => {
+    this.#metadata = new MetadataWriter(mainThreadSealer(session), nextFrame, (frame, bytes) => {
       (this.#onePack ? this.#dataPacks : this.#metadataPacks).add("meta", frame, 0, bytes);
     });
     this.#jobs = new CutJobQueue(pool, (workerIndex, message) => this.#onMessage(workerIndex, message));
@@ -159,7 +159,7 @@ export class Upload implements NodeSink {
       binding,
       blockIdKey: keys.blockIdKey,
       cutterKey: cutterKeyOf(keys),
-      increment,
+      hasBase,
     };
     // Worker 0 is this thread, which seals the metadata.
     this.#jobs.openSession((index) => ({
@@ -270,7 +270,7 @@ export class Upload implements NodeSink {
         const ids = portion.ids.subarray(block * blockIdLength, (block + count) * blockIdLength);
         const hooks = this.#hooks(portion, block, count, plan.kind === "bundle");
         const before = segment === 0 ? previous : (ordinals[segment - 1] ?? 0);
-        queries.push({ segment, query: { ids, hooks, previous: before, hints: plan.hintsAt(at, bytes) } });
+        queries.push({ segment, query: { ids, hooks, previous: before, oldSegments: plan.oldSegmentsAt(at, bytes) } });
       }
       block += count;
       at += bytes;
@@ -349,7 +349,7 @@ export class Upload implements NodeSink {
     for (const [key, { item, hooks }] of ready) {
       const { ordinal, id, recipe } = item;
       const place = this.#metadata.add("records", { kind: "segment", ordinal, id, recipe, hooks });
-      items.push({ ...item, record: place.frame });
+      items.push({ ...item, recordFrame: place.frame });
       this.#pending.delete(key);
     }
     const session = this.#options.session.header.session;
@@ -358,7 +358,7 @@ export class Upload implements NodeSink {
       const frame = frameNumber(session, n);
       if (!everything && this.#notDurable.has(frame)) continue;
       const place = this.#metadata.add("records", { kind: "blockList", frame, generation: 0, blockList });
-      records.set(frame, { record: place.frame, blockList });
+      records.set(frame, { recordFrame: place.frame, blockList });
       this.#slots.blockLists.delete(n);
     }
     this.#metadata.flush("records");
@@ -409,8 +409,17 @@ export class Upload implements NodeSink {
     }
   }
 
-  #item(ordinal: number, kind: Item["kind"], id: Uint8Array, recipe: Uint8Array, record: number): Item {
-    return { ordinal, kind, id: ownCopy(id), recipe, record, next: 0, owner: this.#options.owner, verified: false };
+  #item(ordinal: number, kind: Item["kind"], id: Uint8Array, recipe: Uint8Array, recordFrame: number): Item {
+    return {
+      ordinal,
+      kind,
+      id: ownCopy(id),
+      recipe,
+      recordFrame,
+      next: 0,
+      owner: this.#options.owner,
+      verified: false,
+    };
   }
 
   async #newOrdinal(): Promise<number> {

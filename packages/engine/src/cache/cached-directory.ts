@@ -33,11 +33,11 @@ const partBytes = 64 * 1024;
 /** A view into memory. SQLite stores null for a view that has none. */
 export const noBytes = Buffer.alloc(1).subarray(0, 0);
 
-/** What the cache stores of a directory beside its parts. */
+/** What the cache stores of a directory in addition to its parts. */
 export interface DirectoryState {
   readonly parts: number;
   readonly nodes: Uint8Array;
-  /** Empty where the directory has no summary. */
+  /** Empty if the directory has no summary. */
   readonly summary: Uint8Array;
 }
 
@@ -131,7 +131,7 @@ export class CachedDirectory {
     return this.#oldSummary !== null;
   }
 
-  /** Keeps all files and the tree where the digest is the same. Returns null where it is not. */
+  /** Keeps all files and the tree if the digest is the same. Returns null if it is not. */
   keepAll(digest: Uint8Array): KeptDirectory | null {
     const summary = this.#oldSummary;
     if (summary === null || !sameBytes(digest, summary.digest)) return null;
@@ -144,8 +144,11 @@ export class CachedDirectory {
     return { summary, nodes, root };
   }
 
-  /** Gives the directory a summary: all of its entries are cached files, and the node that was added last is its root. */
-  allowSummary(): void {
+  /**
+   * Gives the directory a summary, if it is small enough and its nodes are complete. The caller knows that all entries are
+   * cached files, and that the node that was added last is the root.
+   */
+  summarizeIfPossible(): void {
     if (this.#files <= maxDigestFiles && this.nodes.isComplete) this.#treeNodes = this.nodes.count;
   }
 

@@ -85,7 +85,7 @@ test("a directory that is mounted at two paths is found at both", () => {
   cache.close();
 });
 
-test("after a run is rolled back, the cache has the files of the run before", () => {
+test("after a backup is rolled back, the cache has the files of the backup before", () => {
   const cache = new FileCache(":memory:");
   cache.begin(null, 7);
   const [first, second] = [new Map([[nameOf(1), 1]]), new Map([[nameOf(3), 2]])];
@@ -97,11 +97,11 @@ test("after a run is rolled back, the cache has the files of the run before", ()
   assert.equal(cache.begin("1", 7), true);
   assert.equal(cache.directory(directory).find(Buffer.from(nameOf(1)))?.size, 1);
   cache.rollback();
-  assert.equal(cache.begin("1", 8), false, "another generation");
+  assert.equal(cache.begin("1", 8), false, "another catalog id");
   assert.equal(cache.directory(directory).find(Buffer.from(nameOf(1))), null);
 });
 
-test("the next run finds the nodes that a directory had in the last run, and no others", () => {
+test("the next backup finds the nodes that a directory had in the last backup, and no others", () => {
   const cache = new FileCache(":memory:");
   const [one, two] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
   const runs = [[one], [one], [two, one], [two, one], []];
@@ -124,7 +124,7 @@ test("nodes and digest are not used after a bit flipped on disk", (t) => {
   cache.begin(null, 7);
   const made = cache.directory(directory);
   made.nodes.add(id, 5);
-  made.allowSummary();
+  made.summarizeIfPossible();
   made.finish();
   cache.commit("1", 7);
   cache.close();
@@ -193,7 +193,7 @@ test("a directory is kept whole only where its digest is the same and no bit fli
     ordinal -= 100;
   }
   made.nodes.add(Buffer.alloc(32, 1), 5);
-  made.allowSummary();
+  made.summarizeIfPossible();
   made.finish();
   cache.commit("1", 7);
   const kept = () => {
@@ -246,9 +246,9 @@ function* quickStatsOf(folder: string): Generator<QuickStat> {
 function cachedFile(stat: QuickStat, ordinals: readonly number[]): CachedFile {
   const event = stat.fullStat();
   assert.ok(event.type === "file");
-  const { facts, size, marks } = event;
-  const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
-  return { entry, marks, ordinals };
+  const { stat: entryStat, size, changeStat } = event;
+  const entry = { type: "file", ...entryStat, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
+  return { entry, changeStat, ordinals };
 }
 
 /** Adds, changes and removes some files, in some runs many or none. They fill several parts. */
@@ -259,7 +259,7 @@ function edit(random: SeededRandom, files: Map<string, number>, run: number): vo
   if (run === 10) files.clear();
 }
 
-/** One run over a directory: the old records must be the files of the run before. Unchanged files are kept, others put. */
+/** One backup of a directory: the old records must be the files of the backup before. Unchanged files are kept, others put. */
 function runOver(
   cache: FileCache,
   before: ReadonlyMap<string, number>,
@@ -301,7 +301,7 @@ function nameOf(i: number): string {
 }
 
 function fileOf(name: string, size: number): CachedFile {
-  const facts = {
+  const stat = {
     name: Buffer.from(name),
     mode: 0o644,
     uid: 1,
@@ -310,6 +310,6 @@ function fileOf(name: string, size: number): CachedFile {
     mtimeNanos: 4,
     attributes: [],
   };
-  const entry = { type: "file", ...facts, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
-  return { entry, marks: { inode: 9n, ctimeNs: 1_000_000_001n }, ordinals: [1, 2, 300] };
+  const entry = { type: "file", ...stat, size, hash: Buffer.alloc(32), content: { kind: "empty" } } as const;
+  return { entry, changeStat: { inode: 9n, ctimeNs: 1_000_000_001n }, ordinals: [1, 2, 300] };
 }

@@ -6,9 +6,9 @@
  * A *part* is up to 64 KiB of records of one directory, in name order (`cached-directory.ts`).
  * A *directory* has a number of parts, the nodes of its tree (`directory-nodes.ts`) and, where it holds only cached
  * files, a summary with its digest (`directory-summary.ts`).
- * A *run* is one backup. It is one SQLite transaction, committed after the snapshot is complete.
+ * One backup is one SQLite transaction, committed after the snapshot is complete. Backups are numbered (column `run`).
  *
- * The cache is valid for one base snapshot and one generation of the vault; otherwise `begin` empties it. So every node
+ * The cache is valid for one base snapshot and one catalog id; otherwise `begin` empties it. So every node
  * and every ordinal in it is reachable from the base.
  *
  * A directory is looked up by its path. Where another directory or none was at this path, it is looked up by its
@@ -43,8 +43,8 @@ const directoryColumns = `directory blob primary key, run integer not null, part
 const indexByIdentity = "create index by_identity on directories (identity)";
 
 /**
- * `directories` has the rows of the last run, `new_directories` those of this run. The key of a directory is a hash of
- * its path. Parts are stored under the run that wrote them; the row names that run.
+ * `directories` has the rows of the last backup, `new_directories` those of this one. The key of a directory is a hash of
+ * its path. Parts are stored under the number of the backup that wrote them. The row has that number.
  */
 const schema = `
 create table about (name text primary key, value text not null) without rowid;
@@ -55,6 +55,9 @@ create table parts (directory blob not null, run integer not null, part integer 
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
 
+/** The name of the catalog id in the table `about`. */
+const catalogIdKey = "generation";
+
 /** Of this and of older versions. */
 const tables = ["about", "directories", "new_directories", "seen", "parts"];
 
@@ -64,7 +67,7 @@ export class FileCache {
   #run = 0;
   #isValid = false;
   /**
-   * As long as every directory is unchanged, the run only collects keys. The first difference writes the rows of all
+   * As long as every directory is unchanged, only keys are collected. The first difference writes the rows of all
    * these directories to `new_directories`, and from then on every directory is written there.
    */
   readonly #unchanged = new KeyList();
@@ -82,15 +85,15 @@ export class FileCache {
     this.#database.exec(schema);
   }
 
-  /** The snapshot that the cache is valid for, or null where it is empty. */
+  /** The snapshot that the cache is valid for, or null if it is empty. */
   get base(): string | null {
     return this.#about("base");
   }
 
-  /** Starts a run. Returns whether the records can be used. */
-  begin(base: string | null, generation: number): boolean {
+  /** Starts a backup. Returns whether the records can be used. */
+  begin(base: string | null, catalogId: number): boolean {
     this.#database.exec("begin immediate");
-    this.#isValid = base !== null && this.base === base && this.#about("generation") === String(generation);
+    this.#isValid = base !== null && this.base === base && this.#about(catalogIdKey) === String(catalogId);
     this.#run = Number(this.#about("run") ?? "0") + 1;
     this.#unchanged.clear();
     this.#writesRows = !this.#isValid;
@@ -107,7 +110,7 @@ export class FileCache {
     return new CachedDirectory(this.#partStore(key, identity, this.#find(key, identity)));
   }
 
-  commit(base: string, generation: number): void {
+  commit(base: string, catalogId: number): void {
     const { count } = this.#sql("select count(*) as count from directories").get() ?? {};
     // Fewer keys than rows: directories are gone.
     if (count !== this.#unchanged.count) this.#startWritingRows();
@@ -123,7 +126,7 @@ export class FileCache {
     }
     const set = this.#sql("insert or replace into about values (?, ?)");
     set.run("base", base);
-    set.run("generation", String(generation));
+    set.run(catalogIdKey, String(catalogId));
     set.run("run", String(this.#run));
     this.#database.exec("commit");
   }
@@ -218,10 +221,10 @@ export class FileCache {
   }
 }
 
-/** The row that a directory had in the last run. */
+/** The row that a directory had in the last backup. */
 interface FoundRow {
   readonly old: DirectoryState;
-  /** The run that wrote its parts. */
+  /** The number of the backup that wrote its parts. */
   readonly oldRun: number | null;
   /** Its key where it was at another path. */
   readonly movedFrom: Uint8Array | null;

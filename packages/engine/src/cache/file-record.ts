@@ -10,14 +10,14 @@
  *        …         varint count, then as many varints: the ordinals that the file's content reaches, list nodes included
  *
  * The stat fields have fixed offsets, so an unchanged file is recognised without decoding its entry. Milliseconds in a
- * double are exact to a quarter of a microsecond. That is enough: a file is cached only when its last change is 35 s
- * old (`restMs`), so any later change is further away than that. The exact mtime is in the entry.
+ * double are exact to a quarter of a microsecond. That is enough: a file is cached only if its last change is at least
+ * 35 s old (`minCacheAgeMs`), so the time of a later change differs by much more. The exact mtime is in the entry.
  */
 
 import { ByteReader, ByteWriter, varintAt, varintLength } from "../format/bytes.ts";
 import type { FileEntry } from "../format/tree-entry.ts";
 import { readEntry, writeEntry } from "../format/tree-entry.ts";
-import type { ChangeMarks, QuickStat } from "../source/source.ts";
+import type { ChangeStat, QuickStat } from "../source/source.ts";
 
 const offsets = {
   inode: 0,
@@ -35,7 +35,7 @@ const offsets = {
 /** A file to be cached. */
 export interface CachedFile {
   readonly entry: FileEntry;
-  readonly marks: ChangeMarks;
+  readonly changeStat: ChangeStat;
   /** Every ordinal that the content reaches, list nodes included. */
   readonly ordinals: readonly number[];
 }
@@ -110,14 +110,14 @@ export class FileRecord {
   }
 
   /** Whether the content of the file did not change. */
-  hasSameContent(size: number, mtimeMs: number, marks: ChangeMarks): boolean {
+  hasSameContent(size: number, mtimeMs: number, changeStat: ChangeStat): boolean {
     const view = this.#view;
     const at = this.start;
     return (
       this.size === size &&
       view.getFloat64(at + offsets.mtime, true) === mtimeMs &&
-      view.getFloat64(at + offsets.inode, true) === Number(marks.inode) &&
-      view.getFloat64(at + offsets.ctime, true) === millisecondsOf(marks.ctimeNs)
+      view.getFloat64(at + offsets.inode, true) === Number(changeStat.inode) &&
+      view.getFloat64(at + offsets.ctime, true) === millisecondsOf(changeStat.ctimeNs)
     );
   }
 
@@ -145,17 +145,17 @@ export class FileRecord {
   }
 }
 
-export function writeRecord(out: ByteWriter, { entry, marks, ordinals }: CachedFile): void {
+export function writeRecord(out: ByteWriter, { entry, changeStat, ordinals }: CachedFile): void {
   const body = new ByteWriter(256);
   writeEntry(body, entry);
   const entryLength = body.length;
   body.varint(ordinals.length);
   for (const ordinal of ordinals) body.varint(ordinal);
   const head = Buffer.allocUnsafe(offsets.entry);
-  head.writeDoubleLE(Number(marks.inode), offsets.inode);
+  head.writeDoubleLE(Number(changeStat.inode), offsets.inode);
   head.writeDoubleLE(entry.size, offsets.size);
   head.writeDoubleLE(mtimeMsOf(entry), offsets.mtime);
-  head.writeDoubleLE(millisecondsOf(marks.ctimeNs), offsets.ctime);
+  head.writeDoubleLE(millisecondsOf(changeStat.ctimeNs), offsets.ctime);
   head.writeUInt32LE(entry.mode, offsets.mode);
   head.writeUInt32LE(entry.uid, offsets.uid);
   head.writeUInt32LE(entry.gid, offsets.gid);

@@ -1,5 +1,5 @@
 /**
- * The catalog port: the database of what is stored where. Everything in it can be rebuilt from the object store (see
+ * The catalog interface: the database of what is stored where. Everything in it can be rebuilt from the object store (see
  * upkeep/rebuild.ts); losing it costs time, not data. One `Catalog` serves one vault. Each method is one atomic step. No
  * method waits for another upload.
  *
@@ -17,11 +17,11 @@
  * 4. `commit` succeeds only before the lease ends, only for a new snapshot id, and only if every item of the snapshot is in
  *    the base or needs only packs that this upload has pinned. It ends the upload and its pins in the same step.
  * 5. An item of another owner is known only if it is verified. Of several items with one id a verified one is taken.
- * 6. A session number is given out once, with a nonce that is kept. A claim that another catalog has taken makes the
+ * 6. A session number is issued once, with a nonce that is kept. A claim that another catalog has taken makes the
  *    catalog stale: it begins no upload until it is cleared.
  * 7. If a recipe replaces another, every upload that has pinned the packs of the old recipe pins those of the new one, in
  *    the same step.
- * 8. Hooks and neighbours are kept per owner: a unit replaces only those of its owner.
+ * 8. Hooks and the order of segments (`next`, `follows`) are kept per owner: a unit replaces only those of its owner.
  * 9. Changes of a snapshot's retention are applied in the order of the chain. A snapshot that is being deleted takes no
  *    change.
  * 10. The head of the chain never goes back.
@@ -45,7 +45,7 @@ export interface Item {
   readonly id: Uint8Array;
   readonly recipe: Uint8Array;
   /** The metadata frame that holds its record: for a node the same frame as in its recipe. */
-  readonly record: number;
+  readonly recordFrame: number;
   /** The ordinal of the segment that followed it when its owner last stored it, or 0. */
   readonly next: number;
   readonly owner: string;
@@ -66,7 +66,7 @@ export interface FrameRow {
   /** Encoded block list; empty for metadata frames. */
   readonly blockList: Uint8Array;
   /** The metadata frame that holds a copy of the block list; 0 for metadata frames. */
-  readonly record: number;
+  readonly recordFrame: number;
   readonly damaged: boolean;
 }
 
@@ -95,7 +95,7 @@ export interface NewUpload {
 
 export interface UploadStart {
   readonly session: number;
-  /** Drawn with the session number: two catalogs that give out the same number draw different nonces. */
+  /** Drawn with the session number: two catalogs that issue the same number draw different nonces. */
   readonly nonce: number;
   /** Drawn when the catalog is made or rebuilt. A file cache that was filled under another id is not used. */
   readonly catalogId: number;
@@ -103,10 +103,10 @@ export interface UploadStart {
   readonly damaged: readonly number[];
 }
 
-/** The session numbers that the catalog has given out, and the next one. */
+/** The session numbers that the catalog has issued, and the next one. */
 export interface SessionNumbers {
   /** Sessions of uploads that have not ended: their packs may be in the store before the catalog knows them. */
-  readonly live: readonly number[];
+  readonly running: readonly number[];
   /** The number that the next session will have. */
   readonly next: number;
   /** Sessions whose claims are open: it is not known yet whether the store has them with our nonce. */
@@ -121,9 +121,9 @@ export interface UploadUnit {
   readonly header: Uint8Array;
   readonly frames: readonly FrameRow[];
   readonly items: readonly Item[];
-  /** (hook, ordinal): the first eight bytes of a small block id, and the newest segment of this owner that has it. */
+  /** (hook, ordinal): eight bytes of one of the smallest block ids, and the newest segment of this owner that has it. */
   readonly hooks: readonly (readonly [bigint, number])[];
-  /** (earlier, later): ordinals of neighbouring segments. A neighbour that another owner has registered stays. */
+  /** (earlier, later): consecutive segments. Sets `next` of the earlier one, if it is 0 or both have one owner. */
   readonly follows: readonly (readonly [number, number])[];
 }
 
@@ -149,9 +149,10 @@ export interface FrameMove {
 export interface MarkingResult {
   readonly condemned: readonly string[];
   /** True if the revision has changed since the marking: the caller must mark again. */
-  readonly stale: boolean;
+  readonly revisionChanged: boolean;
 }
 
+/** `not_closed`: the snapshot reaches an item that is neither in the base nor pinned (rule 4). */
 export type CatalogErrorCode =
   | "lease_expired"
   | "unknown_upload"
@@ -173,7 +174,7 @@ export class CatalogError extends Error {
 
 /** The catalog of one vault. */
 export interface Catalog {
-  /** Gives out a session number with an open claim. Rejects with `stale` if the catalog is stale. */
+  /** Issues a session number with an open claim. Rejects with `stale` if the catalog is stale. */
   beginUpload(upload: NewUpload): Promise<UploadStart>;
   /** Closes an open claim. A claim that is not `ours` makes the catalog stale until `clear`. */
   settleClaim(session: number, ours: boolean): Promise<void>;
@@ -185,7 +186,7 @@ export interface Catalog {
   expireUploads(now: number): Promise<readonly string[]>;
   /** Reserves `count` ordinals and returns the first. */
   reserveOrdinals(count: number): Promise<number>;
-  /** The items of these ids, pinned for the upload; null where an item is not known. */
+  /** The items of these ids, pinned for the upload; null if an item is not known. */
   acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
   /** Like `acquire`, for frames of which an upload uses single blocks. */
   acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]>;
@@ -213,7 +214,7 @@ export interface Catalog {
   advanceChain(head: ChainHead): Promise<void>;
   /** Sessions of the writer from this number on are refused. A revocation is never moved to a later session. */
   revokeWriter(writerId: string, fromSession: number): Promise<void>;
-  /** The first session number of the writer that is refused; null where the writer is not revoked. */
+  /** The first session number of the writer that is refused; null if the writer is not revoked. */
   revokedFrom(writerId: string): Promise<number | null>;
   /** Sets the status `deleting`, which is final. Rejects with `retained` if the snapshot is held, or locked at `now`. */
   beginDeleteSnapshot(id: string, now: number): Promise<void>;
@@ -226,7 +227,7 @@ export interface Catalog {
   allFrames(): AsyncIterable<FrameRow>;
   packs(): Promise<readonly PackRow[]>;
   sessions(): Promise<SessionNumbers>;
-  /** The nonce of a session that this catalog gave out itself; null for any other. */
+  /** The nonce of a session that this catalog issued itself; null for any other. */
   issuedNonce(session: number): Promise<number | null>;
   /**
    * Condemns the packs without pins, if the revision is still that of the marking. A pack that an older marking has
@@ -252,13 +253,13 @@ export interface Catalog {
   ): Promise<boolean>;
 
   /** Sets or clears damage marks. A version that the catalog no longer has is ignored. */
-  setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void>;
+  setDamaged(versions: readonly FrameVersion[], damaged: boolean): Promise<void>;
   damagedFrames(): Promise<readonly number[]>;
   setVerified(ordinals: readonly number[]): Promise<void>;
   /** Removes everything and draws a new catalog id. The first step of a rebuild. */
   clear(ctx: EngineContext): Promise<void>;
   /** Registers what a rebuild has found, without an upload. */
-  restore(found: RebuiltCatalog): Promise<void>;
+  addRebuilt(found: RebuiltCatalog): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,13 +1,13 @@
 /**
  * Claims session numbers in the object store. A catalog that is older than the store (restored from a backup, copied, or
- * new over a used store) would give out numbers that are used, and would delete packs that it does not know. The claims
- * reveal such a catalog before it does harm.
+ * new over a used store) would issue numbers that are used, and would delete packs that it does not know. The claims
+ * show that a catalog is too old, before it writes or deletes anything.
  *
  * Every session claims its number before its first pack: backups, upkeep, and each prune. States of a claim:
- *   open     the catalog has given out number and nonce, durably; the object may be there or not
+ *   open     the catalog has issued number and nonce, durably; the object may be there or not
  *   ours     the object is there with our nonce; only now is anything written under the number
  *   taken    the object is there with another nonce: the catalog is *stale* until it is rebuilt
- * A crash leaves an open claim. The next upload or prune settles it first.
+ * A crash leaves an open claim. The next upload or prune settles it if the object is in the store.
  */
 
 import { FormatError } from "../format/bytes.ts";
@@ -40,7 +40,7 @@ export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): 
   }
 }
 
-/** Rejects with `IncompleteCatalogError` if the store has sessions that this catalog has not given out. */
+/** Rejects with `IncompleteCatalogError` if the store has sessions that this catalog has not issued. */
 export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
   const { stale, open, next: before } = await vault.catalog.sessions();
   if (stale) throw staleCatalog("another catalog has used its numbers");
@@ -51,9 +51,9 @@ export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
   let highest = 0;
   for await (const { name } of vault.store.list(vault.names.sessions, { after: vault.names.session(before - 1) }))
     highest = Math.max(highest, Number(lastPart(name)));
-  // Read after the listing: numbers that this catalog has given out meanwhile are below it.
+  // Read after the listing: numbers that this catalog has issued meanwhile are below it.
   const { next } = await vault.catalog.sessions();
-  if (highest >= next) throw staleCatalog(`the store has session ${highest}, the catalog would give ${next} next`);
+  if (highest >= next) throw staleCatalog(`the store has session ${highest}, the catalog would issue ${next} next`);
 }
 
 /** Rejects with `IncompleteCatalogError` if the newest chain record that the catalog knows is not in the store. */

@@ -25,7 +25,7 @@ const frameRow = (frame: number, pack: string, more: Partial<FrameRow> = {}): Fr
   frameId: Buffer.alloc(32),
   session: 1,
   blockList: Buffer.alloc(0),
-  record: 0,
+  recordFrame: 0,
   damaged: false,
   ...more,
 });
@@ -34,7 +34,7 @@ const itemRow = (ordinal: number, frame: number, more: Partial<Item> = {}): Item
   kind: "segment",
   id: idOf(ordinal),
   recipe: encodeRecipe([{ kind: "stored", frame, slot: 0, count: 1, bytes: 5 }]),
-  record: 0,
+  recordFrame: 0,
   next: 0,
   owner: "a",
   verified: false,
@@ -172,15 +172,15 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal(await move(newer), true);
   });
 
-  test(`${name}: condemning with a marking older than the last commit, deletion or new recipe is refused as stale`, async () => {
+  test(`${name}: condemning with a marking older than the last commit, deletion or new recipe is refused: the revision has changed`, async () => {
     const catalog = await filled(make);
     const before = await revisionOf(catalog);
     await begin(catalog, "u2", { base: "s1" });
     await catalog.addUnit("u2", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(1, 20)]));
-    assert.equal((await catalog.condemn(["p1"], before)).stale, true);
+    assert.equal((await catalog.condemn(["p1"], before)).revisionChanged, true);
     const next = await revisionOf(catalog);
     await catalog.commit("u2", 1, snapshotOf("s2", [1]));
-    assert.equal((await catalog.condemn(["p1"], next)).stale, true);
+    assert.equal((await catalog.condemn(["p1"], next)).revisionChanged, true);
   });
 
   test(`${name}: a pack that holds only the record of a known item is pinned with it`, async () => {
@@ -190,7 +190,7 @@ for (const [name, make] of Object.entries(makers)) {
     await catalog.addUnit(
       "u1",
       1,
-      unitOf("data", [frameRow(10, "data", { record: 11 })], [itemRow(1, 10, { record: 11 })]),
+      unitOf("data", [frameRow(10, "data", { recordFrame: 11 })], [itemRow(1, 10, { recordFrame: 11 })]),
     );
     await catalog.endUpload("u1");
     await begin(catalog, "u2");
@@ -270,7 +270,7 @@ for (const [name, make] of Object.entries(makers)) {
     await catalog.deleteSnapshot("s1", 1);
   });
 
-  test(`${name}: a session number is given out once with its nonce; a claim of another catalog makes this one stale until it is cleared`, async () => {
+  test(`${name}: a session number is issued once with its nonce; a claim of another catalog makes this one stale until it is cleared`, async () => {
     const catalog = make();
     const first = await begin(catalog, "u1");
     const second = await begin(catalog, "u2");
@@ -282,7 +282,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.deepEqual((await catalog.sessions()).open, [{ session: second.session, nonce: second.nonce }]);
     await catalog.settleClaim(second.session, false);
     assert.deepEqual(await catalog.sessions(), {
-      live: [first.session, second.session],
+      running: [first.session, second.session],
       next: second.session + 1,
       open: [],
       stale: true,
@@ -293,7 +293,7 @@ for (const [name, make] of Object.entries(makers)) {
     assert.ok((await begin(catalog, "u3")).session > second.session);
   });
 
-  test(`${name}: hooks and neighbours are kept per owner`, async () => {
+  test(`${name}: hooks and the order of segments are kept per owner`, async () => {
     const catalog = await filled(make);
     await begin(catalog, "u2", { owner: "b" });
     const items = [itemRow(2, 20, { owner: "b" }), itemRow(3, 20, { owner: "b" })];
@@ -309,14 +309,14 @@ for (const [name, make] of Object.entries(makers)) {
       follows,
     });
     await catalog.addUnit("u2", 1, more("p3", [[1, 2]]));
-    assert.equal(await next(1), 2, "no neighbour was registered before");
+    assert.equal(await next(1), 2, "no next segment was registered before");
     await begin(catalog, "u4");
     await catalog.addUnit("u4", 1, { ...unitOf("p4", [], [itemRow(4, 10)]), follows: [[1, 4]] });
     await catalog.addUnit("u2", 1, more("p5", [[1, 3]]));
     assert.equal(await next(1), 4, "the owner's word stays");
   });
 
-  test(`${name}: hooks, neighbours, sessions and ordinals are those that were stored last`, async () => {
+  test(`${name}: hooks, the order of segments, sessions and ordinals are those that were stored last`, async () => {
     const catalog = await filled(make);
     assert.deepEqual(await catalog.findHooks("a", [1n, 9n, -5n]), [1, null, null]);
     await begin(catalog, "u2", { base: "s1" });

@@ -227,7 +227,7 @@ export class MemoryCatalog implements Catalog {
   async sessions(): Promise<SessionNumbers> {
     const open = [...this.#claims].filter(([, claim]) => claim.open);
     return {
-      live: [...this.#uploads.values()].map(({ session }) => session),
+      running: [...this.#uploads.values()].map(({ session }) => session),
       next: this.#nextSession,
       open: open.map(([session, { nonce }]) => ({ session, nonce })),
       stale: this.#stale,
@@ -239,14 +239,14 @@ export class MemoryCatalog implements Catalog {
   }
 
   async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
-    if (!this.isCurrent(marking)) return { condemned: [], stale: true };
+    if (!this.isCurrent(marking)) return { condemned: [], revisionChanged: true };
     const states = new Set<string | undefined>(["live", "condemned"]);
     const condemned = packs.filter((pack) => states.has(this.#packs.get(pack)?.state) && !this.#pins.has(pack));
     for (const pack of condemned) {
       this.#setState(pack, "condemned");
       this.#markings.set(pack, marking);
     }
-    return { condemned, stale: false };
+    return { condemned, revisionChanged: false };
   }
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
@@ -287,8 +287,8 @@ export class MemoryCatalog implements Catalog {
     return true;
   }
 
-  async setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void> {
-    for (const { frame, pack, generation } of marks) {
+  async setDamaged(versions: readonly FrameVersion[], damaged: boolean): Promise<void> {
+    for (const { frame, pack, generation } of versions) {
       const row = this.#frames.get(frame);
       if (row?.pack === pack && row.generation === generation) this.#frames.set(frame, { ...row, damaged });
     }
@@ -326,7 +326,7 @@ export class MemoryCatalog implements Catalog {
     this.#catalogId = drawNumber(ctx);
   }
 
-  async restore({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
+  async addRebuilt({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
     if (unit !== undefined) this.#register(unit);
     if (chainHead !== undefined) await this.advanceChain(chainHead);
     for (const [writer, session] of revoked ?? []) await this.revokeWriter(writer, session);
@@ -341,7 +341,7 @@ export class MemoryCatalog implements Catalog {
   #register(unit: UploadUnit): void {
     const replaced = unit.items.flatMap((item) => {
       const old = this.#items.get(item.ordinal);
-      return old === undefined ? [] : [{ item, holders: this.holdersOf(old) }];
+      return old === undefined ? [] : [{ item, uploads: this.uploadsPinning(old) }];
     });
     if (replaced.length > 0) this.#revision++;
     for (const row of unit.packs) {
@@ -366,8 +366,8 @@ export class MemoryCatalog implements Catalog {
         this.#items.set(earlier, { ...item, next: later });
     }
     // An upload that uses the item needs the packs of its new recipe.
-    for (const { item, holders } of replaced)
-      for (const upload of holders) this.#pinFrames(upload, framesNeededBy(item));
+    for (const { item, uploads } of replaced)
+      for (const upload of uploads) this.#pinFrames(upload, framesNeededBy(item));
   }
 
   /** Whether nothing has changed since the marking. */
@@ -376,7 +376,7 @@ export class MemoryCatalog implements Catalog {
   }
 
   /** The uploads that have pinned all packs that an item needs. */
-  protected holdersOf(item: Item): string[] {
+  protected uploadsPinning(item: Item): string[] {
     const frames = framesNeededBy(item);
     return [...this.#uploads.keys()].filter((upload) => frames.every((frame) => this.isPinned(frame, upload)));
   }
@@ -410,7 +410,7 @@ export class MemoryCatalog implements Catalog {
         const state = row === undefined ? undefined : this.#packs.get(row.pack)?.state;
         if (row === undefined || row.damaged || state === undefined || state === "deleting") return false;
         packs.add(row.pack);
-        at = row.record;
+        at = row.recordFrame;
       }
     }
     this.pinKnown(packs, upload);

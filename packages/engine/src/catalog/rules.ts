@@ -21,7 +21,7 @@ export function itemFrames(item: Item): number[] {
 /** The frames that an item needs: those of its bytes, and that of the record by which a rebuild finds it. */
 export function framesNeededBy(item: Item): number[] {
   const frames = itemFrames(item);
-  return item.record === 0 || frames.includes(item.record) ? frames : [...frames, item.record];
+  return item.recordFrame === 0 || frames.includes(item.recordFrame) ? frames : [...frames, item.recordFrame];
 }
 
 /** Throws `retained` if the snapshot is held or locked. One that is being deleted already is not protected. */

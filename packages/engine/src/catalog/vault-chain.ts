@@ -23,7 +23,7 @@ import { isObjectStoreError } from "../object-store.ts";
 import type { Catalog } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 
-/** The chain in the store and the catalog disagree. Nothing is deleted until somebody has looked. */
+/** The chain in the store and the catalog disagree. Nothing is deleted until an operator has recovered the vault. */
 export class ChainMismatchError extends Error {
   override readonly name = "ChainMismatchError";
   /** One sentence per difference. */
@@ -77,7 +77,7 @@ export interface ChainFault {
 }
 
 /**
- * The chain as this process has read it from the store. Kept in memory only: somebody with the database cannot change it.
+ * The chain as this process has read it from the store. Kept in memory only: who can write the database cannot change it.
  * Later reads fetch what is new.
  */
 export class VaultChain {
@@ -181,7 +181,7 @@ export async function catchUp(from: ChainStore & { readonly catalog: Catalog }):
   }
 }
 
-/** Completions and deletions have steps of their own in the catalog. */
+/** For completions and deletions the catalog has other steps. */
 async function apply(catalog: Catalog, record: ChainRecord, head: ChainHead): Promise<void> {
   if (record.kind === "revoked") await catalog.revokeWriter(hex(record.writerId), record.fromSession);
   if (record.kind === "retention") {
@@ -207,7 +207,7 @@ export async function compareHead(
   return sameBytes(sha256(bytes), head.hash) ? "same" : "different";
 }
 
-/** The record in a place of the chain; null where there is none. */
+/** The record in a place of the chain; null if there is none. */
 async function getRecord({ store, names }: ChainStore, sequence: number): Promise<Uint8Array | null> {
   return getObject(store, names.chainRecord(sequence));
 }

@@ -1,4 +1,4 @@
-/** What only a machine with files needs: folders as sources, the file cache, the SQLite catalog, restore into a folder. */
+/** What only a client needs: folders as sources, the file cache, the SQLite catalog, restore into a folder. */
 
 export { FileCache } from "../cache/file-cache.ts";
 export { openSqliteCatalog, SqliteCatalog } from "../catalog/sqlite/sqlite.ts";

@@ -1,6 +1,6 @@
 /**
  * A data frame's block list: the id and length of the block in each slot. Slots are numbered from 0 and never renumbered: a
- * rewritten frame leaves a dropped slot empty (length 0, zero id), so recipes stay valid.
+ * rewritten frame keeps each dropped slot, with length 0 and zero id, so recipes stay valid.
  *
  * Encoding: varint slot count; u8 shape; lengths (shape 0: one varint for all slots; 1: a u32 each); u8 slot kinds (0:
  * every slot is a whole block; 1: a byte per slot follows); 16-byte ids. Shape 0 is what a page file's frame has, and saves
@@ -24,7 +24,7 @@ const wholeSlots = 0;
 const kindPerSlot = 1;
 const wholeSlot = 0;
 
-/** More than any frame can hold: 4 MiB of one-byte blocks would be a quarter of this. */
+/** The most slots of a frame: 16 MiB of one-byte blocks. */
 export const maxSlots = 1 << 24;
 
 /** A block is never longer than the plain bytes of the longest frame. */
@@ -56,7 +56,7 @@ export function readBlockList(reader: ByteReader): BlockList {
   if (count > maxSlots) throw new FormatError("a block list is too long");
   const shape = reader.u8();
   // Every slot has at least an id: a larger count is refused before memory is allocated.
-  if (count * blockIdLength > reader.left) throw new FormatError("a block list is cut short");
+  if (count * blockIdLength > reader.left) throw new FormatError("a block list is truncated");
   const lengths = new Uint32Array(count);
   if (shape === 0) lengths.fill(lengthOf(reader.varint()));
   else if (shape === 1) for (let i = 0; i < count; i++) lengths[i] = lengthOf(reader.u32());

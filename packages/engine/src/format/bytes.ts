@@ -203,7 +203,7 @@ export class ByteReader {
 
   #step(count: number): number {
     const at = this.#at;
-    if (count < 0 || at + count > this.#end) throw new FormatError("cut short");
+    if (count < 0 || at + count > this.#end) throw new FormatError("truncated");
     this.#at = at + count;
     return at;
   }

@@ -22,7 +22,7 @@ test("a field that a reader does not know is skipped by its length", () => {
   assert.deepEqual([...fields.keys()], [1, 9]);
 });
 
-test("a repeated field, fields out of order, too many fields and a field that is cut short are refused", () => {
+test("a repeated field, fields out of order, too many fields and a truncated field are refused", () => {
   const repeated = new ByteWriter().varint(2).varint(1).bytes(Buffer.alloc(1)).varint(1).bytes(Buffer.alloc(1)).take();
   const unordered = new ByteWriter().varint(2).varint(2).bytes(Buffer.alloc(1)).varint(1).bytes(Buffer.alloc(1)).take();
   const tooMany = new ByteWriter().varint(65).raw(Buffer.alloc(200)).take();

@@ -24,10 +24,10 @@ const magic = Buffer.from("EMF2");
 export const frameHeaderLength = 40;
 const tagLength = 16;
 
-/** Every frame has a key of its own, which seals nothing else. */
+/** Every frame has its own key, which seals nothing else. */
 const zeroNonce = Buffer.alloc(12);
 
-/** Frames per session: 2^24 of at least a megabyte is more than a session can hold. */
+/** The most frames of a session: 2^24 frames are more than a session can hold. */
 export const framesPerSession = 2 ** 24;
 
 /** The most plain bytes of a frame: a reader must be able to keep a few frames in memory. */
@@ -39,7 +39,7 @@ export const maxPlainBytes = 16 * 1024 * 1024;
  */
 const sealStepBytes = 96 * 1024;
 
-/** A frame that compresses to more than this ratio is stored uncompressed: every restore would pay for 5 %. */
+/** A frame that compresses to more than this ratio is stored uncompressed: 5 % is not worth decompressing it. */
 const worthwhileRatio = 0.95;
 
 /** zstd's window covers a whole frame of text, so that solid compression sees all of it. */
@@ -53,7 +53,7 @@ const minWindowLog = 14;
 const windowSlack = 1 / 16;
 
 /**
- * Frames of up to a megabyte hold database pages, which are similar to their neighbours. With a window below 2^19 zstd's
+ * Frames of up to a megabyte hold database pages, which are similar to the pages next to them. With a window below 2^19 zstd's
  * fastest search saves a seventh of its time (no mispredicted branch). A larger hash table finds more than the smaller
  * window loses (docs/decisions/0118).
  */
@@ -141,9 +141,9 @@ export function sealFrame(
   allocate: AllocateFrame = ownMemory,
 ): Uint8Array {
   if (plain.length > maxPlainBytes) throw new RangeError("a frame is too large");
-  const packed = level === "none" ? null : compress(plain, level);
-  const body = packed ?? plain;
-  const header = writeHeader(seal, packed === null ? 0 : 1, plain.length, body.length);
+  const compressed = level === "none" ? null : compress(plain, level);
+  const body = compressed ?? plain;
+  const header = writeHeader(seal, compressed === null ? 0 : 1, plain.length, body.length);
   const cipher = createCipheriv("aes-256-gcm", frameKey(seal.contentKey, seal), zeroNonce);
   cipher.setAAD(Buffer.concat([header, seal.binding]));
   const frame = allocate(frameHeaderLength + body.length + tagLength);
@@ -155,7 +155,7 @@ export function sealFrame(
   }
   cipher.final();
   frame.set(cipher.getAuthTag(), frameHeaderLength + body.length);
-  if (packed !== null) release(packed);
+  if (compressed !== null) release(compressed);
   return frame;
 }
 
@@ -223,13 +223,13 @@ export function frameIdOf(sealed: Uint8Array): Buffer {
 }
 
 function compress(plain: Uint8Array, level: Exclude<CompressionLevel, "none">): Buffer | null {
-  const packed = zstdCompressSync(plain, {
+  const compressed = zstdCompressSync(plain, {
     // With a buffer for the worst case zstd reads and writes in place. With a smaller one it copies everything.
     chunkSize: compressBound(plain.length),
     params: compressionOf(plain.length, level),
   });
-  if (packed.length < plain.length * worthwhileRatio) return packed;
-  release(packed);
+  if (compressed.length < plain.length * worthwhileRatio) return compressed;
+  release(compressed);
   return null;
 }
 

@@ -4,8 +4,9 @@
  * - *block id* (16 bytes): CBC-MAC with AES-256 under the vault's block-id key over the whole SHA-256 of the block. A
  *   pseudo-random function of the full digest. Without the key it is impossible to test whether a vault has a known block,
  *   or to search for two blocks with the same id (a digest that is shortened before it is keyed would allow that). Two cipher
- *   calls over a list of digests take almost no time beside the hashing (docs/decisions/0102).
- * - *segment id* (32): SHA-256 over the block ids and lengths. It is keyed because block ids are. Computed without reading old data.
+ *   calls over a list of digests take almost no time compared with the hashing (docs/decisions/0102).
+ * - *segment id* (32): SHA-256 over the block ids and lengths. It is keyed because block ids are. Computed without
+ *   reading old data.
  * - *node id* (32): SHA-256 over a derived key and the node's bytes (trees and lists).
  * - *file hash* (32): over the size and the ids of the file's own segments, independent of bundling.
  * - *frame id* (32): plain SHA-256 of the sealed bytes, so that scrub needs no key.
@@ -40,8 +41,8 @@ export function digestBlock(block: Uint8Array, into: Uint8Array, index: number):
 }
 
 /**
- * The same for consecutive blocks: the first starts at `from`, and they end at the first `count` offsets of `ends`. Digests come as strings and are written together: a buffer per digest costs a seventh of the hashing
- * (docs/decisions/0118).
+ * The same for `count` consecutive blocks. The first block starts at `from`, and block i ends at `ends[i]`. The digests
+ * are joined as strings and written at once: one buffer per digest costs a seventh of the hashing (docs/decisions/0118).
  */
 export function digestBlocks(
   bytes: Uint8Array,
@@ -123,7 +124,7 @@ export function nodeId(nodeKey: Uint8Array, node: Uint8Array): Buffer {
   return hash("sha256", Buffer.concat([nodeDomain, nodeKey, node]), "buffer");
 }
 
-/** A file's hash: the Merkle root over the ids of its segments (a bundled file counts as one segment of its blocks). */
+/** A file's hash: a hash over its size and the ids of its segments (a bundled file counts as one segment of its blocks). */
 export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffer {
   const head = Buffer.alloc(8);
   head.writeBigUInt64LE(BigInt(size));
@@ -131,7 +132,7 @@ export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffe
 }
 
 /** A fast, stable 32-bit hash without security, for the ends of bundles and nodes. */
-export function spread32(bytes: Uint8Array, seed = 0x811c9dc5, from = 0, to = bytes.length): number {
+export function hash32(bytes: Uint8Array, seed = 0x811c9dc5, from = 0, to = bytes.length): number {
   let h = seed;
   for (let i = from; i < to; i++) h = Math.imul(h ^ (bytes[i] ?? 0), 0x01000193);
   h ^= h >>> 16;

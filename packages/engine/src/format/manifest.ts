@@ -1,7 +1,8 @@
 /**
  * Manifests: the object that describes a snapshot. The writer, which saw the files, signs it. The authority, which read
- * and accepted it, adds its own time and retention and countersigns it. Rebuild accepts nothing else. A record of the chain
- * (`chain.ts`) has the manifest's SHA-256; later changes of retention and the deletion are records of the chain too.
+ * and accepted it, adds its own time and retention and signs all of it: this is the *acceptance*. Rebuild refuses a
+ * manifest without it. A record of the chain (`chain.ts`) has the manifest's SHA-256; later changes of retention and
+ * the deletion are records of the chain too.
  *
  *   manifest  magic "EMANETM2" · vault (16) · snapshot (16) · session header · u64 started, completed · varint root
  *             ordinal · root id (32) · varint size, files, warnings, stored · bytes reach · bytes details · fields (none
@@ -55,7 +56,7 @@ export interface SnapshotDraft {
   readonly row: SnapshotRow;
 }
 
-/** What a snapshot is called by people and programs. Sealed: only readers of the vault see it. */
+/** What people and programs say about a snapshot. Encrypted: only readers of the vault see it. */
 export interface SnapshotDetails {
   readonly taxpayer?: string | undefined;
   readonly label?: string | undefined;
@@ -77,7 +78,8 @@ export interface Manifest {
   readonly header: SessionHeader;
   /** All of the row but the source's name, which is encrypted; `status` is `recovered`. */
   readonly row: SnapshotRow;
-  readonly sealed: Uint8Array;
+  /** The encrypted details; `openDetails` opens them. */
+  readonly details: Uint8Array;
 }
 
 /** Writes a manifest and signs it as the writer. The acceptance is still missing. */
@@ -103,8 +105,8 @@ export interface Acceptance {
   readonly retention: Retention;
 }
 
-/** Adds the acceptance and the authority's signature. */
-export function countersign(authority: Signer, draft: Uint8Array, { at, retention }: Acceptance): Buffer {
+/** Accepts a manifest: adds the acceptance and the authority's signature (domain `countersign`). */
+export function acceptManifest(authority: Signer, draft: Uint8Array, { at, retention }: Acceptance): Buffer {
   const out = new ByteWriter(draft.length + acceptanceLength + signatureLength).raw(draft).u64(at);
   writeRetention(out, retention);
   return out.raw(authority.sign("countersign", out.view())).take();
@@ -137,7 +139,7 @@ export function openManifest(
   const completedAt = acceptance.u64();
   const retention = readRetention(acceptance);
   if (!verifySignature(authorityPublicKey, "countersign", bytes.subarray(0, end), bytes.subarray(end))) {
-    throw new FormatError("a manifest that the authority did not countersign");
+    throw new FormatError("a manifest that the authority did not accept");
   }
   return { ...manifest, row: { ...manifest.row, completedAt, retention } };
 }
@@ -149,14 +151,16 @@ export function draftHeader(draft: Uint8Array): SessionHeader {
   return parseSessionHeader(reader.raw(sessionHeaderLength));
 }
 
-/** The sealed part of a manifest. Needs the vault's private seeds. */
+/** The details of a manifest, decrypted. Needs the vault's private seeds. */
 export function openDetails(keys: Pick<ReaderKeys, "privateSeeds">, manifest: Manifest): ManifestDetails {
   const key = deriveKey(openContentKey(keys, manifest.header), `manifest ${manifest.row.id}`);
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(12));
-  const { sealed } = manifest;
-  decipher.setAuthTag(sealed.subarray(sealed.length - tagLength));
+  const { details } = manifest;
+  decipher.setAuthTag(details.subarray(details.length - tagLength));
   const reader = new ByteReader(
-    openSealed(() => Buffer.concat([decipher.update(sealed.subarray(0, sealed.length - tagLength)), decipher.final()])),
+    openSealed(() =>
+      Buffer.concat([decipher.update(details.subarray(0, details.length - tagLength)), decipher.final()]),
+    ),
   );
   const fields = readFields(reader);
   reader.done();
@@ -194,7 +198,7 @@ function parseManifest(
     storedBytes: reader.varint(),
   };
   const reach = Buffer.from(reader.bytes());
-  const sealed = Buffer.from(reader.bytes());
+  const details = Buffer.from(reader.bytes());
   readFields(reader);
   reader.raw(signatureLength);
   reader.done();
@@ -210,12 +214,12 @@ function parseManifest(
     retention: noRetention,
     reach,
   };
-  return { header, row, sealed };
+  return { header, row, details };
 }
 
 function expectPlace(reader: ByteReader, expected: { readonly snapshot: string; readonly vaultId: Uint8Array }): void {
-  if (!sameBytes(reader.raw(vaultIdLength), expected.vaultId)) throw new FormatError("belongs to another vault");
-  if (hex(reader.raw(snapshotIdLength)) !== expected.snapshot) throw new FormatError("belongs to another snapshot");
+  if (!sameBytes(reader.raw(vaultIdLength), expected.vaultId)) throw new FormatError("a manifest of another vault");
+  if (hex(reader.raw(snapshotIdLength)) !== expected.snapshot) throw new FormatError("a manifest of another snapshot");
 }
 
 function sealDetails(contentKey: Uint8Array, row: SnapshotRow, details: Parameters<typeof draftManifest>[3]): Buffer {
@@ -232,7 +236,7 @@ function sealDetails(contentKey: Uint8Array, row: SnapshotRow, details: Paramete
     [detailTags.metadata, bytesOf(details.metadata)],
     [detailTags.parent, bytesOf(details.parent, "hex")],
   ]);
-  // One key for one message: a snapshot id is drawn once, so a constant nonce is never used twice with a key.
+  // The key is derived from the snapshot's id, which is used once. So the constant nonce is used once with this key.
   const cipher = createCipheriv("aes-256-gcm", deriveKey(contentKey, `manifest ${row.id}`), Buffer.alloc(12));
   return Buffer.concat([cipher.update(plain.view()), cipher.final(), cipher.getAuthTag()]);
 }

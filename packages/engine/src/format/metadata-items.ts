@@ -1,11 +1,12 @@
 /**
  * The metadata items of a metadata frame: tree nodes, segment records, copies of block lists. The plain bytes are items one
- * after the other; an item's number in the frame is its slot. A rewritten frame has a `gone` item in a dropped slot.
+ * after the other; an item's number in the frame is its slot. A rewritten frame has a `dropped` item in
+ * each slot that is no longer needed.
  *
  *   u8 0 node       varint ordinal · id (32) · bytes node
  *   u8 1 segment    varint ordinal · id (32) · bytes recipe · varint hooks, each 8 bytes
- *   u8 2 block list  varint frame number · varint generation · bytes block list
- *   u8 3 gone
+ *   u8 2 block list varint frame number · varint generation · bytes block list
+ *   u8 3 dropped
  */
 
 import { ByteReader, type ByteWriter, FormatError } from "./bytes.ts";
@@ -24,7 +25,7 @@ export type MetadataItem =
       readonly hooks: readonly bigint[];
     }
   | { readonly kind: "blockList"; readonly frame: number; readonly generation: number; readonly blockList: Uint8Array }
-  | { readonly kind: "gone" };
+  | { readonly kind: "dropped" };
 
 /** Appends an item. */
 export function writeMetadataItem(writer: ByteWriter, item: MetadataItem): void {
@@ -39,7 +40,7 @@ export function writeMetadataItem(writer: ByteWriter, item: MetadataItem): void 
     case "blockList":
       writer.u8(2).varint(item.frame).varint(item.generation).bytes(item.blockList);
       return;
-    case "gone":
+    case "dropped":
       writer.u8(3);
   }
 }
@@ -58,13 +59,13 @@ function readItem(reader: ByteReader): MetadataItem {
   if (kind === 1) {
     const head = { ordinal: reader.varint(), id: reader.raw(idLength), recipe: reader.bytes() };
     const count = reader.varint();
-    if (count * hookLength > reader.left) throw new FormatError("hooks are cut short");
+    if (count * hookLength > reader.left) throw new FormatError("hooks are truncated");
     const hooks = Array.from({ length: count }, () => reader.raw(hookLength).readBigInt64LE());
     return { kind: "segment", ...head, hooks };
   }
   if (kind === 2) {
     return { kind: "blockList", frame: reader.varint(), generation: reader.varint(), blockList: reader.bytes() };
   }
-  if (kind === 3) return { kind: "gone" };
+  if (kind === 3) return { kind: "dropped" };
   throw new UnknownKindError("metadata item", kind);
 }

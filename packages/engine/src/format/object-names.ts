@@ -13,7 +13,7 @@ import { hex } from "./bytes.ts";
 
 const digits = 8;
 
-/** A session number has 32 bits. */
+/** A session number is stored as u32. */
 const sessionDigits = 10;
 
 /** A vault never has this many records; equal lengths make the order of names the order of records. */

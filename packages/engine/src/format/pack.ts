@@ -62,8 +62,8 @@ export type PackKind = "data" | "metadata";
 const packKindCodes = { data: 0, metadata: 1 } as const;
 
 /**
- * Builds a pack: `head`, then the frames in the order of `add`, then the bytes that `finish` returns. It keeps the offsets of
- * the frames, not their bytes.
+ * Builds a pack. The caller writes `head`, then each frame that it has added, then the bytes that `finish` returns. The
+ * builder keeps the offsets of the frames, not their bytes.
  */
 export class PackBuilder {
   readonly packId: Uint8Array;

@@ -15,7 +15,7 @@ const magic = Buffer.from("EMANETN2");
 
 export interface SessionClaim {
   readonly session: number;
-  /** Drawn with the number. Another catalog that gives out the same number has another nonce. */
+  /** Drawn with the number. Another catalog that issues the same number has another nonce. */
   readonly nonce: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Upload sessions. A writer draws one content key per session, encapsulates it to the vault's public key and signs the
- * session header. The key lives in the writer's memory only: a resumed upload is a new session with a new key.
+ * session header. The key is in the writer's memory only: a resumed upload is a new session with a new key.
  *
  *   header   magic "EMANETS2" · vault (16) · u32 epoch · u32 session · u64 nonce · writer's registration (104) · u64 start ·
  *            encapsulation (1120) · commitment (32) · writer's signature (64)
@@ -9,7 +9,7 @@
  * signed the registration, the registered writer signed the header. The commitment to the content key makes a changed
  * encapsulation an error instead of a wrong key.
  *
- * Each frame has a key of its own, derived from the content key and from what names the sealed frame. A key that is
+ * Each frame has its own key, derived from the content key and from what names the sealed frame. A key that is
  * handed out opens one frame.
  */
 
@@ -34,7 +34,7 @@ export const maxSession = 2 ** 29;
 export const sessionHeaderLength =
   8 + vaultIdLength + 4 + 4 + 8 + registrationLength + 8 + xWingCiphertextLength + commitmentLength + signatureLength;
 
-/** The public facts of a session. */
+/** The public data of a session. */
 export interface SessionHeader {
   readonly vaultId: Uint8Array;
   readonly epoch: number;

@@ -1,15 +1,15 @@
 /**
  * Builds trees. The entries of a directory, in byte order of their names, are divided into leaves of about 32 KiB. A hash of
- * the name decides where a leaf ends, so a changed file among a million changes one leaf and the few nodes above it. The
- * nodes above hold (last name, reference) and are divided the same way. The segment list of a large file is built alike; a
- * segment's id decides where its nodes end.
+ * the name decides where a leaf ends. So one changed file in a directory of a million files changes one leaf and the few
+ * nodes above it. A node above holds the last name and the reference of each node below, and ends by the same rule. The
+ * segment list of a large file is built in the same way: there the segment's id decides where a node ends.
  *
  * Node encoding: u8 kind ("L" leaf, "I" inner, "S" segment list, "T" list of lists); varint count; the rows.
  * A `NodeSink` stores the nodes and returns their ordinals.
  */
 
 import { ByteWriter, ownCopy, varintAt, varintLength } from "./bytes.ts";
-import { nodeId, spread32 } from "./hash.ts";
+import { hash32, nodeId } from "./hash.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "./tree-entry.ts";
 import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } from "./tree-entry.ts";
 
@@ -82,7 +82,7 @@ export class DirectoryBuilder {
     if (size < minNodeBytes) return undefined;
     // The chance to end is in proportion to the row's bytes, so the mean size of nodes does not depend on the rows.
     const chance = ((end - start) / meanNodeBytes) * 0x1_0000_0000;
-    if (size >= maxNodeBytes || spreadOfName(depth, bytes, start) < chance) return this.#close(depth);
+    if (size >= maxNodeBytes || hashOfName(depth, bytes, start) < chance) return this.#close(depth);
     return undefined;
   }
 
@@ -131,11 +131,11 @@ function nameOf(depth: number, bytes: Buffer, row: number): Buffer {
 }
 
 /** The hash of that name, which decides whether a node ends after the row. */
-function spreadOfName(depth: number, bytes: Buffer, row: number): number {
+function hashOfName(depth: number, bytes: Buffer, row: number): number {
   const at = nameAt(depth, row);
   const length = varintAt(bytes, at);
   const start = at + varintLength(length);
-  return spread32(bytes, depth + 1, start, start + length);
+  return hash32(bytes, depth + 1, start, start + length);
 }
 
 /** The offset of a row's name: after the type in a leaf, at the start in an inner node. */
@@ -168,7 +168,7 @@ async function listLevel(
     writeSegmentReference(writer, row);
     count++;
     bytes += row.bytes;
-    const cut = count >= minListRows && spread32(row.id) % meanListRows === 0;
+    const cut = count >= minListRows && hash32(row.id) % meanListRows === 0;
     if (!cut && count < maxListRows && index < rows.length - 1) continue;
     const reference = await storeNode(sink, kind, count, writer.view());
     above.push({ ...reference, bytes });

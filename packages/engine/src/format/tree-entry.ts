@@ -44,7 +44,7 @@ export type FileContent =
   | { readonly kind: "list"; readonly root: Reference; readonly depth: number }
   | { readonly kind: "part"; readonly segment: Reference; readonly first: number; readonly count: number };
 
-export interface EntryFacts {
+export interface EntryStat {
   readonly name: Uint8Array;
   readonly mode: number;
   readonly uid: number;
@@ -54,7 +54,7 @@ export interface EntryFacts {
   readonly attributes: readonly (readonly [Uint8Array, Uint8Array])[];
 }
 
-export interface FileEntry extends EntryFacts {
+export interface FileEntry extends EntryStat {
   readonly type: "file";
   readonly size: number;
   readonly hash: Uint8Array;
@@ -64,7 +64,7 @@ export interface FileEntry extends EntryFacts {
   readonly linkGroup?: Uint8Array | undefined;
 }
 
-export interface DirectoryEntry extends EntryFacts {
+export interface DirectoryEntry extends EntryStat {
   readonly type: "directory";
   readonly root: Reference;
   /** Total bytes and files at all levels below. */
@@ -72,7 +72,7 @@ export interface DirectoryEntry extends EntryFacts {
   readonly files: number;
 }
 
-export interface LinkEntry extends EntryFacts {
+export interface LinkEntry extends EntryStat {
   readonly type: "link";
   readonly target: Uint8Array;
 }

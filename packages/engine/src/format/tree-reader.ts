@@ -13,7 +13,7 @@ export interface NodeSource {
   node(reference: Reference): Promise<Uint8Array>;
 }
 
-/** Called with every node that is read. Verify and the backup use it to find what a snapshot reaches. */
+/** Called with every node that is read. Verify uses it to find what a snapshot reaches. */
 export type Visit = (reference: Reference) => void;
 
 /** Deeper than any directory or list of 2^53 rows can be. */
@@ -102,6 +102,6 @@ async function* listRows(
 
 function innerRows(reader: ByteReader, count: number): { lastName: Uint8Array; reference: Reference }[] {
   // Every row has at least an id: a larger count is refused before memory is allocated.
-  if (count * idLength > reader.left) throw new FormatError("a node is cut short");
+  if (count * idLength > reader.left) throw new FormatError("a node is truncated");
   return Array.from({ length: count }, () => ({ lastName: reader.bytes(), reference: readReference(reader) }));
 }

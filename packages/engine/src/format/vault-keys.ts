@@ -1,14 +1,14 @@
 /**
  * The keys of a vault, the roles that hold parts of them, and the key object that keeps them in the object store.
  *
- * - A *writer* holds the public key and the block-id key. It can seal and match, and open nothing.
+ * - A *writer* holds the public key and the block-id key. It can encrypt, and find stored blocks by id. It cannot decrypt.
  * - A *reader* also holds the private seeds. It opens every session's content key.
- * - The *authority* (the service, or a local repository) also holds an Ed25519 seed. It registers writers, countersigns
+ * - The *authority* (the service, or a local repository) also holds an Ed25519 seed. It registers writers, accepts
  *   manifests and signs the chain.
  *
  * An *epoch* is a key pair. A new epoch is drawn when a private seed may have leaked: new sessions use it, and old frames
- * still open with the seed of their own epoch. The block-id key stays the same for the life of a vault, because another one
- * would match nothing that is stored.
+ * still open with the seed of their own epoch. The block-id key of a vault never changes, because with another one
+ * no stored block would be found.
  *
  *   key object   magic "EMANETK2" · vault (16) · u32 epoch · public key (1216) · authority's public key (32) ·
  *                bytes decryption part · bytes signing part

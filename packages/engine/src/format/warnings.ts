@@ -11,7 +11,7 @@ import { ByteReader, ByteWriter, FormatError } from "./bytes.ts";
 /** A file that is not in the snapshot as it should be. */
 export interface BackupWarning {
   readonly path: Uint8Array;
-  /** A system error code, or `changed`: the file changed while it was read. */
+  /** A system error code, `changed` (while it was read), `special_file` (not a file) or `unreadable`. */
   readonly code: string;
 }
 
@@ -39,7 +39,7 @@ export class WarningList {
     if (this.#open.length >= chunkBytes) this.#closeChunk();
   }
 
-  /** The list as the manifest keeps it; null where it is empty. */
+  /** The list as the manifest keeps it; null if it is empty. */
   encode(): Buffer | null {
     if (this.#inOpen > 0) this.#closeChunk();
     if (this.#chunks.length === 0) return null;

@@ -1,7 +1,7 @@
 /**
- * Registrations of writers. At enrolment the authority signs a writer's public key. The writer keeps the registration and
- * repeats it in the header of every session, so that each pack and each manifest can be checked with the authority's
- * public key alone. There is no registration object whose loss would make packs unreadable.
+ * Registrations of writers. When a writer is registered, the authority signs the writer's public key. The writer keeps
+ * the registration and repeats it in the header of every session, so that each pack and each manifest can be checked
+ * with the authority's public key alone. There is no registration object whose loss would make packs unreadable.
  *
  *   registration   public key (32) · u64 time · authority's signature (64) over vault (16), public key and time
  *

@@ -7,11 +7,11 @@ import type { DurablePack } from "./pack-uploader.ts";
 
 /** A data frame's block list, and the metadata frame that has its copy. */
 export interface BlockListRecord {
-  readonly record: number;
+  readonly recordFrame: number;
   readonly blockList: Uint8Array;
 }
 
-const noRecord: BlockListRecord = { record: 0, blockList: new Uint8Array(0) };
+const noRecord: BlockListRecord = { recordFrame: 0, blockList: new Uint8Array(0) };
 
 export function packRows(session: number, packs: readonly DurablePack[]): PackRow[] {
   return packs.map(({ pack, size }) => ({ pack, session, size, state: "live" }));
@@ -25,8 +25,20 @@ export function frameRows(
 ): FrameRow[] {
   return packs.flatMap(({ pack, frames }) =>
     frames.map(({ frame, generation, kind, offset, length, frameId }) => {
-      const { record, blockList } = recordOf(frame) ?? noRecord;
-      return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged: false };
+      const { recordFrame, blockList } = recordOf(frame) ?? noRecord;
+      return {
+        frame,
+        generation,
+        kind,
+        pack,
+        offset,
+        length,
+        frameId,
+        session,
+        blockList,
+        recordFrame,
+        damaged: false,
+      };
     }),
   );
 }

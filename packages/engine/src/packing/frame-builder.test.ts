@@ -29,12 +29,12 @@ function databasePages(): Uint8Array {
 }
 
 /** Seals two frames of the same pages; checks that both can be opened, and returns their lengths. */
-function sealTwice(increment: boolean, frameClass: FrameClass): readonly number[] {
+function sealTwice(hasBase: boolean, frameClass: FrameClass): readonly number[] {
   const bytes = databasePages();
   const frames: Uint8Array[] = [];
   const allocate = (length: number) => Buffer.alloc(length);
   const onSealed = (_: number, sealed: Uint8Array) => frames.push(sealed);
-  const builder = new FrameBuilder({ ...worker, increment }, allocate, onSealed, bytes.length);
+  const builder = new FrameBuilder({ ...worker, hasBase }, allocate, onSealed, bytes.length);
   const portion = {
     bytes,
     starts: Uint32Array.from({ length: pages }, (_, i) => i * pageBytes),
@@ -49,7 +49,7 @@ function sealTwice(increment: boolean, frameClass: FrameClass): readonly number[
   return frames.map(({ length }) => length);
 }
 
-test("pages of an increment are compressed at level high up to a bound and at medium beyond it, those of a first backup at fast", () => {
+test("pages of a backup with a base are compressed at level high up to a bound and at medium beyond it, those of a first backup at fast", () => {
   const [fast, fastAgain] = sealTwice(false, "page");
   const [high, medium] = sealTwice(true, "page");
   // Which one is smaller depends on the pages; tests/engine/ofis-economy.test.ts checks it with a database.
@@ -68,7 +68,7 @@ test("a frame sealed in place equals one sealed from a copy, and the bytes behin
   const ids = seededBytes(6)(16 * pages);
   const sealedFrom = (bytes: Uint8Array, appends: readonly Uint32Array[]) => {
     const frames: Uint8Array[] = [];
-    const builder = new FrameBuilder({ ...worker, increment: false }, Buffer.alloc, (_, sealed) => frames.push(sealed));
+    const builder = new FrameBuilder({ ...worker, hasBase: false }, Buffer.alloc, (_, sealed) => frames.push(sealed));
     for (const [i, runs] of appends.entries()) {
       const seal = i === appends.length - 1;
       builder.append({ frameClass: "page", n: 1, runs, seal }, { bytes, starts, lengths, ids });

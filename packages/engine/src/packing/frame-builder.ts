@@ -1,5 +1,5 @@
 /**
- * Fills and seals data frames inside a cutting worker. The pipeline decides which blocks go to which frame
+ * Fills and seals data frames inside a cutting worker. The main thread decides which blocks go to which frame
  * (`slot-allocator.ts`); the builder appends them in that order, so every block gets the slot that its recipe names.
  */
 
@@ -26,15 +26,15 @@ export interface PortionBlocks {
 export const frameBufferBytes = Math.max(...Object.values(frameBytes)) + 64 * 1024 + 128 * 1024;
 
 /**
- * Page bytes of an increment that one worker compresses at level `high`: at most two seconds of a core. The changed pages
- * of one night fit, and most pages that an index rebuild of a database moves. A large database that is added later is
- * compressed at level `medium` beyond this, so its backup does not take much longer.
+ * Page bytes that one worker compresses at level `high` in a backup with a base: at most two seconds of a core. The
+ * changed pages of one night fit, and most pages that an index rebuild of a database moves. A large database that is
+ * added later is compressed at level `medium` beyond this, so its backup does not take much longer.
  */
 const highLevelBytes = 256 * 1024 * 1024;
 
 export interface FrameBuilderSession extends SealingKey {
-  /** There is a snapshot before this one: what is new is little beside what is read. */
-  readonly increment: boolean;
+  /** There is a base snapshot: little is new, compared with what is read. */
+  readonly hasBase: boolean;
 }
 
 export class FrameBuilder {
@@ -126,7 +126,7 @@ export class FrameBuilder {
   /** `plainBytes`: length of the blocks and the block list. */
   #levelFor(frameClass: FrameClass, blocks: Uint8Array, plainBytes: number): CompressionLevel {
     if (frameClass === "incompressible" || areAllSamplesIncompressible(blocks)) return "none";
-    if (frameClass !== "page" || !this.#session.increment) return "fast";
+    if (frameClass !== "page" || !this.#session.hasBase) return "fast";
     if (this.#highLevelLeft <= 0) return "medium";
     this.#highLevelLeft -= plainBytes;
     return "high";

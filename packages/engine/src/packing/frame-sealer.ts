@@ -1,6 +1,6 @@
 /**
  * Seals the frames of one worker of one session. Each frame's key is derived from the worker's number and a counter, so one
- * worker number must belong to one sealer: the counter never repeats. Worker 0 is the pipeline's own thread, the cutting
+ * worker number must belong to one sealer: the counter never repeats. Worker 0 is the main thread, the cutting
  * workers count from 1.
  */
 
@@ -38,8 +38,8 @@ export class FrameSealer {
   }
 }
 
-/** The sealer of the pipeline's own thread. A session has one. */
-export function pipelineSealer({ header, contentKey }: OpenSession): FrameSealer {
+/** The sealer of the main thread. A session has one. */
+export function mainThreadSealer({ header, contentKey }: OpenSession): FrameSealer {
   return new FrameSealer({
     session: header.session,
     worker: 0,

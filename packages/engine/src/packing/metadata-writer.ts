@@ -1,7 +1,7 @@
 /**
  * Collects metadata items into metadata frames and seals them. Tree nodes and records (recipes, block lists) go to
  * different frames: browsing reads nodes only, a rebuild of the catalog reads everything. Metadata is a thousandth of the
- * data, so the pipeline's own thread seals it.
+ * data, so the main thread seals it.
  */
 
 import { ByteWriter } from "../format/bytes.ts";

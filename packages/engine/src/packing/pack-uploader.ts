@@ -21,7 +21,7 @@ import type { SessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
 import { PackStream, releasePiece } from "./pack-stream.ts";
 
-/** Bytes that wait for the store: enough to keep it busy, and little beside the memory of the workers. */
+/** Bytes that wait for the store: enough to keep it busy, and little compared with the memory of the workers. */
 const maxWaitingBytes = 4 * 1024 * 1024;
 
 /** A pack that is durable in the object store. */
@@ -37,7 +37,7 @@ export interface PackUploaderOptions {
   readonly signer: Signer;
   /** A pack is complete once it reaches this size. */
   readonly packBytes: number;
-  /** How many packs' worth of bytes may be in flight, beside the pack that is being filled. */
+  /** How many packs' worth of bytes may be in flight, in addition to the pack that is being filled. */
   readonly packsInFlight: number;
   random(length: number): Uint8Array;
   /** Stores the body when it ends, and nothing if it fails. */

@@ -1,10 +1,11 @@
 /**
- * Shared memory in which a worker hands sealed frames to the pipeline: a few buffers that are reused. With a new buffer
+ * Shared memory in which a worker hands sealed frames to the main thread: a few buffers that are reused. With a new buffer
  * per frame the system would map, clear and unmap megabytes for every frame.
  *
  * The first word of a buffer says whether it is free or in use. The worker allocates a free buffer and writes a frame
- * into it. The pipeline calls `releaseFrameBuffer` once the frame is stored. If all buffers are in use, a frame gets
- * ordinary memory. So a worker never waits for a buffer, and a buffer that is never released costs only speed.
+ * into it. The main thread calls `releaseFrameBuffer` once the store has read the frame. If all buffers are in use, a
+ * frame gets ordinary memory. So a worker never waits for a buffer, and a buffer that is never released costs only
+ * speed.
  */
 
 /** The word that holds the state; the rest of a cache line stays empty. */

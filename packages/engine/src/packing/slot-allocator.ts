@@ -1,6 +1,7 @@
 /**
- * Allocates frame numbers and slots. The pipeline decides the place of a block before a worker compresses it. So recipes
- * are complete at once, and two workers never store the same block. Every worker has one open frame per frame class.
+ * Allocates frame numbers and slots. The main thread decides the place of a block before a worker compresses it. So a
+ * recipe is complete before its blocks are compressed, and two workers never store the same block. Every worker has one
+ * open frame per frame class.
  */
 
 import { encodeBlockList } from "../format/block-list.ts";
@@ -8,17 +9,17 @@ import { blockIdLength } from "../format/hash.ts";
 import type { FrameAppend } from "./frame-class.ts";
 import { frameBytes, frameClasses } from "./frame-class.ts";
 
-/** Slots of a frame at most. Without this, a frame of tiny files would be mostly block list. */
+/** The most slots of a frame. With more, a frame of tiny files would consist mostly of its block list. */
 const maxSlotsPerFrame = 4096;
 
 /** Initial capacity of a frame in slots: what pages and ordinary blocks need. */
 const usualSlots = 256;
 
 /**
- * The ids and lengths of the blocks in an open frame. Each worker has one object per frame class and reuses it for every
- * frame: a backup places every new block here, so nothing is allocated per block.
+ * Counts the slots of an open frame and keeps the ids and lengths of their blocks. Each worker has one object per frame
+ * class and reuses it for every frame: a backup places every new block here, so nothing is allocated per block.
  */
-class OpenFrame {
+class SlotCounter {
   n = 0;
   slots = 0;
   bytes = 0;
@@ -59,7 +60,7 @@ class OpenFrame {
 export class SlotAllocator {
   readonly #nextN: () => number;
   /** Per worker and class, in the order of `frameClasses`; `n` is 0 if no frame is open. */
-  readonly #frames: OpenFrame[] = [];
+  readonly #frames: SlotCounter[] = [];
   /** Block lists of frames that are sealed or being sealed, until they are registered. */
   readonly blockLists = new Map<number, Buffer>();
   /** Bytes of block lists since this was last set to zero. */
@@ -87,25 +88,25 @@ export class SlotAllocator {
   }
 
   /** The open frame of a worker and class. */
-  open(workerIndex: number, classIndex: number): OpenFrame {
+  open(workerIndex: number, classIndex: number): SlotCounter {
     const frame = this.#frame(workerIndex, classIndex);
     if (frame.n === 0) frame.begin(this.#nextN());
     return frame;
   }
 
   /** Ends a frame: its block list does not change any more. */
-  close(frame: OpenFrame): void {
+  close(frame: SlotCounter): void {
     const blockList = frame.blockList();
     this.blockLists.set(frame.n, blockList);
     this.blockListBytes += blockList.length;
     frame.n = 0;
   }
 
-  #frame(workerIndex: number, classIndex: number): OpenFrame {
+  #frame(workerIndex: number, classIndex: number): SlotCounter {
     const at = workerIndex * frameClasses.length + classIndex;
     const known = this.#frames[at];
     if (known !== undefined) return known;
-    while (this.#frames.length <= at) this.#frames.push(new OpenFrame());
+    while (this.#frames.length <= at) this.#frames.push(new SlotCounter());
     return this.#frame(workerIndex, classIndex);
   }
 }

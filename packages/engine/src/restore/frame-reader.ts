@@ -31,22 +31,22 @@ export class DamageError extends Error {
   override readonly name = "DamageError";
   readonly pack: string | null;
   readonly frame: number;
-  /** The version of the frame that was read; null where the catalog has none, or where no frame is the cause. */
-  readonly mark: FrameVersion | null;
+  /** The version of the frame that was read; null if the catalog has none, or if no frame is the cause. */
+  readonly version: FrameVersion | null;
 
-  /** `at` is the version of the frame, or only its number, or 0 where no frame is the cause. */
+  /** `at` is the version of the frame, or only its number, or 0 if no frame is the cause. */
   constructor(at: FrameVersion | number, reason: string, options?: { cause?: unknown }) {
-    const mark = typeof at === "number" ? null : { frame: at.frame, pack: at.pack, generation: at.generation };
+    const version = typeof at === "number" ? null : { frame: at.frame, pack: at.pack, generation: at.generation };
     const frame = typeof at === "number" ? at : at.frame;
-    const place = `${mark === null ? "no pack" : `pack ${mark.pack}`}, frame ${frame}: `;
+    const place = `${version === null ? "no pack" : `pack ${version.pack}`}, frame ${frame}: `;
     super(`${frame === 0 ? "" : place}${reason}`, options);
-    this.pack = mark?.pack ?? null;
+    this.pack = version?.pack ?? null;
     this.frame = frame;
-    this.mark = mark;
+    this.version = version;
   }
 }
 
-/** Opened frames in the cache. At 1–4 MiB each they are most of the reader's memory. */
+/** Opened frames in the cache. At 1 to 2 MiB each they are most of the reader's memory. */
 const maxDataFrames = 8;
 const maxMetaFrames = 32;
 
@@ -119,7 +119,7 @@ export class FrameReader implements NodeSource {
 
   /**
    * Reads one pack from the start of the first frame to the end of the last, in one request. The bytes are not checked
-   * here: opening a frame checks its seal. Null where the pack is missing or too short. Then the caller reads each frame
+   * here: opening a frame checks its seal. Null if the pack is missing or too short. Then the caller reads each frame
    * alone, which finds the frame that is wrong.
    */
   async sealedRange(first: FrameRow, last: FrameRow): Promise<Uint8Array | null> {

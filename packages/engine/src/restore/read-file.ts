@@ -16,7 +16,7 @@ import { DamageError } from "./frame-reader.ts";
 import type { SegmentBlocks } from "./resolve-segments.ts";
 import { resolveSegments } from "./resolve-segments.ts";
 
-export interface FileRange {
+export interface ByteRange {
   readonly offset: number;
   readonly length: number;
 }
@@ -26,7 +26,7 @@ export async function* readFile(
   vault: ReadableVault,
   reader: FrameReader,
   entry: FileEntry,
-  range?: FileRange,
+  range?: ByteRange,
 ): AsyncGenerator<Uint8Array> {
   const from = Math.min(range?.offset ?? 0, entry.size);
   const to = Math.min(entry.size, from + (range?.length ?? entry.size));

@@ -1,7 +1,7 @@
 /**
- * Reads frames again that are marked as damaged. A mark is the result of one read of one version of a frame, and it may
- * be wrong: a disk was away, or a request failed. So a marked frame is read again before anything is done about it. If it is
- * intact now, its mark is removed.
+ * Reads frames again that have a damage mark. A mark is the result of one read of one version of a frame. It may be wrong:
+ * a disk was not mounted, or a request failed. So a marked frame is read again before it is healed. If it is intact now,
+ * its mark is removed.
  */
 
 import type { FrameRow, FrameVersion } from "../catalog/catalog.ts";

@@ -3,7 +3,8 @@
  *
  * In: references (ordinal and id of a segment). Out, for each: the ids, lengths and slots of its blocks, or the reason why
  * it cannot be read. A result is returned only if the recipe and the block lists in the catalog give the segment's id.
- * No frame is read here. The bytes are compared with the block ids when their frame is opened.
+ * No frame is read here. When a frame is opened, the blocks of segments that are not verified are hashed and compared
+ * with their ids (or all blocks, on request).
  */
 
 import type { Catalog, FrameRow, Item } from "../catalog/catalog.ts";
@@ -78,7 +79,7 @@ export class SegmentResolver {
   readonly #resolved = new Map<number, { readonly id: Uint8Array; readonly result: SegmentBlocks | string }>();
   /** The data frames that the recipes name, as far as the catalog has them. */
   readonly frames: ReadonlyMap<number, LoadedFrame>;
-  /** Frames of resolved segments that no verification has read yet. */
+  /** Frames that an unverified segment needs. */
   readonly unverifiedFrames = new Set<number>();
 
   constructor(

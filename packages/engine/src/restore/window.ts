@@ -49,7 +49,7 @@ export interface FramePlan {
   readonly pieces: readonly Piece[];
   /** The block ids of the frame in the catalog, 16 bytes per slot. */
   readonly ids: Uint8Array;
-  /** Verification has compared all blocks of the frame with their ids, for every segment that needs the frame here. */
+  /** All segments that need the frame here are verified. */
   readonly verified: boolean;
 }
 
@@ -57,8 +57,8 @@ export interface WindowPlan {
   readonly frames: readonly FramePlan[];
   /** Files that cannot be read, by their position in the window, and why. */
   readonly failed: ReadonlyMap<number, string>;
-  /** Files that end in zeros. No block is written there: setting the file's size makes the hole. */
-  readonly holes: ReadonlySet<number>;
+  /** Files that end in zeros. No block is written there: setting the file's size adds the zeros. */
+  readonly endsInZeros: ReadonlySet<number>;
   /** Segments that are not verified and of which this window reads every block. */
   readonly unverified: readonly UnverifiedSegment[];
 }
@@ -112,7 +112,7 @@ class WindowPlanner {
   readonly #resolver: SegmentResolver;
   readonly #pieces = new Map<number, Piece[]>();
   readonly #failed = new Map<number, string>();
-  readonly #holes = new Set<number>();
+  readonly #endsInZeros = new Set<number>();
   /** Per segment that is not verified the files that have all of it. */
   readonly #whole = new Map<number, number[][]>();
   /** Per bundle that is not verified its number of blocks, and the files of its parts by their first block. */
@@ -137,7 +137,7 @@ class WindowPlanner {
       frames.push({ row: found.row, ids: found.blockList.ids, pieces, verified: !unverifiedFrames.has(frame) });
     }
     frames.sort((a, b) => (a.row.pack < b.row.pack ? -1 : a.row.pack > b.row.pack ? 1 : a.row.offset - b.row.offset));
-    return { frames, failed: this.#failed, holes: this.#holes, unverified: [...this.#unverified()] };
+    return { frames, failed: this.#failed, endsInZeros: this.#endsInZeros, unverified: [...this.#unverified()] };
   }
 
   *#unverified(): Generator<UnverifiedSegment> {
@@ -198,8 +198,8 @@ class WindowPlanner {
       }
       at += run.count;
     }
-    if (last === 0) this.#holes.add(file);
-    else this.#holes.delete(file);
+    if (last === 0) this.#endsInZeros.add(file);
+    else this.#endsInZeros.delete(file);
     return offset;
   }
 

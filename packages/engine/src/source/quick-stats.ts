@@ -70,7 +70,7 @@ export class WalkQuickStats implements QuickStats {
     this.#fields = new Float64Array(length);
   }
 
-  /** Writes the fields of the file at the path. Returns false where it is not a file or cannot be read. */
+  /** Writes the fields of the file at the path. Returns false if it is not a file or cannot be read. */
   #stat(at: number): boolean {
     const fields = this.#fields;
     try {
@@ -85,7 +85,7 @@ export class WalkQuickStats implements QuickStats {
       fields[at + 6] = stat.gid;
       return true;
     } catch {
-      // The full stat that follows meets the same error and reports it.
+      // The full stat that follows gets the same error and reports it.
       return false;
     }
   }

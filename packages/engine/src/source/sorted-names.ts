@@ -1,24 +1,24 @@
 /**
- * The names of one large directory in byte order. Names are collected in a *run* of a megabyte. A full run is sorted and
- * compressed in *blocks* of 16 KiB. Reading merges the runs, with one decompressed block of each in memory.
+ * The names of one large directory in byte order. Names are collected in a *list* of a megabyte. A full list is sorted and
+ * compressed in *pieces* of 16 KiB. Reading merges the lists, with one decompressed piece of each in memory.
  *
  * So a million names take about a third of their bytes, and no large buffer is allocated and freed: after a large free,
  * the C library keeps later buffers in its arenas, which costs more memory than the names.
  *
- * Names that fit into one run are sorted without compression.
+ * Names that fit into one list are sorted without compression.
  */
 
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ownCopy, release } from "../format/bytes.ts";
 
-/** Bytes of names in a run. Every run has an open block while the runs are merged: a million names are about 30 runs. */
-const runBytes = 1024 * 1024;
+/** Bytes of names in a list. Every list has an open piece while the lists are merged: a million names are about 30 lists. */
+const listBytes = 1024 * 1024;
 
-/** Bytes of names in a block: 30 open blocks are half a megabyte. */
-const blockBytes = 16 * 1024;
+/** Bytes of names in a piece: 30 open pieces are half a megabyte. */
+const pieceBytes = 16 * 1024;
 
-/** Names in a run: with very short names, the arrays of offsets would be larger than the names. */
-const maxRunNames = 64 * 1024;
+/** Names in a list: with very short names, the arrays of offsets would be larger than the names. */
+const maxListNames = 64 * 1024;
 
 /** What the length prefix (u16) can hold. A name on Linux has at most 255 bytes. */
 const maxNameBytes = 0xffff;
@@ -26,13 +26,13 @@ const maxNameBytes = 0xffff;
 const compression = {
   params: {
     [constants.ZSTD_c_compressionLevel]: 1,
-    // A window of one block. A larger window would be allocated and never used.
+    // A window of one piece. A larger window would be allocated and never used.
     [constants.ZSTD_c_windowLog]: 14,
   },
 };
 
 export class SortedNames {
-  readonly #runs: CompressedBlock[][] = [];
+  readonly #lists: CompressedPiece[][] = [];
   #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
   #used = 0;
   #offsets = new Uint32Array(128);
@@ -44,7 +44,7 @@ export class SortedNames {
   add(name: Uint8Array): void {
     if (name.length > maxNameBytes) throw new RangeError("a name is too long");
     this.total++;
-    if (this.#used + name.length > runBytes || this.#count + 1 >= maxRunNames) this.#compressRun();
+    if (this.#used + name.length > listBytes || this.#count + 1 >= maxListNames) this.#compressList();
     if (this.#used + name.length > this.#bytes.length) this.#growBytes(name.length);
     if (this.#count + 1 >= this.#offsets.length) this.#growOffsets();
     this.#bytes.set(name, this.#used);
@@ -55,34 +55,34 @@ export class SortedNames {
 
   /** All names in byte order, once. A name is a view that is valid until the next one is asked for. */
   *inOrder(): Generator<Buffer> {
-    if (this.#runs.length === 0) {
+    if (this.#lists.length === 0) {
       const order = this.#sorted();
       for (let i = 0; i < this.#count; i++) yield this.#name(order[i] ?? 0);
       this.#free();
       return;
     }
-    this.#compressRun();
+    this.#compressList();
     this.#free();
-    yield* merged(this.#runs.map((blocks) => new RunReader(blocks)));
+    yield* merged(this.#lists.map((pieces) => new ListReader(pieces)));
   }
 
-  /** Sorts the open run and stores it as compressed blocks. */
-  #compressRun(): void {
+  /** Sorts the open list and stores it as compressed pieces. */
+  #compressList(): void {
     const order = this.#sorted();
-    const blocks: CompressedBlock[] = [];
-    const block = Buffer.allocUnsafeSlow(blockBytes + maxNameBytes + 2);
+    const pieces: CompressedPiece[] = [];
+    const piece = Buffer.allocUnsafeSlow(pieceBytes + maxNameBytes + 2);
     let length = 0;
     for (let i = 0; i < this.#count; i++) {
       const name = this.#name(order[i] ?? 0);
-      length = block.writeUInt16LE(name.length, length);
-      block.set(name, length);
+      length = piece.writeUInt16LE(name.length, length);
+      piece.set(name, length);
       length += name.length;
-      if (length < blockBytes && i < this.#count - 1) continue;
-      blocks.push(compressed(block.subarray(0, length)));
+      if (length < pieceBytes && i < this.#count - 1) continue;
+      pieces.push(compressed(piece.subarray(0, length)));
       length = 0;
     }
-    release(block);
-    this.#runs.push(blocks);
+    release(piece);
+    this.#lists.push(pieces);
     this.#used = 0;
     this.#count = 0;
   }
@@ -101,7 +101,7 @@ export class SortedNames {
   }
 
   #growBytes(atLeast: number): void {
-    const size = Math.min(runBytes, Math.max(this.#bytes.length * 2, this.#used + atLeast));
+    const size = Math.min(listBytes, Math.max(this.#bytes.length * 2, this.#used + atLeast));
     const longer = Buffer.allocUnsafeSlow(size);
     longer.set(this.#bytes.subarray(0, this.#used));
     release(this.#bytes);
@@ -124,12 +124,12 @@ export class SortedNames {
   }
 }
 
-interface CompressedBlock {
+interface CompressedPiece {
   readonly bytes: Uint8Array;
   readonly plainLength: number;
 }
 
-/** The arrays that sorting needs. They are reused for every run of a directory. */
+/** The arrays that sorting needs. They are reused for every list of a directory. */
 interface SortBuffers {
   from: Uint32Array<ArrayBuffer>;
   to: Uint32Array<ArrayBuffer>;
@@ -160,17 +160,17 @@ function sortedOrder(buffers: SortBuffers, count: number, compare: (a: number, b
   return from;
 }
 
-/** Reads one run, block by block. */
-class RunReader {
-  readonly #blocks: (CompressedBlock | null)[];
+/** Reads one list, piece by piece. */
+class ListReader {
+  readonly #pieces: (CompressedPiece | null)[];
   #next = 0;
   #plain: Buffer = Buffer.alloc(0);
   #at = 0;
-  /** The smallest name of the run that was not taken yet, or null. */
+  /** The smallest name of the list that was not taken yet, or null. */
   name: Buffer | null = null;
 
-  constructor(blocks: readonly CompressedBlock[]) {
-    this.#blocks = [...blocks];
+  constructor(pieces: readonly CompressedPiece[]) {
+    this.#pieces = [...pieces];
     this.advance();
   }
 
@@ -182,21 +182,21 @@ class RunReader {
   }
 
   #open(): boolean {
-    const block = this.#blocks[this.#next];
+    const piece = this.#pieces[this.#next];
     this.name = null;
     release(this.#plain);
-    if (block === null || block === undefined) return false;
-    this.#plain = zstdDecompressSync(block.bytes, { chunkSize: block.plainLength });
-    release(block.bytes);
-    this.#blocks[this.#next++] = null;
+    if (piece === null || piece === undefined) return false;
+    this.#plain = zstdDecompressSync(piece.bytes, { chunkSize: piece.plainLength });
+    release(piece.bytes);
+    this.#pieces[this.#next++] = null;
     this.#at = 0;
     return true;
   }
 }
 
-/** The names of all runs in byte order. A heap has the run with the smallest name on top. */
-function* merged(runs: readonly RunReader[]): Generator<Buffer> {
-  const heap = [...runs];
+/** The names of all lists in byte order. A heap has the list with the smallest name on top. */
+function* merged(lists: readonly ListReader[]): Generator<Buffer> {
+  const heap = [...lists];
   const less = (a: number, b: number) => {
     const [left, right] = [heap[a]?.name, heap[b]?.name];
     return left != null && (right == null || Buffer.compare(left, right) < 0);
@@ -206,7 +206,7 @@ function* merged(runs: readonly RunReader[]): Generator<Buffer> {
       const child = 2 * at + 1;
       const least = less(child + 1, child) ? child + 1 : child;
       if (!less(least, at)) return;
-      [heap[at], heap[least]] = [heap[least] as RunReader, heap[at] as RunReader];
+      [heap[at], heap[least]] = [heap[least] as ListReader, heap[at] as ListReader];
       at = least;
     }
   };
@@ -221,6 +221,6 @@ function* merged(runs: readonly RunReader[]): Generator<Buffer> {
 }
 
 /** A copy with exactly the compressed bytes: the compressor returns a view into a larger buffer. */
-function compressed(block: Uint8Array): CompressedBlock {
-  return { bytes: ownCopy(zstdCompressSync(block, compression)), plainLength: block.length };
+function compressed(piece: Uint8Array): CompressedPiece {
+  return { bytes: ownCopy(zstdCompressSync(piece, compression)), plainLength: piece.length };
 }

@@ -3,7 +3,7 @@
  * depth first, the names of every directory in byte order, and yields one *event* per entry.
  *
  * A *file stat* is what identifies a file in one state: device, inode, size, mtime and ctime.
- * *Change marks* are the inode and the ctime of a file. A tree does not store them; the file cache does.
+ * A *change stat* is the inode and the ctime of a file. A tree does not store them; the file cache does.
  * A *quick stat* is a stat in doubles: enough to see that a file changed, not enough to store it.
  * A *directory digest* is a hash over the names and quick stats of all files of a directory.
  */
@@ -12,11 +12,11 @@ import type { BigIntStats } from "node:fs";
 import { constants } from "node:fs";
 import { sameBytes } from "../format/bytes.ts";
 import { sha256 } from "../format/hash.ts";
-import type { EntryFacts } from "../format/tree-entry.ts";
+import type { EntryStat } from "../format/tree-entry.ts";
 import { linkGroupLength } from "../format/tree-entry.ts";
 
 /** Stat fields that show whether a file changed and that a tree does not store. */
-export interface ChangeMarks {
+export interface ChangeStat {
   readonly inode: bigint;
   readonly ctimeNs: bigint;
 }
@@ -34,14 +34,14 @@ export interface FileStat {
 export interface ContentPlace {
   readonly path: Uint8Array;
   readonly offset: number;
-  readonly seen?: FileStat | undefined;
+  readonly statAtWalk?: FileStat | undefined;
 }
 
 export type SourceEvent =
   | {
       readonly type: "enter";
       readonly path: Uint8Array;
-      readonly facts: EntryFacts;
+      readonly stat: EntryStat;
       /** From `identityOf`: it stays the same when the directory is moved. Left out where the file system has none. */
       readonly identity?: Uint8Array | undefined;
     }
@@ -49,16 +49,16 @@ export type SourceEvent =
   | {
       readonly type: "file";
       readonly path: Uint8Array;
-      readonly facts: EntryFacts;
+      readonly stat: EntryStat;
       readonly size: number;
-      readonly marks: ChangeMarks;
+      readonly changeStat: ChangeStat;
       readonly content: ContentPlace;
       /** From `linkGroupOf`, for a file that has more than one name. */
       readonly linkGroup?: Uint8Array | undefined;
       /** Stats the same path again, after the file was replaced while it was read. Null: it is not a file any more. */
-      readonly again?: (() => FileEvent | null) | undefined;
+      readonly statAgain?: (() => FileEvent | null) | undefined;
     }
-  | { readonly type: "link"; readonly path: Uint8Array; readonly facts: EntryFacts; readonly target: Uint8Array }
+  | { readonly type: "link"; readonly path: Uint8Array; readonly stat: EntryStat; readonly target: Uint8Array }
   | { readonly type: "warning"; readonly path: Uint8Array; readonly code: string };
 
 export type FileEvent = SourceEvent & { readonly type: "file" };

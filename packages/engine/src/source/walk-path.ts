@@ -5,7 +5,7 @@
 
 import type { BigIntStats } from "node:fs";
 import { lstatSync, readlinkSync } from "node:fs";
-import type { EntryFacts } from "../format/tree-entry.ts";
+import type { EntryStat } from "../format/tree-entry.ts";
 import { type DirectoryNames, readNames } from "./directory-names.ts";
 import type { SourceEvent } from "./source.ts";
 import { fileStatOf, identityOf, linkGroupOf } from "./source.ts";
@@ -69,30 +69,40 @@ export class WalkPath {
 
 /** The event for what is at a path. An entry that is gone or cannot be read is a warning. */
 function statEvent(full: Buffer, relative: Buffer, name: Buffer): SourceEvent {
-  const again = () => {
+  const statAgain = () => {
     const event = statEvent(full, relative, name);
     return event.type === "file" ? event : null;
   };
   try {
     const stat = lstatSync(full, { bigint: true });
     if (stat.isDirectory()) return enterEvent(relative, name, stat);
-    const facts = factsOf(name, stat);
-    if (stat.isSymbolicLink()) return { type: "link", path: relative, facts, target: readlinkSync(full, "buffer") };
+    const entryStat = entryStatOf(name, stat);
+    if (stat.isSymbolicLink())
+      return { type: "link", path: relative, stat: entryStat, target: readlinkSync(full, "buffer") };
     if (!stat.isFile()) return { type: "warning", path: relative, code: "special_file" };
-    const marks = { inode: stat.ino, ctimeNs: stat.ctimeNs };
-    const content = { path: full, offset: 0, seen: fileStatOf(stat) };
+    const changeStat = { inode: stat.ino, ctimeNs: stat.ctimeNs };
+    const content = { path: full, offset: 0, statAtWalk: fileStatOf(stat) };
     const linkGroup = linkGroupOf(stat);
-    return { type: "file", path: relative, facts, size: Number(stat.size), marks, content, again, linkGroup };
+    return {
+      type: "file",
+      path: relative,
+      stat: entryStat,
+      size: Number(stat.size),
+      changeStat,
+      content,
+      statAgain,
+      linkGroup,
+    };
   } catch (error) {
     return { type: "warning", path: relative, code: codeOf(error) };
   }
 }
 
 export function enterEvent(path: Uint8Array, name: Uint8Array, stat: BigIntStats): SourceEvent {
-  return { type: "enter", path, facts: factsOf(name, stat), identity: identityOf(stat) };
+  return { type: "enter", path, stat: entryStatOf(name, stat), identity: identityOf(stat) };
 }
 
-function factsOf(name: Uint8Array, stat: BigIntStats): EntryFacts {
+function entryStatOf(name: Uint8Array, stat: BigIntStats): EntryStat {
   const seconds = Number(stat.mtimeNs / 1_000_000_000n);
   const nanos = Number(stat.mtimeNs % 1_000_000_000n);
   const isBefore1970 = nanos < 0;

@@ -21,7 +21,7 @@ class StaleMarkings extends MemoryCatalog {
 
 /** Replaces a recipe and does not pin its packs for the uploads that use the item. */
 class LostPins extends MemoryCatalog {
-  protected override holdersOf(): string[] {
+  protected override uploadsPinning(): string[] {
     return [];
   }
 }

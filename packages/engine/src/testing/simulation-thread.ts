@@ -1,6 +1,6 @@
 /**
- * Runs interleavings in a worker thread. The test runner tracks every promise of its own thread, which makes a simulation
- * ten times slower.
+ * Runs interleavings in a worker thread. In the thread of the test runner a simulation is ten times slower, because the
+ * runner tracks every promise there.
  */
 
 import { parentPort, workerData } from "node:worker_threads";

@@ -62,7 +62,7 @@ class Simulation {
       frameId: Buffer.alloc(32),
       session: 1,
       blockList,
-      record: 0,
+      recordFrame: 0,
       damaged: false,
     };
   }
@@ -136,7 +136,7 @@ async function storeContent(simulation: Simulation, catalog: Catalog, name: stri
   const pack = simulation.name();
   const frame = simulation.frame(pack, 0, [5, 5, 5]);
   const ordinal = await catalog.reserveOrdinals(1);
-  // A slot of an old frame beside a new one, as the matcher finds it.
+  // A slot of an old frame next to a new one, as the matcher finds it.
   const runs = [{ kind: "stored", frame: frame.frame, slot: 0, count: 1, bytes: 5 }] as {
     kind: "stored";
     frame: number;
@@ -158,7 +158,7 @@ async function storeContent(simulation: Simulation, catalog: Catalog, name: stri
     kind: "segment",
     id: contentId(content),
     recipe: encodeRecipe(runs),
-    record: 0,
+    recordFrame: 0,
     next: 0,
     owner: "o",
     verified: false,

@@ -64,7 +64,7 @@ async function readChain(vault: Vault): Promise<ChainState | string> {
   }
 }
 
-/** What is different between a row and what the chain has of its snapshot; null where both agree. */
+/** What is different between a row and what the chain has of its snapshot; null if both agree. */
 export function differenceOf(id: string, row: SnapshotRow, known: ChainSnapshot | undefined): string | null {
   if (known === undefined) return `${id} is in the catalog and not in the chain`;
   if (known.deleted) return `${id} is in the catalog and deleted in the chain`;
@@ -75,7 +75,7 @@ export function differenceOf(id: string, row: SnapshotRow, known: ChainSnapshot 
 
 /**
  * A crash before the record of a completion leaves a manifest that a rebuild finds. Its signatures are valid, so the record
- * is written now. False where the snapshot was not recovered or its manifest does not read.
+ * is written now. False if the snapshot was not recovered or its manifest does not read.
  */
 async function confirmRecovered(vault: Vault, { id, status, retention }: SnapshotRow): Promise<boolean> {
   if (status !== "recovered") return false;
@@ -96,7 +96,7 @@ async function isBeingCommitted(vault: Vault, id: string): Promise<boolean> {
   return isRunningSession(vault, openManifest(bytes, { snapshot: id, vaultId }, authorityPublicKey).header);
 }
 
-/** The manifest of a snapshot; null where it is missing or not valid. */
+/** The manifest of a snapshot; null if it is missing or not valid. */
 async function readManifest(vault: Vault, id: string): Promise<Uint8Array | null> {
   try {
     const bytes = await vault.store.get(vault.names.manifest(id));

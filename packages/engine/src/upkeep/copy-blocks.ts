@@ -26,9 +26,9 @@ export interface CheckedBlock {
 
 /** An opened frame. A frame that cannot be opened has no blocks. */
 export interface CheckedFrame {
-  /** The version that was read; null where the catalog has none. */
+  /** The version that was read; null if the catalog has none. */
   readonly row: FrameRow | null;
-  /** Compares a block with its id in the catalog's block list; null where it does not match. */
+  /** Compares a block with its id in the catalog's block list; null if it does not match. */
   get(slot: number): CheckedBlock | null;
 }
 
@@ -53,7 +53,7 @@ export async function readCheckedFrame(vault: Vault, reader: FrameReader, frame:
 /** Writes blocks to new data frames, one frame after the other. */
 export class DataFrameWriter {
   readonly #session: UpkeepSession;
-  readonly records = new Map<number, { record: number; blockList: BlockList }>();
+  readonly records = new Map<number, { recordFrame: number; blockList: BlockList }>();
   #open: OpenDataFrame | null = null;
 
   constructor(session: UpkeepSession) {
@@ -74,7 +74,7 @@ export class DataFrameWriter {
     if (open === null) return;
     this.#open = null;
     const blockList = open.blockList();
-    this.records.set(open.number, { record: putBlockList(this.#session, open.number, 0, blockList), blockList });
+    this.records.set(open.number, { recordFrame: putBlockList(this.#session, open.number, 0, blockList), blockList });
     sealData(this.#session, open.number, 0, open.plain, blockList);
   }
 }

@@ -26,7 +26,7 @@ export async function deleteDeadPacks(vault: PackDeletionVault): Promise<Deleted
   return { packs, bytes };
 }
 
-/** Completes the deletions that an interrupted run has begun. */
+/** Completes the deletions that an interrupted prune has begun. */
 export async function completePackDeletions(vault: PackDeletionVault): Promise<DeletedPacks> {
   const packs: string[] = [];
   let bytes = 0;

@@ -63,10 +63,10 @@ export class FrameChecker {
   }
 
   /** Whether the catalog still has the version of the frame that was damaged. */
-  async #isCurrent({ mark }: DamageError): Promise<boolean> {
-    if (mark === null) return false;
-    const [row] = await this.#options.vault.catalog.frames([mark.frame]);
-    return row?.pack === mark.pack && row.generation === mark.generation;
+  async #isCurrent({ version }: DamageError): Promise<boolean> {
+    if (version === null) return false;
+    const [row] = await this.#options.vault.catalog.frames([version.frame]);
+    return row?.pack === version.pack && row.generation === version.generation;
   }
 
   /** Gives a frame to a worker. If it is intact and had a damage mark, the mark is removed. */

@@ -14,7 +14,7 @@
  *
  * Every found block is compared with its id before it is used: another frame may be damaged too, or a client may have
  * written a wrong block list. Each frame and each batch of recipes is one step of the catalog. If heal is interrupted, the
- * steps that were done stay, uploaded packs of the last step are orphans, and the next run heals the rest.
+ * steps that were done stay, uploaded packs of the last step are orphans, and the next heal does the rest.
  */
 
 import type { FrameRow } from "../catalog/catalog.ts";
@@ -124,17 +124,17 @@ async function findBlocks(
   return { blocks, locations, isWhole };
 }
 
-/** Writes a frame again with all its blocks. False where another run has moved the frame meanwhile. */
+/** Writes a frame again with all its blocks. False if another process has moved the frame meanwhile. */
 async function rewriteFrame(vault: Vault, row: FrameRow, blocks: ReadonlyMap<number, Uint8Array>): Promise<boolean> {
   const blockList = decodeBlockList(row.blockList);
   const generation = row.generation + 1;
   return withUpkeepSession(vault, async (session) => {
     const plain = new ByteWriter(1 << 20);
     for (const slot of blockList.lengths.keys()) plain.raw(blocks.get(slot) ?? new Uint8Array(0));
-    const record = putBlockList(session, row.frame, generation, blockList);
+    const recordFrame = putBlockList(session, row.frame, generation, blockList);
     sealData(session, row.frame, generation, plain, blockList);
     const { packs, header } = await session.flush();
-    const rows = rowsOf(session, packs, new Map([[row.frame, { record, blockList }]]));
+    const rows = rowsOf(session, packs, new Map([[row.frame, { recordFrame, blockList }]]));
     const from = { pack: row.pack, generation: row.generation, marking: null };
     const moves = rows.filter(({ frame }) => frame === row.frame).map((to) => ({ from, to }));
     const unit = { ...packsUnit(session, packs, header), frames: rows.filter(({ frame }) => frame !== row.frame) };

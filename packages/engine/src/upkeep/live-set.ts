@@ -2,11 +2,11 @@
  * The live set: what snapshots and running uploads need. Pure functions, used by prune and by repack.
  *
  * In: the live ordinals (the union of all bitmaps), and all items, frames and packs of the catalog. Out: live slots, live
- * metadata frames, and for each pack how many of its bytes are live. No tree is read.
+ * metadata frames, and for each pack the bytes of its live frames. No tree is read.
  *
  * - A slot of a data frame is live if the recipe of a live segment names it.
  * - A metadata frame is live if it holds a live node, the record of a live segment, or the block list of a live data frame.
- * - A pack is live if one of its frames is.
+ * - A pack is needed if one of its frames is live. (The pack state `live` is something else: see the catalog.)
  * Everything else is dead.
  */
 
@@ -18,10 +18,10 @@ export interface PackUsage {
   readonly pack: string;
   readonly size: number;
   readonly state: PackRow["state"];
-  /** Sealed bytes of frames that hold something live. */
-  liveBytes: number;
-  /** Of these, an estimate of the bytes of dead slots: a frame's bytes times its share of dead slots. */
-  deadBytes: number;
+  /** Encrypted bytes of the frames that hold something live. */
+  neededFrameBytes: number;
+  /** The part of `neededFrameBytes` that dead slots take. An estimate: a frame's bytes times its share of dead slots. */
+  deadSlotBytes: number;
 }
 
 export interface LiveSet {
@@ -61,12 +61,12 @@ export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSet
     if (!ordinals.has(item.ordinal)) {
       dead.push({
         ordinal: item.ordinal,
-        frames: [...runs.flatMap((run) => (run.kind === "stored" ? [run.frame] : [])), item.record],
+        frames: [...runs.flatMap((run) => (run.kind === "stored" ? [run.frame] : [])), item.recordFrame],
       });
       continue;
     }
     found++;
-    if (item.record !== 0) metaFrames.add(item.record);
+    if (item.recordFrame !== 0) metaFrames.add(item.recordFrame);
     for (const run of runs) {
       if (run.kind !== "stored") continue;
       if (item.kind === "node") metaFrames.add(run.frame);
@@ -75,9 +75,9 @@ export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSet
   }
   const locations = new Map<number, FrameLocation>();
   for await (const row of frames) {
-    const { frame, kind, pack, length, record } = row;
+    const { frame, kind, pack, length, recordFrame } = row;
     locations.set(frame, { frame, kind, pack, length, slotCount: slotCountOf(row) });
-    if (slots.has(frame) && record !== 0) metaFrames.add(record);
+    if (slots.has(frame) && recordFrame !== 0) metaFrames.add(recordFrame);
   }
   return {
     ordinals,
@@ -89,19 +89,19 @@ export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSet
   };
 }
 
-/** Packs without anything live. Packs that an interrupted run has condemned are among them. */
+/** Packs without anything live. Packs that an interrupted prune has condemned are among them. */
 export function deadPacks({ packs }: LiveSet): string[] {
   return [...packs.values()]
-    .filter(({ liveBytes, state }) => liveBytes === 0 && state !== "deleting")
+    .filter(({ neededFrameBytes, state }) => neededFrameBytes === 0 && state !== "deleting")
     .map(({ pack }) => pack);
 }
 
-/** Live packs of which more than `deadShare` is dead. Packs that an interrupted run has condemned are among them. */
+/** Needed packs of which more than `deadShare` is dead. Packs that an interrupted repack has condemned are among them. */
 export function wastefulPacks({ packs }: LiveSet, deadShare: number): string[] {
   return [...packs.values()]
     .filter(
-      ({ liveBytes, deadBytes, size, state }) =>
-        liveBytes > 0 && state !== "deleting" && (size - liveBytes + deadBytes) / size > deadShare,
+      ({ neededFrameBytes, deadSlotBytes, size, state }) =>
+        neededFrameBytes > 0 && state !== "deleting" && (size - neededFrameBytes + deadSlotBytes) / size > deadShare,
     )
     .map(({ pack }) => pack);
 }
@@ -130,15 +130,16 @@ function packUsages(
   metaFrames: ReadonlySet<number>,
 ): Map<string, PackUsage> {
   const usages = new Map<string, PackUsage>();
-  for (const { pack, size, state } of packs) usages.set(pack, { pack, size, state, liveBytes: 0, deadBytes: 0 });
+  for (const { pack, size, state } of packs)
+    usages.set(pack, { pack, size, state, neededFrameBytes: 0, deadSlotBytes: 0 });
   for (const { frame, kind, pack, length, slotCount } of locations.values()) {
     const usage = usages.get(pack);
     if (usage === undefined) continue;
-    if (kind === "meta" && metaFrames.has(frame)) usage.liveBytes += length;
+    if (kind === "meta" && metaFrames.has(frame)) usage.neededFrameBytes += length;
     const live = slots.get(frame)?.size ?? 0;
     if (kind !== "data" || live === 0) continue;
-    usage.liveBytes += length;
-    usage.deadBytes += slotCount === 0 ? 0 : length * (1 - live / slotCount);
+    usage.neededFrameBytes += length;
+    usage.deadSlotBytes += slotCount === 0 ? 0 : length * (1 - live / slotCount);
   }
   return usages;
 }

@@ -2,7 +2,7 @@
  * Marking and condemning: the steps that come before packs are deleted or rewritten.
  *
  * Marking reads the bitmaps of all snapshots and running uploads at one revision of the catalog and computes the live set.
- * Condemning sets chosen packs to `condemned`, if nothing was committed since that revision. Otherwise both are repeated.
+ * Condemning sets chosen packs to `condemned`, if the revision is unchanged. Otherwise both are repeated.
  * A condemned pack is still readable. An upload that needs it makes it live again, and then it is not deleted.
  */
 
@@ -43,14 +43,17 @@ export interface CondemnedMarking extends Marking {
   readonly condemned: readonly string[];
 }
 
-/** Marks, and condemns the packs that `choose` returns. Repeats both where something was committed in between. */
+/**
+ * Marks, and condemns the packs that `choose` returns. Repeats both if the revision has changed in between. After
+ * `maxMarkings` tries nothing is condemned.
+ */
 export async function markAndCondemn(
   vault: Pick<Vault, "catalog">,
   choose: (liveSet: LiveSet) => readonly string[],
 ): Promise<CondemnedMarking> {
   for (let i = 1; ; i++) {
     const { liveSet, revision } = await markVault(vault);
-    const { condemned, stale } = await vault.catalog.condemn(choose(liveSet), revision);
-    if (!stale || i === maxMarkings) return { liveSet, revision, condemned };
+    const { condemned, revisionChanged } = await vault.catalog.condemn(choose(liveSet), revision);
+    if (!revisionChanged || i === maxMarkings) return { liveSet, revision, condemned };
   }
 }

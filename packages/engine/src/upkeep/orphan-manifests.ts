@@ -2,10 +2,10 @@
  * Orphan manifests: manifests in the store without a snapshot row in the catalog. A crash between the two steps of a
  * commit leaves one; so does a catalog that is older than the store.
  *
- * A complete orphan of a session of this catalog gets its row, like the commit that was interrupted. An orphan that cannot
- * be read, or that reaches items which the catalog does not have, may be a whole snapshot: its content has no row and would
- * look dead. So prune and rewriting stop here with `IncompleteCatalogError`, unless the caller names the snapshot as one
- * to drop. Then its manifest is deleted.
+ * A complete orphan of a session of this catalog is *recovered*: its row is added, which completes the interrupted commit.
+ * Other orphans cannot be read, or reach items that the catalog does not have. Such an orphan may be a whole snapshot whose
+ * content has no rows, so prune would take that content for dead. Therefore prune and repack stop here with
+ * `IncompleteCatalogError`, unless the caller gives the snapshot up. Then its manifest is deleted.
  */
 
 import type { SnapshotRow } from "../catalog/catalog.ts";
@@ -24,40 +24,40 @@ import type { Vault } from "../vault.ts";
 import { isIssuedSession, isRunningSession } from "./orphan-packs.ts";
 import { completeSnapshotDeletion, isDeletedInChain } from "./snapshot-changes.ts";
 
-/** Only rows are read and written. A run that takes longer than this has died. */
-const registrationLeaseMs = 10 * 60_000;
+/** Only rows are read and written. A process that takes longer than this has crashed. */
+const rowLeaseMs = 10 * 60_000;
 
 export interface OrphanManifestReport {
-  /** Snapshots that got their row. */
-  readonly adoptedSnapshots: readonly string[];
-  /** Dropped snapshots whose manifest was deleted. */
+  /** Snapshots whose row was added. */
+  readonly recoveredSnapshots: readonly string[];
+  /** Snapshots that were given up: their manifests were deleted. */
   readonly removedManifests: readonly string[];
 }
 
-/** Gives every orphan manifest its row. Throws `IncompleteCatalogError` if one is left that is not in `drop`. */
-export async function registerOrphanManifests(
+/** Recovers every orphan manifest. Throws `IncompleteCatalogError` if one is left that is not in `giveUp`. */
+export async function recoverOrphanManifests(
   vault: Vault,
-  drop: readonly string[] = [],
+  giveUp: readonly string[] = [],
 ): Promise<OrphanManifestReport> {
-  const adoptedSnapshots: string[] = [];
+  const recoveredSnapshots: string[] = [];
   const removedManifests: string[] = [];
   const unresolved: string[] = [];
   for (const snapshot of await listOrphans(vault)) {
-    const { result, reason } = await registerOrphan(vault, snapshot);
-    if (result === "registered") adoptedSnapshots.push(snapshot);
-    else if (result === "unusable" && drop.includes(snapshot)) removedManifests.push(snapshot);
+    const { result, reason } = await recoverOrphan(vault, snapshot);
+    if (result === "recovered") recoveredSnapshots.push(snapshot);
+    else if (result === "unusable" && giveUp.includes(snapshot)) removedManifests.push(snapshot);
     else if (result === "unusable") unresolved.push(`${vault.names.manifest(snapshot)}: ${reason}`);
   }
   if (unresolved.length > 0)
     throw new IncompleteCatalogError(
       `the store has snapshots that the catalog does not have: rebuild it, or give them up by name\n${unresolved.join("\n")}`,
     );
-  for (const snapshot of removedManifests) await dropManifest(vault, snapshot);
-  return { adoptedSnapshots, removedManifests };
+  for (const snapshot of removedManifests) await deleteGivenUp(vault, snapshot);
+  return { recoveredSnapshots, removedManifests };
 }
 
 /** The chain gets a record of the deletion first, so that the snapshot does not count as hidden. */
-async function dropManifest(vault: Vault, snapshot: string): Promise<void> {
+async function deleteGivenUp(vault: Vault, snapshot: string): Promise<void> {
   const known = (await vault.chain.read()).snapshots.get(snapshot);
   if (known?.deleted === false)
     await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "deleted", snapshot, by: "given up" }));
@@ -75,12 +75,12 @@ async function listOrphans(vault: Vault): Promise<string[]> {
 }
 
 /** `none`: there is nothing to do. `unusable`: the manifest stays without a row, with the reason. */
-interface RegistrationResult {
-  readonly result: "registered" | "none" | "unusable";
+interface RowResult {
+  readonly result: "recovered" | "none" | "unusable";
   readonly reason?: string;
 }
 
-async function registerOrphan(vault: Vault, snapshot: string): Promise<RegistrationResult> {
+async function recoverOrphan(vault: Vault, snapshot: string): Promise<RowResult> {
   const expected = { snapshot, vaultId: vault.keys.vaultId };
   let manifest: Manifest;
   let manifestHash: Uint8Array;
@@ -107,22 +107,22 @@ async function registerOrphan(vault: Vault, snapshot: string): Promise<Registrat
     return { result: "unusable", reason: "another manifest than the chain has" };
   const { session } = manifest.header;
   if (!(await isIssuedSession(vault, manifest.header)))
-    return { result: "unusable", reason: `of session ${session}, which this catalog did not give out` };
+    return { result: "unusable", reason: `of session ${session}, which this catalog did not issue` };
   if (!(await addSnapshotRow(vault, manifest, manifestHash)))
     return { result: "unusable", reason: "it reaches items that the catalog does not have" };
   // The snapshot may have been deleted meanwhile. The record is written before the row is deleted, so it decides.
   if (await isDeletedInChain(vault, snapshot)) await completeSnapshotDeletion(vault, snapshot);
-  return { result: "registered" };
+  return { result: "recovered" };
 }
 
-/** Adds the row like an upload does: pins every frame first, then commits. False where something is not in the catalog. */
+/** Adds the row like an upload does: pins every frame first, then commits. False if something is not in the catalog. */
 async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Uint8Array): Promise<boolean> {
   const { catalog, ctx } = vault;
   const items = (await catalog.itemsByOrdinal([...Bitmap.decode(manifest.row.reach)])).filter((item) => item !== null);
   const { rootOrdinal, rootId } = manifest.row;
   if (!items.some(({ ordinal, id }) => ordinal === rootOrdinal && sameBytes(id, rootId))) return false;
-  const upload = `adopt ${manifest.row.id} ${hex(ctx.random(8))}`;
-  await beginClaimedUpload(vault, { upload, owner: "", leaseUntil: ctx.now() + registrationLeaseMs, base: null });
+  const upload = `recover ${manifest.row.id} ${hex(ctx.random(8))}`;
+  await beginClaimedUpload(vault, { upload, owner: "", leaseUntil: ctx.now() + rowLeaseMs, base: null });
   try {
     const frames = [...new Set(items.flatMap((item) => framesNeededBy(item)))];
     if (!(await catalog.acquireFrames(upload, frames)).every((pinned) => pinned)) return false;

@@ -82,7 +82,9 @@ export class ItemRegistration {
         frameRow({ ...frame, pack, session: header.session }, new Uint8Array(0), 0, false),
       );
       const row = { pack, session: header.session, size, state: "live" } as const;
-      await this.#vault.catalog.restore({ unit: { ...emptyUnit, packs: [row], header: header.bytes, frames: rows } });
+      await this.#vault.catalog.addRebuilt({
+        unit: { ...emptyUnit, packs: [row], header: header.bytes, frames: rows },
+      });
     }
   }
 
@@ -97,7 +99,7 @@ export class ItemRegistration {
 
   /** Whether a pack may hold this record. A writer records what is new; only the authority replaces records. */
   #mayRecord(item: MetadataItem, table: PackTable): boolean {
-    if (item.kind === "gone" || this.#packs.isOfAuthority(table)) return true;
+    if (item.kind === "dropped" || this.#packs.isOfAuthority(table)) return true;
     const { session } = table.header;
     const isNew =
       item.kind === "blockList"
@@ -109,7 +111,7 @@ export class ItemRegistration {
   }
 
   async #registerItem({ item, frame, slot, table }: StoredItem): Promise<void> {
-    if (item.kind === "gone") return;
+    if (item.kind === "dropped") return;
     // A frame that upkeep rewrote still belongs to the writer of its first session.
     const first = this.#sessions.header(sessionOfFrame(frame)) ?? table.header;
     const owner = hex(first.writerId);
@@ -121,7 +123,7 @@ export class ItemRegistration {
     }
     const { ordinal, id } = item;
     const recipe = encodeRecipe([{ kind: "stored", frame, slot, count: 1, bytes: item.bytes.length }]);
-    await this.#addItem({ ordinal, id, kind: "node", recipe, record: frame, owner, verified: false }, []);
+    await this.#addItem({ ordinal, id, kind: "node", recipe, recordFrame: frame, owner, verified: false }, []);
   }
 
   /**
@@ -138,14 +140,14 @@ export class ItemRegistration {
     return { owner: writers.size === 1 && only !== undefined ? only : authority, verified: writers.size === 0 };
   }
 
-  async #registerBlockList(item: MetadataItem & { kind: "blockList" }, record: number): Promise<void> {
+  async #registerBlockList(item: MetadataItem & { kind: "blockList" }, recordFrame: number): Promise<void> {
     const { frame, generation } = item;
     const chosen = this.#packs.chosen.get(frame);
     if (chosen !== undefined && chosen.generation !== generation) return;
     this.#withBlockList.add(frame);
     const blockList = Buffer.from(item.blockList);
     await this.#add(
-      [frameRow(chosen ?? lostFrame(frame, generation), blockList, record, chosen === undefined)],
+      [frameRow(chosen ?? lostFrame(frame, generation), blockList, recordFrame, chosen === undefined)],
       [],
       [],
     );
@@ -169,7 +171,7 @@ export class ItemRegistration {
 
   async #registerSegment(
     item: MetadataItem & { kind: "segment" },
-    record: number,
+    recordFrame: number,
     ownership: Ownership,
   ): Promise<void> {
     const { ordinal, id, recipe } = item;
@@ -178,7 +180,7 @@ export class ItemRegistration {
     if (missing > 0) this.#missingFrames.set(ordinal, missing);
     else this.#missingFrames.delete(ordinal);
     const hooks = item.hooks.map((hook) => [hook, ordinal] as const);
-    await this.#addItem({ ordinal, kind: "segment", id, recipe, record, ...ownership }, hooks);
+    await this.#addItem({ ordinal, kind: "segment", id, recipe, recordFrame, ...ownership }, hooks);
   }
 
   async #addItem(item: Omit<Item, "next">, hooks: UploadUnit["hooks"]): Promise<void> {
@@ -198,13 +200,13 @@ export class ItemRegistration {
   async #flush(): Promise<void> {
     const { frames, items, hooks } = this.#batch;
     this.#batch = { frames: [], items: [], hooks: [] };
-    await this.#vault.catalog.restore({ unit: { ...emptyUnit, frames, items, hooks } });
+    await this.#vault.catalog.addRebuilt({ unit: { ...emptyUnit, frames, items, hooks } });
   }
 }
 
-function frameRow(stored: StoredFrame, blockList: Uint8Array, record: number, damaged: boolean): FrameRow {
+function frameRow(stored: StoredFrame, blockList: Uint8Array, recordFrame: number, damaged: boolean): FrameRow {
   const { frame, generation, kind, pack, offset, length, frameId, session } = stored;
-  return { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged };
+  return { frame, generation, kind, pack, offset, length, frameId, session, blockList, recordFrame, damaged };
 }
 
 /** A frame that no pack has. */

@@ -76,7 +76,7 @@ export async function rebuild(
   const afterSnapshots = snapshots.map(({ reach }) => Bitmap.decode(reach).highest + 1);
   const nextOrdinal = afterSnapshots.reduce((a, b) => Math.max(a, b), items.nextOrdinal) + ordinalGap;
   const numbers = { nextOrdinal, nextSession: sessions.next };
-  await vault.catalog.restore({ snapshots, ...numbers, chainHead: chain.head, revoked: chain.revoked });
+  await vault.catalog.addRebuilt({ snapshots, ...numbers, chainHead: chain.head, revoked: chain.revoked });
   const incomplete = snapshots.filter(({ reach }) => [...Bitmap.decode(reach)].some((ordinal) => !items.has(ordinal)));
   return {
     packs: packs.tables.length,

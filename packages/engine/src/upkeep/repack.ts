@@ -128,8 +128,8 @@ async function repackBatch(
     const { item, blocks } = segment;
     const recipe = encodeRecipe(copied);
     const hooks = segmentHooks(blocks);
-    const record = session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe, hooks });
-    items.push({ ...item, recipe, record });
+    const recordFrame = session.putRecord({ kind: "segment", ordinal: item.ordinal, id: item.id, recipe, hooks });
+    items.push({ ...item, recipe, recordFrame });
     report({ segments: 1 });
     await session.waitForSpace();
   }
@@ -212,7 +212,7 @@ class BlockCopier {
     this.#blocks = blocks;
   }
 
-  /** Copies the blocks of a segment that move and returns its new recipe; null where one of them is damaged. */
+  /** Copies the blocks of a segment that move and returns its new recipe; null if one of them is damaged. */
   copySegment({ recipe, isMoved, blocks: { lengths } }: PinnedSegment): Recipe | null {
     const isWhole = storedBlocks(recipe).every(
       ([frame, slot]) => !isMoved(frame, slot) || this.#blocks.get(frame)?.has(slot) === true,

@@ -73,8 +73,8 @@ async function replaceItemRecipes(
   const units: Item[] = [];
   for (const { item, blocks } of await resolvableItems(vault, moved)) {
     const { ordinal, id, recipe } = item;
-    const record = session.putRecord({ kind: "segment", ordinal, id, recipe, hooks: segmentHooks(blocks) });
-    units.push({ ...item, record });
+    const recordFrame = session.putRecord({ kind: "segment", ordinal, id, recipe, hooks: segmentHooks(blocks) });
+    units.push({ ...item, recordFrame });
   }
   if (units.length === 0) return;
   const { packs, header } = await session.flush();

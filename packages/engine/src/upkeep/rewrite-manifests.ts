@@ -13,12 +13,12 @@ import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import { appendToChain, chainWriter } from "../catalog/vault-chain.ts";
 import { hex } from "../format/bytes.ts";
 import { sha256 } from "../format/hash.ts";
-import { countersign, draftManifest, openManifest } from "../format/manifest.ts";
+import { acceptManifest, draftManifest, openManifest } from "../format/manifest.ts";
 import { startSession } from "../format/session-header.ts";
 import type { Vault } from "../vault.ts";
 import type { ManifestFinding } from "./scrub.ts";
 
-/** Only one small object is written. A run that takes longer than this has died. */
+/** Only one small object is written. A process that takes longer than this has crashed. */
 const rewriteLeaseMs = 10 * 60_000;
 
 /** Writes the manifests again that scrub has found missing or damaged. Returns their names. */
@@ -48,7 +48,7 @@ async function rewriteManifest(vault: Vault, id: string): Promise<void> {
     if (row === undefined) return;
     const session = startSession(ctx, keys, authority, start);
     const draft = draftManifest(session, authority, { ...row, session: start.session }, { warnings: null });
-    const manifest = countersign(authority, draft, { at: row.completedAt, retention: row.retention });
+    const manifest = acceptManifest(authority, draft, { at: row.completedAt, retention: row.retention });
     const manifestHash = sha256(manifest);
     await appendToChain(chainWriter(vault, authority), () => ({ kind: "rewritten", snapshot: id, manifestHash }));
     await store.put(names.manifest(id), manifest);

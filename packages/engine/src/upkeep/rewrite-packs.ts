@@ -26,7 +26,7 @@ import type { LiveSet } from "./live-set.ts";
 import { wastefulPacks } from "./live-set.ts";
 import type { CondemnedMarking } from "./mark.ts";
 import { markAndCondemn } from "./mark.ts";
-import { registerOrphanManifests } from "./orphan-manifests.ts";
+import { recoverOrphanManifests } from "./orphan-manifests.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
@@ -42,7 +42,7 @@ export async function rewritePacks(
   const rewritten: string[] = [];
   const refused: string[] = [];
   // Dropped slots cannot be restored. A snapshot without a row may need them, so every manifest must have its row.
-  await registerOrphanManifests(vault);
+  await recoverOrphanManifests(vault);
   await assertChainMatches(vault);
   const marking = await markAndCondemn(vault, (liveSet) => wastefulPacks(liveSet, deadShare));
   for (const [pack, frames] of await framesByPack(vault, marking.condemned)) {
@@ -61,7 +61,7 @@ async function framesByPack(vault: Vault, packs: readonly string[]): Promise<Map
   return byPack;
 }
 
-/** Rewrites one pack. False where its frames stay where they are. */
+/** Rewrites one pack. False if its frames stay where they are. */
 async function rewritePack(
   vault: Vault,
   session: UpkeepSession,
@@ -70,11 +70,11 @@ async function rewritePack(
   { liveSet, revision: marking }: CondemnedMarking,
 ): Promise<boolean> {
   const reader = new FrameReader(vault);
-  const records = new Map<number, { record: number; blockList: BlockList }>();
+  const records = new Map<number, { recordFrame: number; blockList: BlockList }>();
   const old = new Map<number, FrameRow>();
   for (const frame of frames) {
     const [row] = await vault.catalog.frames([frame]);
-    // Heal or another run has moved it meanwhile.
+    // Heal or another repack has moved it meanwhile.
     if (row?.pack !== pack) continue;
     const slots = liveSet.slots.get(frame);
     if (row.kind === "data" ? slots === undefined : !liveSet.metaFrames.has(frame)) continue;
@@ -88,7 +88,7 @@ async function rewritePack(
     }
     await session.waitForSpace();
   }
-  // All its live frames have been moved by another run. Prune deletes the pack if nothing needs it.
+  // All its live frames have been moved by another repack or by heal. Prune deletes the pack if nothing needs it.
   if (old.size === 0) return false;
   const { packs, header } = await session.flush();
   const rows = rowsOf(session, packs, records);
@@ -102,14 +102,14 @@ async function rewritePack(
   return vault.catalog.moveFrames(session.upload, vault.ctx.now(), unit, moves, liveSet.deadItems.get(pack) ?? []);
 }
 
-/** Writes a data frame without its dead slots. False where a live block does not match its id. */
+/** Writes a data frame without its dead slots. False if a live block does not match its id. */
 async function rewriteData(
   vault: Vault,
   reader: FrameReader,
   session: UpkeepSession,
   row: FrameRow,
   live: Bitmap,
-  records: Map<number, { record: number; blockList: BlockList }>,
+  records: Map<number, { recordFrame: number; blockList: BlockList }>,
 ): Promise<boolean> {
   const frame = await readCheckedFrame(vault, reader, row.frame);
   const blockList = decodeBlockList(row.blockList);
@@ -129,7 +129,7 @@ async function rewriteData(
   }
   const kept = { ids, lengths };
   const generation = row.generation + 1;
-  records.set(row.frame, { record: putBlockList(session, row.frame, generation, kept), blockList: kept });
+  records.set(row.frame, { recordFrame: putBlockList(session, row.frame, generation, kept), blockList: kept });
   sealData(session, row.frame, generation, plain, kept);
   return true;
 }
@@ -143,11 +143,11 @@ async function rewriteMeta(
 ): Promise<void> {
   const plain = new ByteWriter(1 << 16);
   for (const item of await reader.metaItems(row.frame))
-    writeMetadataItem(plain, isLiveItem(item, liveSet) ? item : { kind: "gone" });
+    writeMetadataItem(plain, isLiveItem(item, liveSet) ? item : { kind: "dropped" });
   session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "fast");
 }
 
 function isLiveItem(item: MetadataItem, liveSet: LiveSet): boolean {
-  if (item.kind === "gone") return false;
+  if (item.kind === "dropped") return false;
   return item.kind === "blockList" ? liveSet.slots.has(item.frame) : liveSet.ordinals.has(item.ordinal);
 }

@@ -31,7 +31,7 @@ import { isObjectStoreError } from "../object-store.ts";
 
 export interface PackFinding {
   readonly pack: string;
-  readonly kind: "missing" | "damaged" | "foreign";
+  readonly kind: "missing" | "damaged" | "unknown";
   readonly reason: string;
   /** Frames whose bytes are wrong or missing, and which the catalog still had in this pack after they were read. */
   readonly frames: readonly FrameVersion[];
@@ -59,7 +59,7 @@ export interface ScrubReport {
   /** Records of the chain that are missing or wrong. */
   readonly chain: readonly ChainFault[];
   /** Frames that are marked as damaged and whose bytes give the frame id. */
-  readonly readClean: readonly FrameVersion[];
+  readonly intactFrames: readonly FrameVersion[];
 }
 
 export interface ScrubOptions {
@@ -79,14 +79,14 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
     else if (!expected.has(pack)) expected.set(pack, []);
   }
   const findings: PackFinding[] = [];
-  const readClean: FrameVersion[] = [];
+  const intactFrames: FrameVersion[] = [];
   let packs = 0;
   let bytes = 0;
   const check = async (pack: string, rows: readonly FrameRow[] | null) => {
     const read = await readPack(options, pack);
     const finding = await checkPack(options, pack, read, rows);
     if (finding !== null) findings.push(finding);
-    readClean.push(...(rows ?? []).filter((row) => row.damaged && read !== null && matchesFrameId(read, row)));
+    intactFrames.push(...(rows ?? []).filter((row) => row.damaged && read !== null && matchesFrameId(read, row)));
     packs += read === null ? 0 : 1;
     bytes += read?.length ?? 0;
     options.onProgress?.({ packs, bytes });
@@ -101,7 +101,7 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   for (const [pack, rows] of expected) await check(pack, rows);
   const { state, faults } = await new VaultChain({ ...options, ...options.identity }).readAll();
   const manifests = await checkManifests(options, state);
-  return { packs, bytes, findings, manifests, chain: faults, keys: await checkKeys(options), readClean };
+  return { packs, bytes, findings, manifests, chain: faults, keys: await checkKeys(options), intactFrames };
 }
 
 /** Every key object has a copy with the same bytes. A changed bit in one of them is a difference. */
@@ -155,7 +155,7 @@ async function checkManifests(
   return findings;
 }
 
-/** Checks one pack. `bytes` is null where it cannot be read, `rows` where the catalog did not have it. */
+/** Checks one pack. `bytes` is null if it cannot be read, `rows` where the catalog did not have it. */
 async function checkPack(
   options: ScrubOptions,
   pack: string,
@@ -170,9 +170,9 @@ async function checkPack(
   const row = (await options.catalog.packs()).find((each) => each.pack === pack);
   if (row === undefined || row.state === "deleting") {
     if (rows !== null || bytes === null) return null;
-    const { live } = await options.catalog.sessions();
-    if (found?.reason === null && live.includes(found.session)) return null;
-    return { pack, kind: "foreign", reason: found?.reason ?? "the catalog does not have this pack", frames: [] };
+    const { running } = await options.catalog.sessions();
+    if (found?.reason === null && running.includes(found.session)) return null;
+    return { pack, kind: "unknown", reason: found?.reason ?? "the catalog does not have this pack", frames: [] };
   }
   if (bytes === null) return { pack, kind: "missing", reason: "the pack is not in the store", frames };
   const reason = found?.reason ?? (frames.length > 0 ? "its frames are not those of the catalog" : null);

@@ -2,7 +2,7 @@
  * A session of upkeep: repack, rewriting and heal write their frames through it.
  *
  * It seals in the main thread and signs with the key of the authority. Only the authority may write frames and records of
- * other sessions again; a rebuild accepts them from nobody else. The caller registers everything in one step at the end. If
+ * other sessions again; a rebuild accepts them from no other writer. The caller registers everything in one step at the end. If
  * it does not, the uploaded packs are orphans, and prune deletes them.
  */
 
@@ -15,13 +15,13 @@ import { frameNumber, openFrame, readFrameHeader } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { frameKey, sessionBinding, startSession } from "../format/session-header.ts";
 import { frameRows, packRows } from "../packing/catalog-rows.ts";
-import { pipelineSealer } from "../packing/frame-sealer.ts";
+import { mainThreadSealer } from "../packing/frame-sealer.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
 import type { Vault } from "../vault.ts";
 
-/** Each session is one small step of upkeep. One that takes longer than this has died. */
+/** Each session is one small step of upkeep. One that takes longer than this has crashed. */
 const upkeepLeaseMs = 30 * 60_000;
 
 /** As a backup's (`defaultUploadSettings`). */
@@ -72,7 +72,7 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
   });
   let n = 1;
   const nextFrame = () => frameNumber(start.session, n++);
-  const sealer = pipelineSealer(open);
+  const sealer = mainThreadSealer(open);
   const meta = new MetadataWriter(sealer, nextFrame, (frame, bytes) => uploader.add("meta", frame, 0, bytes));
   const session: UpkeepSession = {
     upload,
@@ -107,11 +107,11 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
 export function rowsOf(
   session: UpkeepSession,
   packs: readonly DurablePack[],
-  records: ReadonlyMap<number, { readonly record: number; readonly blockList: BlockList }>,
+  records: ReadonlyMap<number, { readonly recordFrame: number; readonly blockList: BlockList }>,
 ): FrameRow[] {
   return frameRows(session.session, packs, (frame) => {
     const own = records.get(frame);
-    return own && { record: own.record, blockList: encodeBlockList(own.blockList) };
+    return own && { recordFrame: own.recordFrame, blockList: encodeBlockList(own.blockList) };
   });
 }
 

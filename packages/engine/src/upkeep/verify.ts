@@ -13,7 +13,7 @@
  *
  * Snapshots share most of their directories. A directory that was verified for one snapshot is not walked for the next: a
  * directory with the same id has the same content. Backups and upkeep may run meanwhile: what looks damaged is planned a
- * second time before it is reported. If verify is interrupted, the marks that were set stay, and the next run starts again.
+ * second time before it is reported. If verify is interrupted, the marks that were set stay, and the next verify starts again.
  */
 
 import type { FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
@@ -162,7 +162,7 @@ class Verifier {
             const damage = await this.#frames.check(frame);
             if (damage === null) continue;
             isIntact = false;
-            if (damage.mark !== null) this.#damaged.set(frame, damage.mark);
+            if (damage.version !== null) this.#damaged.set(frame, damage.version);
           }
         if (isIntact) verified.push(item.ordinal);
       }
@@ -171,7 +171,7 @@ class Verifier {
     this.#markedVerified.or(reach);
   }
 
-  /** Walks a directory, or uses the result of an earlier walk. Null where there is no memory to keep the result. */
+  /** Walks a directory, or uses the result of an earlier walk. Null if there is no memory to keep the result. */
   async #walkDirectory(
     row: SnapshotRow,
     root: Reference,
@@ -249,11 +249,11 @@ class Verifier {
     this.#window = [];
     if (files.length === 0) return;
     const failed = await this.#checkFiles(files);
-    const doubtful = [...failed.keys()].map((i) => files[i]).filter((file) => file !== undefined);
+    const toRetry = [...failed.keys()].map((i) => files[i]).filter((file) => file !== undefined);
     // Repack may have moved blocks, and prune deleted their old frames, since the window was planned. So files that look
     // damaged are planned a second time. Only what fails again is reported.
-    for (const [i, failures] of await this.#checkFiles(doubtful))
-      for (const failure of failures) this.#addFinding(row, doubtful[i]?.path ?? Buffer.alloc(0), failure);
+    for (const [i, failures] of await this.#checkFiles(toRetry))
+      for (const failure of failures) this.#addFinding(row, toRetry[i]?.path ?? Buffer.alloc(0), failure);
     this.#files += files.length;
     this.#reportProgress();
   }
@@ -283,7 +283,7 @@ class Verifier {
     // The node matches its id. So bytes that break the format were written like that.
     const error = cause instanceof FormatError ? new DamageError(0, cause.message, { cause }) : cause;
     if (!(error instanceof DamageError)) throw error;
-    if (error.mark !== null) this.#damaged.set(error.frame, error.mark);
+    if (error.version !== null) this.#damaged.set(error.frame, error.version);
     this.#findings.push({
       snapshot: row.id,
       path: Buffer.from(path),

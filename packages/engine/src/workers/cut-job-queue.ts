@@ -11,7 +11,7 @@ import type { CutJob, FileOutcome, FileRange, FromWorker, Portion, WorkerSession
 import type { CutWorkerPool } from "./cut-worker-pool.ts";
 import type { PageLayout } from "./cutter/page-files.ts";
 
-/** Jobs per worker: one being cut and one waiting, so that no worker is idle while the pipeline decides. */
+/** Jobs per worker: one being cut and one waiting, so that no worker is idle while the main thread decides. */
 const jobsPerWorker = 2;
 
 export type JobPlan = (
@@ -19,7 +19,7 @@ export type JobPlan = (
   | { readonly kind: "stripe"; readonly file: FileRange; readonly at: number; readonly pageLayout: PageLayout | null }
 ) & {
   /** Ordinals of the segments that the previous version had at these bytes of the job. */
-  hintsAt(offset: number, bytes: number): readonly number[];
+  oldSegmentsAt(offset: number, bytes: number): readonly number[];
 };
 
 /** One file of a bundle: its first block within the bundle, and its hash. */
@@ -63,7 +63,7 @@ export class CutJobQueue {
     this.#clientId = pool.addClient({
       onMessage: (workerIndex, message) => {
         if (this.#failure !== null) {
-          // The frame is not stored any more. The worker and its shared buffers outlive this session.
+          // The frame is not stored any more. The worker and its shared buffers are used by several backups.
           if (message.type === "sealed") releaseFrameBuffer(message.bytes);
           return;
         }

@@ -1,13 +1,13 @@
 /**
- * Messages between the pipeline and its cutting workers.
+ * Messages between the main thread and the cutting workers.
  *
  * A *job* is a bundle of small files or a stripe of a large file. A worker reads and cuts a job portion by portion. A
- * *portion* is what one filled buffer was cut into. The worker keeps the portion's bytes until the pipeline answers which
- * blocks are new and to which frames they are appended. Only the pipeline uses the catalog and allocates frame numbers
+ * *portion* is what one filled buffer was cut into. The worker keeps the portion's bytes until the main thread answers which
+ * blocks are new and to which frames they are appended. Only the main thread uses the catalog and allocates frame numbers
  * and slots. A worker has bytes and keys.
  *
- *   pipeline → worker   open (session) · cut (job) · append (portion: blocks to append, frames to seal) · close
- *   worker → pipeline   portion · sealed (frame) · failed (job)
+ *   main → worker   open (session) · cut (job) · append (portion: blocks to append, frames to seal) · close
+ *   worker → main   portion · sealed (frame) · failed (job)
  *
  * Backpressure: a worker has a fixed number of buffers. It cuts no further while each of them waits for `append`.
  */
@@ -30,7 +30,7 @@ export interface FileRange {
   readonly offset: number;
   readonly length: number;
   /** The file's stat when the source was walked; absent if it was not walked. */
-  readonly seen?: FileStat | undefined;
+  readonly statAtWalk?: FileStat | undefined;
 }
 
 export type CutJob =

@@ -6,12 +6,12 @@
  *      to a worker of the pool (`cut-job-queue.ts`; the messages are in `cut-messages.ts`).
  *   2. `CutWorker` (`cut-worker.ts`) reads the bytes into a buffer and cuts them into blocks, with the cutter in
  *      WebAssembly or at page boundaries (`cutter/`). It hashes the blocks, groups them to segments and sends a portion.
- *   3. The pipeline (`backup/upload.ts`) decides which blocks are new and allocates frames and slots for them.
+ *   3. The upload (`backup/upload.ts`) decides which blocks are new and allocates frames and slots for them.
  *   4. The worker appends the new blocks to frames, and compresses and encrypts full frames (`packing/`).
  * A restore has its own workers: `restore-worker-pool.ts`, `restore-worker.ts`, `restore-job.ts`.
  *
- * A pool outlives backups. Starting a thread takes tens of milliseconds, so a thread starts with its first job; a backup
- * that finds nothing changed starts none. With zero threads, one worker runs inside the caller's thread.
+ * A pool is used by several backups. Starting a thread takes tens of milliseconds, so a thread starts with its first
+ * job; a backup that finds nothing changed starts none. With zero threads, one worker runs inside the caller's thread.
  *
  * A thread that fails, fails every session that uses it. Nothing is retried here: the backup as a whole can be repeated.
  */

@@ -1,7 +1,7 @@
 /**
  * A cutting worker: reads the files of a job into the cutter's memory, cuts and hashes them, sends portions, appends new
- * blocks to frames and seals full frames. Runs in a thread (`cut-worker-thread.ts`) or in the pipeline's own thread
- * (tests, tiny backups).
+ * blocks to frames and seals full frames. Runs in a thread (`cut-worker-thread.ts`), or in the main thread
+ * (with zero threads).
  *
  * Invariants: a buffer is written to only while it is free. It becomes free when its portion was answered with `append`.
  * A session has one `FrameBuilder` per worker, so its sealing counters never repeat.
@@ -26,7 +26,7 @@ import { CutBlocks, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutt
 import { EmbeddedTextCache } from "./cutter/embedded-text-cache.ts";
 import { embeddedTexts } from "./cutter/embedded-texts.ts";
 
-/** One buffer holds two of the largest segments, so at least half of what it is filled with is new. */
+/** A buffer holds two of the largest segments. At most one of them is left over from before, so half of it is newly read. */
 export const workerBufferBytes = 2 * maxSegmentBytes;
 
 /** Two buffers: one is cut while the other waits for `append`. */
@@ -35,7 +35,7 @@ const workerBuffers = 2;
 /** Bytes that are read, cut and hashed before more are read: few enough to stay in the core's cache. */
 const readStepBytes = 512 * 1024;
 
-/** The start of a file whose middle is sampled to choose the block sizes. Every striped file is longer. */
+/** The first bytes of a file. A sample from their middle decides the block sizes. Every striped file is longer. */
 const sampledStartBytes = 64 * 1024;
 
 /** One frame is sealed while the store reads the others. */
@@ -48,7 +48,7 @@ const classIncompressible = 2;
 
 export class CutWorker {
   readonly #send: (message: FromWorker, transfer: ArrayBuffer[]) => void;
-  readonly #sessions = new Map<number, OpenSession>();
+  readonly #sessions = new Map<number, WorkerState>();
   readonly #free: number[] = [];
   readonly #portions = new Map<number, PortionBlocks & { readonly buffer: number; readonly clientId: number }>();
   readonly #waiting: (() => void)[] = [];
@@ -111,7 +111,7 @@ export class CutWorker {
     }
   }
 
-  async #cutBundle({ session, texts }: OpenSession, job: number, files: readonly FileRange[]): Promise<void> {
+  async #cutBundle({ session, texts }: WorkerState, job: number, files: readonly FileRange[]): Promise<void> {
     const cutter = this.#cutterFor(session);
     const index = await this.#freeBuffer();
     const buffer = cutter.buffer(index);
@@ -315,7 +315,7 @@ export class CutWorker {
   }
 }
 
-interface OpenSession {
+interface WorkerState {
   readonly session: WorkerSession;
   readonly frames: FrameBuilder;
   readonly texts: EmbeddedTextCache;
@@ -429,8 +429,8 @@ interface RangeFile {
 /** Opens a range of a file. It ends where it was planned to end, even if the file grows meanwhile. */
 function openRange(file: FileRange): RangeFile {
   const { fd, stat } = openFile(file.path);
-  const seen = file.seen ?? stat;
-  const replaced = !sameFileStat(seen, stat);
+  const statAtWalk = file.statAtWalk ?? stat;
+  const replaced = !sameFileStat(statAtWalk, stat);
   let done = 0;
   let short = false;
   return {
@@ -458,7 +458,7 @@ function openRange(file: FileRange): RangeFile {
       blocks: 0,
       bytes: done,
       error: null,
-      changed: replaced || short || !sameFileStat(seen, fileStatOf(fstatSync(fd, { bigint: true }))),
+      changed: replaced || short || !sameFileStat(statAtWalk, fileStatOf(fstatSync(fd, { bigint: true }))),
     }),
     close: () => closeSync(fd),
   };

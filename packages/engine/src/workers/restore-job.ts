@@ -27,7 +27,7 @@ export interface FrameTask {
   readonly binding: Uint8Array;
   /** 16 bytes per slot: the ids of the catalog's block list. */
   readonly ids: Uint8Array;
-  /** Hash every block and compare it with its id. False if the writer of the frame is trusted. */
+  /** Hash every block and compare it with its id. False if the segments are verified. */
   readonly hashBlocks: boolean;
   readonly pieces: Float64Array;
   /** Every slot's length, if the whole frame is checked; null: only the slots that are written are checked. */
@@ -146,10 +146,10 @@ export function decodeFileTable(
 }
 
 /**
- * A file's modification time for Node: seconds as a double. Some versions of Node keep only whole microseconds. A double
- * of this century is wrong by up to an eighth of a microsecond (a quarter from 2038 on). A time that would be rounded to
- * another microsecond is moved towards the middle of its own. So a restored time has the right microsecond (from 1970 to
- * 2106), and a whole second is exact.
+ * A file's modification time for Node: seconds as a double. Some versions of Node cut it to whole microseconds. A double
+ * of this century is inexact by up to an eighth of a microsecond (a quarter from 2038 on), so cutting can give the
+ * microsecond before or after. Such a time is moved towards the middle of its microsecond. So a restored time has the
+ * right microsecond (from 1970 to 2106), and a whole second is exact.
  */
 export function restoredMtime({ mtimeSeconds, mtimeNanos }: Pick<FileEntry, "mtimeSeconds" | "mtimeNanos">): number {
   const time = mtimeSeconds + mtimeNanos / 1e9;

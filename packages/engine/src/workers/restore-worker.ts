@@ -91,7 +91,8 @@ function checkRun(
   bytes: number,
   ids: Uint8Array | null,
 ): string | null {
-  if ((starts[slot + count] ?? -1) - (starts[slot] ?? 0) !== bytes) return `slot ${slot} is empty`;
+  if ((starts[slot + count] ?? -1) - (starts[slot] ?? 0) !== bytes)
+    return `the blocks from slot ${slot} on have another length than the catalog says`;
   const [from, to] = [slot * blockIdLength, (slot + count) * blockIdLength];
   if (ids !== null && !sameBytes(blockList.ids.subarray(from, to), ids.subarray(from, to)))
     return `the id in slot ${slot} is not the catalog's`;

@@ -37,9 +37,9 @@ function packsOf(sql: Sql, frames: readonly number[]): ReadonlySet<string> | nul
 }
 
 /** The uploads that have pinned all packs that an item needs. */
-export function holdersOf(sql: Sql, item: Item): readonly string[] {
+export function uploadsPinning(sql: Sql, item: Item): readonly string[] {
   const packs = [...(packsOf(sql, framesNeededBy(item)) ?? [])];
-  const holders = packs.map(
+  const uploadsPerPack = packs.map(
     (pack) =>
       new Set(
         sql("select upload from pins where pack = ?")
@@ -47,7 +47,7 @@ export function holdersOf(sql: Sql, item: Item): readonly string[] {
           .map((row) => text(row, "upload")),
       ),
   );
-  const [first, ...others] = holders;
+  const [first, ...others] = uploadsPerPack;
   return [...(first ?? [])].filter((upload) => others.every((each) => each.has(upload)));
 }
 

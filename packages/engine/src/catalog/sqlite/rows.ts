@@ -112,7 +112,7 @@ export function itemOf(row: Row): Item {
     kind: text(row, "kind") === "node" ? "node" : "segment",
     id: blob(row, "id"),
     recipe: blob(row, "recipe"),
-    record: integer(row, "record"),
+    recordFrame: integer(row, "record"),
     next: integer(row, "next"),
     owner: text(row, "owner"),
     verified: integer(row, "verified") === 1,
@@ -130,7 +130,7 @@ export function frameOf(row: Row): FrameRow {
     frameId: blob(row, "frame_id"),
     session: integer(row, "session"),
     blockList: blob(row, "block_list"),
-    record: integer(row, "record"),
+    recordFrame: integer(row, "record"),
     damaged: integer(row, "damaged") === 1,
   };
 }
@@ -196,8 +196,8 @@ export function putUnit(sql: Sql, unit: UploadUnit): void {
   for (const frame of unit.frames) putFrame(sql, frame);
   const put = sql("insert or replace into items values (?, ?, ?, ?, ?, ?, ?, ?)");
   for (const item of unit.items) {
-    const { ordinal, kind, id, recipe, record, next, owner, verified } = item;
-    put.run(ordinal, kind, id, recipe, record, next, owner, verified ? 1 : 0);
+    const { ordinal, kind, id, recipe, recordFrame, next, owner, verified } = item;
+    put.run(ordinal, kind, id, recipe, recordFrame, next, owner, verified ? 1 : 0);
   }
   const hookPut = sql("insert or replace into hooks select ?, owner, ordinal from items where ordinal = ?");
   for (const [hook, ordinal] of unit.hooks) hookPut.run(hook, ordinal);
@@ -209,7 +209,7 @@ export function putUnit(sql: Sql, unit: UploadUnit): void {
 
 /** Inserts or replaces a frame. */
 export function putFrame(sql: Sql, row: FrameRow): void {
-  const { frame, generation, kind, pack, offset, length, frameId, session, blockList, record, damaged } = row;
+  const { frame, generation, kind, pack, offset, length, frameId, session, blockList, recordFrame, damaged } = row;
   sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
     frame,
     generation,
@@ -220,7 +220,7 @@ export function putFrame(sql: Sql, row: FrameRow): void {
     frameId,
     session,
     blockList,
-    record,
+    recordFrame,
     damaged ? 1 : 0,
   );
 }
@@ -251,10 +251,10 @@ export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
 
 /** The session numbers as the tables have them. */
 export function sessionNumbers(sql: Sql, number: (name: string) => number): SessionNumbers {
-  const live = sql("select session from uploads").all();
+  const running = sql("select session from uploads").all();
   const open = sql("select session, nonce from claims where open = 1").all();
   return {
-    live: live.map((row) => integer(row, "session")),
+    running: running.map((row) => integer(row, "session")),
     next: number("session"),
     open: open.map((row) => ({ session: integer(row, "session"), nonce: integer(row, "nonce") })),
     stale: number("stale") !== 0,

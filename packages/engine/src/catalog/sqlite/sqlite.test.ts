@@ -32,7 +32,13 @@ test("every step but pins and leases is synced before it returns, so a power cut
   await step("renew", () => catalog.renewUpload("u", 1, 10));
   const unit = { packs: [], header: Buffer.alloc(0), frames: [], items: [], hooks: [], follows: [] };
   await step("unit", () => catalog.addUnit("u", 1, unit));
-  const known = { ordinal: 1, kind: "segment", id: Buffer.alloc(32, 1), recipe: encodeRecipe([]), record: 0 } as const;
+  const known = {
+    ordinal: 1,
+    kind: "segment",
+    id: Buffer.alloc(32, 1),
+    recipe: encodeRecipe([]),
+    recordFrame: 0,
+  } as const;
   const items = [{ ...known, next: 0, owner: "a", verified: true }];
   await step("item", () => catalog.addUnit("u", 1, { ...unit, items }));
   await step("acquire known", () => catalog.acquire("u", [known.id]));

@@ -30,7 +30,7 @@ import type {
 import { CatalogError } from "../catalog.ts";
 import { assertDeletable, drawNumber, framesNeededBy, isNewerChange, itemFrames } from "../rules.ts";
 import { advanceChainHead, putRevocation, readChainHead, readRevocation } from "./chain.ts";
-import { firstUnpinned, holdersOf, isCondemned, pinFrames } from "./pins.ts";
+import { firstUnpinned, isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
 import {
   blob,
   findFrame,
@@ -302,11 +302,11 @@ export class SqliteCatalog implements Catalog {
 
   async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
     return this.#write(() => {
-      if (this.#number("revision") !== marking) return { condemned: [], stale: true };
+      if (this.#number("revision") !== marking) return { condemned: [], revisionChanged: true };
       const change = this.#sql(
         "update packs set state = 'condemned', marking = ? where pack = ? and state in ('live', 'condemned') and not exists (select 1 from pins where pins.pack = packs.pack)",
       );
-      return { condemned: packs.filter((pack) => change.run(marking, pack).changes === 1), stale: false };
+      return { condemned: packs.filter((pack) => change.run(marking, pack).changes === 1), revisionChanged: false };
     });
   }
 
@@ -350,10 +350,10 @@ export class SqliteCatalog implements Catalog {
     });
   }
 
-  async setDamaged(marks: readonly FrameVersion[], damaged: boolean): Promise<void> {
+  async setDamaged(versions: readonly FrameVersion[], damaged: boolean): Promise<void> {
     this.#write(() => {
       const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
-      for (const { frame, pack, generation } of marks) mark.run(damaged ? 1 : 0, frame, pack, generation);
+      for (const { frame, pack, generation } of versions) mark.run(damaged ? 1 : 0, frame, pack, generation);
       this.#take("revision", 1);
     });
   }
@@ -377,7 +377,7 @@ export class SqliteCatalog implements Catalog {
     });
   }
 
-  async restore({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
+  async addRebuilt({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
     this.#write(() => {
       if (unit !== undefined) this.#register(unit);
       if (chainHead !== undefined) advanceChainHead(this.#sql, chainHead);
@@ -397,14 +397,14 @@ export class SqliteCatalog implements Catalog {
   #register(unit: UploadUnit): void {
     const replaced = unit.items.flatMap((item) => {
       const old = findItem(this.#sql, item.ordinal);
-      return old === null ? [] : [{ item, holders: holdersOf(this.#sql, old) }];
+      return old === null ? [] : [{ item, uploads: uploadsPinning(this.#sql, old) }];
     });
     // A replaced recipe makes every running marking wrong.
     if (replaced.length > 0) this.#take("revision", 1);
     putUnit(this.#sql, unit);
     // An upload that uses the item needs the packs of its new recipe.
-    for (const { item, holders } of replaced)
-      for (const upload of holders) pinFrames(this.#sql, upload, framesNeededBy(item));
+    for (const { item, uploads } of replaced)
+      for (const upload of uploads) pinFrames(this.#sql, upload, framesNeededBy(item));
   }
 
   #damagedFrames(): number[] {

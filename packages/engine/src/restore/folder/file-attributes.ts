@@ -12,7 +12,7 @@ import {
   symlinkSync,
 } from "node:fs";
 import { asBuffer } from "../../format/bytes.ts";
-import type { EntryFacts, FileEntry } from "../../format/tree-entry.ts";
+import type { EntryStat, FileEntry } from "../../format/tree-entry.ts";
 import type { FinalAttributes } from "../../workers/restore-job.ts";
 import { nodeTime, restoredMtime } from "../../workers/restore-job.ts";
 import { setFinalAttributes } from "../../workers/restore-worker.ts";
@@ -26,7 +26,7 @@ const setIdBits = 0o6000;
  * The mode that a restored file gets. Without the owner, setuid and setgid are left out: otherwise a user's program would
  * run with the rights of root, which restores it.
  */
-export function restoredMode({ mode }: Pick<EntryFacts, "mode">, owners: boolean): number {
+export function restoredMode({ mode }: Pick<EntryStat, "mode">, owners: boolean): number {
   return owners ? mode : mode & ~setIdBits;
 }
 
@@ -37,16 +37,16 @@ export function restoredAttributes(entry: FileEntry, owners: boolean): Pick<Fina
 /** A link or a directory that is completed at the end. There may be a million: no field is a view into a larger buffer. */
 export interface DeferredEntry {
   readonly path: Buffer;
-  readonly facts: Pick<EntryFacts, "mode" | "uid" | "gid" | "mtimeSeconds" | "mtimeNanos">;
+  readonly stat: Pick<EntryStat, "mode" | "uid" | "gid" | "mtimeSeconds" | "mtimeNanos">;
   /** What a link points to; null for a directory. */
   readonly linkTarget: Uint8Array | null;
 }
 
-export function deferredEntry(path: Buffer, entry: EntryFacts, linkTarget?: Uint8Array): DeferredEntry {
+export function deferredEntry(path: Buffer, entry: EntryStat, linkTarget?: Uint8Array): DeferredEntry {
   const { mode, uid, gid, mtimeSeconds, mtimeNanos } = entry;
   return {
     path,
-    facts: { mode, uid, gid, mtimeSeconds, mtimeNanos },
+    stat: { mode, uid, gid, mtimeSeconds, mtimeNanos },
     linkTarget: linkTarget === undefined ? null : Buffer.from(linkTarget),
   };
 }
@@ -54,19 +54,19 @@ export function deferredEntry(path: Buffer, entry: EntryFacts, linkTarget?: Uint
 /** Makes a link, or sets owner, mode and time of a directory. */
 export function completeDeferredEntry(
   folder: TargetFolder,
-  { path, facts, linkTarget }: DeferredEntry,
+  { path, stat, linkTarget }: DeferredEntry,
   owners: boolean,
 ): void {
-  const mtime = nodeTime(restoredMtime(facts));
+  const mtime = nodeTime(restoredMtime(stat));
   if (linkTarget !== null) {
-    if (!folder.hasLink(path, linkTarget)) symlinkSync(asBuffer(linkTarget), path);
+    if (!folder.keepOrRemoveLink(path, linkTarget)) symlinkSync(asBuffer(linkTarget), path);
     lutimesSync(path, mtime, mtime);
   }
-  if (owners) lchownSync(path, facts.uid, facts.gid);
+  if (owners) lchownSync(path, stat.uid, stat.gid);
   if (linkTarget !== null) return;
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
-    fchmodSync(fd, restoredMode(facts, owners));
+    fchmodSync(fd, restoredMode(stat, owners));
     futimesSync(fd, mtime, mtime);
   } finally {
     closeSync(fd);

@@ -51,7 +51,7 @@ export interface FrameFetcherOptions {
 /** A window whose frames are being fetched. */
 interface Window {
   readonly files: readonly PlannedFile[];
-  readonly holes: ReadonlySet<number>;
+  readonly endsInZeros: ReadonlySet<number>;
   readonly framesLeft: Int32Array<SharedArrayBuffer>;
   readonly failed: Map<number, FileFailure>;
   readonly damaged: Map<number, FrameVersion>;
@@ -71,7 +71,7 @@ export class FrameFetcher {
    */
   async start(plan: WindowPlan, files: readonly PlannedFile[]): Promise<{ readonly written: Promise<WrittenWindow> }> {
     const { counts, framesLeft } = countFrames(plan, files.length);
-    const window: Window = { files, holes: plan.holes, framesLeft, failed: new Map(), damaged: new Map() };
+    const window: Window = { files, endsInZeros: plan.endsInZeros, framesLeft, failed: new Map(), damaged: new Map() };
     for (const [file, reason] of plan.failed) window.failed.set(file, { reason, kind: "damage", pack: null });
     const withoutBlocks = new Set(files.keys().filter((file) => (counts[file] ?? 0) === 0));
     const groups: Promise<void>[] = [];
@@ -102,7 +102,7 @@ export class FrameFetcher {
         await this.#write([{ ...plan, row }], bytes, row.offset, window);
       } catch (error) {
         if (!(error instanceof DamageError)) throw error;
-        failFiles(window, plan, error.message, error.mark);
+        failFiles(window, plan, error.message, error.version);
       }
     }
   }
@@ -115,7 +115,7 @@ export class FrameFetcher {
     for (const plan of plans) {
       const task = await this.#task(plan, sealed, base).catch((error: unknown) => {
         if (!(error instanceof DamageError)) throw error;
-        failFiles(window, plan, error.message, error.mark);
+        failFiles(window, plan, error.message, error.version);
         return null;
       });
       if (task === null) continue;
@@ -126,7 +126,7 @@ export class FrameFetcher {
     const files = encodeFileTable(opened, (number) => {
       const file = window.files[number];
       if (file === undefined) throw new Error("a piece of an unknown file");
-      return { path: file.path, attributes: attributesOf(file, window.holes.has(number)) };
+      return { path: file.path, attributes: attributesOf(file, window.endsInZeros.has(number)) };
     });
     const job: Omit<RestoreJob, "job"> = {
       sealed,
@@ -144,7 +144,7 @@ export class FrameFetcher {
       if (!window.failed.has(file)) window.failed.set(file, { reason: message, kind: "file", pack: null });
   }
 
-  /** Blocks that nobody has read back yet are hashed: a bit may have flipped between hashing and sealing. */
+  /** Blocks that were never read back are hashed: a bit may have flipped between hashing and sealing. */
   async #task(plan: FramePlan, sealed: Uint8Array, base: number): Promise<FrameTask> {
     const { row, ids, pieces, verified } = plan;
     const offset = row.offset - base;
@@ -162,16 +162,17 @@ export class FrameFetcher {
   }
 }
 
-/** Records a damaged frame and fails the files that need it. `mark` is null where the catalog has no such frame. */
+/** Records a damaged frame and fails the files that need it. `version` is null if the catalog has no such frame. */
 function failFiles(
   { failed, damaged }: Window,
   { pieces }: FramePlan,
   reason: string,
-  mark: FrameVersion | null,
+  version: FrameVersion | null,
 ): void {
-  const pack = mark?.pack ?? null;
+  const pack = version?.pack ?? null;
   for (const { file } of pieces) if (!failed.has(file)) failed.set(file, { reason, kind: "damage", pack });
-  if (mark !== null) damaged.set(mark.frame, { frame: mark.frame, pack: mark.pack, generation: mark.generation });
+  if (version !== null)
+    damaged.set(version.frame, { frame: version.frame, pack: version.pack, generation: version.generation });
 }
 
 /** Counts the frames that each file is written from. `framesLeft` is a copy that the workers share and count down. */

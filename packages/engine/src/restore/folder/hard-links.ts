@@ -25,7 +25,7 @@ export class HardLinks {
   readonly #first = new Map<string, { readonly path: Buffer; readonly entry: FileEntry }>();
   readonly links: HardLink[] = [];
 
-  /** True where the file is another name of one that was added before. Then it is linked at the end. */
+  /** True if the file is another name of one that was added before. Then it is linked at the end. */
   isLater(entry: FileEntry, path: Buffer): boolean {
     if (entry.linkGroup === undefined) return false;
     const group = hex(entry.linkGroup);

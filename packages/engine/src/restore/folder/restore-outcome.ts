@@ -14,7 +14,7 @@ export interface RestoreResult {
   /** Files that are complete in the target, and their bytes. */
   readonly files: number;
   readonly bytes: number;
-  /** Of these, the files that an interrupted run of this restore had completed. */
+  /** Of these, the files that an interrupted attempt of this restore had completed. */
   readonly skippedFiles: number;
   readonly skippedBytes: number;
   readonly failures: readonly RestoreFailure[];
@@ -42,7 +42,7 @@ export class RestoreOutcome {
     this.#bytes += bytes;
   }
 
-  /** A file that an interrupted run has completed. */
+  /** A file that an interrupted attempt has completed. */
   addSkipped(bytes: number): void {
     this.addFile(bytes);
     this.#skippedFiles++;
@@ -53,13 +53,13 @@ export class RestoreOutcome {
     this.#failures.push({ path: Buffer.from(path), kind, reason, pack });
   }
 
-  addDamagedFrame(mark: FrameVersion): void {
-    this.#damaged.set(mark.frame, mark);
+  addDamagedFrame(version: FrameVersion): void {
+    this.#damaged.set(version.frame, version);
   }
 
   /** A frame that has a damage mark and is going to be read. */
-  addMarkedFrame(mark: FrameVersion): void {
-    this.#marked.set(mark.frame, mark);
+  addMarkedFrame(version: FrameVersion): void {
+    this.#marked.set(version.frame, version);
   }
 
   /** Marked frames that this restore did not find damaged. */

@@ -1,7 +1,7 @@
 /**
  * Restores a snapshot, or paths of it, into a folder.
  *
- * 1. `target-folder.ts` makes the folder, or resumes an interrupted run of the same restore in it.
+ * 1. `target-folder.ts` makes the folder, or resumes an interrupted attempt of the same restore in it.
  * 2. From the snapshot's root id, `root-entry.ts` finds the root directory. This file walks the tree from there: directories
  *    are made on the way down; links, and the times of directories, are deferred to the end.
  * 3. Each file gets the list of its segments and goes into a window (`window-restorer.ts`).
@@ -9,11 +9,12 @@
  *    hash.
  * 5. `frame-fetcher.ts` reads the frames in the order of packs and offsets, several in one request, and gives them to the
  *    worker pool.
- * 6. A worker opens the frames, hashes the blocks that are not verified, compares them with their ids and writes them to the files (`workers/restore-worker.ts`). The worker
- *    that writes the last block of a file also sets its mode and time.
+ * 6. A worker opens the frames, hashes the blocks that are not verified, compares them with their ids and writes them
+ *    to the files (`workers/restore-worker.ts`). The worker that writes the last block of a file also sets its mode and
+ *    time.
  * 7. Other names of a file with hard links are linked to its first name (`hard-links.ts`).
- * 8. At the end symbolic links are made and directories get their modes and times (`file-attributes.ts`), deepest first. Links come
- *    last so that nothing is written through a link of the snapshot.
+ * 8. At the end symbolic links are made and directories get their modes and times (`file-attributes.ts`), deepest
+ *    first. Links come last so that nothing is written through a link of the snapshot.
  *
  * A file that cannot be restored is removed and reported with the reason; all others are restored. A store that cannot be
  * reached ends the restore with an error. The same call then resumes it.
@@ -42,7 +43,7 @@ export type { RestoreFailure, RestoreResult } from "./restore-outcome.ts";
 export interface RestoreOptions {
   readonly vault: ReadableVault;
   readonly snapshot: SnapshotRow;
-  /** A missing or empty folder, or the folder of an interrupted run of this restore, which is then resumed. */
+  /** A missing or empty folder, or the folder of an interrupted attempt of this restore, which is then resumed. */
   readonly target: string;
   /** Paths inside the snapshot, separated by `/`; the whole snapshot when left out. */
   readonly paths?: readonly Uint8Array[] | undefined;
@@ -107,9 +108,9 @@ class Restore {
     // Removing the state file changes the time of the folder. So the folder gets its time after that.
     this.#folder.close();
     if (top !== undefined) this.#completeDeferred(top);
-    // Frames with a damage mark that could be read: the mark may be wrong.
-    const doubtful = this.#outcome.readableMarkedFrames();
-    if (doubtful.length > 0) await recheckDamagedFrames(vault, doubtful);
+    // These frames have a damage mark and could be read.
+    const wronglyMarked = this.#outcome.readableMarkedFrames();
+    if (wronglyMarked.length > 0) await recheckDamagedFrames(vault, wronglyMarked);
     return this.#outcome.result();
   }
 
@@ -144,7 +145,7 @@ class Restore {
     }
   }
 
-  /** Makes a directory. False where the file system refuses it: then it is reported, and the restore goes on. */
+  /** Makes a directory. False if the file system refuses it: then it is reported, and the restore goes on. */
   #makeDirectory(path: Buffer): boolean {
     try {
       this.#folder.makeDirectory(path);
@@ -171,10 +172,10 @@ class Restore {
     await this.#windows.add({ path, entry, segments });
   }
 
-  /** True where an interrupted run has completed the file, or where something at its path cannot be removed. */
+  /** True if an interrupted attempt has completed the file, or if something at its path cannot be removed. */
   #skipFile(entry: FileEntry, path: Buffer): boolean {
     try {
-      if (!this.#folder.hasFile(path, entry, restoredMode(entry, this.#owners))) return false;
+      if (!this.#folder.keepOrRemoveFile(path, entry, restoredMode(entry, this.#owners))) return false;
       this.#outcome.addSkipped(entry.size);
     } catch (error) {
       this.#outcome.addFailure(path, "file", errorMessage(error), null);
@@ -206,7 +207,7 @@ class Restore {
       return;
     }
     if (!(error instanceof DamageError)) throw error;
-    if (error.mark !== null) this.#outcome.addDamagedFrame(error.mark);
+    if (error.version !== null) this.#outcome.addDamagedFrame(error.version);
     this.#outcome.addFailure(path, "damage", error.message, error.pack);
   }
 }

@@ -34,13 +34,13 @@ const bootIdFile = "/proc/sys/kernel/random/boot_id";
 
 export class TargetFolder {
   readonly #stateFile: string;
-  /** An interrupted run of this restore may have left files. */
+  /** An interrupted attempt of this restore may have left files. */
   readonly resumed: boolean;
   /** Files that look complete are complete: the machine has not been restarted. */
   readonly #sameBoot: boolean;
   readonly #owners: boolean;
 
-  /** Makes the folder, or uses an empty one, or resumes an interrupted run of this restore. */
+  /** Makes the folder, or uses an empty one, or resumes an interrupted attempt of this restore. */
   constructor(target: string, scope: RestoreScope) {
     const name = `.emanet-restore-${scope.snapshot}`;
     this.#stateFile = `${target}/${name}`;
@@ -61,8 +61,8 @@ export class TargetFolder {
       writeFileSync(this.#stateFile, `emanet restore 1\n${digest}\n${boot}\n`, { mode: 0o600 });
   }
 
-  /** True where the file is complete. Anything else at its path is removed. */
-  hasFile(path: Uint8Array, entry: FileEntry, mode: number): boolean {
+  /** Returns true if the file is complete. Otherwise whatever is at its path is removed. */
+  keepOrRemoveFile(path: Uint8Array, entry: FileEntry, mode: number): boolean {
     if (!this.resumed) return false;
     const stat = lstatSync(asBuffer(path), { bigint: true, throwIfNoEntry: false });
     if (stat === undefined) return false;
@@ -79,8 +79,8 @@ export class TargetFolder {
     return false;
   }
 
-  /** True where the link exists. Anything else at its path is removed. */
-  hasLink(path: Buffer, target: Uint8Array): boolean {
+  /** Returns true if the link exists. Otherwise whatever is at its path is removed. */
+  keepOrRemoveLink(path: Buffer, target: Uint8Array): boolean {
     const stat = this.resumed ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
     if (stat === undefined) return false;
     if (stat.isSymbolicLink() && sameBytes(readlinkSync(path, "buffer"), target)) return true;
@@ -102,7 +102,7 @@ export class TargetFolder {
   }
 }
 
-/** A state file that was cut short has empty fields, which match no restore. */
+/** A truncated state file has empty fields, which match no restore. */
 function readStateFile(file: string): { readonly digest: string; readonly boot: string } {
   const [, digest = "", boot = ""] = readFileSync(file, "utf8").split("\n");
   return { digest, boot };
@@ -113,7 +113,7 @@ function scopeDigest({ vaultId, snapshot, paths, owners, hashAll }: RestoreScope
   return hex(sha256(Buffer.from(JSON.stringify([hex(vaultId), snapshot, wanted, owners, hashAll]))));
 }
 
-/** The boot id of the kernel; empty where the system has none. */
+/** The boot id of the kernel; empty if the system has none. */
 function bootId(): string {
   try {
     return readFileSync(bootIdFile, "utf8").trim();

@@ -92,15 +92,15 @@ export class WindowRestorer {
     await this.#markVerified(plan, first);
     // Repack may have moved blocks, and prune deleted their old frames, since this window was planned. So files that
     // look damaged are planned a second time. Only what fails again is damaged.
-    const doubtful = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
-    const second = doubtful.length === 0 ? null : await this.#restoreAgain(doubtful);
-    const secondIndex = new Map(doubtful.map((file, i) => [file, i]));
+    const toRetry = files.filter((_, i) => first.failed.get(i)?.kind === "damage");
+    const second = toRetry.length === 0 ? null : await this.#restoreAgain(toRetry);
+    const secondIndex = new Map(toRetry.map((file, i) => [file, i]));
     for (const [i, file] of files.entries()) {
       const at = secondIndex.get(file) ?? i;
       const { failed, withoutBlocks } = secondIndex.has(file) && second !== null ? second : first;
       this.#completeFile(file, withoutBlocks.has(at), failed.get(at) ?? null);
     }
-    for (const mark of second?.damaged.values() ?? []) outcome.addDamagedFrame(mark);
+    for (const version of second?.damaged.values() ?? []) outcome.addDamagedFrame(version);
     outcome.reportProgress();
   }
 

@@ -7,7 +7,7 @@ export const minSegmentBytes = 256 * 1024;
 export const maxSegmentBytes = 4 * 1024 * 1024;
 
 /**
- * A stripe of a large file. Several stripes per large file keep every core busy. Each stripe ends a segment early after
- * an insertion, so stripes are not smaller.
+ * A stripe of a large file. Several stripes per large file keep every core busy. After an insertion, one segment per
+ * stripe no longer matches. So stripes are large.
  */
 export const stripeBytes = 64 * 1024 * 1024;

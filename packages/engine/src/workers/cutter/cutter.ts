@@ -49,7 +49,7 @@ const gearBytes = 2048;
 /** WebAssembly allocates memory in pages of this size. */
 const wasmPageBytes = 64 * 1024;
 
-/** Block ends of one buffer at most: 16 MiB of the smallest blocks. */
+/** The most block ends of one buffer: 16 MiB in the smallest blocks of 2 KiB. */
 const maxCuts = (16 * 1024 * 1024) / 2048;
 
 interface Exports {

@@ -28,7 +28,7 @@ export class EmbeddedTextCache {
 
   /** `secret` must belong to this session alone. */
   constructor(secret: Uint8Array, limit = maxTexts) {
-    this.#key = deriveKey(secret, "known texts");
+    this.#key = deriveKey(secret, "embedded texts");
     this.#maxTexts = limit;
   }
 

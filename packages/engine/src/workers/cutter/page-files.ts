@@ -13,12 +13,12 @@ export interface PageLayout {
 /** Bytes of a file's start that `recognisePages` examines. */
 export const probeBytes = 256 * 1024;
 
-/** Shorter files are bundled and never cut as pages. */
+/** Shorter files are not cut as pages. */
 export const minPageFileBytes = 512 * 1024;
 
 const sqlServerPage = 8192;
 
-/** Dumps and disk images are laid out in sectors of this size. */
+/** The sector size of dumps and disk images. */
 const sectorBytes = 512;
 
 /** Blocks below 4 KiB cost more in block lists than they save; blocks have at most 64 KiB. */
@@ -26,7 +26,7 @@ const minPageBytes = 4096;
 const maxPageBytes = 64 * 1024;
 
 /** Share of the examined pages that must look like SQL Server's. */
-const pageQuorum = 0.75;
+const minPageShare = 0.75;
 
 /** The page layout of a file that starts with `head`, or null if the file is cut by content. */
 export function recognisePages(head: Uint8Array, size: number): PageLayout | null {
@@ -59,7 +59,7 @@ function sqlServerPages(head: Buffer): PageLayout | null {
     const share = pageShare(head, phase);
     if (share > best.share) best = { phase, share };
   }
-  if (best.share >= pageQuorum) return { pageBytes: sqlServerPage, phase: best.phase };
+  if (best.share >= minPageShare) return { pageBytes: sqlServerPage, phase: best.phase };
   const isTape = head.subarray(0, 4).toString("latin1") === "TAPE";
   return isTape ? { pageBytes: sqlServerPage, phase: 0 } : null;
 }

@@ -111,6 +111,20 @@ describe("after the loss of the catalog", () => {
     );
   });
 
+  test("a snapshot that is held, or whose manifest is there, cannot be given up", async (t) => {
+    const prepared = await prepare(t);
+    const first = await night(prepared, 1);
+    const second = await night(prepared, 2);
+    await setRetention(prepared.env.vault, first.id, held);
+    for (const { id } of [first, second]) await prepared.store.delete(prepared.env.vault.names.manifest(id));
+    const vault = await reopened(prepared);
+    await rebuild(vault);
+    const packs = (await vault.catalog.packs()).length;
+    await assert.rejects(prune(vault, { giveUp: [first.id, second.id] }), /held or locked in the chain/);
+    assert.equal((await vault.chain.read()).snapshots.get(first.id)?.deleted, false);
+    assert.equal((await vault.catalog.packs()).length, packs);
+  });
+
   test("holds, locks, deletions and reasons come back as the chain has them", async (t) => {
     const prepared = await prepare(t);
     const first = await night(prepared, 1);

@@ -60,6 +60,16 @@ test("one name alone is restored whole, and the groups are kept by a backup from
   assert.equal(inode(all, "x", "a"), inode(all, "y", "b"));
 });
 
+test("paths that overlap restore a file with hard links once", async (t) => {
+  const { folder, from, env } = await prepare(t);
+  const { snapshot } = await env.backup(from);
+  const to = path.join(folder, "to");
+  const paths = ["x", "x/a", "y/b"].map((each) => Buffer.from(each));
+  assert.deepEqual((await env.restore(snapshot, to, { paths })).failures, []);
+  assert.deepEqual(readFileSync(path.join(to, "x", "a")), readFileSync(path.join(from, "x", "a")));
+  assert.equal(inode(to, "x", "a"), inode(to, "y", "b"));
+});
+
 test("a name that became a file of its own is restored as one", async (t) => {
   const { folder, from, env } = await prepare(t);
   await env.backup(from);

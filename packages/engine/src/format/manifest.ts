@@ -156,6 +156,7 @@ export function openDetails(keys: Pick<ReaderKeys, "privateSeeds">, manifest: Ma
   const key = deriveKey(openContentKey(keys, manifest.header), `manifest ${manifest.row.id}`);
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(12));
   const { details } = manifest;
+  if (details.length < tagLength) throw new FormatError("a manifest's details are too short");
   decipher.setAuthTag(details.subarray(details.length - tagLength));
   const reader = new ByteReader(
     openSealed(() =>

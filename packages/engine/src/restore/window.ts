@@ -144,8 +144,10 @@ class WindowPlanner {
     for (const [ordinal, readings] of this.#whole) yield { ordinal, readings };
     for (const [ordinal, { blocks, parts }] of this.#bundles) {
       const all = [...parts.values()];
-      const covered = all.reduce((sum, { count }) => sum + count, 0);
-      if (covered === blocks) yield { ordinal, readings: [all.map(({ file }) => file)] };
+      // Parts may overlap, so blocks are counted once each.
+      const covered = new Uint8Array(blocks);
+      for (const [first, { count }] of parts) covered.fill(1, first, first + count);
+      if (covered.every((isCovered) => isCovered === 1)) yield { ordinal, readings: [all.map(({ file }) => file)] };
     }
   }
 
@@ -170,6 +172,7 @@ class WindowPlanner {
     const { segment: reference, first, count } = entry.content;
     const segment = this.#resolver.resolve(reference);
     if (typeof segment === "string") return segment;
+    if (first + count > segment.lengths.length) return "its part is longer than its bundle";
     const ids = segment.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
     const ownId = segmentId(ids, segment.lengths.slice(first, first + count));
     if (!sameBytes(fileHash(entry.size, [ownId]), entry.hash)) return "its blocks do not match its hash";

@@ -42,9 +42,11 @@ async function findDifferences(vault: Vault, drop: readonly string[]): Promise<s
     const difference = differenceOf(row.id, row, known);
     if (difference !== null) differences.push(difference);
   }
-  for (const [id] of state.live()) {
+  for (const [id, { retention }] of state.live()) {
     if (rows.has(id) || (await isBeingCommitted(vault, id))) continue;
-    if (!drop.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
+    if (isRetained(retention, vault.ctx.now())) differences.push(`${id} is held or locked in the chain and has no row`);
+    else if ((await readManifest(vault, id)) !== null) differences.push(`${id} has a valid manifest and no row`);
+    else if (!drop.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
     else
       await appendToChain(chainWriter(vault, vault.authority), () => ({
         kind: "deleted",
@@ -107,6 +109,11 @@ async function readManifest(vault: Vault, id: string): Promise<Uint8Array | null
     if (error instanceof FormatError || isObjectStoreError(error, "not_found")) return null;
     throw error;
   }
+}
+
+/** Whether a hold or a lock protects a snapshot now. */
+export function isRetained({ hold, lockedUntil }: Retention, now: number): boolean {
+  return hold || (lockedUntil ?? 0) > now;
 }
 
 function sameRetention(a: Retention, b: Retention): boolean {

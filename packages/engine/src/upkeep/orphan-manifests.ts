@@ -21,6 +21,7 @@ import { openDetails, openManifest } from "../format/manifest.ts";
 import { lastPart } from "../format/object-names.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
+import { isRetained } from "./compare-chain.ts";
 import { isIssuedSession, isRunningSession } from "./orphan-packs.ts";
 import { completeSnapshotDeletion, isDeletedInChain } from "./snapshot-changes.ts";
 
@@ -59,6 +60,8 @@ export async function recoverOrphanManifests(
 /** The chain gets a record of the deletion first, so that the snapshot does not count as hidden. */
 async function deleteGivenUp(vault: Vault, snapshot: string): Promise<void> {
   const known = (await vault.chain.read()).snapshots.get(snapshot);
+  if (known?.deleted === false && isRetained(known.retention, vault.ctx.now()))
+    throw new CatalogError("retained", `${snapshot} is held or locked`);
   if (known?.deleted === false)
     await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "deleted", snapshot, by: "given up" }));
   await vault.store.delete(vault.names.manifest(snapshot));

@@ -22,8 +22,10 @@
  */
 
 import type { ChainFault } from "../catalog/vault-chain.ts";
+import { VaultChain } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import type { ReadableVault } from "../vault.ts";
+import { identityOf } from "../vault.ts";
 import { ItemRegistration } from "./rebuild-items.ts";
 import { StoredPacks } from "./rebuild-packs.ts";
 import type { RefusedObject } from "./rebuild-refusals.ts";
@@ -62,7 +64,7 @@ export async function rebuild(
 ): Promise<RebuildReport> {
   const refusals = new Refusals();
   const sessions = new KnownSessions(vault);
-  const { state: chain, faults } = await vault.chain.readAll();
+  const { state: chain, faults } = await new VaultChain({ ...vault, ...identityOf(vault) }).readAll();
   const packs = new StoredPacks(vault, sessions, refusals);
   await packs.readTables(chain.revoked, onProgress);
   await sessions.readClaims(refusals);

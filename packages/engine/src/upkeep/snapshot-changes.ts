@@ -16,7 +16,7 @@ import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import type { Vault } from "../vault.ts";
-import { differenceOf } from "./compare-chain.ts";
+import { differenceOf, isRetained } from "./compare-chain.ts";
 
 /** Why a change was made and by whom, as the chain keeps it. */
 export interface ChangeNote {
@@ -85,10 +85,11 @@ export async function isDeletedInChain(vault: Vault, id: string): Promise<boolea
 
 /** The row was `deleting` by a decision of the catalog. The chain in the store must not forbid it. */
 async function assertChainAllowsDeletion(vault: Vault, id: string): Promise<void> {
-  const known = (await vault.chain.read()).snapshots.get(id);
+  const { snapshots, unknown } = await vault.chain.read();
+  if (unknown.length > 0) throw new ChainMismatchError([`record ${unknown[0]} of the chain is of a later version`]);
+  const known = snapshots.get(id);
   if (known === undefined) throw new ChainMismatchError([`${id} is in the catalog and not in the chain`]);
-  const { hold, lockedUntil } = known.retention;
-  if (hold || (lockedUntil ?? 0) > vault.ctx.now())
+  if (isRetained(known.retention, vault.ctx.now()))
     throw new ChainMismatchError([`${id} is held or locked in the chain and being deleted in the catalog`]);
 }
 

@@ -32,6 +32,8 @@ export class HardLinks {
     const known = this.#first.get(group);
     if (known === undefined) this.#first.set(group, { path, entry });
     if (known === undefined || !isSameFile(known.entry, entry)) return false;
+    // The same name again, where the caller's paths overlap: it is being restored already.
+    if (known.path.equals(path)) return true;
     this.links.push({ path, first: known.path, entry });
     return true;
   }

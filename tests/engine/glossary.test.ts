@@ -39,7 +39,21 @@ const oldClasses = [
   ...["restingOn", "takesChange", "givenNonce", "beginClaimed", "clearWrongMarks"],
   ...["visitLibrary", "currentVisit", "tellOfChange", "scopeWords", "mendSpecs"],
 ];
-const oldWords = ["repoint", "restate", "shelf", "station", "glimpse", "vouch", "relay", "whoever"];
+const oldWords = [
+  "repoint",
+  "restate",
+  "shelf",
+  "station",
+  "glimpse",
+  "vouch",
+  "relay",
+  "whoever",
+  "lane",
+  "prove",
+  "judge",
+  "sight",
+  "ledger",
+];
 
 /** Where old names are searched. */
 const searched = ["packages", "bench", "tests", "tools", "docs"];

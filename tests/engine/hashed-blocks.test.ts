@@ -63,7 +63,7 @@ async function replaceByFalseFrame(env: TestEnvironment, store: MemoryStore, row
   await store.put(name, pack);
 }
 
-test("content that nobody has read back is hashed: a bit that flipped before it was sealed is found and named", async (t) => {
+test("a restore hashes content that is not verified, and names a bit that flipped before sealing", async (t) => {
   const { folder, env, snapshot, lie } = await prepare(t);
   await lie();
   const { failures, damagedFrames } = await env.restore(snapshot, path.join(folder, "to"));

@@ -11,6 +11,7 @@ import type {
   SnapshotStatus,
   UploadUnit,
 } from "../catalog.ts";
+import { itemFrames } from "../rules.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
@@ -269,4 +270,23 @@ export function findItem(sql: Sql, ordinal: number): Item | null {
 export function findFrame(sql: Sql, frame: number): FrameRow | null {
   const row = sql("select * from frames where frame = ?").get(frame);
   return row === undefined ? null : frameOf(row);
+}
+
+/** The frames that have a damage mark. */
+export function damagedFrames(sql: Sql): number[] {
+  return sql("select frame from frames where damaged = 1")
+    .all()
+    .map((row) => integer(row, "frame"));
+}
+
+/** The ordinals of items whose bytes are in such a frame. */
+export function damagedItems(sql: Sql): number[] {
+  const damaged = new Set(damagedFrames(sql));
+  if (damaged.size === 0) return [];
+  const found: number[] = [];
+  for (const row of sql("select * from items").iterate()) {
+    const item = itemOf(row);
+    if (itemFrames(item).some((frame) => damaged.has(frame))) found.push(item.ordinal);
+  }
+  return found;
 }

@@ -28,11 +28,13 @@ import type {
   UploadUnit,
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertDeletable, drawNumber, framesNeededBy, isNewerChange, itemFrames } from "../rules.ts";
+import { assertDeletable, drawNumber, framesNeededBy, isNewerChange } from "../rules.ts";
 import { advanceChainHead, putRevocation, readChainHead, readRevocation } from "./chain.ts";
 import { firstUnpinned, isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
 import {
   blob,
+  damagedFrames,
+  damagedItems,
   findFrame,
   findHook,
   findItem,
@@ -103,7 +105,7 @@ export class SqliteCatalog implements Catalog {
       const nonce = drawNumber(this.#ctx);
       this.#sql("insert into claims values (?, ?, 1)").run(session, nonce);
       this.#sql("insert into uploads values (?, ?, ?, ?, ?)").run(upload, owner, leaseUntil, session, reach);
-      return { session, nonce, catalogId: this.#number("catalog_id"), damaged: this.#damagedItems() };
+      return { session, nonce, catalogId: this.#number("catalog_id"), damaged: damagedItems(this.#sql) };
     });
   }
 
@@ -359,7 +361,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async damagedFrames(): Promise<readonly number[]> {
-    return this.#damagedFrames();
+    return damagedFrames(this.#sql);
   }
 
   async setVerified(ordinals: readonly number[]): Promise<void> {
@@ -405,23 +407,6 @@ export class SqliteCatalog implements Catalog {
     // An upload that uses the item needs the packs of its new recipe.
     for (const { item, uploads } of replaced)
       for (const upload of uploads) pinFrames(this.#sql, upload, framesNeededBy(item));
-  }
-
-  #damagedFrames(): number[] {
-    return this.#sql("select frame from frames where damaged = 1")
-      .all()
-      .map((row) => integer(row, "frame"));
-  }
-
-  #damagedItems(): number[] {
-    const damaged = new Set(this.#damagedFrames());
-    if (damaged.size === 0) return [];
-    const found: number[] = [];
-    for (const row of this.#sql("select * from items").iterate()) {
-      const item = itemOf(row);
-      if (itemFrames(item).some((frame) => damaged.has(frame))) found.push(item.ordinal);
-    }
-    return found;
   }
 
   #end(upload: string): void {

@@ -22,7 +22,8 @@ const longestMs = 24 * 60 * 60 * 1000;
 const maxAddresses = 100_000;
 
 export interface AddressBanList extends AddressBans {
-  close(): void;
+  /** Stops reading. A read that is under way may fail from now on: its rows are not needed. */
+  close(): Promise<void>;
 }
 
 export async function openAddressBans(options: {
@@ -48,19 +49,28 @@ export async function openAddressBans(options: {
     since = new Date(now);
   };
   await read();
-  const readOrLog = () => read().catch((error: unknown) => log.warn("bans_unread", errorFields(error)));
+  let isClosed = false;
+  const reading = new Set<Promise<void>>();
+  const readOrLog = () => {
+    const work = read()
+      .catch((error: unknown) => {
+        if (!isClosed) log.warn("bans_unread", errorFields(error));
+      })
+      .finally(() => reading.delete(work));
+    reading.add(work);
+    return work;
+  };
   transactions.onChange(addressBansChanged, readOrLog);
-  let isReading = false;
   const timer = setInterval(() => {
-    if (isReading) return;
-    isReading = true;
-    void readOrLog().finally(() => {
-      isReading = false;
-    });
+    if (reading.size === 0) void readOrLog();
   }, readEveryMs);
   timer.unref();
   return {
-    close: () => clearInterval(timer),
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await Promise.all(reading);
+    },
     isBanned(addressKey) {
       const row = known.get(addressKey);
       return row !== undefined && holds(row, clock.now());

@@ -81,9 +81,9 @@ export async function openLimits(options: LimitsOptions): Promise<Limits> {
     }),
     async close() {
       await Promise.allSettled(busy);
+      const bansClosed = bans.close();
       stopping.abort();
-      bans.close();
-      await Promise.all([local.close(), redis?.close()]);
+      await Promise.all([bansClosed, local.close(), redis?.close()]);
     },
   };
 }

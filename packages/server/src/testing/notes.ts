@@ -15,7 +15,7 @@ import { Problem } from "../kernel/problems.ts";
 import type { Tx } from "../kernel/tx.ts";
 
 /** Makes the table in a test's own database. */
-export async function createNotesTable(owner: Pool): Promise<void> {
+export async function createNotesTable(owner: Pick<Pool, "query">): Promise<void> {
   await owner.query(`
     create table emanet.test_notes (
       id uuid primary key, account_id uuid not null, text text not null, created_at timestamptz not null);

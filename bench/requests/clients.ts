@@ -1,0 +1,153 @@
+/**
+ * The clients of the benchmark. They cost as little as they can, because they run on the machine that is measured: over
+ * HTTP/1.1 a request is one write of bytes on a TLS connection, and of the answer only status and length are read.
+ */
+
+import { once } from "node:events";
+import http2 from "node:http2";
+import tls, { type TLSSocket } from "node:tls";
+
+export interface ClientRequest {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** One request at a time. Resolves with the status of the answer. */
+export interface Client {
+  send(request: ClientRequest): Promise<number>;
+  close(): void;
+}
+
+export type Protocol = "http/1.1" | "h2";
+
+/** So many clients: connections of HTTP/1.1, or streams of one HTTP/2 connection. */
+export async function openClients(protocol: Protocol, url: string, ca: string, count: number): Promise<Client[]> {
+  if (protocol === "http/1.1") return Promise.all(Array.from({ length: count }, () => openHttp1(url, ca)));
+  const session = http2.connect(url, { ca });
+  await once(session, "connect");
+  const client = { send: (request: ClientRequest) => sendHttp2(session, request), close: () => session.close() };
+  return Array.from({ length: count }, () => client);
+}
+
+async function openHttp1(url: string, ca: string): Promise<Client> {
+  const { hostname: host, port } = new URL(url);
+  const socket = tls.connect({ host, port: Number(port), ca, ALPNProtocols: ["http/1.1"] });
+  await once(socket, "secureConnect");
+  socket.setNoDelay(true);
+  return new Http1Client(socket, host);
+}
+
+class Http1Client implements Client {
+  readonly #socket: TLSSocket;
+  readonly #host: string;
+  #received = "";
+  #pending: PromiseWithResolvers<number> | null = null;
+
+  constructor(socket: TLSSocket, host: string) {
+    this.#socket = socket;
+    this.#host = host;
+    socket.setEncoding("latin1");
+    socket.on("data", (text: string) => this.#read(text));
+    socket.on("error", (error) => this.#pending?.reject(error));
+    socket.on("close", () => this.#pending?.reject(new Error("the server closed the connection")));
+  }
+
+  send({ method, path, headers, body }: ClientRequest): Promise<number> {
+    this.#pending = Promise.withResolvers<number>();
+    let head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n`;
+    for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
+    if (body !== undefined) head += `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+    this.#socket.write(`${head}\r\n${body ?? ""}`);
+    return this.#pending.promise;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #read(text: string): void {
+    this.#received += text;
+    const headEnd = this.#received.indexOf("\r\n\r\n");
+    if (headEnd < 0) return;
+    const head = this.#received.slice(0, headEnd);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (this.#received.length < headEnd + 4 + length) return;
+    this.#received = "";
+    const pending = this.#pending;
+    this.#pending = null;
+    pending?.resolve(Number(head.slice(9, 12)));
+  }
+}
+
+function sendHttp2(session: http2.ClientHttp2Session, { method, path, headers, body }: ClientRequest): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: body === undefined });
+  let status = 0;
+  stream.on("response", (received) => {
+    status = Number(received[":status"]);
+  });
+  stream.on("error", reject);
+  stream.on("end", () => resolve(status));
+  stream.resume();
+  if (body !== undefined) stream.end(body);
+  return promise;
+}
+
+export interface LoadResult {
+  /** Response times in milliseconds, sorted. */
+  readonly times: readonly number[];
+  readonly elapsedMs: number;
+}
+
+/** Sends `count` requests, each client the next one as soon as its last is answered. */
+export async function sendAll(
+  clients: readonly Client[],
+  count: number,
+  expected: number,
+  request: () => ClientRequest,
+): Promise<LoadResult> {
+  const times: number[] = [];
+  const began = performance.now();
+  let left = count;
+  const work = clients.map(async (client) => {
+    while (left-- > 0) times.push(await timed(client, expected, request()));
+  });
+  await Promise.all(work);
+  return { times: times.sort((a, b) => a - b), elapsedMs: performance.now() - began };
+}
+
+/** Sends requests at a steady rate. A response time begins when the request was due, also if no client was free. */
+export async function sendSteadily(
+  clients: readonly Client[],
+  { count, perSecond, expected }: { readonly count: number; readonly perSecond: number; readonly expected: number },
+  request: () => ClientRequest,
+): Promise<LoadResult> {
+  const times: number[] = [];
+  const began = performance.now();
+  let next = 0;
+  const work = clients.map(async (client) => {
+    while (next < count) {
+      const dueAt = began + (next++ * 1000) / perSecond;
+      const waitMs = dueAt - performance.now();
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      // A timer can be late by a millisecond, which is not the service's.
+      const sentAt = Math.max(dueAt, performance.now() - timerSlackMs);
+      await timed(client, expected, request());
+      times.push(performance.now() - sentAt);
+    }
+  });
+  await Promise.all(work);
+  return { times: times.sort((a, b) => a - b), elapsedMs: performance.now() - began };
+}
+
+/** Node's timers have a resolution of a millisecond. */
+const timerSlackMs = 1.5;
+
+async function timed(client: Client, expected: number, request: ClientRequest): Promise<number> {
+  const began = performance.now();
+  const status = await client.send(request);
+  if (status !== expected) throw new Error(`${request.method} ${request.path} answered ${status}`);
+  return performance.now() - began;
+}

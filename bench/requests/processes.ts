@@ -1,0 +1,92 @@
+/** The processes that are measured, and the CPU time that Linux counts for them. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+
+export interface Program {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** The words of its line `ready …`. */
+  readonly ready: readonly string[];
+}
+
+/** Starts a program of this folder and waits for its line `ready …`. */
+export async function startProgram(file: string, args: readonly string[]): Promise<Program> {
+  const flags = ["--disable-warning=ExperimentalWarning"];
+  const child = spawn(process.execPath, [...flags, path.join(import.meta.dirname, file), ...args], {
+    // The log of a request is part of its cost; what is done with the lines is not.
+    stdio: ["ignore", "pipe", process.env.EMANET_BENCH_STDERR === "1" ? "inherit" : "ignore", "ipc"],
+  });
+  const line = await Promise.race([
+    once(child.stdout ?? child, "data").then(([bytes]) => String(bytes)),
+    once(child, "exit").then(() => {
+      throw new Error(`${file} ended before it was ready; EMANET_BENCH_STDERR=1 shows its messages`);
+    }),
+  ]);
+  return { child, pid: child.pid ?? 0, ready: line.trim().split(" ").slice(1) };
+}
+
+export async function stopProgram({ child }: Program): Promise<void> {
+  if (child.exitCode !== null) return;
+  child.kill("SIGTERM");
+  await once(child, "exit");
+}
+
+export interface ServiceCounts {
+  readonly statements: number;
+  readonly roundTrips: number;
+  readonly heapBytes: number;
+}
+
+/** Asks the service what it has sent; `collect` collects garbage first. */
+export async function countsOf({ child }: Program, how: "counts" | "collect" = "counts"): Promise<ServiceCounts> {
+  child.send(how);
+  const [counts] = (await once(child, "message")) as [ServiceCounts];
+  return counts;
+}
+
+const ticksPerSecond = 100;
+
+/** CPU milliseconds of a process so far, with or without those of its ended children. */
+function cpuMs(pid: number | string, withEnded: boolean): number {
+  try {
+    const fields = statFields(pid);
+    const own = Number(fields[11]) + Number(fields[12]);
+    const ended = withEnded ? Number(fields[13]) + Number(fields[14]) : 0;
+    return ((own + ended) * 1000) / ticksPerSecond;
+  } catch {
+    return 0;
+  }
+}
+
+export function programCpuMs({ pid }: Program): number {
+  return cpuMs(pid, false);
+}
+
+/** CPU milliseconds of a PostgreSQL server: its first process, its living backends and those that ended. */
+export function postgresCpuMs(postmaster: number): number {
+  const backends = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster);
+  return cpuMs(postmaster, true) + backends.reduce((sum, pid) => sum + cpuMs(pid, false), 0);
+}
+
+export function parentOf(pid: number | string): number | null {
+  try {
+    return Number(statFields(pid)[1]);
+  } catch {
+    // It ended meanwhile.
+    return null;
+  }
+}
+
+/** Memory of a process in MiB. */
+export function residentMib({ pid }: Program): number {
+  const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Math.round(Number(kib) / 1024);
+}
+
+/** The fields after the name of the program, which can contain spaces. */
+function statFields(pid: number | string): readonly string[] {
+  return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
+}

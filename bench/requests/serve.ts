@@ -1,0 +1,38 @@
+/**
+ * The service that is measured, in its own process: profile `local`, without limits that would refuse the load, and with the
+ * notes of the tests as operations (`testing/notes.ts`), because they read one row, list, and write with audit and event.
+ * It prints `ready <url> <ca file>` and answers the message `counts` with what it has sent to PostgreSQL so far.
+ *
+ *   serve.ts <settings as JSON> <database target as JSON>
+ */
+
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { readConfig } from "../../packages/server/src/config.ts";
+import { endpoints } from "../../packages/server/src/endpoints.ts";
+import { start } from "../../packages/server/src/start.ts";
+import { countMessages } from "../../packages/server/src/testing/message-counts.ts";
+import { noteEndpoints } from "../../packages/server/src/testing/notes.ts";
+
+const [settings = "{}", database = "{}"] = process.argv.slice(2);
+
+/** Above what any load here reaches. */
+const unlimited = { count: 100_000_000, seconds: 60 };
+
+// Node offers it only behind a flag.
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+const counts = countMessages();
+const running = await start({
+  config: { ...readConfig(JSON.parse(settings)), limitAnonymous: unlimited, limitPackage: unlimited },
+  role: "all",
+  database: JSON.parse(database),
+  endpoints: [...endpoints, ...noteEndpoints],
+});
+process.stdout.write(`ready ${running.url} ${running.caFile}\n`);
+process.on("message", (message) => {
+  if (message === "collect") collectGarbage();
+  process.send?.({ ...counts(), heapBytes: process.memoryUsage().heapUsed });
+});
+process.on("SIGTERM", () => void running.stop().then(() => process.exit(0)));

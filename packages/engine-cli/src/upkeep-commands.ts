@@ -114,6 +114,7 @@ export async function rebuildCommand({ vault }: Repository, _line: CommandLine, 
     ...report.hidden.map((id) => `missing: snapshot ${id} is in the vault's chain and has no valid manifest`),
     ...report.unconfirmed.map((id) => `unconfirmed: snapshot ${id} has a manifest and is not in the vault's chain`),
     ...report.chainFaults.map(({ name, reason }) => `chain: ${name}: ${reason}`),
+    ...report.chainIgnored.map(({ name, reason }) => `not in the chain: ${name}: ${reason}`),
   ];
   const found = [report.refused, report.lostFrames, report.incomplete, report.hidden, report.chainFaults];
   return { lines, data: report, complete: found.every((list) => list.length === 0) };

@@ -61,11 +61,12 @@ export class LocalTarget implements UploadTarget {
   }
 
   async begin(base: string | null): Promise<UploadStart> {
-    const { access, upload, owner, recheck } = this.#options;
+    const { access, upload, owner, authority, recheck } = this.#options;
     await access.catalog.expireUploads(access.ctx.now());
     if (recheck !== undefined && (await access.catalog.damagedFrames()).length > 0) await recheck();
     const leaseUntil = access.ctx.now() + uploadLeaseMs;
-    this.#start = await beginClaimedUpload(access, { upload, owner, leaseUntil, base });
+    const keys = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
+    this.#start = await beginClaimedUpload({ ...access, keys }, { upload, owner, leaseUntil, base });
     this.#stopRenewing = (this.#options.repeat ?? byTimer)(renewEveryMs, () => {
       // If the upload has ended, `complete` reports it.
       this.#renew().catch(() => undefined);

@@ -16,7 +16,7 @@ import { decodeClaim, encodeClaim } from "../format/session-claim.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { NewUpload, UploadStart } from "./catalog.ts";
-import { compareHead } from "./vault-chain.ts";
+import { catchUp, compareRecord, describeHead } from "./vault-chain.ts";
 
 /** The catalog does not know everything that is in the store: it must write and delete nothing. */
 export class IncompleteCatalogError extends Error {
@@ -24,12 +24,14 @@ export class IncompleteCatalogError extends Error {
 }
 
 export type ClaimVault = Pick<VaultAccess, "catalog" | "store" | "names"> & {
-  readonly keys: { readonly vaultId: Uint8Array };
+  readonly keys: { readonly vaultId: Uint8Array; readonly authorityPublicKey: Uint8Array };
 };
 
 /** Begins an upload and claims its session number. Rejects with `IncompleteCatalogError` if the catalog is stale. */
 export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): Promise<UploadStart> {
   await Promise.all([assertCatalogIsCurrent(vault), assertSameHistory(vault)]);
+  // A revocation whose process has ended after it wrote the record is not in the catalog yet.
+  await catchUp({ ...vault, ...vault.keys });
   const start = await vault.catalog.beginUpload(upload);
   try {
     await claim(vault, start);
@@ -58,15 +60,9 @@ export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
 
 /** Rejects with `IncompleteCatalogError` if the newest chain record that the catalog knows is not in the store. */
 async function assertSameHistory(vault: ClaimVault): Promise<void> {
-  const comparison = await compareHead(vault);
-  if (comparison === "same") return;
-  const { sequence } = await vault.catalog.chainHead();
-  const name = vault.names.chainRecord(sequence);
-  throw new IncompleteCatalogError(
-    comparison === "absent"
-      ? `the store is older than the catalog: ${name} is missing. Restore the newer store, or rebuild the catalog from this one`
-      : `the store and the catalog are not of the same history: ${name} is another record. Rebuild the catalog`,
-  );
+  const head = await vault.catalog.chainHead();
+  const difference = describeHead(vault.names, head, await compareRecord(vault, head));
+  if (difference !== null) throw new IncompleteCatalogError(difference);
 }
 
 async function claim(vault: ClaimVault, { session, nonce }: UploadStart): Promise<void> {

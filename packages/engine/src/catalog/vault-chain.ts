@@ -13,7 +13,7 @@
 
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import type { ChainEntry, ChainHead, ChainRecord } from "../format/chain.ts";
-import { decodeChainRecord, encodeChainRecord, headAfter } from "../format/chain.ts";
+import { emptyChain, encodeChainRecord, headAfter } from "../format/chain.ts";
 import { ChainState } from "../format/chain-state.ts";
 import { sha256 } from "../format/hash.ts";
 import type { VaultNames } from "../format/object-names.ts";
@@ -22,6 +22,10 @@ import type { ObjectStore } from "../object-store.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Catalog } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
+import type { ChainFault, ChainReading, ChainStore } from "./chain-records.ts";
+import { getRecord, readRecordsAfter } from "./chain-records.ts";
+
+export type { ChainFault, ChainStore } from "./chain-records.ts";
 
 /** The chain in the store and the catalog disagree. Nothing is deleted until an operator has recovered the vault. */
 export class ChainMismatchError extends Error {
@@ -33,14 +37,6 @@ export class ChainMismatchError extends Error {
     super(`the catalog and the vault's chain disagree:\n${differences.join("\n")}`);
     this.differences = differences;
   }
-}
-
-/** What reading the chain needs. */
-export interface ChainStore {
-  readonly store: ObjectStore;
-  readonly names: VaultNames;
-  readonly vaultId: Uint8Array;
-  readonly authorityPublicKey: Uint8Array;
 }
 
 /** What adding to the chain needs. */
@@ -67,23 +63,23 @@ export function chainWriter({ ctx, store, names, catalog, keys }: ChainVault, au
 /** Attempts to get a place in the chain. Each attempt that fails found another record, so more would be a loop. */
 const maxAttempts = 1000;
 
-/** Records fetched side by side when a whole chain is read: each is a small object, and a request takes 30 ms on S3. */
-const recordsAtOnce = 32;
-
-/** A record that is missing from the chain or does not belong where it is. */
-export interface ChainFault {
-  readonly name: string;
-  readonly reason: string;
+/** What a reading of the whole chain has found. */
+export interface WholeChain {
+  readonly state: ChainState;
+  readonly faults: readonly ChainFault[];
+  /** Objects under `chain/` that are no part of the chain. */
+  readonly ignored: readonly ChainFault[];
 }
 
 /**
  * The chain as this process has read it from the store. Kept in memory only: who can write the database cannot change it.
- * Later reads fetch what is new.
+ * Later reads fetch what is new. Where that does not fit, the chain is read again from its first record: another process
+ * may have recovered the vault.
  */
 export class VaultChain {
   readonly #from: ChainStore;
-  readonly #state = new ChainState();
-  #reading: Promise<readonly ChainFault[]> = Promise.resolve([]);
+  #state = new ChainState();
+  #reading: Promise<WholeChain> | null = null;
 
   constructor(from: ChainStore) {
     this.#from = from;
@@ -93,92 +89,91 @@ export class VaultChain {
   async read(): Promise<ChainState> {
     const { state, faults } = await this.readAll();
     const [first] = faults;
-    if (first !== undefined) throw new FormatError(`the vault's chain is broken at ${first.name}: ${first.reason}`);
+    if (first !== undefined) throw new FormatError(describeFault(first));
     return state;
   }
 
   /** Reads as far as the records follow each other, and names what does not. For rebuild. */
-  async readAll(): Promise<{ readonly state: ChainState; readonly faults: readonly ChainFault[] }> {
+  async readAll(): Promise<WholeChain> {
     // One at a time: records are added in order.
-    this.#reading = this.#reading.catch(() => []).then(() => this.#readNew());
-    return { state: this.#state, faults: await this.#reading };
+    const before = this.#reading;
+    this.#reading = (async () => {
+      await before?.catch(() => undefined);
+      return this.#readNew();
+    })();
+    return this.#reading;
   }
 
-  /** A fault ends with the next incarnation that follows the newest good record: a recovery has accepted the loss. */
-  async #readNew(): Promise<readonly ChainFault[]> {
-    const { store, names } = this.#from;
-    let faults: ChainFault[] = [];
-    const listed: string[] = [];
-    for await (const { name } of store.list(names.chain, { after: names.chainRecord(this.#state.head.sequence) }))
-      listed.push(name);
-    for (let at = 0; at < listed.length; at += recordsAtOnce) {
-      const batch = listed.slice(at, at + recordsAtOnce);
-      const bodies = await Promise.all(batch.map((name) => getObject(store, name)));
-      for (const [i, name] of batch.entries()) faults = this.#step(name, bodies[i] ?? null, faults);
-    }
-    // A listing may lag behind the store.
-    while (faults.length === 0) {
-      const next = names.chainRecord(this.#state.head.sequence + 1);
-      const bytes = await getObject(store, next);
-      if (bytes === null) break;
-      faults = this.#step(next, bytes, faults);
-    }
-    return faults;
-  }
-
-  #step(name: string, bytes: Uint8Array | null, faults: ChainFault[]): ChainFault[] {
-    const { vaultId, authorityPublicKey, names } = this.#from;
+  async #readNew(): Promise<WholeChain> {
     const { head } = this.#state;
-    try {
-      if (bytes === null) throw new FormatError("it is missing");
-      const record = decodeChainRecord(bytes, vaultId, head, authorityPublicKey);
-      if (name !== names.chainRecord(record.sequence)) throw new FormatError("it is another record than its name says");
-      this.#state.add(record, headAfter(record, bytes));
-      return [];
-    } catch (error) {
-      if (!(error instanceof FormatError)) throw error;
-      const missing = names.chainRecord(head.sequence + 1);
-      const gap = faults.length === 0 && name !== missing ? [{ name: missing, reason: "it is missing" }] : [];
-      return [...faults, ...gap, { name, reason: error.message }];
+    const comparison = await compareRecord(this.#from, head);
+    // A store that has lost the newest record that this process has read is not believed.
+    if (comparison === "absent") {
+      const lost = { name: this.#from.names.chainRecord(head.sequence), reason: "it is missing" };
+      return { state: this.#state, faults: [lost], ignored: [] };
     }
+    if (comparison === "same") {
+      const reading = await readRecordsAfter(this.#from, head);
+      if (reading.faults.length === 0 || head.sequence === 0) return this.#add(reading);
+    }
+    this.#state = new ChainState();
+    return this.#add(await readRecordsAfter(this.#from, emptyChain));
+  }
+
+  #add({ records, faults, ignored }: ChainReading): WholeChain {
+    for (const { record, head } of records) this.#state.add(record, head);
+    return { state: this.#state, faults, ignored };
   }
 }
+
+function describeFault({ name, reason }: ChainFault): string {
+  return `the vault's chain is broken at ${name}: ${reason}. Recover the vault`;
+}
+
+type WrittenEntry = Exclude<ChainEntry, { kind: "unknown" }>;
 
 /**
  * Adds a record to the chain. `decide` runs before each attempt, with the catalog caught up: what it throws ends the append,
  * what it returns is written. Returns the record's sequence number.
+ *
+ * Nothing is added to a broken chain, nor to a store that is older than the catalog. A record in a place that a recovery
+ * has skipped would be ignored, so an append looks for records behind its place.
  */
 export async function appendToChain(
   writer: ChainWriter,
-  decide: () => Promise<Exclude<ChainEntry, { kind: "unknown" }>> | Exclude<ChainEntry, { kind: "unknown" }>,
+  decide: () => Promise<WrittenEntry> | WrittenEntry,
 ): Promise<number> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    await catchUp(writer);
     const head = await writer.catalog.chainHead();
     const entry = await decide();
-    const bytes = encodeChainRecord(writer.authority, writer.vaultId, head, writer.now(), entry);
+    const at = writer.now();
+    const bytes = encodeChainRecord(writer.authority, writer.vaultId, head, at, entry);
     try {
       await writer.store.put(writer.names.chainRecord(head.sequence + 1), bytes, { ifAbsent: true });
     } catch (error) {
       if (!isObjectStoreError(error, "exists")) throw error;
-      await catchUp(writer);
       continue;
     }
-    const record = { ...entry, sequence: head.sequence + 1, at: writer.now() };
+    const record = { ...entry, sequence: head.sequence + 1, follows: head.sequence, at };
     await apply(writer.catalog, record, headAfter(record, bytes));
     return record.sequence;
   }
   throw new CatalogError("conflict", "the chain grows all the time");
 }
 
-/** Applies every record to the catalog that the store has and the catalog has not. */
+/**
+ * Applies every record to the catalog that the store has and the catalog has not. Throws `ChainMismatchError` if the store
+ * does not have the catalog's newest record, or if the chain is broken behind it.
+ */
 export async function catchUp(from: ChainStore & { readonly catalog: Catalog }): Promise<void> {
-  for (;;) {
-    const head = await from.catalog.chainHead();
-    const bytes = await getRecord(from, head.sequence + 1);
-    if (bytes === null) return;
-    const record = decodeChainRecord(bytes, from.vaultId, head, from.authorityPublicKey);
-    await apply(from.catalog, record, headAfter(record, bytes));
-  }
+  const head = await from.catalog.chainHead();
+  const difference = describeHead(from.names, head, await compareRecord(from, head));
+  if (difference !== null) throw new ChainMismatchError([difference]);
+  const { records, faults } = await readRecordsAfter(from, head);
+  for (const each of records) await apply(from.catalog, each.record, each.head);
+  const [first] = faults;
+  if (first !== undefined) throw new ChainMismatchError([describeFault(first)]);
 }
 
 /** For completions and deletions the catalog has other steps. */
@@ -196,50 +191,64 @@ async function apply(catalog: Catalog, record: ChainRecord, head: ChainHead): Pr
   await catalog.advanceChain(head);
 }
 
-/** Whether the newest record that the catalog knows is in the store: `absent` means that the store is an older copy. */
-export async function compareHead(
-  from: Pick<ChainStore, "store" | "names"> & { readonly catalog: Catalog },
-): Promise<"same" | "absent" | "different"> {
-  const head = await from.catalog.chainHead();
+type HeadComparison = "same" | "absent" | "different";
+
+/** Whether the newest record that the catalog knows is in the store. If it is not, says what the operator has to do. */
+export function describeHead(names: VaultNames, { sequence }: ChainHead, comparison: HeadComparison): string | null {
+  const name = names.chainRecord(sequence);
+  if (comparison === "absent")
+    return `the store is older than the catalog: ${name} is missing. Restore the newer store, or recover the vault from this one`;
+  if (comparison === "different")
+    return `the store and the catalog are not of the same history: ${name} is another record. Rebuild the catalog`;
+  return null;
+}
+
+/** Whether a record is in the store as it is known. `absent` means that the store is an older copy. */
+export async function compareRecord(
+  from: Pick<ChainStore, "store" | "names">,
+  head: ChainHead,
+): Promise<HeadComparison> {
   if (head.sequence === 0) return "same";
-  const bytes = await getObject(from.store, from.names.chainRecord(head.sequence));
+  const bytes = await getRecord(from, head.sequence);
   if (bytes === null) return "absent";
   return sameBytes(sha256(bytes), head.hash) ? "same" : "different";
 }
 
-/** The record in a place of the chain; null if there is none. */
-async function getRecord({ store, names }: ChainStore, sequence: number): Promise<Uint8Array | null> {
-  return getObject(store, names.chainRecord(sequence));
-}
+/** A recovery reads every place that it skips. At 32 requests of 30 ms side by side this many take 16 minutes. */
+const maxSkippedPlaces = 1_000_000;
 
-async function getObject(store: ObjectStore, name: string): Promise<Uint8Array | null> {
-  try {
-    return await store.get(name);
-  } catch (error) {
-    if (isObjectStoreError(error, "not_found")) return null;
-    throw error;
-  }
-}
-
-/** Records that a vault goes on after a loss: behind every place that is used, following the newest good record. */
-export async function appendIncarnation(writer: ChainWriter, chain: VaultChain, reason: string): Promise<void> {
+/**
+ * Records that a vault goes on after a loss: behind every place that is used, following the newest good record. Returns what
+ * was wrong with the chain before.
+ *
+ * Every place that is skipped is tried by its name first, up to the newest record that the catalog knows. The catalog's
+ * head stays as it is: only a rebuild makes a catalog that fits the new incarnation.
+ */
+export async function appendIncarnation(writer: ChainWriter, reason: string): Promise<WholeChain> {
+  const { sequence: known } = await writer.catalog.chainHead();
+  let used = known;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { state } = await chain.readAll();
-    let sequence = state.head.sequence + 1;
-    for await (const { name } of writer.store.list(writer.names.chain)) {
-      const used = Number(name.slice(writer.names.chain.length));
-      if (Number.isSafeInteger(used)) sequence = Math.max(sequence, used + 1);
-    }
+    const first = await readRecordsAfter(writer, emptyChain);
+    used = Math.max(used, first.lastPlace);
+    assertNear(writer.names, used, first.records.at(-1)?.head.sequence ?? 0);
+    const { records, faults, ignored } = await readRecordsAfter(writer, emptyChain, { through: used });
+    const state = new ChainState();
+    for (const { record, head } of records) state.add(record, head);
+    const sequence = Math.max(used, state.head.sequence) + 1;
     const entry = { kind: "incarnation", incarnation: state.incarnation + 1, reason } as const;
     const bytes = encodeChainRecord(writer.authority, writer.vaultId, state.head, writer.now(), entry, sequence);
     try {
       await writer.store.put(writer.names.chainRecord(sequence), bytes, { ifAbsent: true });
+      return { state, faults, ignored };
     } catch (error) {
-      if (isObjectStoreError(error, "exists")) continue;
-      throw error;
+      if (!isObjectStoreError(error, "exists")) throw error;
+      used = sequence;
     }
-    await writer.catalog.advanceChain(headAfter({ sequence }, bytes));
-    return;
   }
   throw new CatalogError("conflict", "the chain grows all the time");
+}
+
+function assertNear(names: VaultNames, used: number, newest: number): void {
+  if (used - newest > maxSkippedPlaces)
+    throw new FormatError(`${names.chainRecord(used)} is too far behind the chain. If it is no record, delete it`);
 }

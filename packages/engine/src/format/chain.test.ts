@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ByteReader, FormatError } from "./bytes.ts";
 import type { ChainEntry, ChainHead } from "./chain.ts";
-import { decodeChainRecord, emptyChain, encodeChainRecord, headAfter } from "./chain.ts";
+import { assertNext, emptyChain, encodeChainRecord, headAfter, openChainRecord } from "./chain.ts";
 import { ChainState } from "./chain-state.ts";
 import { sha256 } from "./hash.ts";
 import { signatureLength, signerFromSeed } from "./signing.ts";
@@ -39,8 +39,9 @@ function chainOf(entries: readonly Written[]): Buffer[] {
 function read(records: readonly Uint8Array[]): ChainState {
   const state = new ChainState();
   for (const bytes of records) {
-    const record = decodeChainRecord(bytes, vaultId, state.head, authority.publicKey);
-    state.add(record, headAfter(record, bytes));
+    const signed = openChainRecord(bytes, vaultId, authority.publicKey);
+    assertNext(signed, state.head);
+    state.add(signed.record, signed.head);
   }
   return state;
 }
@@ -49,8 +50,10 @@ describe("a chain of records", () => {
   test("every kind of record is read as it was written", () => {
     let head: ChainHead = emptyChain;
     for (const [i, bytes] of chainOf(every).entries()) {
-      const { sequence, at, ...entry } = decodeChainRecord(bytes, vaultId, head, authority.publicKey);
-      assert.deepEqual([sequence, at], [i + 1, 1000 + i]);
+      const signed = openChainRecord(bytes, vaultId, authority.publicKey);
+      assertNext(signed, head);
+      const { sequence, follows, at, ...entry } = signed.record;
+      assert.deepEqual([sequence, follows, at], [i + 1, i, 1000 + i]);
       assert.deepEqual(normal(entry), normal(every[i]));
       head = { sequence, hash: sha256(bytes) };
     }
@@ -113,6 +116,29 @@ describe("a chain of records", () => {
     const stranger = signerFromSeed(Buffer.alloc(32, 8));
     const forged = encodeChainRecord(stranger, vaultId, emptyChain, 1, every[0] as Written);
     assert.throws(() => read([forged]), /did not sign/);
+  });
+
+  test("an incarnation that skips places follows the record that it names, and no other record may skip", () => {
+    const [first, second] = chainOf(every) as [Buffer, Buffer];
+    const head = headAfter({ sequence: 1 }, first);
+    const entry = { kind: "incarnation", incarnation: 2, reason: "lost" } as const;
+    const skipping = openChainRecord(
+      encodeChainRecord(authority, vaultId, head, 9, entry, 5),
+      vaultId,
+      authority.publicKey,
+    );
+    assert.deepEqual([skipping.record.follows, skipping.head.sequence], [1, 5]);
+    assertNext(skipping, head);
+    assert.throws(() => assertNext(skipping, headAfter({ sequence: 2 }, second)), /out of order/);
+    assert.throws(() => assertNext(skipping, headAfter({ sequence: 1 }, second)), /does not follow/);
+    const deleted = encodeChainRecord(authority, vaultId, head, 9, { kind: "deleted", snapshot, by: "" }, 5);
+    assert.throws(() => read([first, deleted]), /out of order/);
+  });
+
+  test("an incarnation that names a later record as the one before it is refused", () => {
+    const entry = { kind: "incarnation", incarnation: 2, reason: "lost" } as const;
+    const bytes = encodeChainRecord(authority, vaultId, { ...emptyChain, sequence: 7 }, 9, entry, 7);
+    assert.throws(() => openChainRecord(bytes, vaultId, authority.publicKey), /follows a later record/);
   });
 
   test("a record of a kind of a later version stays in the chain and is counted", () => {

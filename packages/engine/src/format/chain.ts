@@ -9,6 +9,9 @@
  * A record stays for ever: a deleted snapshot's manifest goes, its records do not. A reader keeps a record of a kind that
  * it does not know in the chain and counts it: nothing may be deleted while there is one.
  *
+ * Every record follows the one with the number before it. Only an incarnation, which a recovery writes, may skip places:
+ * it names the record that it follows. What is in the skipped places is no part of the chain, also if it returns later.
+ *
  * What the chain cannot show: the newest records of a store, removed from its end. The catalog's copy of the head shows it.
  */
 
@@ -29,7 +32,7 @@ const noHash: Uint8Array = Buffer.alloc(idLength);
 
 /** What a record says. */
 export type ChainEntry =
-  /** The first record of a vault, and of every recovery after a loss. It may skip places that hold damaged records. */
+  /** The first record of a vault, and of every recovery after a loss. It may skip places whose records are lost. */
   | { readonly kind: "incarnation"; readonly incarnation: number; readonly reason: string }
   | {
       readonly kind: "completed";
@@ -56,7 +59,21 @@ export type ChainEntry =
   /** Of a later version. Never written. */
   | { readonly kind: "unknown"; readonly code: number };
 
-export type ChainRecord = ChainEntry & { readonly sequence: number; readonly at: number };
+export type ChainRecord = ChainEntry & {
+  readonly sequence: number;
+  /** The number of the record before it: one less, unless an incarnation skips places. */
+  readonly follows: number;
+  readonly at: number;
+};
+
+/** A record that the authority signed for this vault. `assertNext` says whether it is the next one of a chain. */
+export interface SignedChainRecord {
+  readonly record: ChainRecord;
+  /** The SHA-256 that it names as that of the record before it. */
+  readonly previous: Uint8Array;
+  /** The head of a chain that ends with this record. */
+  readonly head: ChainHead;
+}
 
 /** The newest record of a chain: its number and its SHA-256. Sequence 0: there is none. */
 export interface ChainHead {
@@ -90,6 +107,7 @@ const tags = {
   epoch: 10,
   publicKeyHash: 11,
   incarnation: 12,
+  follows: 13,
 } as const;
 
 /** Writes and signs the record that follows `before`. Only an incarnation may have a later place than the next. */
@@ -103,7 +121,7 @@ export function encodeChainRecord(
 ): Buffer {
   const out = new ByteWriter().raw(magic).raw(vaultId).u64(sequence).raw(before.hash).u64(at);
   out.u8(kindCodes[entry.kind]);
-  writeFields(out, fieldsOf(entry));
+  writeFields(out, fieldsOf(entry, before));
   return out.raw(authority.sign("chain", out.view())).take();
 }
 
@@ -112,18 +130,17 @@ export function headAfter(record: { readonly sequence: number }, bytes: Uint8Arr
   return { sequence: record.sequence, hash: sha256(bytes) };
 }
 
-/** Reads the record that follows `before`. Throws `FormatError` unless the authority signed it for this very place. */
-export function decodeChainRecord(
+/** Reads a record. Throws `FormatError` unless the authority signed it for this vault. */
+export function openChainRecord(
   bytes: Uint8Array,
   vaultId: Uint8Array,
-  before: ChainHead,
   authorityPublicKey: Uint8Array,
-): ChainRecord {
+): SignedChainRecord {
   const reader = new ByteReader(bytes);
   if (!sameBytes(reader.raw(magic.length), magic)) throw new FormatError("not a chain record");
   if (!sameBytes(reader.raw(vaultIdLength), vaultId)) throw new FormatError("a chain record of another vault");
   const sequence = reader.u64();
-  const previous = reader.raw(idLength);
+  const previous = Buffer.from(reader.raw(idLength));
   const at = reader.u64();
   const code = reader.u8();
   const fields = readFields(reader);
@@ -132,15 +149,20 @@ export function decodeChainRecord(
   reader.done();
   if (!verifySignature(authorityPublicKey, "chain", signed, signature))
     throw new FormatError("a chain record that the authority did not sign");
-  const isNext = sequence === before.sequence + 1;
-  const maySkip = code === kindCodes.incarnation && sequence > before.sequence;
-  if (!isNext && !maySkip) throw new FormatError(`chain record ${sequence} is out of order`);
-  if (!sameBytes(previous, before.hash))
-    throw new FormatError(`chain record ${sequence} does not follow the record before it`);
-  return { ...entryOf(code, fields), sequence, at };
+  const follows = code === kindCodes.incarnation ? number(fields, tags.follows) : sequence - 1;
+  if (follows >= sequence) throw new FormatError(`chain record ${sequence} follows a later record`);
+  const record = { ...entryOf(code, fields), sequence, follows, at };
+  return { record, previous, head: headAfter(record, bytes) };
 }
 
-function fieldsOf(entry: ChainEntry): [number, Uint8Array | null][] {
+/** Throws `FormatError` unless the record is the next one of the chain that ends with `before`. */
+export function assertNext({ record, previous }: SignedChainRecord, before: ChainHead): void {
+  if (record.follows !== before.sequence) throw new FormatError(`chain record ${record.sequence} is out of order`);
+  if (!sameBytes(previous, before.hash))
+    throw new FormatError(`chain record ${record.sequence} does not follow the record before it`);
+}
+
+function fieldsOf(entry: ChainEntry, before: ChainHead): [number, Uint8Array | null][] {
   const fields: [number, Uint8Array | null][] = [];
   if ("snapshot" in entry) fields.push([tags.snapshot, Buffer.from(entry.snapshot, "hex")]);
   if ("manifestHash" in entry) fields.push([tags.manifestHash, entry.manifestHash]);
@@ -154,7 +176,9 @@ function fieldsOf(entry: ChainEntry): [number, Uint8Array | null][] {
   if (entry.kind === "epoch") {
     fields.push([tags.epoch, numberBytes(entry.epoch)], [tags.publicKeyHash, entry.publicKeyHash]);
   }
-  if (entry.kind === "incarnation") fields.push([tags.incarnation, numberBytes(entry.incarnation)]);
+  if (entry.kind === "incarnation") {
+    fields.push([tags.incarnation, numberBytes(entry.incarnation)], [tags.follows, numberBytes(before.sequence)]);
+  }
   return fields;
 }
 

@@ -18,6 +18,7 @@ const sessionDigits = 10;
 
 /** A vault never has this many records; equal lengths make the order of names the order of records. */
 const sequenceDigits = 12;
+const sequenceName = new RegExp(`^[0-9]{${sequenceDigits}}$`);
 
 export interface VaultNames {
   readonly keys: string;
@@ -50,6 +51,14 @@ export function vaultNames(vaultId: Uint8Array): VaultNames {
     manifest: (snapshot) => `${root}/snapshots/${snapshot}`,
     chainRecord: (sequence) => `${root}/chain/${String(sequence).padStart(sequenceDigits, "0")}`,
   };
+}
+
+/** The sequence number in the name of a chain record; null if it is not the name of one. */
+export function chainSequence(names: VaultNames, name: string): number | null {
+  const number = name.slice(names.chain.length);
+  if (!sequenceName.test(number)) return null;
+  const sequence = Number(number);
+  return sequence === 0 ? null : sequence;
 }
 
 /** The last part of an object's name. */

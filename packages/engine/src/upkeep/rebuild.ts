@@ -49,6 +49,8 @@ export interface RebuildReport {
   readonly unconfirmed: readonly string[];
   /** Records of the chain that are missing or wrong. What came after them is not known. */
   readonly chainFaults: readonly ChainFault[];
+  /** Objects under `chain/` that are no part of the chain: skipped by a recovery, or with a name of no record. */
+  readonly chainIgnored: readonly ChainFault[];
 }
 
 /**
@@ -64,7 +66,7 @@ export async function rebuild(
 ): Promise<RebuildReport> {
   const refusals = new Refusals();
   const sessions = new KnownSessions(vault);
-  const { state: chain, faults } = await new VaultChain({ ...vault, ...identityOf(vault) }).readAll();
+  const { state: chain, faults, ignored } = await new VaultChain({ ...vault, ...identityOf(vault) }).readAll();
   const packs = new StoredPacks(vault, sessions, refusals);
   await packs.readTables(chain.revoked, onProgress);
   await sessions.readClaims(refusals);
@@ -90,5 +92,6 @@ export async function rebuild(
     hidden,
     unconfirmed,
     chainFaults: faults,
+    chainIgnored: ignored,
   };
 }

@@ -5,7 +5,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { SimulationKind } from "./simulation.ts";
-import { interleave } from "./simulation.ts";
+import { openSimulator } from "./simulation.ts";
 
 /** Seeds to run: every `step`-th from `first` up to `last`, ending at the first failure. */
 export interface Seeds {
@@ -22,15 +22,17 @@ export interface SeedsAnswer {
 }
 
 const { first, last, step, kind } = workerData as Seeds;
+const simulator = openSimulator(kind);
 let ran = 0;
 let turns = 0;
 let failure: SeedsAnswer["failure"] = null;
 for (let seed = first; seed <= last && failure === null; seed += step) {
   try {
-    turns += await interleave(seed, kind);
+    turns += await simulator.interleave(seed);
     ran++;
   } catch (error) {
     failure = { seed, message: error instanceof Error ? error.message : String(error) };
   }
 }
+await simulator.close();
 parentPort?.postMessage({ ran, turns, failure } satisfies SeedsAnswer);

@@ -4,9 +4,6 @@
  */
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import type { Catalog, FrameRow, Item, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { MemoryCatalog } from "../catalog/memory.ts";
@@ -20,6 +17,7 @@ import type { LiveSet } from "../upkeep/live-set.ts";
 import { wastefulPacks } from "../upkeep/live-set.ts";
 import { markVault } from "../upkeep/mark.ts";
 import { brokenMemoryCatalogs, brokenSqliteCatalogs } from "./broken-catalogs.ts";
+import { CatalogFile } from "./catalog-file.ts";
 import { SeededRandom } from "./random-tree.ts";
 import { Scheduler } from "./scheduler.ts";
 
@@ -255,32 +253,53 @@ async function deleteOldest(_simulation: Simulation, catalog: Catalog): Promise<
   if (rows.length > 1 && rows[0] !== undefined) await catalog.deleteSnapshot(rows[0].id, 1);
 }
 
-type SqliteBug = keyof typeof brokenSqliteCatalogs | null;
-
 /** Which catalog is simulated: a correct one (`bug` is null) or one that breaks a rule. */
 export type SimulationKind =
   | { readonly catalog: "memory"; readonly bug: keyof typeof brokenMemoryCatalogs | null }
   | { readonly catalog: "sqlite"; readonly bug: SqliteBug };
 
-/** Runs one interleaving; throws when it loses something or fails a backup. Returns the number of turns. */
-export async function interleave(seed: number, kind: SimulationKind): Promise<number> {
-  const scheduler = new Scheduler(seed);
-  if (kind.catalog === "memory") {
-    const CatalogClass = kind.bug === null ? MemoryCatalog : brokenMemoryCatalogs[kind.bug];
-    const catalog = new CatalogClass(bareContext(seed));
-    return play(seed, scheduler, catalog, catalog);
-  }
-  const folder = mkdtempSync(path.join(existsSync(memoryFolder) ? memoryFolder : tmpdir(), "emanet-simulation-"));
-  try {
-    const [one, two] = [1, 2].map(() => openProcess(path.join(folder, "catalog"), seed, kind.bug, scheduler));
-    if (one === undefined || two === undefined) throw new Error("two processes were asked for");
-    const turns = await play(seed, scheduler, one, two);
-    await one.close();
-    await two.close();
-    return turns;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+type SqliteBug = keyof typeof brokenSqliteCatalogs | null;
+
+/** Runs interleavings one after the other. */
+export interface Simulator {
+  /** Runs one interleaving; throws when it loses something or fails a backup. Returns the number of turns. */
+  interleave(seed: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export function openSimulator(kind: SimulationKind): Simulator {
+  return kind.catalog === "memory" ? memorySimulator(kind.bug) : sqliteSimulator(kind.bug);
+}
+
+function memorySimulator(bug: keyof typeof brokenMemoryCatalogs | null): Simulator {
+  const CatalogClass = bug === null ? MemoryCatalog : brokenMemoryCatalogs[bug];
+  return {
+    interleave: (seed) => {
+      const catalog = new CatalogClass(bareContext);
+      return play(seed, new Scheduler(seed), catalog, catalog);
+    },
+    close: async () => {},
+  };
+}
+
+/** The file and its two processes stay open, because opening takes as long as an interleaving. Each seed starts empty. */
+function sqliteSimulator(bug: SqliteBug): Simulator {
+  const file = new CatalogFile();
+  let scheduler = new Scheduler(0);
+  const [one, two] = [1, 2].map(() => openProcess(file.path, bug, () => scheduler));
+  if (one === undefined || two === undefined) throw new Error("two processes were asked for");
+  return {
+    interleave: (seed) => {
+      file.reset();
+      scheduler = new Scheduler(seed);
+      return play(seed, scheduler, one, two);
+    },
+    close: async () => {
+      await one.close();
+      await two.close();
+      file.remove();
+    },
+  };
 }
 
 /** Runs the actors, which are spread over two processes. */
@@ -305,21 +324,16 @@ async function play(seed: number, scheduler: Scheduler, one: Catalog, two: Catal
   return scheduler.steps;
 }
 
-/** Linux keeps these files in memory. A step of the catalog syncs several times, which is slow on a disk. */
-const memoryFolder = "/dev/shm";
-
 /** Opens the catalog file as one process. Steps of other processes run between any two of its statements. */
-function openProcess(file: string, seed: number, bug: SqliteBug, scheduler: Scheduler): SqliteCatalog {
+function openProcess(file: string, bug: SqliteBug, scheduler: () => Scheduler): SqliteCatalog {
   let opened: SqliteCatalog | null = null;
   const before = () => {
-    if (opened !== null) scheduler.intrude(opened);
+    if (opened !== null) scheduler().intrude(opened);
   };
   const CatalogClass = bug === null ? SqliteCatalog : brokenSqliteCatalogs[bug];
-  opened = new CatalogClass(file, bareContext(seed), before);
+  opened = new CatalogClass(file, bareContext, before);
   return opened;
 }
 
 /** A context without hashing: a catalog draws few numbers, and they need not be random here. */
-function bareContext(seed: number) {
-  return { now: () => 0, random: (length: number) => Buffer.alloc(length, seed) };
-}
+const bareContext = { now: () => 0, random: (length: number) => Buffer.alloc(length, 1) };

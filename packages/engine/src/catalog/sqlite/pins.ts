@@ -1,12 +1,10 @@
 /** Pins in the SQLite catalog: which upload needs which packs. The functions run in the transaction of their caller. */
 
-import type { StatementSync } from "node:sqlite";
 import type { Bitmap } from "../../format/bitmap.ts";
 import type { Item } from "../catalog.ts";
 import { framesNeededBy } from "../rules.ts";
+import type { Sql } from "./rows.ts";
 import { integer, itemOf, text } from "./rows.ts";
-
-type Sql = (text: string) => StatementSync;
 
 /** Pins the packs of all frames and of the records of their block lists, or none if one of them is not known. */
 export function pinFrames(sql: Sql, upload: string, frames: readonly number[]): boolean {

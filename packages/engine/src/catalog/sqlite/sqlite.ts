@@ -69,7 +69,10 @@ export function openSqliteCatalog(path: string, ctx: EngineContext): SqliteCatal
   return new SqliteCatalog(path, ctx);
 }
 
-/** Called before each statement outside of a write transaction. The simulation runs a step of another process there. */
+/**
+ * Called before each statement outside of a write transaction. The simulation runs a step of another process there. A
+ * write transaction has the database for itself: others wait, or read the state before it.
+ */
 export type BeforeStatement = () => void;
 
 export class SqliteCatalog implements Catalog {
@@ -274,7 +277,7 @@ export class SqliteCatalog implements Catalog {
       const rows = this.#sql("select * from items where ordinal > ? order by ordinal limit ?").all(after, itemsPage);
       for (const row of rows) yield itemOf(row);
       const last = rows.at(-1);
-      if (last === undefined) return;
+      if (last === undefined || rows.length < itemsPage) return;
       after = integer(last, "ordinal");
     }
   }
@@ -284,7 +287,7 @@ export class SqliteCatalog implements Catalog {
       const rows = this.#sql("select * from frames where frame > ? order by frame limit ?").all(after, framesPage);
       for (const row of rows) yield frameOf(row);
       const last = rows.at(-1);
-      if (last === undefined) return;
+      if (last === undefined || rows.length < framesPage) return;
       after = integer(last, "frame");
     }
   }
@@ -473,13 +476,13 @@ export class SqliteCatalog implements Catalog {
   }
 
   #transaction<T>(begin: string, work: () => T): T {
-    this.#database.exec(begin);
+    this.#sql(begin).run();
     try {
       const result = work();
-      this.#database.exec("commit");
+      this.#sql("commit").run();
       return result;
     } catch (error) {
-      this.#database.exec("rollback");
+      this.#sql("rollback").run();
       throw error;
     } finally {
       this.#isWriting = false;

@@ -71,7 +71,8 @@ export interface SnapshotDetails {
 
 export interface ManifestDetails extends SnapshotDetails {
   readonly source: string;
-  readonly warnings: readonly BackupWarning[];
+  /** Decodes the warnings, a part of them at a time. Throws `FormatError` where the list is wrong or too long. */
+  readonly warnings: () => Iterable<BackupWarning>;
 }
 
 export interface Manifest {
@@ -151,7 +152,7 @@ export function draftHeader(draft: Uint8Array): SessionHeader {
   return parseSessionHeader(reader.raw(sessionHeaderLength));
 }
 
-/** The details of a manifest, decrypted. Needs the vault's private seeds. */
+/** The details of a manifest, decrypted. Needs the vault's private seeds. The warnings are decoded on request only. */
 export function openDetails(keys: Pick<ReaderKeys, "privateSeeds">, manifest: Manifest): ManifestDetails {
   const key = deriveKey(openContentKey(keys, manifest.header), `manifest ${manifest.row.id}`);
   const decipher = createDecipheriv("aes-256-gcm", key, Buffer.alloc(12));
@@ -167,7 +168,7 @@ export function openDetails(keys: Pick<ReaderKeys, "privateSeeds">, manifest: Ma
   reader.done();
   return {
     source: textOf(fields, detailTags.source) ?? "",
-    warnings: decodeWarnings(fields.get(detailTags.warnings) ?? noWarnings),
+    warnings: () => decodeWarnings(fields.get(detailTags.warnings) ?? noWarnings, manifest.row.warnings),
     taxpayer: textOf(fields, detailTags.taxpayer),
     label: textOf(fields, detailTags.label),
     trigger: textOf(fields, detailTags.trigger),

@@ -1,11 +1,12 @@
 /**
  * Hard links of a restore. The first name of a hard-link group is restored like any file. Every other name with the same
- * content and attributes is linked to it at the end, when the first one is complete.
+ * content and attributes is linked to it at the end, when the first one is complete. If the first name was not restored,
+ * the next name takes its place.
  *
  * A link that the file system refuses (another device, too many links, not supported) becomes a copy.
  */
 
-import { closeSync, constants, copyFileSync, linkSync, lstatSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, copyFileSync, linkSync, openSync, rmSync } from "node:fs";
 import { hex, sameBytes } from "../../format/bytes.ts";
 import type { FileEntry } from "../../format/tree-entry.ts";
 import { setFinalAttributes } from "../../workers/restore-worker.ts";
@@ -23,7 +24,7 @@ export interface HardLink {
 
 export class HardLinks {
   readonly #first = new Map<string, { readonly path: Buffer; readonly entry: FileEntry }>();
-  readonly links: HardLink[] = [];
+  #links: HardLink[] = [];
 
   /** True if the file is another name of one that was added before. Then it is linked at the end. */
   isLater(entry: FileEntry, path: Buffer): boolean {
@@ -34,14 +35,26 @@ export class HardLinks {
     if (known === undefined || !isSameFile(known.entry, entry)) return false;
     // The same name again, where the caller's paths overlap: it is being restored already.
     if (known.path.equals(path)) return true;
-    this.links.push({ path, first: known.path, entry });
+    this.#links.push({ path, first: known.path, entry });
     return true;
+  }
+
+  /** Returns the links that were added since the last call. */
+  takeLinks(): readonly HardLink[] {
+    const links = this.#links;
+    this.#links = [];
+    return links;
+  }
+
+  /** The first name of this group was not restored. The next name that is added becomes the first. */
+  forgetFirst({ first, entry }: HardLink): void {
+    const group = hex(entry.linkGroup ?? Buffer.alloc(0));
+    if (this.#first.get(group)?.path.equals(first) === true) this.#first.delete(group);
   }
 }
 
-/** Makes the link, or a copy. Throws if the first name was not restored. */
+/** Makes the link, or a copy. The first name is complete. */
 export function makeHardLink({ path, first, entry }: HardLink, owners: boolean): void {
-  if (!lstatSync(first).isFile()) throw new Error("its first name was not restored");
   rmSync(path, { force: true });
   try {
     linkSync(first, path);

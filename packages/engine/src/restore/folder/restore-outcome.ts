@@ -25,6 +25,7 @@ export interface RestoreResult {
 export class RestoreOutcome {
   readonly #onProgress: ((progress: { readonly files: number; readonly bytes: number }) => void) | undefined;
   readonly #failures: RestoreFailure[] = [];
+  readonly #failedPaths = new Set<string>();
   readonly #damaged = new Map<number, FrameVersion>();
   /** Frames that were read although the catalog has them as damaged. */
   readonly #marked = new Map<number, FrameVersion>();
@@ -50,7 +51,13 @@ export class RestoreOutcome {
   }
 
   addFailure(path: Uint8Array, kind: RestoreFailure["kind"], reason: string, pack: string | null): void {
-    this.#failures.push({ path: Buffer.from(path), kind, reason, pack });
+    const own = Buffer.from(path);
+    this.#failures.push({ path: own, kind, reason, pack });
+    this.#failedPaths.add(own.toString("latin1"));
+  }
+
+  hasFailed(path: Buffer): boolean {
+    return this.#failedPaths.has(path.toString("latin1"));
   }
 
   addDamagedFrame(version: FrameVersion): void {

@@ -102,7 +102,7 @@ class Restore {
     if (paths === undefined) await this.#restoreDirectory(root, target);
     else for (const path of paths) await this.#restorePath(root, path, target);
     await this.#windows.finish();
-    for (const link of this.#hardLinks.links) this.#makeHardLink(link);
+    await this.#makeHardLinks();
     const [top, ...deferred] = this.#deferred;
     for (const each of deferred.reverse()) this.#completeDeferred(each);
     // Removing the state file changes the time of the folder. So the folder gets its time after that.
@@ -181,6 +181,20 @@ class Restore {
       this.#outcome.addFailure(path, "file", errorMessage(error), null);
     }
     return true;
+  }
+
+  /** Links names of a file to its first name. If that one failed, the next name is restored and is then the first. */
+  async #makeHardLinks(): Promise<void> {
+    for (let links = this.#hardLinks.takeLinks(); links.length > 0; links = this.#hardLinks.takeLinks()) {
+      for (const link of links) {
+        if (!this.#outcome.hasFailed(link.first)) this.#makeHardLink(link);
+        else {
+          this.#hardLinks.forgetFirst(link);
+          await this.#restoreEntry(link.entry, link.path);
+        }
+      }
+      await this.#windows.finish();
+    }
   }
 
   #makeHardLink(link: HardLink): void {

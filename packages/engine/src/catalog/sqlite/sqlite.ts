@@ -479,10 +479,10 @@ export class SqliteCatalog implements Catalog {
     this.#sql(begin).run();
     try {
       const result = work();
-      this.#sql("commit").run();
+      this.#database.exec("commit");
       return result;
     } catch (error) {
-      this.#sql("rollback").run();
+      this.#database.exec("rollback");
       throw error;
     } finally {
       this.#isWriting = false;

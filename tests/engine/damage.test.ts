@@ -3,6 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { acceptManifest } from "../../packages/engine/src/format/manifest.ts";
+import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import type { RestoreResult } from "../../packages/engine/src/restore/folder/restore.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
@@ -103,6 +105,30 @@ test("scrub finds and names truncated, deleted and swapped packs", async (t) => 
     (await scrubbed(bench)).findings.map(({ pack }) => pack).sort(),
     [short(first), short(second)].sort(),
   );
+});
+
+test("scrub finds a manifest that the authority accepted and that is not the one in the chain", async (t) => {
+  const bench = await prepare(t);
+  const { store, env } = bench;
+  const [snapshot] = await env.vault.catalog.snapshots();
+  assert.ok(snapshot);
+  const name = env.vault.names.manifest(snapshot.id);
+  const good = Buffer.from(await store.get(name));
+  // Without acceptance and the authority's signature.
+  const draft = good.subarray(0, good.length - 25 - 64);
+  const accepted = { at: env.ctx.now(), retention: noRetention };
+  const other = acceptManifest(env.vault.authority, draft, {
+    ...accepted,
+    retention: { ...noRetention, expiresAt: 1 },
+  });
+  await store.put(name, other);
+  const { manifests } = await scrubbed(bench);
+  assert.deepEqual(
+    manifests.map((finding) => [finding.name, finding.kind, finding.reason]),
+    [[name, "damaged", "another manifest than the chain has"]],
+  );
+  await store.put(name, good);
+  assert.deepEqual((await scrubbed(bench)).manifests, []);
 });
 
 test("a restore of damaged content names file and pack, and restores everything else", async (t) => {

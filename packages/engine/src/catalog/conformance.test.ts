@@ -206,6 +206,19 @@ for (const [name, make] of Object.entries(makers)) {
     assert.equal((await catalog.acquire("u2", [idOf(1)]))[0]?.ordinal, 1);
   });
 
+  test(`${name}: of several items with one id a verified one is used, and of these the newest`, async () => {
+    const catalog = await filled(make);
+    await begin(catalog, "u2");
+    const again = [2, 3].map((ordinal) => itemRow(ordinal, 10, { id: idOf(1) }));
+    await catalog.addUnit("u2", 1, unitOf("p2", [], again));
+    const used = async () => (await catalog.acquire("u2", [idOf(1)]))[0]?.ordinal;
+    assert.equal(await used(), 3, "the newest");
+    await catalog.setVerified([1]);
+    assert.equal(await used(), 1, "the verified one");
+    await catalog.setVerified([2]);
+    assert.equal(await used(), 2, "the newest verified one");
+  });
+
   test(`${name}: an item with a damaged frame is not known, and a new upload gets its ordinal`, async () => {
     const catalog = await filled(make);
     await catalog.setDamaged([{ frame: 10, pack: "p1", generation: 0 }], true);

@@ -14,6 +14,7 @@ import { storedPlot, wallPlot } from "./plot.ts";
 import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
 import { type Phase, phases } from "./records.ts";
 import { markdown, type Surroundings } from "./report.ts";
+import { runSmallNights, smallNightsMarkdown, smallNightTargets } from "./small-nights.ts";
 import type { System } from "./system.ts";
 import { emanet } from "./system-emanet.ts";
 import { systemOf } from "./system-peers.ts";
@@ -24,8 +25,9 @@ const help = `npm run --silent bench:engine -- [options]
   --scale XS|S|M|L    size of the tree (default S: 0.4 GB)
   --seed N            of the tree (default 1)
   --runs N            repetitions, of which medians are taken (default 3)
-  --nights N          nights after the first backup (default 30)
-  --parts a,b         parts that are also backed up alone (default dumps,invoices-60,invoices-600,scans; "none" for none)
+  --nights N          nights after the first backup (default 30; 400 for small-nights)
+  --parts a,b         parts that are also backed up alone (default dumps,invoices-60,invoices-600,scans; "none" for none);
+                      small-nights, alone: a small office without large files, verify after many nights
   --only a,b          only these programs (emanet, restic, kopia, rustic) and phases (${phases.join(", ")})
   --results DIR       where table, plots and figures go (default bench/results)
   --work DIR          where tree and repositories are made (default: a new folder for temporary files)
@@ -34,7 +36,13 @@ const help = `npm run --silent bench:engine -- [options]
 
 Peers are taken from the PATH or built with Go; those that are not there are left out, and the table says so.`;
 
+const resultsFolder = path.resolve(import.meta.dirname, "../results");
 const systemNames = ["emanet", "restic", "kopia", "rustic"];
+const smallNightsPart = "small-nights";
+
+/** More than a year of workdays. */
+const defaultSmallNights = "400";
+
 const defaultParts = "dumps,invoices-60,invoices-600,scans";
 
 try {
@@ -55,12 +63,17 @@ async function main(): Promise<void> {
     .join(" ");
   const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
   mkdirSync(work, { recursive: true });
-  const options = optionsOf(values, work);
+  const isSmallNights = values.parts === smallNightsPart;
+  const options = optionsOf(isSmallNights ? { ...values, parts: "none" } : values, work);
   // Ends the program that is being measured (measure.ts) and removes its files.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
   if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
   const { systems, missing } = await systemsOf(values.only, work);
   for (const sentence of missing) console.error(`bench: ${sentence}`);
+  if (isSmallNights) {
+    await publishSmallNights(systems, options, values);
+    return;
+  }
   const outcome = await runRace(systems, options);
   const around = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
   publish(outcome, systems, options, around, values);
@@ -119,6 +132,17 @@ function optionsOf(values: Values, work: string): RaceOptions {
   };
 }
 
+async function publishSmallNights(systems: readonly System[], options: RaceOptions, values: Values): Promise<void> {
+  const nights = whole(values.nights ?? defaultSmallNights);
+  const outcome = await runSmallNights(systems, { ...options, nights, pauseMs: undefined });
+  const text = smallNightsMarkdown(outcome, systems);
+  const folder = values.results ?? resultsFolder;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "engine-small-nights.md"), text);
+  const figures = { targetResults: smallNightTargets(outcome), ...outcome };
+  console.log(values.json === true ? JSON.stringify(figures) : text);
+}
+
 function whole(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${text} is not a whole number`);
@@ -132,7 +156,7 @@ function publish(
   around: Surroundings,
   values: Values,
 ): void {
-  const folder = values.results ?? path.resolve(import.meta.dirname, "../results");
+  const folder = values.results ?? resultsFolder;
   mkdirSync(folder, { recursive: true });
   const names = systems.map(({ name }) => name);
   const text = markdown(outcome, systems, options, around);

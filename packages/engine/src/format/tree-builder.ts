@@ -1,7 +1,8 @@
 /**
- * Builds trees. The entries of a directory, in byte order of their names, are divided into leaves of about 32 KiB. A hash of
+ * Builds trees. The entries of a directory, in byte order of their names, are divided into leaves of about 2 KiB. A hash of
  * the name decides where a leaf ends. So one changed file in a directory of a million files changes one leaf and the few
- * nodes above it. A node above holds the last name and the reference of each node below, and ends by the same rule. The
+ * nodes above it. Leaves are small because ids do not compress: a night with 20 changed files stores 20 leaves
+ * (docs/decisions/0140). A node above holds the last name and the reference of each node below, and ends by the same rule. The
  * segment list of a large file is built in the same way: there the segment's id decides where a node ends.
  *
  * Node encoding: u8 kind ("L" leaf, "I" inner, "S" segment list, "T" list of lists); varint count; the rows.
@@ -21,10 +22,16 @@ export interface NodeSink {
   putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number;
 }
 
-/** Bytes after which a node may end, should end on average, and must end. */
-const minNodeBytes = 8 * 1024;
-const meanNodeBytes = 32 * 1024;
-const maxNodeBytes = 128 * 1024;
+/**
+ * A node may end after so many bytes, ends on average so many bytes later, and must end at the most. The mean of 2 KiB is
+ * twice the least: a larger share at random would make nodes more unequal, and a change hits large ones more often.
+ */
+const minNodeBytes = 1024;
+const meanBytesAfterMin = 1024;
+const maxNodeBytes = 16 * 1024;
+
+/** Rows of an inner node at least. Without it, names of a kilobyte would give each node one row, and levels without end. */
+const minInnerRows = 4;
 
 /** Nodes of a segment list: at least, on average, at most so many references. */
 const minListRows = 64;
@@ -79,9 +86,9 @@ export class DirectoryBuilder {
     level.rows++;
     level.only = only;
     const size = level.writer.length;
-    if (size < minNodeBytes) return undefined;
+    if (size < minNodeBytes || (depth > 0 && level.rows < minInnerRows)) return undefined;
     // The chance to end is in proportion to the row's bytes, so the mean size of nodes does not depend on the rows.
-    const chance = ((end - start) / meanNodeBytes) * 0x1_0000_0000;
+    const chance = ((end - start) / meanBytesAfterMin) * 0x1_0000_0000;
     if (size >= maxNodeBytes || hashOfName(depth, bytes, start) < chance) return this.#close(depth);
     return undefined;
   }

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { policyNames } from "../packages/server/src/declarations.ts";
+import { apiDocument } from "../packages/server/src/endpoints.ts";
 import { codeAt } from "../packages/server/src/identity/factors/totp.ts";
 import { type Client, clientOf, sandboxSettings, startMain } from "../packages/server/src/testing/main-process.ts";
 import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/src/testing/people.ts";
@@ -116,7 +117,7 @@ interface Target {
 async function targetOf(dataDir: string, command: string): Promise<Target> {
   const { ca_file: caFile } = await readFirstRun(dataDir);
   const document = path.join(dataDir, "openapi-for-fuzzing.json");
-  await writeFile(document, forFuzzing(await readFile(path.join(root, "openapi.json"), "utf8")));
+  await writeFile(document, forFuzzing(apiDocument({ complete: true })));
   return { client: await clientOf(dataDir), document, caFile: path.resolve(dataDir, caFile), command };
 }
 
@@ -126,12 +127,12 @@ function isAnyText(value: unknown): boolean {
 }
 
 /**
- * The document as it is easiest for the fuzzer, which goes through all of it again and again and makes texts of a pattern
+ * The complete document, pages included, as it is easiest for the fuzzer, which goes through all of it again and again and makes texts of a pattern
  * by trying: without words and examples, free text without a pattern, and headers with their few forms named. As it is,
  * one request took up to 25 s.
  */
-function forFuzzing(text: string): string {
-  return JSON.stringify(JSON.parse(text), (key, value: unknown) => {
+function forFuzzing(complete: object): string {
+  return JSON.stringify(complete, (key, value: unknown) => {
     if (key === "examples" || (key === "pattern" && isAnyText(value))) return undefined;
     if ((key === "description" || key === "summary") && typeof value === "string") return "-";
     const { in: place, name } = (value ?? {}) as { in?: unknown; name?: unknown };

@@ -27,13 +27,16 @@ interface Sources {
   readonly schema: () => Promise<Schema>;
 }
 
+/** How deep the document is broken into lines: an operation and a component have a line for each member. */
+const documentDepth = 5;
+
 const generators: readonly Generator[] = [
   { file: "packages/server/schema.txt", make: async (sources) => schemaText(await sources.schema()) },
   {
     file: "packages/server/src/kernel/database/rows.generated.ts",
     make: async (sources) => rowTypes(await sources.schema()),
   },
-  { file: "openapi.json", make: async () => `${JSON.stringify(apiDocument(), null, 2)}\n` },
+  { file: "openapi.json", make: async () => `${documentText(apiDocument(), 0)}\n` },
   { file: "docs/SETTINGS.md", make: async () => settingsPage() },
   { file: "docs/ROLES.md", make: async () => rolesPage(endpoints.map(({ spec }) => spec)) },
 ];
@@ -58,6 +61,17 @@ async function main(args: readonly string[]): Promise<number> {
   if (!check)
     console.log(stale.length === 0 ? "emanet: everything was up to date" : `emanet: wrote ${stale.join(", ")}`);
   return check && stale.length > 0 ? 1 : 0;
+}
+
+/** JSON with a line for each member down to a depth and no other spaces: small, and readable in a diff. */
+function documentText(value: unknown, depth: number): string {
+  if (depth >= documentDepth || typeof value !== "object" || value === null || Array.isArray(value)) {
+    return JSON.stringify(value);
+  }
+  const members = Object.entries(value).map(
+    ([name, each]) => `${JSON.stringify(name)}:${documentText(each, depth + 1)}`,
+  );
+  return `{\n${members.join(",\n")}\n}`;
 }
 
 /** The reference of all settings. */

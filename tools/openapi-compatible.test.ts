@@ -24,13 +24,10 @@ function document(...edits: readonly Edit[]): Document {
 
 type Json = Record<string | number, unknown>;
 
-function problem(code: string) {
-  const schema = { allOf: [{ type: "object" }, { type: "object", properties: { code: { enum: [code] } } }] };
-  return { "application/problem+json": { schema } };
-}
-
 const base = {
   info: { version: "1.0.0" },
+  "x-headers": ["X-Request-Id"],
+  "x-problems": { everywhere: ["internal_error"], statuses: { internal_error: 500, not_found: 404 } },
   paths: {
     "/v1/things": {
       post: {
@@ -38,9 +35,10 @@ const base = {
         "x-access": "account",
         "x-scope": "things:write",
         "x-roles": ["owner", "manager"],
+        "x-problems": ["not_found"],
         parameters: [
           { name: "kind", in: "query", required: false, schema: { type: "string", enum: ["a", "b"] } },
-          { name: "limit", in: "query", required: false, schema: { type: "integer", minimum: 1, maximum: 100 } },
+          { $ref: "#/components/parameters/limit" },
         ],
         requestBody: {
           required: true,
@@ -52,7 +50,7 @@ const base = {
             headers: { ETag: {}, Location: {} },
             content: { "application/json": { schema: { $ref: "#/components/schemas/Thing" } } },
           },
-          404: { description: "Missing.", content: problem("not_found") },
+          404: { $ref: "#/components/responses/Problem" },
           422: { description: "Wrong.", content: {} },
         },
       },
@@ -68,6 +66,10 @@ const base = {
     },
   },
   components: {
+    parameters: {
+      limit: { name: "limit", in: "query", required: false, schema: { type: "integer", minimum: 1, maximum: 100 } },
+    },
+    responses: { Problem: { description: "A problem.", content: { "application/problem+json": {} } } },
     schemas: {
       NewThing: {
         type: "object",
@@ -117,7 +119,7 @@ const breaking: Readonly<Record<string, [Edit, RegExp]>> = {
     [[...post, "parameters", 0, "schema", "enum", 1]],
     /query kind: b no longer taken/,
   ],
-  "a smaller maximum": [[[...post, "parameters", 1, "schema", "maximum"], 50], /maximum was 100 and is 50/],
+  "a smaller maximum": [[["components", "parameters", "limit", "schema", "maximum"], 50], /maximum was 100 and is 50/],
   "no body any more": [[[...post, "requestBody"]], /takes no body any more/],
   "a body of another type": [
     [[...post, "requestBody", "content"], { "text/plain": { schema: {} } }],
@@ -145,13 +147,8 @@ const breaking: Readonly<Record<string, [Edit, RegExp]>> = {
     [[...output, "properties", "size", "type"], "string"],
     /size: type was integer and is string/,
   ],
-  "an error code with another status": [
-    [
-      [...post, "responses"],
-      { 201: base.paths["/v1/things"].post.responses[201], 410: { content: problem("not_found") } },
-    ],
-    /not_found was 404 and is 410/,
-  ],
+  "an error code with another status": [[["x-problems", "statuses", "not_found"], 410], /not_found was 404 and is 410/],
+  "a header of every answer that is gone": [[["x-headers", 0]], /answer 201: header X-Request-Id removed/],
   "an event that is gone": [[["webhooks", "thing.made"]], /event thing\.made: removed/],
   "a field of an event that is gone": [
     [[...payload, "properties", "thing_id"]],
@@ -172,7 +169,11 @@ const additions: Readonly<Record<string, readonly Edit[]>> = {
     [[...input, "properties", "name", "maxLength"], 500],
     [[...input, "properties", "name", "description"], "What people call it."],
   ],
-  "an error code that is thrown no more and": [[[...post, "responses", "404"]]],
+  "an error code that is thrown no more and": [[[...post, "x-problems", 0]]],
+  "an error code": [
+    [["x-problems", "statuses", "gone"], 410],
+    [[...post, "x-problems", 1], "gone"],
+  ],
   "an event": [[["webhooks", "thing.lost"], base.webhooks["thing.made"]]],
   "a field of an event": [[[...payload, "properties", "at"], { type: "string" }]],
   "one role more": [[[...post, "x-roles", 2], "operator"]],

@@ -9,11 +9,10 @@
  */
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { after, describe, test } from "node:test";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
 import { oauthScopes } from "../../packages/server/src/declarations.ts";
+import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { type KeptAliveRequest, openKeptAlive } from "../../packages/server/src/testing/kept-alive.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
@@ -49,8 +48,7 @@ interface Row extends Operation {
   readonly path: string;
 }
 
-const root = path.resolve(import.meta.dirname, "../..");
-const document = JSON.parse(await readFile(path.join(root, "openapi.json"), "utf8")) as {
+const document = apiDocument({ complete: true }) as unknown as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 };

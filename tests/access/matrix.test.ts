@@ -5,9 +5,8 @@
  */
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { after, describe, test } from "node:test";
+import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
@@ -29,8 +28,7 @@ interface Row extends Operation {
 }
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
-const root = path.resolve(import.meta.dirname, "../..");
-const document = JSON.parse(await readFile(path.join(root, "openapi.json"), "utf8")) as {
+const document = apiDocument({ complete: true }) as unknown as {
   paths: Record<string, Record<string, Operation>>;
 };
 const operations: readonly Row[] = Object.entries(document.paths).flatMap(([place, methods]) =>

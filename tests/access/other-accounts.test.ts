@@ -5,9 +5,8 @@
  */
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
 import { after, describe, test } from "node:test";
+import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
@@ -35,8 +34,7 @@ interface Example {
 }
 
 const service = await startTestService({ after }, { settings: noSignInLimits });
-const file = path.resolve(import.meta.dirname, "../../openapi.json");
-const document = JSON.parse(await readFile(file, "utf8")) as { paths: Record<string, Record<string, Operation>> };
+const document = apiDocument({ complete: true }) as unknown as { paths: Record<string, Record<string, Operation>> };
 const rows: readonly Row[] = Object.entries(document.paths).flatMap(([place, methods]) =>
   Object.entries(methods)
     .filter(() => place.includes("{"))

@@ -24,7 +24,7 @@ const service = await startTestService(
   { after },
   { settings: { ...noSignInLimits, EMANET_LIMIT_ANONYMOUS: "1000000/60" } },
 );
-const operations = await readOperations();
+const operations = readOperations();
 const changes = operations.filter(({ method }) => method === "PATCH" || method === "DELETE");
 const malformed = ["x", '"a" "b"', 'W/"x', '*, "a"', '"a",', ""];
 

@@ -131,7 +131,7 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "admin.reject_limit_request": async () => ({ by: await staff(), id: await limitRequest(), json: { reason } }),
 };
 
-const keyed = (await readOperations()).filter((operation) => takes(operation, "Idempotency-Key"));
+const keyed = readOperations().filter((operation) => takes(operation, "Idempotency-Key"));
 
 describe("an operation with an Idempotency-Key", () => {
   test("has an example here, and no example is without an operation", () => {

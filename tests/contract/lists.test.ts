@@ -47,7 +47,7 @@ for (const [at, policy] of policies.entries()) {
   );
 }
 
-const lists = (await readOperations()).filter(
+const lists = readOperations().filter(
   ({ method, parameters }) => method === "GET" && parameters.some((one) => one.in === "query" && one.name === "cursor"),
 );
 

@@ -1,7 +1,6 @@
 /** Reads the operations of the OpenAPI document for the tests that run over all of them. */
 
-import { readFile } from "node:fs/promises";
-import path from "node:path";
+import { apiDocument } from "../../packages/server/src/endpoints.ts";
 
 export interface Parameter {
   readonly name: string;
@@ -18,15 +17,27 @@ export interface Operation {
   readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: object }>>;
 }
 
-type Stored = Omit<Operation, "method" | "path" | "parameters"> & { readonly parameters?: readonly Parameter[] };
+type Stored = Omit<Operation, "method" | "path" | "parameters"> & {
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+};
 
-export async function readOperations(): Promise<readonly Operation[]> {
-  const file = path.resolve(import.meta.dirname, "../../openapi.json");
-  const document = JSON.parse(await readFile(file, "utf8")) as { paths: Record<string, Record<string, Stored>> };
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Stored>>>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+}
+
+/** Every operation, also the pages for people, which the published document leaves out. */
+export function readOperations(): readonly Operation[] {
+  const document = apiDocument({ complete: true }) as unknown as Document;
+  const resolve = (one: Parameter | { readonly $ref: string }) => {
+    const found = "$ref" in one ? document.components.parameters[one.$ref.split("/").at(-1) ?? ""] : one;
+    if (found === undefined) throw new Error(`a parameter leads nowhere: ${JSON.stringify(one)}`);
+    return found;
+  };
   return Object.entries(document.paths).flatMap(([place, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
-      parameters: [],
       ...operation,
+      parameters: (operation.parameters ?? []).map(resolve),
       method: method.toUpperCase(),
       path: place,
     })),

@@ -54,22 +54,54 @@ export interface Document {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
   readonly webhooks?: Readonly<Record<string, { readonly post: Pick<DocumentOperation, "requestBody"> }>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  /** Headers that every answer has. */
+  readonly "x-headers"?: readonly string[];
+  /** The status of every code, and the codes that every operation can answer. */
+  readonly "x-problems"?: {
+    readonly everywhere: readonly string[];
+    readonly statuses: Readonly<Record<string, number>>;
+  };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters?: Readonly<Record<string, DocumentParameter>>;
+    readonly responses?: Readonly<Record<string, DocumentResponse>>;
+  };
 }
 
 interface DocumentOperation {
   readonly operationId: string;
-  readonly parameters?: readonly { name: string; in: string; required?: boolean; schema: Schema }[];
+  readonly parameters?: readonly (DocumentParameter | Reference)[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Media };
-  readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: Media }>>;
+  readonly responses: Readonly<Record<string, DocumentResponse | Reference>>;
+  /** The codes that it can answer beside those of every operation. */
+  readonly "x-problems"?: readonly string[];
   readonly [extension: `x-${string}`]: unknown;
+}
+
+interface Reference {
+  readonly $ref: string;
+}
+
+interface DocumentParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+interface DocumentResponse {
+  readonly headers?: object;
+  readonly content?: Media;
 }
 
 type Media = Readonly<Record<string, { readonly schema?: Schema }>>;
 
 export function surfaceOf(document: Document): Surface {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operationOf(operation)]),
+    Object.entries(methods).map(([method, operation]) => [
+      `${method.toUpperCase()} ${path}`,
+      operationOf(operation, document),
+    ]),
   );
   const byName = Object.fromEntries(operations.sort()) as Surface["operations"];
   const events = Object.fromEntries(
@@ -82,36 +114,52 @@ export function surfaceOf(document: Document): Surface {
   return { version, operations: byName, events, schemas: used([byName, events], document.components.schemas) };
 }
 
-function operationOf(operation: DocumentOperation): Operation {
+function operationOf(operation: DocumentOperation, document: Document): Operation {
   const { requestBody: body } = operation;
+  const { parameters = {}, responses = {} } = document.components;
   const replies = Object.entries(operation.responses).filter(([status]) => /^[23]/.test(status));
-  const problems = Object.entries(operation.responses).flatMap(([status, { content = {} }]) =>
-    codesIn(content["application/problem+json"]?.schema).map((code) => [code, status]),
-  );
+  const everyHeader = document["x-headers"] ?? [];
   return {
     id: operation.operationId,
-    access: Object.fromEntries(Object.entries(operation).filter(([name]) => name.startsWith("x-"))),
+    access: Object.fromEntries(
+      Object.entries(operation).filter(([name]) => name.startsWith("x-") && name !== "x-problems"),
+    ),
     parameters: Object.fromEntries(
-      (operation.parameters ?? []).map(({ name, in: place, required = false, schema }) => [
-        `${place} ${name}`,
-        { required, schema: bare(schema) },
-      ]),
+      (operation.parameters ?? [])
+        .map((one) => shared(one, parameters))
+        .map(({ name, in: place, required = false, schema }) => [
+          `${place} ${name}`,
+          { required, schema: bare(schema) },
+        ]),
     ),
     body: body === undefined ? null : { required: body.required === true, content: contentOf(body.content) },
     replies: Object.fromEntries(
-      replies.map(([status, { headers = {}, content = {} }]) => [
-        status,
-        { headers: Object.keys(headers).sort(), content: contentOf(content) },
-      ]),
+      replies
+        .map(([status, reply]) => [status, shared(reply, responses)] as const)
+        .map(([status, { headers = {}, content = {} }]) => [
+          status,
+          { headers: [...new Set([...Object.keys(headers), ...everyHeader])].sort(), content: contentOf(content) },
+        ]),
     ),
-    problems: Object.fromEntries(problems),
+    problems: problemsOf(operation, document),
   };
 }
 
-/** The problem codes of an answer. Its schema combines the common form of a problem with a list of codes. */
-function codesIn(schema: Schema | undefined): readonly string[] {
-  const parts = (schema?.allOf ?? []) as readonly Schema[];
-  return parts.flatMap((part) => (part.properties?.code?.enum ?? []) as readonly string[]);
+/** What stands in the operation, or what it refers to. */
+function shared<T extends object>(one: T | Reference, components: Readonly<Record<string, T>>): T {
+  if (!("$ref" in one)) return one;
+  const found = components[one.$ref.split("/").at(-1) ?? ""];
+  if (found === undefined) throw new Error(`${one.$ref} leads nowhere`);
+  return found;
+}
+
+/** Operations whose errors are no problems (OAuth) answer none. */
+function problemsOf(operation: DocumentOperation, { "x-problems": all, components }: Document): Operation["problems"] {
+  const isProblem = (response: DocumentResponse | Reference) =>
+    "application/problem+json" in (shared(response, components.responses ?? {}).content ?? {});
+  if (all === undefined || !Object.values(operation.responses).some(isProblem)) return {};
+  const codes = [...all.everywhere, ...(operation["x-problems"] ?? [])].sort();
+  return Object.fromEntries(codes.map((code) => [code, String(all.statuses[code])]));
 }
 
 function contentOf(media: Media): Record<string, Schema> {

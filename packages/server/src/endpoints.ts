@@ -13,7 +13,7 @@ import { healthEndpoints, healthTags } from "./health/endpoints/index.ts";
 import { identityEndpoints, identityTags } from "./identity/endpoints/index.ts";
 import type { EventType } from "./kernel/events.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
-import { type JsonObject, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
+import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
@@ -28,7 +28,7 @@ export const endpoints: readonly Endpoint[] = [
   ...oauthEndpoints,
   ...sandboxEndpoints,
   ...healthEndpoints,
-  ...docsEndpoints(apiDocument),
+  ...docsEndpoints((origin) => apiDocument({ origin })),
 ];
 
 /** Every event that an account can subscribe to. */
@@ -47,7 +47,7 @@ export const tags: readonly OpenapiTag[] = [
   { name: "webhooks", description: "Events that are sent to your systems." },
 ];
 
-/** The OpenAPI document of this release. */
-export function apiDocument(): JsonObject {
-  return openapiDocument({ endpoints, events, tags, version, declared });
+/** The OpenAPI document of this release; with the origin of a service, as that service serves it. */
+export function apiDocument(options: OpenapiOptions = {}): JsonObject {
+  return openapiDocument({ endpoints, events, tags, version, declared }, options);
 }

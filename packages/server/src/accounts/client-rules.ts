@@ -14,6 +14,7 @@ export const secretText = Type.String({
   maxLength: 60,
   pattern: "^ems_[A-Za-z0-9_-]{43}$",
   description: "Shown only in this answer. Keep it where only the client can read it.",
+  examples: [`ems_${"x".repeat(43)}`],
 });
 
 type Member = Extract<Principal, { kind: "member" }>;

@@ -29,10 +29,14 @@ export const accountSchema = closed(
   {
     id: uuid("Id of the account."),
     kind: oneOf(["accounting_office", "company"], "The kind of customer."),
-    name: text(200, { pattern: oneLinePattern, description: "Name of the office or company." }),
-    tax_id: identifier("^[0-9*]{10,11}$", "Tax number; only its last four digits are shown."),
+    name: text(200, {
+      pattern: oneLinePattern,
+      description: "Name of the office or company.",
+      examples: ["Örnek Mali Müşavirlik"],
+    }),
+    tax_id: identifier("^[0-9*]{10,11}$", "Tax number; only its last four digits are shown.", "******7808"),
     package: oneOf(packages, "The package."),
-    entitlements: Type.Array(identifier("^[a-z_]+$", "An entitlement."), {
+    entitlements: Type.Array(identifier("^[a-z_]+$", "An entitlement.", "api"), {
       maxItems: 50,
       description: "The features that the account may use: those of its package, with the overrides of this account.",
     }),
@@ -83,7 +87,7 @@ export const memberSchema = closed(
   {
     id: uuid("Id of the member."),
     email: emailSchema,
-    full_name: text(200, { pattern: oneLinePattern, description: "Name." }),
+    full_name: text(200, { pattern: oneLinePattern, description: "Name.", examples: ["Ayşe Örnek"] }),
     role: roleSchema,
     state: oneOf(["invited", "active", "removed"], "`invited` until the person has used the enrolment link."),
     phone_verified: Type.Boolean({ description: "Whether codes can be sent by SMS." }),
@@ -126,10 +130,11 @@ const redirectUri = Type.String({
   maxLength: 500,
   pattern: "^(https://[^#]+|http://(127\\.0\\.0\\.1|\\[::1\\])(:[0-9]+)?/[^#]*)$",
   description: "https, or http on a loopback address. The whole URI is compared.",
+  examples: ["https://defter.ornek.example/callback"],
 });
 
 export const clientFields = {
-  name: text(200, { pattern: oneLinePattern, description: "Name of the client." }),
+  name: text(200, { pattern: oneLinePattern, description: "Name of the client.", examples: ["Defter"] }),
   scopes: scopesSchema,
   role: oneOf(memberRoles, "The role limits what the client may do, in addition to its scopes."),
   vault_ids: nullable(

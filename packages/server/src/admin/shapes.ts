@@ -14,17 +14,21 @@ const actor = closed({
 });
 
 const target = closed({
-  type: identifier("^[a-z_]+$", "Kind of the object."),
-  id: identifier("^[A-Za-z0-9_-]+$", "Its id."),
+  type: identifier("^[a-z_]+$", "Kind of the object.", "member"),
+  id: identifier("^[A-Za-z0-9_-]+$", "Its id.", "0199c0de-0000-7000-8000-000000000002"),
 });
 
 export const auditRecordSchema = closed(
   {
     id: uuid("Id of the record."),
-    chain: identifier("^(platform|[0-9a-f-]{36})$", "The audit chain: the id of an account, or `platform`."),
+    chain: identifier(
+      "^(platform|[0-9a-f-]{36})$",
+      "The audit chain: the id of an account, or `platform`.",
+      "platform",
+    ),
     seq: Type.Integer({ format: "int64", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     occurred_at: timestamp("When."),
-    action: identifier("^[a-z_.]+$", "What."),
+    action: identifier("^[a-z_.]+$", "What.", "member.invited"),
     actor,
     targets: Type.Array(target, { maxItems: 100 }),
     context: closed(

@@ -1,7 +1,13 @@
 /** What the operations of the documentation share: their place in the API document, and how a page is answered. */
 
 import { Problem } from "../kernel/problems.ts";
-import type { DocsPage } from "./pages.ts";
+import type { DocsPage, DocsPages } from "./pages.ts";
+
+/** The pages of a service, by its origin. */
+export type PagesOf = (origin: string) => DocsPages;
+
+/** Far from all of the document, which would contain itself. */
+export const documentExample = { openapi: "3.1.1", info: { title: "Emanet API", version: "0.1.0" }, paths: {} };
 
 export const docsOperation = { method: "GET", tag: "docs", access: { kind: "public" } } as const;
 

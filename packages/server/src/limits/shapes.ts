@@ -58,7 +58,7 @@ export const limitRequestSchema = closed(
     limit: count("Requests in the window.", maxRate.limit),
     window_s: count("Length of the window, in seconds.", maxRate.windowMs / 1000),
     burst: count("Size of the bucket.", maxRate.burst),
-    reason: text(2000, { description: "Why it is needed." }),
+    reason: text(2000, { description: "Why it is needed.", examples: ["Month-end backups of 400 companies."] }),
     state: oneOf(["pending", "approved", "rejected"], "State of the application."),
     decided_at: nullable(timestamp("When it was decided.")),
     created_at: timestamp("When it was made."),
@@ -87,6 +87,7 @@ export const banSchema = closed(
     subject: identifier(
       "^[0-9A-Za-z.:/-]+$",
       "Id of the client or session, or the address (for IPv6 the /64 network).",
+      "0199c0de-0000-7000-8000-000000000002",
     ),
     account_id: nullable(uuid("The account of the credential.")),
     cause: oneOf(["pattern", "staff"], "Set automatically for a suspicious pattern, or by staff."),

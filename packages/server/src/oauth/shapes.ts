@@ -11,10 +11,16 @@ const maxScopeLength = 1000;
 const maxUriLength = 2000;
 const maxStateLength = 4096;
 
-const scope = (description: string) =>
-  Type.String({ maxLength: maxScopeLength, pattern: "^[!#-\\[\\]-~ ]*$", description });
+const scope = (description: string, example?: string) =>
+  Type.String({
+    maxLength: maxScopeLength,
+    pattern: "^[!#-\\[\\]-~ ]*$",
+    description,
+    ...(example !== undefined && { examples: [example] }),
+  });
 
-const opaque = (description: string) => text(maxTokenLength, { description });
+const opaque = (description: string, example?: string) =>
+  text(maxTokenLength, { description, ...(example !== undefined && { examples: [example] }) });
 
 /** How a client proves who it is, unless it does so by HTTP Basic. */
 export const clientFields = {
@@ -59,10 +65,16 @@ export const tokenForm = closed(
 
 export const tokenAnswer = closed(
   {
-    access_token: opaque("JWT (RFC 9068), for `Authorization: Bearer`."),
+    access_token: opaque("JWT (RFC 9068), for `Authorization: Bearer`.", "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"),
     token_type: Type.Literal("Bearer", { type: "string" }),
-    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 86_400, description: "Seconds." }),
-    scope: scope("Scopes of the token."),
+    expires_in: Type.Integer({
+      format: "int32",
+      minimum: 1,
+      maximum: 86_400,
+      description: "Seconds.",
+      examples: [900],
+    }),
+    scope: scope("Scopes of the token.", "account:read"),
     refresh_token: Type.Optional(opaque("Use it to get the next token. It replaces the previous refresh token.")),
   },
   { title: "TokenAnswer" },
@@ -109,16 +121,32 @@ export const deviceForm = closed(
 
 export const deviceAnswer = closed(
   {
-    device_code: opaque("The device sends it to the token endpoint."),
-    user_code: Type.String({ maxLength: 9, pattern: "^[A-Z]{4}-[A-Z]{4}$", description: "The person types it." }),
+    device_code: opaque("The device sends it to the token endpoint.", "hX2mP9sV4kQ7"),
+    user_code: Type.String({
+      maxLength: 9,
+      pattern: "^[A-Z]{4}-[A-Z]{4}$",
+      description: "The person types it.",
+      examples: ["BCDF-GHJK"],
+    }),
     verification_uri: Type.String({
       format: "uri",
       maxLength: maxUriLength,
       description: "The page on which the person types the user code.",
+      examples: ["https://api.emanet.example/oauth2/device"],
     }),
-    verification_uri_complete: Type.String({ format: "uri", maxLength: maxUriLength }),
-    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
-    interval: Type.Integer({ format: "int32", minimum: 1, maximum: 60, description: "Seconds between two polls." }),
+    verification_uri_complete: Type.String({
+      format: "uri",
+      maxLength: maxUriLength,
+      examples: ["https://api.emanet.example/oauth2/device?user_code=BCDF-GHJK"],
+    }),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds.", examples: [600] }),
+    interval: Type.Integer({
+      format: "int32",
+      minimum: 1,
+      maximum: 60,
+      description: "Seconds between two polls.",
+      examples: [5],
+    }),
   },
   { title: "DeviceAnswer" },
 );
@@ -167,9 +195,19 @@ export const interactionForm = closed(
   { title: "InteractionForm" },
 );
 
-const uri = (description: string) => Type.String({ format: "uri", maxLength: maxUriLength, description });
-const list = (description: string) =>
-  Type.Array(Type.String({ maxLength: 100, pattern: "^[\\w:.-]+$" }), { maxItems: 50, description });
+const uri = (description: string, path: string) =>
+  Type.String({
+    format: "uri",
+    maxLength: maxUriLength,
+    description,
+    examples: [`https://api.emanet.example${path}`],
+  });
+const list = (description: string, ...example: readonly string[]) =>
+  Type.Array(Type.String({ maxLength: 100, pattern: "^[\\w:.-]+$" }), {
+    maxItems: 50,
+    description,
+    examples: [[...example]],
+  });
 
 export const deviceQuery = closed({
   user_code: Type.Optional(text(20, { description: "Is filled into the form, so that the person can compare it." })),
@@ -177,30 +215,38 @@ export const deviceQuery = closed({
 
 export const metadata = closed(
   {
-    issuer: uri("The issuer of every token."),
-    authorization_endpoint: uri("The endpoint for browsers."),
-    token_endpoint: uri("The token endpoint."),
-    device_authorization_endpoint: uri("The endpoint that starts the device flow (RFC 8628)."),
-    revocation_endpoint: uri("RFC 7009."),
-    introspection_endpoint: uri("RFC 7662."),
-    jwks_uri: uri("The keys that sign access tokens."),
-    service_documentation: uri("The documentation."),
-    scopes_supported: list("Every scope."),
-    response_types_supported: list("Always `code`."),
-    response_modes_supported: list("Always `query`."),
-    grant_types_supported: list("See the token operation."),
-    code_challenge_methods_supported: list("Always `S256`."),
-    token_endpoint_auth_methods_supported: list("How clients authenticate."),
-    token_endpoint_auth_signing_alg_values_supported: list("For `private_key_jwt`."),
-    revocation_endpoint_auth_methods_supported: list("As for the token endpoint."),
-    revocation_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint."),
-    introspection_endpoint_auth_methods_supported: list("As for the token endpoint, but without `none`."),
-    introspection_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint."),
-    ui_locales_supported: list("Languages of the pages."),
+    issuer: uri("The issuer of every token.", "/oauth2"),
+    authorization_endpoint: uri("The endpoint for browsers.", "/oauth2/authorize"),
+    token_endpoint: uri("The token endpoint.", "/oauth2/token"),
+    device_authorization_endpoint: uri(
+      "The endpoint that starts the device flow (RFC 8628).",
+      "/oauth2/device_authorization",
+    ),
+    revocation_endpoint: uri("RFC 7009.", "/oauth2/revoke"),
+    introspection_endpoint: uri("RFC 7662.", "/oauth2/introspect"),
+    jwks_uri: uri("The keys that sign access tokens.", "/oauth2/jwks"),
+    service_documentation: uri("The documentation.", "/docs"),
+    scopes_supported: list("Every scope.", "account:read", "account:write"),
+    response_types_supported: list("Always `code`.", "code"),
+    response_modes_supported: list("Always `query`.", "query"),
+    grant_types_supported: list("See the token operation.", "client_credentials", "refresh_token"),
+    code_challenge_methods_supported: list("Always `S256`.", "S256"),
+    token_endpoint_auth_methods_supported: list("How clients authenticate.", "client_secret_basic", "private_key_jwt"),
+    token_endpoint_auth_signing_alg_values_supported: list("For `private_key_jwt`.", "ES256"),
+    revocation_endpoint_auth_methods_supported: list("As for the token endpoint.", "client_secret_basic"),
+    revocation_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint.", "ES256"),
+    introspection_endpoint_auth_methods_supported: list(
+      "As for the token endpoint, but without `none`.",
+      "client_secret_basic",
+    ),
+    introspection_endpoint_auth_signing_alg_values_supported: list("As for the token endpoint.", "ES256"),
+    ui_locales_supported: list("Languages of the pages.", "tr", "en"),
     authorization_response_iss_parameter_supported: Type.Boolean({ description: "RFC 9207." }),
   },
   { title: "AuthorizationServerMetadata" },
 );
+
+const encoded = (example: string) => Type.String({ maxLength: 64, pattern: "^[\\w-]+$", examples: [example] });
 
 export const jwks = closed(
   {
@@ -209,9 +255,9 @@ export const jwks = closed(
         {
           kty: Type.Literal("EC", { type: "string" }),
           crv: Type.Literal("P-256", { type: "string" }),
-          x: Type.String({ maxLength: 64, pattern: "^[\\w-]+$" }),
-          y: Type.String({ maxLength: 64, pattern: "^[\\w-]+$" }),
-          kid: Type.String({ maxLength: 64, pattern: "^[\\w-]+$" }),
+          x: encoded("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"),
+          y: encoded("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"),
+          kid: encoded("2026-11"),
           alg: Type.Literal("ES256", { type: "string" }),
           use: Type.Literal("sig", { type: "string" }),
         },

@@ -16,7 +16,13 @@ interface Response {
 
 interface Operation {
   readonly operationId: string;
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
+  readonly "x-problems"?: readonly string[];
+}
+
+interface Problems {
+  readonly everywhere: readonly string[];
+  readonly statuses: Readonly<Record<string, number>>;
 }
 
 /** Headers of the connection and of safety, which the document does not list. */
@@ -45,6 +51,10 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
     return made;
   };
   const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  const shared = (document.components as { responses?: Readonly<Record<string, Response>> }).responses ?? {};
+  const resolve = (response: Operation["responses"][string] | undefined): Response | undefined =>
+    response !== undefined && "$ref" in response ? shared[response.$ref.split("/").at(-1) ?? ""] : response;
+  const problems = document["x-problems"] as Problems;
   const problem = { $ref: "#/components/schemas/Problem" };
   const oauthError = { $ref: "#/components/schemas/OauthError" };
   return (method, path, answer) => {
@@ -56,7 +66,7 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
       return checkBody(compile(form), `${method} ${answer.status}`, answer);
     }
     const where = `${operation.operationId} ${answer.status}`;
-    const response = operation.responses[answer.status];
+    const response = resolve(operation.responses[answer.status]);
     assert.ok(response, `${where} is not in the document`);
     checkHeaders(where, response, answer);
     if (method === "HEAD" || answer.body.length === 0) return;
@@ -64,7 +74,16 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
     const content = response.content?.[type];
     assert.ok(content, `${where} has media type ${type}, which the document lacks`);
     if (content.schema !== undefined) checkBody(compile(content.schema), where, answer);
+    if (type === "application/problem+json") checkCode(problems, operation, answer);
   };
+}
+
+/** The operation declares the code, and the code has this status. */
+function checkCode({ everywhere, statuses }: Problems, operation: Operation, answer: TestAnswer): void {
+  const { code } = JSON.parse(answer.body.toString()) as { code: string };
+  const declared = [...everywhere, ...(operation["x-problems"] ?? [])];
+  assert.ok(declared.includes(code), `${operation.operationId} answers ${code}, which the document lacks`);
+  assert.equal(statuses[code], answer.status, `${operation.operationId}: status of ${code}`);
 }
 
 function checkBody(validate: ValidateFunction, where: string, answer: TestAnswer): void {

@@ -36,7 +36,10 @@ function notes(tx: Tx): Kysely<{ test_notes: NoteRow }> {
   return tx.db as unknown as Kysely<{ test_notes: NoteRow }>;
 }
 
-const note = closed({ id: uuid("Id."), text: text(200), created_at: timestamp("When.") }, { title: "TestNote" });
+const note = closed(
+  { id: uuid("Id."), text: text(200, { examples: ["Defter"] }), created_at: timestamp("When.") },
+  { title: "TestNote" },
+);
 
 function shape(row: NoteRow) {
   return { id: row.id, text: row.text, created_at: row.created_at.toISOString() };

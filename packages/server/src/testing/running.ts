@@ -83,7 +83,8 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
   const url = running.url ?? "";
   const ca = running.caFile === null ? "" : await readFile(running.caFile, "utf8");
   const aliases = Object.fromEntries(all.flatMap(({ spec }) => (spec.aliases ?? []).map((path) => [path, spec.path])));
-  const check = documentCheck(openapiDocument({ endpoints: all, events, tags, version: "0.0.0", declared }), aliases);
+  const sources = { endpoints: all, events, tags, version: "0.0.0", declared };
+  const check = documentCheck(openapiDocument(sources, { complete: true }), aliases);
   return {
     url,
     ca,

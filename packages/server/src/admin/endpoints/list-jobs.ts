@@ -15,7 +15,11 @@ import {
 } from "../../kernel/http/schema.ts";
 import { jobStates, type ListedJob, listJobs } from "../../kernel/jobs/index.ts";
 
-const jobKind = text(100, { pattern: "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", description: "The kind of work." });
+const jobKind = text(100, {
+  pattern: "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$",
+  description: "The kind of work.",
+  examples: ["messages.send"],
+});
 
 const jobSchema = closed(
   {

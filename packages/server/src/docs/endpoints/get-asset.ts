@@ -2,10 +2,9 @@
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
-import { docsOperation, docsReply } from "../page-reply.ts";
-import type { DocsPages } from "../pages.ts";
+import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
 
-export function getAsset(pages: () => DocsPages): Endpoint {
+export function getAsset(pages: PagesOf): Endpoint {
   return endpoint(
     {
       ...docsOperation,
@@ -18,6 +17,6 @@ export function getAsset(pages: () => DocsPages): Endpoint {
       }),
       replies: { 200: { description: "The file.", content: ["text/javascript", "text/css", "image/x-icon"] } },
     },
-    async (_ctx, { params }) => docsReply(pages().assets.get(params.name)),
+    async ({ publicUrl }, { params }) => docsReply(pages(publicUrl).assets.get(params.name)),
   );
 }

@@ -3,10 +3,9 @@
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import type { ProblemCode } from "../../kernel/problems.ts";
-import { docsOperation, docsReply } from "../page-reply.ts";
-import type { DocsPages } from "../pages.ts";
+import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
 
-export function getError(pages: () => DocsPages): Endpoint {
+export function getError(pages: PagesOf): Endpoint {
   return endpoint(
     {
       ...docsOperation,
@@ -19,6 +18,6 @@ export function getError(pages: () => DocsPages): Endpoint {
       }),
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async (_ctx, { params }) => docsReply(pages().errors.get(params.code as ProblemCode)),
+    async ({ publicUrl }, { params }) => docsReply(pages(publicUrl).errors.get(params.code as ProblemCode)),
   );
 }

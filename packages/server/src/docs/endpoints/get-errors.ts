@@ -1,10 +1,9 @@
 /** `GET /docs/errors`: all error codes. */
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { docsOperation, docsReply } from "../page-reply.ts";
-import type { DocsPages } from "../pages.ts";
+import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
 
-export function getErrors(pages: () => DocsPages): Endpoint {
+export function getErrors(pages: PagesOf): Endpoint {
   return endpoint(
     {
       ...docsOperation,
@@ -14,6 +13,6 @@ export function getErrors(pages: () => DocsPages): Endpoint {
       description: "A page with every code that a problem can have.",
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async () => docsReply(pages().errorList),
+    async ({ publicUrl }) => docsReply(pages(publicUrl).errorList),
   );
 }

@@ -1,10 +1,9 @@
 /** `GET /docs/json`: the OpenAPI document as JSON. */
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { docsOperation, docsReply } from "../page-reply.ts";
-import type { DocsPages } from "../pages.ts";
+import { docsOperation, docsReply, documentExample, type PagesOf } from "../page-reply.ts";
 
-export function getJson(pages: () => DocsPages): Endpoint {
+export function getJson(pages: PagesOf): Endpoint {
   return endpoint(
     {
       ...docsOperation,
@@ -13,8 +12,8 @@ export function getJson(pages: () => DocsPages): Endpoint {
       summary: "OpenAPI document as JSON",
       description: "The machine-readable description of this API, OpenAPI 3.1.",
       crossOrigin: true,
-      replies: { 200: { description: "The document.", content: ["application/json"] } },
+      replies: { 200: { description: "The document.", content: ["application/json"], example: documentExample } },
     },
-    async () => docsReply(pages().json),
+    async ({ publicUrl }) => docsReply(pages(publicUrl).json),
   );
 }

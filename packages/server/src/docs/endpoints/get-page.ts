@@ -1,10 +1,9 @@
 /** `GET /docs`: the interactive documentation. */
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { docsOperation, docsReply } from "../page-reply.ts";
-import type { DocsPages } from "../pages.ts";
+import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
 
-export function getPage(pages: () => DocsPages): Endpoint {
+export function getPage(pages: PagesOf): Endpoint {
   return endpoint(
     {
       ...docsOperation,
@@ -14,6 +13,6 @@ export function getPage(pages: () => DocsPages): Endpoint {
       description: "This document as a page, with a form to try every operation.",
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async () => docsReply(pages().page),
+    async ({ publicUrl }) => docsReply(pages(publicUrl).page),
   );
 }

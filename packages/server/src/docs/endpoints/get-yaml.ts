@@ -1,10 +1,9 @@
 /** `GET /docs/yaml`: the OpenAPI document as YAML. */
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { docsOperation, docsReply } from "../page-reply.ts";
-import type { DocsPages } from "../pages.ts";
+import { docsOperation, docsReply, documentExample, type PagesOf } from "../page-reply.ts";
 
-export function getYaml(pages: () => DocsPages): Endpoint {
+export function getYaml(pages: PagesOf): Endpoint {
   return endpoint(
     {
       ...docsOperation,
@@ -13,8 +12,8 @@ export function getYaml(pages: () => DocsPages): Endpoint {
       summary: "OpenAPI document as YAML",
       description: "The same object as `/docs/json`.",
       crossOrigin: true,
-      replies: { 200: { description: "The document.", content: ["application/yaml"] } },
+      replies: { 200: { description: "The document.", content: ["application/yaml"], example: documentExample } },
     },
-    async () => docsReply(pages().yaml),
+    async ({ publicUrl }) => docsReply(pages(publicUrl).yaml),
   );
 }

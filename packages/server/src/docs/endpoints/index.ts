@@ -10,12 +10,15 @@ import { getJson } from "./get-json.ts";
 import { getPage } from "./get-page.ts";
 import { getYaml } from "./get-yaml.ts";
 
-/** The pages show the document of all endpoints, these included. So they are made at the first request. */
-export function docsEndpoints(apiDocument: () => JsonObject): readonly Endpoint[] {
-  let made: DocsPages | undefined;
-  const pages = () => {
-    made ??= docsPages({ openapi: apiDocument() });
-    return made;
+/**
+ * The pages show the document of all endpoints, these included, with the origin of the service. So they are made at the
+ * first request. An origin does not change while a service runs.
+ */
+export function docsEndpoints(apiDocument: (origin: string) => JsonObject): readonly Endpoint[] {
+  let made: { readonly origin: string; readonly pages: DocsPages } | undefined;
+  const pages = (origin: string) => {
+    if (made?.origin !== origin) made = { origin, pages: docsPages({ openapi: apiDocument(origin) }) };
+    return made.pages;
   };
   return [getPage(pages), getJson(pages), getYaml(pages), getErrors(pages), getError(pages), getAsset(pages)];
 }

@@ -27,24 +27,33 @@ export const linkToken = Type.String({
 export const challengeReply = closed(
   {
     challenge_id: uuid("Send it together with the code."),
-    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds.", examples: [300] }),
   },
   { title: "CodeChallenge" },
 );
 
+const otpauthExample = "otpauth://totp/Emanet:ayse%40ornek.example?secret=JBSWY3DPEHPK3PXP&issuer=Emanet";
+
 export const totpSetup = closed(
   {
-    totp_secret: identifier("^[A-Z2-7]+$", "The secret in base32, to type it in."),
-    otpauth_uri: Type.String({ format: "uri", maxLength: 600, description: "For authenticators." }),
+    totp_secret: identifier("^[A-Z2-7]+$", "The secret in base32, to type it in.", "JBSWY3DPEHPK3PXP"),
+    otpauth_uri: Type.String({
+      format: "uri",
+      maxLength: 600,
+      description: "For authenticators.",
+      examples: [otpauthExample],
+    }),
     qr_svg: Type.String({
       maxLength: 200_000,
       pattern: "^<svg",
       description: "The same as a QR code in SVG.",
+      examples: ['<svg xmlns="http://www.w3.org/2000/svg"></svg>'],
     }),
     qr_png: Type.String({
       maxLength: 20_000,
       pattern: "^iVBORw0KGgo[A-Za-z0-9+/]*={0,2}$",
       description: "The same as a QR code in PNG, in base64.",
+      examples: ["iVBORw0KGgo="],
     }),
   },
   { title: "TotpSetup" },
@@ -54,6 +63,7 @@ export const recoveryCodes = Type.Array(identifier("^[a-z0-9]{5}-[a-z0-9]{5}$", 
   minItems: 10,
   maxItems: 10,
   description: "Shown only in this answer. Print the codes and do not keep them with the phone.",
+  examples: [Array.from({ length: 10 }, (_, at) => `abcd${at}-efgh${at}`)],
 });
 
 export const recoveryCodesReply = closed({ recovery_codes: recoveryCodes }, { title: "RecoveryCodes" });

@@ -15,7 +15,7 @@ export const grantSchema = closed(
   {
     id: uuid("Id of the grant. If the program is an agent, also the id of the agent."),
     client_id: uuid("The program's `client_id`; all agents share one."),
-    client_name: text(200, { description: "Name of the program." }),
+    client_name: text(200, { description: "Name of the program.", examples: ["Defter"] }),
     kind: oneOf(["api", "agent"], "The kind of its tokens."),
     scopes: Type.Array(oneOf(scopeNames, "A scope."), { maxItems: scopeNames.length }),
     member_id: uuid("The member responsible for it: the member who granted it, or the owner who last reviewed it."),

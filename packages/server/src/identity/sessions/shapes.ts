@@ -11,9 +11,10 @@ export const accessTokenReply = closed(
       maxLength: 4096,
       pattern: "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$",
       description: "JWT. Keep it in memory.",
+      examples: ["eyJhbGciOiJFUzI1NiJ9.e30.c2ln"],
     }),
     token_type: oneOf(["Bearer"], "The scheme of the `Authorization` header."),
-    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds." }),
+    expires_in: Type.Integer({ format: "int32", minimum: 1, maximum: 3600, description: "Seconds.", examples: [900] }),
   },
   { title: "AccessToken" },
 );

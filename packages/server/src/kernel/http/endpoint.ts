@@ -33,8 +33,8 @@ export type Access =
 
 export type ReplySpec = { readonly description: string; readonly headers?: Readonly<Record<string, TSchema>> } & (
   | { readonly body: TSchema }
-  /** Bytes of these media types (a page, a file). */
-  | { readonly content: readonly [string, ...string[]] }
+  /** Bytes of these media types (a page, a file). The document shows the example, where one is given. */
+  | { readonly content: readonly [string, ...string[]]; readonly example?: unknown }
   | { readonly empty: true }
 );
 
@@ -237,6 +237,16 @@ export const maxPublicBodyBytes = 8 * 1024;
 /** Checked while a body is read, whether or not its length was announced. */
 export function maxBodyBytes({ access, bodyLimitBytes }: EndpointSpec): number {
   return bodyLimitBytes ?? (access.kind === "public" ? maxPublicBodyBytes : maxJsonBodyBytes);
+}
+
+/** What browsers load to show a page: HTML and what belongs to it. */
+const pageMediaTypes: ReadonlySet<string> = new Set(["text/html", "text/css", "text/javascript", "image/x-icon"]);
+
+/** Whether it is for people with a browser. Such an address is no operation of the API. */
+export function showsPage({ replies }: EndpointSpec): boolean {
+  return Object.values(replies).some(
+    (reply) => "content" in reply && reply.content.some((type) => pageMediaTypes.has(type)),
+  );
 }
 
 export function takesIdempotencyKey(spec: EndpointSpec): boolean {

@@ -1,12 +1,17 @@
 /**
- * The parts of the OpenAPI document that operations share by reference: schemas with a title, headers, examples of
- * problems, ways to sign in. Each appears when an operation uses it.
+ * The parts of the OpenAPI document that operations share by reference: schemas with a title, responses, headers of
+ * requests and answers, examples, ways to sign in. Each appears when an operation uses it.
  */
 
+import type { TSchema } from "typebox";
+import { pageQuery } from "../cursors.ts";
 import type { Declared } from "../declared.ts";
+import { idempotencyKeyPattern } from "../idempotency.ts";
 import type { ProblemCode, ProblemDefinition } from "../problems.ts";
-import type { EndpointSpec } from "./endpoint.ts";
-import { isStaffOnlyPath } from "./path-rules.ts";
+import { conditionPattern, maxConditionLength } from "./conditional.ts";
+import { declaredProblems, type EndpointSpec } from "./endpoint.ts";
+import { exampleOf } from "./openapi-examples.ts";
+import { isOauthPath, isStaffOnlyPath } from "./path-rules.ts";
 import { problemSchema } from "./problem-schema.ts";
 import { identifier, Type } from "./schema.ts";
 
@@ -14,20 +19,54 @@ export type JsonObject = { [key: string]: unknown };
 
 export type HeaderName = keyof typeof headers;
 
+export type ParameterName = keyof typeof parameters;
+
+/** A schema of a request accepts the members that it names and no others. One of an answer may get more at any time. */
+export type Direction = "request" | "answer";
+
+type SharedKind = "responses" | "parameters" | "headers" | "examples";
+
+export interface ComponentOptions {
+  readonly specs: readonly EndpointSpec[];
+  /** See {@link OpenapiOptions}. */
+  readonly isComplete: boolean;
+  /** Origin of the URLs; empty for paths that start with a slash. */
+  readonly origin: string;
+}
+
 /** Gathers what operations refer to. */
 export class Components {
   readonly declared: Declared;
   readonly problemSchema: ReturnType<typeof problemSchema>;
+  /** Those that an operation of the document can answer. */
+  readonly problemCodes: readonly ProblemCode[];
+  /** Those that every operation can answer. */
+  readonly commonProblems: readonly ProblemCode[];
+  readonly isComplete: boolean;
+  readonly #origin: string;
   readonly #schemas = new Map<string, unknown>();
-  readonly #walked = new WeakMap<object, unknown>();
-  readonly #headers = new Map<string, JsonObject>();
-  readonly #examples = new Map<string, JsonObject>();
+  readonly #walked = { request: new WeakMap<object, unknown>(), answer: new WeakMap<object, unknown>() };
+  readonly #shared: Readonly<Record<SharedKind, Map<string, JsonObject>>> = {
+    responses: new Map(),
+    parameters: new Map(),
+    headers: new Map(),
+    examples: new Map(),
+  };
   #usesOauth = false;
   #usesStaff = false;
 
-  constructor(declared: Declared) {
+  constructor(declared: Declared, { specs, isComplete, origin }: ComponentOptions) {
     this.declared = declared;
     this.problemSchema = problemSchema(declared.problems);
+    this.isComplete = isComplete;
+    this.#origin = origin;
+    const lists = specs.map((spec) => problemCodesOf(spec, declared)).filter((codes) => codes.length > 0);
+    this.problemCodes = [...new Set(lists.flat())].sort();
+    this.commonProblems = this.problemCodes.filter((code) => lists.every((codes) => codes.includes(code)));
+  }
+
+  problemStatuses(): JsonObject {
+    return Object.fromEntries(this.problemCodes.map((code) => [code, this.declared.problems[code].status]));
   }
 
   /** Who may call: an access token, however it was obtained. */
@@ -43,47 +82,92 @@ export class Components {
   }
 
   /** The schema with every titled part replaced by a reference. */
-  schema(schema: unknown): unknown {
+  schema(schema: unknown, direction: Direction): unknown {
     if (typeof schema !== "object" || schema === null) return schema;
     // Operations share most of their schemas; each is walked once.
-    const known = this.#walked.get(schema);
+    const walked = this.#walked[direction];
+    const known = walked.get(schema);
     if (known !== undefined) return known;
-    const result = Array.isArray(schema) ? schema.map((item) => this.schema(item)) : this.#component(schema);
-    this.#walked.set(schema, result);
+    const result = Array.isArray(schema)
+      ? schema.map((item) => this.schema(item, direction))
+      : this.#component(schema, direction);
+    walked.set(schema, result);
     return result;
   }
 
-  #component(schema: object): JsonObject {
+  #component(schema: object, direction: Direction): JsonObject {
     const { title } = schema as { title?: unknown };
+    const opens = direction === "answer" && !this.isComplete;
+    // An answer's examples are those of whole answers, under `components/examples`.
+    const kept = Object.entries(schema).filter(
+      ([key, value]) =>
+        !(opens && key === "additionalProperties" && value === false) &&
+        !(direction === "answer" && key === "examples" && Array.isArray(value)),
+    );
     const inlined = Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, literalKeys.has(key) ? value : this.schema(value)]),
+      kept.map(([key, value]) => [key, literalKeys.has(key) ? value : this.schema(value, direction)]),
     );
     if (typeof title !== "string") return inlined;
     const known = this.#schemas.get(title);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(inlined)) {
-      throw new Error(`two different schemas are titled ${title}`);
+      throw new Error(
+        `two different schemas are titled ${title}; one that requests and answers share needs a title for each`,
+      );
     }
     this.#schemas.set(title, inlined);
-    return { $ref: `#/components/schemas/${title}` };
+    return reference("schemas", title);
   }
 
-  header(name: keyof typeof headers): [string, JsonObject] {
+  header(name: HeaderName): [string, JsonObject] {
     const { description, schema } = headers[name];
-    this.#headers.set(name, { description, schema: this.schema(schema) });
-    return [name, { $ref: `#/components/headers/${name}` }];
+    return [name, this.#share("headers", name, () => ({ description, schema: this.schema(schema, "answer") }))];
   }
 
-  example(code: ProblemCode): [string, JsonObject] {
+  /** A header of requests. */
+  parameter(name: ParameterName): JsonObject {
+    return this.#share("parameters", name, () => ({ in: "header", ...parameters[name] }));
+  }
+
+  /** A parameter of every list. */
+  pageParameter(name: keyof typeof pageQuery): JsonObject {
+    const { description, ...schema } = pageQuery[name] as { description?: string };
+    const make = () => ({ name, in: "query", required: false, description, schema });
+    return this.#share("parameters", name, make);
+  }
+
+  /** A response that several operations have, by its name. */
+  response(name: string, make: () => JsonObject): JsonObject {
+    return this.#share("responses", name, make);
+  }
+
+  /** The example of a problem. */
+  problemExample(code: ProblemCode): [string, JsonObject] {
     const definition = this.declared.problems[code];
-    this.#examples.set(code, { summary: definition.title.en, value: problemExample(code, definition) });
-    return [code, { $ref: `#/components/examples/${code}` }];
+    const make = () => ({ summary: definition.title.en, value: problemExample(code, definition) });
+    return [code, this.#share("examples", code, make)];
+  }
+
+  /** The example of an answer. Answers of one titled schema share theirs. */
+  answerExample(schema: TSchema, place: string): JsonObject {
+    const { title } = schema as { title?: unknown };
+    if (typeof title !== "string") return { value: exampleOf(schema, place) };
+    return this.#share("examples", title, () => ({ value: exampleOf(schema, title) }));
+  }
+
+  #share(kind: SharedKind, name: string, make: () => JsonObject): JsonObject {
+    const known = this.#shared[kind];
+    if (!known.has(name)) known.set(name, make());
+    return reference(kind, name);
   }
 
   document(): JsonObject {
+    const { responses, parameters, headers: usedHeaders, examples } = this.#shared;
     return {
       schemas: sorted(this.#schemas),
-      headers: sorted(this.#headers),
-      examples: sorted(this.#examples),
+      responses: sorted(responses),
+      parameters: sorted(parameters),
+      headers: sorted(usedHeaders),
+      examples: sorted(examples),
       securitySchemes: {
         bearer: {
           type: "http",
@@ -91,22 +175,41 @@ export class Components {
           bearerFormat: "JWT",
           description: "Access token (RFC9068), issued and checked by the rules of RFC8725.",
         },
-        ...(this.#usesOauth && { oauth2: oauthScheme(this.declared) }),
+        ...(this.#usesOauth && { oauth2: oauthScheme(this.declared, this.#origin) }),
         ...(this.#usesStaff && { staff: staffScheme }),
       },
     };
   }
 }
 
+/** The form of an operation's errors. */
+export function errorForm(spec: EndpointSpec, { paths }: Declared): "problem" | "oauth" | "page" {
+  if (spec.wire === "oauth" || isOauthPath(paths, spec.path)) return "oauth";
+  return spec.wire === "pages" ? "page" : "problem";
+}
+
+/** The codes that an operation can answer as problems; empty where errors have another form. */
+export function problemCodesOf(spec: EndpointSpec, declared: Declared): readonly ProblemCode[] {
+  if (errorForm(spec, declared) !== "problem") return [];
+  return [...declaredProblems(spec, declared.oauthScopes)].sort();
+}
+
+function reference(kind: string, name: string): JsonObject {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
 /** How programs get an access token. The device flow (RFC 8628) has no place in OpenAPI 3.1; its operation says it. */
-function oauthScheme({ oauthScopes, paths: { oauth } }: Declared): JsonObject {
+function oauthScheme({ oauthScopes, paths: { oauth } }: Declared, origin: string): JsonObject {
   const scopes = Object.fromEntries(Object.entries(oauthScopes).map(([name, { description }]) => [name, description]));
   const { description, tokenUrl, authorizationUrl } = oauth;
-  const flow = { tokenUrl, refreshUrl: tokenUrl, scopes };
+  const flow = { tokenUrl: `${origin}${tokenUrl}`, refreshUrl: `${origin}${tokenUrl}`, scopes };
   return {
     type: "oauth2",
     description,
-    flows: { clientCredentials: flow, authorizationCode: { authorizationUrl, ...flow } },
+    flows: {
+      clientCredentials: flow,
+      authorizationCode: { authorizationUrl: `${origin}${authorizationUrl}`, ...flow },
+    },
   };
 }
 
@@ -178,6 +281,30 @@ const headers = {
     schema: Type.String({ maxLength: 500, pattern: "^(Bearer|Basic) " }),
   },
 } satisfies Record<string, { description: string; schema: unknown }>;
+
+const condition = { type: "string", maxLength: maxConditionLength, pattern: conditionPattern };
+const ifMatch = {
+  name: "If-Match",
+  description: "The ETag that you read. If the resource has changed since, the answer is 412.",
+  schema: condition,
+};
+
+const parameters = {
+  IdempotencyKey: {
+    name: "Idempotency-Key",
+    required: false,
+    description: "A repeated request with the same key gets the first answer, for 24 hours.",
+    schema: { type: "string", maxLength: 255, pattern: idempotencyKeyPattern },
+  },
+  IfMatch: { ...ifMatch, required: false },
+  IfMatchRequired: { ...ifMatch, required: true },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    required: false,
+    description: "The ETag that you have. If it is still current, the answer is 304.",
+    schema: condition,
+  },
+} satisfies Record<string, JsonObject>;
 
 function problemExample(code: ProblemCode, { status, title, detail }: ProblemDefinition): JsonObject {
   const requestId = "0199c0de-0000-7000-8000-000000000000";

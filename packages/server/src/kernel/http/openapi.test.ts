@@ -1,18 +1,27 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
 import { declared, problemCodes, problems } from "../../declarations.ts";
 import { apiDocument, endpoints, events, tags } from "../../endpoints.ts";
 import { noteCreated, noteEndpoints } from "../../testing/notes.ts";
-import { declaredProblems, type Endpoint, endpoint } from "./endpoint.ts";
-import { openapiDocument } from "./openapi.ts";
+import { declaredProblems, type Endpoint, type EndpointSpec, endpoint } from "./endpoint.ts";
+import { type OpenapiOptions, openapiDocument } from "./openapi.ts";
 import { isOauthPath } from "./path-rules.ts";
 import { closed, Type, text } from "./schema.ts";
 
 interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, unknown>>;
-  readonly content?: Readonly<Record<string, { readonly examples?: Readonly<Record<string, unknown>> }>>;
+  readonly content?: Readonly<Record<string, { readonly schema?: object; readonly examples?: Examples }>>;
+}
+
+type Examples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly description: string;
 }
 
 interface Operation {
@@ -21,12 +30,20 @@ interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly security: readonly object[];
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly description: string }[];
+  readonly "x-problems"?: readonly string[];
+  readonly parameters?: readonly Parameter[];
   readonly responses: Readonly<Record<string, Response>>;
 }
 
 interface Document {
   readonly openapi: string;
+  readonly servers: readonly { readonly url: string }[];
+  readonly "x-headers": readonly string[];
+  readonly "x-problems": {
+    readonly everywhere: readonly string[];
+    readonly statuses: Readonly<Record<string, number>>;
+  };
+  readonly "x-tagGroups": readonly { readonly name: string; readonly tags: readonly string[] }[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Readonly<Record<string, unknown>>;
@@ -35,18 +52,35 @@ interface Document {
 
 const allTags = [...tags, { name: "webhooks", description: "For tests." }];
 const everything = [...endpoints, ...noteEndpoints];
-const make = (list: readonly Endpoint[] = everything) =>
-  openapiDocument({
-    endpoints: list,
-    events: [...events, noteCreated],
-    tags: allTags,
-    version: "1.2.3",
-    declared,
-  }) as unknown as Document;
+const make = (list: readonly Endpoint[] = everything, options: OpenapiOptions = { complete: true }) =>
+  openapiDocument(
+    { endpoints: list, events: [...events, noteCreated], tags: allTags, version: "1.2.3", declared },
+    options,
+  ) as unknown as Document;
+/** With the pages and every status of every operation. The published one is made from the same parts. */
 const document = make();
-const operations = Object.entries(document.paths).flatMap(([url, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ url, method, operation })),
-);
+const published = make(everything, {});
+const operations = operationsOf(document);
+
+function operationsOf(from: Document) {
+  return Object.entries(from.paths).flatMap(([url, methods]) =>
+    Object.entries(methods).map(([method, stored]) => ({ url, method, operation: withParts(from, stored) })),
+  );
+}
+
+/** The operation with the parts that it refers to. */
+function withParts(from: Document, operation: Operation): Operation {
+  const follow = <T extends object>(part: T): T =>
+    "$ref" in part ? ((resolve(String(part.$ref), from) as T | undefined) ?? assert.fail(String(part.$ref))) : part;
+  const responses = Object.entries(operation.responses).map(([status, response]) => [status, follow(response)]);
+  const parameters = operation.parameters && { parameters: operation.parameters.map(follow) };
+  return { ...operation, ...parameters, responses: Object.fromEntries(responses) };
+}
+
+function responsesOf(spec: EndpointSpec): Operation["responses"] {
+  const stored = document.paths[spec.path]?.[spec.method.toLowerCase()];
+  return stored === undefined ? {} : withParts(document, stored).responses;
+}
 
 /** Every object in the document, with the way to it. */
 function* objects(value: unknown, way = "#"): Generator<{ way: string; object: Readonly<Record<string, unknown>> }> {
@@ -55,15 +89,20 @@ function* objects(value: unknown, way = "#"): Generator<{ way: string; object: R
   for (const [key, child] of Object.entries(value)) yield* objects(child, `${way}/${key.replaceAll("/", "~1")}`);
 }
 
+/** Whether its errors are problems: neither errors of OAuth nor pages. */
+function answersProblems(spec: EndpointSpec): boolean {
+  return spec.wire === undefined && !isOauthPath(declared.paths, spec.path);
+}
+
 /** A token by whichever way, or one that has the operation's scope by OAuth. */
 function isScoped(security: readonly object[]): boolean {
   const [bearer, oauth2, ...more] = security as { oauth2?: string[] }[];
   return bearer !== undefined && "bearer" in bearer && oauth2?.oauth2?.length === 1 && more.length === 0;
 }
 
-function resolve(reference: string): unknown {
+function resolve(reference: string, from: Document): unknown {
   const keys = reference.slice(2).split("/");
-  return keys.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document);
+  return keys.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], from);
 }
 
 describe("the document", () => {
@@ -82,14 +121,16 @@ describe("the document", () => {
   });
 
   test("every reference leads somewhere, and every component is referred to", () => {
-    const references = [...objects(document)].flatMap(({ object }) =>
-      typeof object.$ref === "string" ? [object.$ref] : [],
-    );
-    for (const reference of references) assert.ok(resolve(reference), reference);
-    const used = new Set(references);
-    for (const kind of ["schemas", "headers", "examples"]) {
-      for (const name of Object.keys(document.components[kind] ?? {})) {
-        assert.ok(used.has(`#/components/${kind}/${name}`), `${kind}/${name} is not used`);
+    for (const one of [document, published]) {
+      const references = [...objects(one)].flatMap(({ object }) =>
+        typeof object.$ref === "string" ? [object.$ref] : [],
+      );
+      for (const reference of references) assert.ok(resolve(reference, one), reference);
+      const used = new Set(references);
+      for (const kind of ["schemas", "responses", "parameters", "headers", "examples"]) {
+        for (const name of Object.keys(one.components[kind] ?? {})) {
+          assert.ok(used.has(`#/components/${kind}/${name}`), `${kind}/${name} is not used`);
+        }
       }
     }
   });
@@ -149,23 +190,25 @@ describe("operations", () => {
     }
   });
 
-  test("every code that an endpoint may answer has its status, its example and the headers that belong to it", () => {
+  test("every code that an endpoint may answer has its status, its words and the headers that belong to it", () => {
     for (const { spec } of everything) {
-      const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
-      const codes =
-        spec.wire !== undefined || isOauthPath(declared.paths, spec.path)
-          ? []
-          : declaredProblems(spec, declared.oauthScopes);
+      const responses = responsesOf(spec);
+      const codes = answersProblems(spec) ? [...declaredProblems(spec, declared.oauthScopes)] : [];
+      const { everywhere, statuses } = document["x-problems"];
+      const listed = document.paths[spec.path]?.[spec.method.toLowerCase()]?.["x-problems"] ?? [];
+      assert.deepEqual(codes.length === 0 ? [] : [...everywhere, ...listed].sort(), codes.sort(), spec.id);
       for (const code of codes) {
-        const response = responses[String(problems[code].status)];
-        const examples = response?.content?.["application/problem+json"]?.examples ?? {};
-        assert.ok(code in examples, `${spec.id} ${code}`);
+        const { status, title } = problems[code];
+        const response = responses[String(status)];
+        assert.equal(statuses[code], status);
+        assert.ok(response?.description.includes(`\`${code}\`: ${title.en}`), `${spec.id} ${code}`);
+        assert.ok(response?.content?.["application/problem+json"]?.examples, `${spec.id} ${code}`);
       }
       for (const [status, response] of Object.entries(responses)) {
         const headers = response.headers ?? {};
         assert.ok("X-Request-Id" in headers && "X-RateLimit-Limit" in headers, `${spec.id} ${status}`);
         if (status === "429" || status === "503") assert.ok("Retry-After" in headers, `${spec.id} ${status}`);
-        const insufficient = JSON.stringify(response).includes("insufficient_scope");
+        const insufficient = status === "403" && codes.includes("insufficient_scope");
         assert.equal("WWW-Authenticate" in headers, status === "401" || insufficient, `${spec.id} ${status}`);
       }
     }
@@ -175,7 +218,7 @@ describe("operations", () => {
     const speaking = everything.filter(({ spec }) => spec.wire === "oauth");
     assert.ok(speaking.length > 10);
     for (const { spec } of speaking) {
-      const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
+      const responses = responsesOf(spec);
       for (const status of ["400", "401", "429", "500", "503"]) {
         assert.ok("application/json" in (responses[status]?.content ?? {}), `${spec.id} ${status}`);
       }
@@ -188,7 +231,7 @@ describe("operations", () => {
     assert.ok(pages.length > 10);
     for (const { spec, explain } of pages) {
       assert.ok(explain, spec.id);
-      const responses = document.paths[spec.path]?.[spec.method.toLowerCase()]?.responses ?? {};
+      const responses = responsesOf(spec);
       for (const code of declaredProblems(spec, declared.oauthScopes)) {
         const { status } = problems[code];
         assert.deepEqual(Object.keys(responses[String(status)]?.content ?? {}), ["text/html"], `${spec.id} ${status}`);
@@ -208,6 +251,126 @@ describe("operations", () => {
   });
 });
 
+describe("the published document", () => {
+  const bare = apiDocument() as unknown as Document;
+  const listed = operationsOf(published);
+
+  test("is at most 250 kB as it is served", () => {
+    const maxBytes = 250_000;
+    const bytes = Buffer.byteLength(JSON.stringify(bare));
+    assert.ok(bytes <= maxBytes, `${bytes} bytes`);
+  });
+
+  test("has every operation of the API and no page for people", () => {
+    const ofApi = everything.filter(
+      ({ spec }) => spec.wire !== "pages" && !JSON.stringify(spec.replies).includes("text/"),
+    );
+    assert.deepEqual(
+      listed.map(({ operation }) => operation.operationId).sort(),
+      ofApi.map(({ spec }) => spec.id).sort(),
+    );
+    assert.ok(!JSON.stringify(published).includes("text/html"));
+  });
+
+  test("names the service that serves it, and the committed one no machine", () => {
+    const { servers, components } = make(everything, { origin: "https://api.ornek.example" });
+    assert.deepEqual(
+      servers.map(({ url }) => url),
+      ["https://api.ornek.example"],
+    );
+    assert.match(
+      JSON.stringify(components.securitySchemes),
+      /"tokenUrl":"https:\/\/api\.ornek\.example\/oauth2\/token"/,
+    );
+    assert.deepEqual(
+      bare.servers.map(({ url }) => url),
+      ["/"],
+    );
+  });
+
+  test("has the operations for staff last, in a group of their own", () => {
+    const isAdmin = listed.map(({ url }) => url.startsWith("/v1/admin/"));
+    assert.ok(isAdmin.includes(true) && isAdmin.indexOf(true) > 0);
+    assert.ok(
+      isAdmin.slice(isAdmin.indexOf(true)).every(Boolean),
+      "an operation for customers stands after one for staff",
+    );
+    assert.deepEqual(published["x-tagGroups"].at(-1), { name: "Staff", tags: ["admin"] });
+    const grouped = published["x-tagGroups"].flatMap(({ tags: names }) => names);
+    assert.deepEqual(grouped.sort(), published.tags.map(({ name }) => name).sort());
+  });
+
+  test("every status and code of an operation is in it: by its number, or as `default`", () => {
+    for (const { url, method, operation } of operations) {
+      const same = listed.find((one) => one.url === url && one.method === method)?.operation;
+      if (same === undefined) continue;
+      assert.deepEqual(same["x-problems"], operation["x-problems"], operation.operationId);
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const shown: Response =
+          same.responses[status] ?? same.responses.default ?? assert.fail(`${operation.operationId} ${status}`);
+        const headers = new Set([...Object.keys(shown.headers ?? {}), ...published["x-headers"]]);
+        for (const name of Object.keys(response.headers ?? {}))
+          assert.ok(headers.has(name), `${operation.operationId} ${status} ${name}`);
+        assert.deepEqual(
+          Object.keys(shown.content ?? {}),
+          Object.keys(response.content ?? {}),
+          `${operation.operationId} ${status}`,
+        );
+      }
+    }
+  });
+
+  test("objects of answers are open for additions, those of requests are closed", () => {
+    for (const { operation } of listed) {
+      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+        for (const schema of schemasBelow(content)) {
+          assert.notEqual(schema.additionalProperties, false, `${operation.operationId} ${status} ${schema.title}`);
+        }
+      }
+      const { requestBody = {} } = operation as { requestBody?: object };
+      for (const schema of schemasBelow(requestBody)) {
+        if (schema.properties !== undefined) assert.equal(schema.additionalProperties, false, operation.operationId);
+      }
+    }
+  });
+
+  /** Every object schema that a part of the document leads to. */
+  function schemasBelow(part: object, seen = new Set<string>()): Readonly<Record<string, unknown>>[] {
+    return [...objects(part)].flatMap(({ object }) => {
+      if (typeof object.$ref !== "string") return object.type === "object" ? [object] : [];
+      if (seen.has(object.$ref)) return [];
+      seen.add(object.$ref);
+      return schemasBelow(resolve(object.$ref, published) as object, seen);
+    });
+  }
+
+  test("every operation has an example of its success, and each example fits its schema", () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
+    formats.default(ajv);
+    // Against the complete one: its answers are closed, so an example with a wrong name does not pass.
+    ajv.addSchema({ components: document.components }, "document");
+    const absolute = (schema: object) =>
+      JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/'));
+    let checked = 0;
+    for (const { operation } of listed) {
+      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+        for (const { schema, examples } of status.startsWith("2") ? Object.values(content) : []) {
+          const [example] = Object.values(examples ?? assert.fail(`${operation.operationId} has no example`));
+          const { value } = (typeof example?.$ref === "string" ? resolve(example.$ref, published) : example) as {
+            value: unknown;
+          };
+          assert.ok(value !== undefined, operation.operationId);
+          checked += 1;
+          if (schema !== undefined) {
+            assert.ok(ajv.validate(absolute(schema), value), `${operation.operationId}: ${ajv.errorsText()}`);
+          }
+        }
+      }
+    }
+    assert.ok(checked > 60);
+  });
+});
+
 describe("mistakes of ours", () => {
   const made = (title: string, length: number, id: string) =>
     endpoint(
@@ -219,7 +382,9 @@ describe("mistakes of ours", () => {
         summary: "For tests",
         description: "For tests.",
         access: { kind: "public" },
-        replies: { 200: { description: "Fine.", body: closed({ name: text(length) }, { title }) } },
+        replies: {
+          200: { description: "Fine.", body: closed({ name: text(length, { examples: ["x"] }) }, { title }) },
+        },
       },
       async () => ({ status: 200, body: { name: "x" } }),
     );
@@ -233,8 +398,25 @@ describe("mistakes of ours", () => {
     assert.throws(() => make([made("A", 5, "one"), made("B", 5, "one")]), /one/);
   });
 
+  test("an answer with a text that has no example is refused, and the text is named", () => {
+    const body = closed({ name: text(5) }, { title: "Nameless" });
+    const spec = { ...made("X", 5, "four").spec, replies: { 200: { description: "Fine.", body } } };
+    assert.throws(() => make([{ spec, handle: async () => ({ status: 200 }) }], {}), /Nameless\/name/);
+  });
+
+  test("a schema that a request and an answer share under one title is refused by that title", () => {
+    const both = closed({ name: text(5, { examples: ["x"] }) }, { title: "Both" });
+    const spec = {
+      ...made("X", 5, "five").spec,
+      method: "POST",
+      body: both,
+      replies: { 200: { description: "Fine.", body: both } },
+    } as const;
+    assert.throws(() => make([{ spec, handle: async () => ({ status: 200 }) }], {}), /Both/);
+  });
+
   test("a titled schema inside another, in a list or behind null becomes a reference there too", () => {
-    const inner = closed({ name: text(5) }, { title: "Inner" });
+    const inner = closed({ name: text(5, { examples: ["x"] }) }, { title: "Inner" });
     const outer = closed({ list: Type.Array(inner, { maxItems: 2 }), maybe: Type.Union([inner, Type.Null()]) });
     const spec = { ...made("X", 5, "three").spec, replies: { 200: { description: "Fine.", body: outer } } };
     const nested = make([{ spec, handle: async () => ({ status: 200 }) }]);

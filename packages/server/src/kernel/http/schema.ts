@@ -19,8 +19,17 @@ export function closed<T extends TProperties>(
   return Type.Object(properties, { ...options, additionalProperties: false });
 }
 
-export function text(maxLength: number, options: { minLength?: number; description?: string; pattern?: string } = {}) {
-  return Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", ...options });
+interface TextOptions {
+  readonly minLength?: number;
+  readonly description?: string;
+  readonly pattern?: string;
+  /** Shown in the document. A text without a format needs one in answers. */
+  readonly examples?: readonly string[];
+}
+
+export function text(maxLength: number, { examples, ...options }: TextOptions = {}) {
+  const shown = examples && { examples: [...examples] };
+  return Type.String({ minLength: 1, maxLength, pattern: "^[^\\u0000]*$", ...options, ...shown });
 }
 
 export function uuid(description: string) {
@@ -31,8 +40,9 @@ export function timestamp(description: string) {
   return Type.String({ format: "date-time", maxLength: maxTimestampLength, description });
 }
 
-export function identifier(pattern: string, description: string) {
-  return Type.String({ minLength: 1, maxLength: maxIdentifierLength, pattern, description });
+export function identifier(pattern: string, description: string, example?: string) {
+  const shown = example !== undefined && { examples: [example] };
+  return Type.String({ minLength: 1, maxLength: maxIdentifierLength, pattern, description, ...shown });
 }
 
 export function oneOf<const T extends readonly string[]>(values: readonly [...T], description: string) {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SeededRandom } from "../../testing/random-tree.ts";
-import { maxSegmentBytes } from "./cut-limits.ts";
 import { type BlockSizes, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter.ts";
 
 const cutter = new Cutter(Buffer.alloc(32, 7), 1 << 20, 1);
@@ -56,18 +55,12 @@ test("at most two coarse blocks change after an insertion", () => {
   assert.ok(missing.length <= 2, `${missing.length} blocks have other ends`);
 });
 
-test("a segment ends at the maximum length if no block id ends it before", () => {
+test("a segment ends at the maximum length of 4 MiB if no block id ends it before", () => {
   const count = 200;
   const lengths = new Uint32Array(count).fill(60_000);
   const segments = cutSegments(new Uint8Array(count * 16).fill(255), lengths, count, true, fineBlocks);
-  assert.equal(
-    segments.reduce((sum, blocks) => sum + blocks, 0),
-    count,
-  );
-  assert.deepEqual(
-    [...segments.slice(0, -1)],
-    new Array(segments.length - 1).fill(Math.floor(maxSegmentBytes / 60_000)),
-  );
+  // 69 blocks have 4 140 000 bytes, and 70 have more than 4 MiB.
+  assert.deepEqual([...segments], [69, 69, 62]);
 });
 
 test("a segment of fine or coarse blocks has about a megabyte", () => {

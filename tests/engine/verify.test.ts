@@ -6,12 +6,21 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
+import { ByteWriter } from "../../packages/engine/src/format/bytes.ts";
+import { nodeId } from "../../packages/engine/src/format/hash.ts";
+import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { nodeKinds } from "../../packages/engine/src/format/tree-builder.ts";
+import type { Reference } from "../../packages/engine/src/format/tree-entry.ts";
+import { writeEntry, writeReference } from "../../packages/engine/src/format/tree-entry.ts";
+import { nodeKeyOf } from "../../packages/engine/src/format/vault-keys.ts";
+import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
 } from "../../packages/engine/src/testing/test-environment.ts";
+import { packsUnit, rowsOf, withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
 import type { VerifyOptions, VerifyReport } from "../../packages/engine/src/upkeep/verify.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 
@@ -129,5 +138,109 @@ test("a bitmap that differs from what its snapshot reaches is found, and the oth
   assert.deepEqual(
     findings.map(({ snapshot, reason }) => [snapshot, reason]),
     [[second.id, "its bitmap is not what it reaches"]],
+  );
+});
+
+test("after many nights with one changed file, every node and segment is looked up a fixed number of times", async (t) => {
+  const folder = scratch(t);
+  const bytes = seededBytes(32);
+  const write = (i: number) => writeFileSync(path.join(folder, `file ${String(i).padStart(3, "0")}`), bytes(200));
+  for (let i = 0; i < 300; i++) write(i);
+  const env = await openTestEnvironment(new MemoryStore());
+  const cache = new FileCache(":memory:");
+  t.after(() => cache.close());
+  const nights = 40;
+  for (let night = 0; night < nights; night++) {
+    write((night * 37) % 300);
+    await env.backup(folder, { cache });
+    env.ctx.advance(1000);
+  }
+  const { catalog } = env.vault;
+  const items = (await Array.fromAsync(catalog.allItems())).length;
+  const asked = t.mock.method(catalog, "itemsByOrdinal").mock;
+  const report = await verify({ env, store: new MemoryStore(), snapshots: [] }, await catalog.snapshots());
+  assert.deepEqual([report.findings, report.files], [[], nights * 300]);
+  const lookups = asked.calls.reduce((sum, { arguments: [ordinals] }) => sum + ordinals.length, 0);
+  // Once to read a node or to plan a file, and once to mark it. A bundle is planned again for each of its files that is new.
+  assert.ok(lookups <= 3 * items, `${lookups} lookups of ${items} items`);
+});
+
+test("if every data pack is missing, every file of every snapshot is reported, as if each were verified alone", async (t) => {
+  const prepared = await prepare(t);
+  const { env, store, snapshots } = prepared;
+  const names = new Set<string>();
+  for await (const { pack, kind } of env.vault.catalog.allFrames()) if (kind === "data") names.add(pack);
+  for (const pack of names) await store.delete(env.vault.names.pack(pack));
+  const { findings, files } = await verify(prepared, snapshots);
+  const alone: VerifyReport[] = [];
+  for (const row of snapshots) alone.push(await verify(prepared, [row]));
+  assert.deepEqual(
+    findings,
+    alone.flatMap((report) => report.findings),
+  );
+  assert.equal(files, allFiles);
+  assert.equal(new Set(findings.map(({ snapshot, path: at }) => `${snapshot} ${Buffer.from(at)}`)).size, allFiles);
+});
+
+/** Stores tree nodes as a client could: rows of any order. Returns their references. */
+async function storeNodes(env: TestEnvironment, nodes: (Uint8Array | ((before: Reference[]) => Uint8Array))[]) {
+  const { vault, ctx } = env;
+  const references: Reference[] = [];
+  await withUpkeepSession(vault, async (session) => {
+    const items = nodes.map((each, slot) => {
+      const node = typeof each === "function" ? each(references) : each;
+      const reference = { ordinal: 100_000 + slot, id: nodeId(nodeKeyOf(vault.keys), node) };
+      references.push(reference);
+      const frame = session.putRecord({ kind: "node", ...reference, bytes: node });
+      const recipe = encodeRecipe([{ kind: "stored", frame, slot, count: 1, bytes: node.length }]);
+      return { ...reference, kind: "node", recipe, recordFrame: 0, next: 0, owner: "x", verified: false } as const;
+    });
+    const { packs, header } = await session.flush();
+    const frames = rowsOf(session, packs, new Map());
+    await vault.catalog.addUnit(session.upload, ctx.now(), { ...packsUnit(session, packs, header), frames, items });
+  });
+  return references;
+}
+
+function leafOf(...names: string[]): Uint8Array {
+  const writer = new ByteWriter(256).u8(nodeKinds.leaf).varint(names.length);
+  const stat = { mode: 0o120777, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
+  for (const name of names)
+    writeEntry(writer, { type: "link", name: Buffer.from(name), ...stat, target: Buffer.from("x") });
+  return writer.take();
+}
+
+function innerOf(...children: (readonly [lastName: string, Reference | undefined])[]): Uint8Array {
+  const writer = new ByteWriter(256).u8(nodeKinds.inner).varint(children.length);
+  for (const [name, child] of children) writeReference(writer.bytes(Buffer.from(name)), child ?? assert.fail());
+  return writer.take();
+}
+
+test("names out of order are found where two nodes meet, also if both were checked for an earlier snapshot", async (t) => {
+  const prepared = await prepare(t);
+  const [row] = prepared.snapshots;
+  const [first, second, ordered, swapped, twice] = await storeNodes(prepared.env, [
+    leafOf("a", "b"),
+    leafOf("c", "d"),
+    ([one, two]) => innerOf(["b", one], ["d", two]),
+    ([one, two]) => innerOf(["d", two], ["b", one]),
+    ([one]) => innerOf(["b", one], ["b", one]),
+  ]);
+  assert.ok(row && first && second && ordered && swapped && twice);
+  const snapshotOf = (id: string, root: Reference, ...below: Reference[]): SnapshotRow => {
+    const reach = new Bitmap();
+    for (const { ordinal } of [root, ...below]) reach.add(ordinal);
+    return { ...row, id, rootOrdinal: root.ordinal, rootId: root.id, reach: reach.encode() };
+  };
+  const snapshots = [
+    snapshotOf("ordered", ordered, first, second),
+    snapshotOf("swapped", swapped, first, second),
+    snapshotOf("twice", twice, first),
+    snapshotOf("ordered again", ordered, first, second),
+  ];
+  const { findings } = await verify(prepared, snapshots, { readData: false });
+  assert.deepEqual(
+    findings.map(({ snapshot, reason }) => [snapshot, reason]),
+    ["swapped", "twice"].map((id) => [id, "a directory's names are out of order"]),
   );
 });

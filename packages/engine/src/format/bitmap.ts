@@ -42,6 +42,11 @@ export class Bitmap {
     this.#words[word] = (this.#words[word] ?? 0) | (1 << (ordinal % 32));
   }
 
+  remove(ordinal: number): void {
+    const word = Math.floor(ordinal / 32);
+    if (word < this.#words.length) this.#words[word] = (this.#words[word] ?? 0) & ~(1 << (ordinal % 32));
+  }
+
   has(ordinal: number): boolean {
     return ((this.#words[Math.floor(ordinal / 32)] ?? 0) & (1 << (ordinal % 32))) !== 0;
   }

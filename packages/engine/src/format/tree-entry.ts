@@ -173,7 +173,8 @@ export function readSegmentReference(reader: ByteReader): SegmentReference {
   return { ordinal: reader.varint(), id: reader.raw(idLength), bytes: reader.varint() };
 }
 
-function writeContent(writer: ByteWriter, content: FileContent): void {
+/** Appends a file's content. */
+export function writeContent(writer: ByteWriter, content: FileContent): void {
   switch (content.kind) {
     case "empty":
       writer.u8(0);

@@ -13,42 +13,59 @@ export interface NodeSource {
   node(reference: Reference): Promise<Uint8Array>;
 }
 
-/** Called with every node that is read. Verify uses it to find what a snapshot reaches. */
+/** Called with every list node that is read. */
 export type Visit = (reference: Reference) => void;
 
 /** Deeper than any directory or list of 2^53 rows can be. */
-const maxDepth = 24;
+export const maxDepth = 24;
 
 /** All entries below a directory's root, in name order. */
-export async function* entriesOf(source: NodeSource, root: Reference, visit?: Visit): AsyncGenerator<TreeEntry> {
-  yield* walk(source, root, visit, 0, { last: null });
+export async function* entriesOf(source: NodeSource, root: Reference): AsyncGenerator<TreeEntry> {
+  yield* walk(source, root, 0, new NameOrder());
 }
 
-async function* walk(
-  source: NodeSource,
-  at: Reference,
-  visit: Visit | undefined,
-  depth: number,
-  passed: { last: Uint8Array | null },
-): AsyncGenerator<TreeEntry> {
+async function* walk(source: NodeSource, at: Reference, depth: number, order: NameOrder): AsyncGenerator<TreeEntry> {
   if (depth > maxDepth) throw new FormatError("a tree is too deep");
-  const reader = new ByteReader(await source.node(at));
-  visit?.(at);
+  for (const row of directoryRows(await source.node(at)))
+    if (row.kind === "child") yield* walk(source, row.reference, depth + 1, order);
+    else {
+      order.pass(row.entry.name);
+      yield row.entry;
+    }
+}
+
+/** A row of a directory's node: an entry of a leaf, or the reference of an inner node to a node below. */
+export type DirectoryRow =
+  | { readonly kind: "entry"; readonly entry: TreeEntry }
+  | { readonly kind: "child"; readonly reference: Reference };
+
+/** The rows of a directory's node. */
+export function* directoryRows(node: Uint8Array): Generator<DirectoryRow> {
+  const reader = new ByteReader(node);
   const kind = reader.u8();
   const count = reader.varint();
-  if (kind === nodeKinds.leaf) {
-    for (let i = 0; i < count; i++) {
-      const entry = readEntry(reader);
-      // A restore would write two entries with the same name to one file.
-      if (passed.last !== null && Buffer.compare(passed.last, entry.name) >= 0)
-        throw new FormatError("a directory's names are out of order");
-      passed.last = entry.name;
-      yield entry;
-    }
-  } else if (kind === nodeKinds.inner) {
-    for (const child of innerRows(reader, count)) yield* walk(source, child.reference, visit, depth + 1, passed);
-  } else throw new FormatError("not a directory node");
+  if (kind === nodeKinds.leaf) for (let i = 0; i < count; i++) yield { kind: "entry", entry: readEntry(reader) };
+  else if (kind === nodeKinds.inner)
+    for (const { reference } of innerRows(reader, count)) yield { kind: "child", reference };
+  else throw new FormatError("not a directory node");
   reader.done();
+}
+
+/** Refuses names of a directory that are out of order. A restore would write two entries with the same name to one file. */
+export class NameOrder {
+  #last: Uint8Array | null = null;
+
+  /** Passes one name. */
+  pass(name: Uint8Array): void {
+    this.passRange(name, name);
+  }
+
+  /** Passes names of which the order was checked before. */
+  passRange(first: Uint8Array, last: Uint8Array): void {
+    if (this.#last !== null && Buffer.compare(this.#last, first) >= 0)
+      throw new FormatError("a directory's names are out of order");
+    this.#last = last;
+  }
 }
 
 /** The entry of that name, or null. Reads one node per level. */

@@ -11,24 +11,27 @@
  * 5. If there is no finding and `readData` is set, mark its items as verified in the catalog. Then other owners may use
  *    them. Only items whose frames were read are marked: a block list that was not compared with its blocks may be wrong.
  *
- * Snapshots share most of their directories. A directory that was verified for one snapshot is not walked for the next: a
- * directory with the same id has the same content. Backups and upkeep may run meanwhile: what looks damaged is planned a
- * second time before it is reported. If verify is interrupted, the marks that were set stay, and the next verify starts again.
+ * Snapshots share most of their nodes and files. Each node, file and frame is read and checked once: what was checked for one
+ * snapshot holds for the next, because the same id means the same content (`node-graph.ts`, `checked-files.ts`). So the work
+ * follows what is stored and not snapshots × files. A node with a finding below it is walked for each snapshot that has it:
+ * damage is reported for each of them. Backups and upkeep may run meanwhile: what looks damaged is planned a second time
+ * before it is reported. If verify is interrupted, the marks that were set stay, and the next verify starts again.
  */
 
 import type { FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
 import { itemFrames } from "../catalog/rules.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError } from "../format/bytes.ts";
-import { decodeOrdinals, encodeOrdinals } from "../format/ordinal-list.ts";
-import type { FileEntry, Reference, SegmentReference } from "../format/tree-entry.ts";
-import { entriesOf, segmentsOf } from "../format/tree-reader.ts";
+import type { FileEntry, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
+import { directoryRows, maxDepth, NameOrder, segmentsOf } from "../format/tree-reader.ts";
 import { DamageError, FrameReader } from "../restore/frame-reader.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { ReadableVault } from "../vault.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
+import { CheckedFiles } from "./checked-files.ts";
 import { FrameChecker } from "./frame-checker.ts";
+import { NodeGraph, ReachCounter } from "./node-graph.ts";
 
 export interface VerifyFinding {
   readonly snapshot: string;
@@ -54,7 +57,7 @@ export interface VerifyOptions {
   readonly pool: RestoreWorkerPool;
   /** Open every frame and compare every block. Without it only nodes, recipes and block lists are checked. */
   readonly readData: boolean;
-  /** Memory for directories that were verified and need not be walked again. */
+  /** Memory for nodes and files that were checked and need not be checked again: half for each. */
   readonly memoryBytes?: number | undefined;
   readonly onProgress?: ((progress: { readonly files: number; readonly frames: number }) => void) | undefined;
 }
@@ -64,19 +67,38 @@ const slash = Buffer.from("/");
 /** Items marked as verified in one step of the catalog. */
 const itemsPerStep = 1000;
 
-/** The default of `memoryBytes`. A directory that does not fit is walked for each snapshot that has it. */
+/**
+ * The default of `memoryBytes`: about 75 000 nodes (of 1.5 million files), and 390 000 files. What does not fit is checked for each
+ * snapshot that has it.
+ */
 const defaultMemoryBytes = 32 * 1024 * 1024;
 
-/** The memory of one directory without its list of ordinals: a key of fifty characters, objects, and map entries. */
-const bytesPerDirectory = 640;
+/** A node while it is walked. */
+interface WalkedNode {
+  files: number;
+  readonly ordinals: number[];
+  readonly children: number[];
+  firstName: Uint8Array | null;
+  lastName: Uint8Array | null;
+  /** Something below it has a finding, or is not kept in the graph. Then the node is not kept either. */
+  isIncomplete: boolean;
+  /** Its number in the graph. */
+  number: number | null;
+}
 
-/** A directory that was walked. */
-interface WalkedDirectory {
-  /** The number of files directly in it. */
-  readonly files: number;
-  /** The ordinals of its nodes and of what its files reach, encoded. */
-  readonly ordinals: Uint8Array;
-  readonly subdirectories: readonly WalkedDirectory[];
+/** What the node above needs of a node. */
+type NodeBelow = Pick<WalkedNode, "number" | "files" | "firstName" | "lastName">;
+
+/** A directory while its nodes are walked. */
+interface DirectoryWalk {
+  readonly row: SnapshotRow;
+  readonly path: Buffer;
+  readonly order: NameOrder;
+}
+
+/** A file that waits for its check, and the leaf that has its entry. */
+interface FileToCheck extends PlannedFile {
+  readonly leaf: WalkedNode;
 }
 
 /** Verifies the snapshots. */
@@ -92,36 +114,51 @@ class Verifier {
   readonly #frames: FrameChecker;
   readonly #findings: VerifyFinding[] = [];
   readonly #damaged = new Map<number, FrameVersion>();
-  /** Directories of snapshots without a finding, by the reference of their root node. */
-  readonly #verifiedDirectories = new Map<string, WalkedDirectory>();
-  /** Directories of the current snapshot. They are verified when the snapshot ends without a finding. */
-  readonly #walkedDirectories = new Map<string, WalkedDirectory>();
-  #memoryLeft: number;
+  readonly #graph: NodeGraph;
+  readonly #counter: ReachCounter;
+  readonly #checkedFiles: CheckedFiles;
+  /** Nodes with a smaller number were checked for an earlier snapshot. */
+  #firstOfSnapshot = 0;
+  /** The nodes of the current snapshot that are in the graph and have no node of the graph above them. */
+  #roots: number[] = [];
+  /** The ordinals of its nodes that are not in the graph. */
+  #otherReach = new Bitmap();
+  readonly #failedLeaves = new Set<WalkedNode>();
   /** Ordinals that are marked as verified. */
   readonly #markedVerified = new Bitmap();
-  #window: PlannedFile[] = [];
+  #window: FileToCheck[] = [];
   #files = 0;
 
   constructor(options: VerifyOptions) {
     this.#options = options;
     this.#reader = new FrameReader(options.vault);
     this.#frames = new FrameChecker({ ...options, reader: this.#reader, onChecked: () => this.#reportProgress() });
-    this.#memoryLeft = options.memoryBytes ?? defaultMemoryBytes;
+    const memoryBytes = options.memoryBytes ?? defaultMemoryBytes;
+    this.#graph = new NodeGraph(memoryBytes / 2);
+    this.#counter = new ReachCounter(this.#graph);
+    this.#checkedFiles = new CheckedFiles(memoryBytes / 2);
   }
 
   async verify(row: SnapshotRow): Promise<void> {
-    const reach = new Bitmap();
-    const root = { ordinal: row.rootOrdinal, id: row.rootId };
     const before = this.#findings.length;
-    const memoryBefore = this.#memoryLeft;
-    for (const step of [() => this.#walkDirectory(row, root, Buffer.alloc(0), reach), () => this.#checkWindow(row)])
+    this.#firstOfSnapshot = this.#graph.size;
+    this.#roots = [];
+    this.#otherReach = new Bitmap();
+    this.#failedLeaves.clear();
+    for (const step of [() => this.#walkRoot(row), () => this.#checkWindow(row)])
       try {
         await step();
       } catch (error) {
         this.#addFinding(row, Buffer.alloc(0), error);
       }
+    const failed = [...this.#failedLeaves].flatMap(({ number }) => number ?? []);
+    if (failed.length > 0) this.#graph.drop(failed, this.#firstOfSnapshot);
+    if (this.#findings.length > before) return;
+    this.#counter.moveTo(this.#roots);
+    const reach = this.#otherReach;
+    reach.or(this.#counter.reach);
     const stored = Bitmap.decode(row.reach);
-    if (this.#findings.length === before && (reach.minus(stored).size > 0 || stored.minus(reach).size > 0)) {
+    if (reach.minus(stored).size > 0 || stored.minus(reach).size > 0)
       this.#findings.push({
         snapshot: row.id,
         path: Buffer.alloc(0),
@@ -129,12 +166,7 @@ class Verifier {
         pack: null,
         frame: 0,
       });
-    }
-    if (this.#findings.length === before) {
-      for (const [key, directory] of this.#walkedDirectories) this.#verifiedDirectories.set(key, directory);
-      if (this.#options.readData) await this.#setVerified(reach);
-    } else this.#memoryLeft = memoryBefore;
-    this.#walkedDirectories.clear();
+    else if (this.#options.readData) await this.#setVerified(reach);
   }
 
   report(): VerifyReport {
@@ -171,77 +203,83 @@ class Verifier {
     this.#markedVerified.or(reach);
   }
 
-  /** Walks a directory, or uses the result of an earlier walk. Null if there is no memory to keep the result. */
-  async #walkDirectory(
-    row: SnapshotRow,
-    root: Reference,
-    path: Buffer,
-    reach: Bitmap,
-  ): Promise<WalkedDirectory | null> {
-    const known = this.#verifiedDirectories.get(referenceKey(root));
-    if (known !== undefined) {
-      this.#addVerifiedDirectory(known, reach);
-      return known;
-    }
-    const ordinals: number[] = [];
-    const subdirectories: (WalkedDirectory | null)[] = [];
-    let files = 0;
-    const visit = ({ ordinal }: Reference) => {
-      reach.add(ordinal);
-      // The files of one bundle follow each other and have the same ordinal.
-      if (this.#memoryLeft > 0 && ordinal !== ordinals.at(-1)) ordinals.push(ordinal);
-    };
-    for await (const entry of entriesOf(this.#reader, root, visit)) {
-      const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
-      try {
-        if (entry.type === "directory") subdirectories.push(await this.#walkDirectory(row, entry.root, at, reach));
-        else if (entry.type === "file") {
-          await this.#addFile(row, at, entry, visit);
-          files++;
-        }
-      } catch (error) {
-        this.#addFinding(row, at, error);
-      }
-    }
-    return this.#keepDirectory(root, files, ordinals, subdirectories);
+  async #walkRoot(row: SnapshotRow): Promise<void> {
+    const { number } = await this.#walkDirectory(row, { ordinal: row.rootOrdinal, id: row.rootId }, Buffer.alloc(0));
+    if (number !== null) this.#roots.push(number);
   }
 
-  async #addFile(
-    row: SnapshotRow,
-    path: Buffer,
-    entry: FileEntry,
-    visit: (reference: Reference) => void,
-  ): Promise<void> {
+  async #walkDirectory(row: SnapshotRow, root: Reference, path: Buffer): Promise<NodeBelow> {
+    return this.#walkNode({ row, path, order: new NameOrder() }, root, 0);
+  }
+
+  /** Walks a node, unless it was checked for an earlier snapshot. */
+  async #walkNode(directory: DirectoryWalk, at: Reference, depth: number): Promise<NodeBelow> {
+    const known = this.#graph.find(at);
+    if (known !== null && known < this.#firstOfSnapshot) return this.#passKnownNode(directory, known);
+    if (depth > maxDepth) throw new FormatError("a tree is too deep");
+    const node: WalkedNode = {
+      ...{ files: 0, ordinals: [at.ordinal], children: [] },
+      ...{ firstName: null, lastName: null, isIncomplete: false, number: null },
+    };
+    for (const row of directoryRows(await this.#reader.node(at)))
+      if (row.kind === "entry") await this.#addEntry(directory, row.entry, node);
+      else {
+        const child = await this.#walkNode(directory, row.reference, depth + 1);
+        addBelow(node, child);
+        node.firstName ??= child.firstName;
+        node.lastName = child.lastName ?? node.lastName;
+      }
+    return this.#keepNode(at, node);
+  }
+
+  #passKnownNode({ order }: DirectoryWalk, number: number): NodeBelow {
+    const { first, last } = this.#graph.names(number);
+    if (first !== null && last !== null) order.passRange(first, last);
+    const files = this.#graph.files(number);
+    this.#files += files;
+    return { number, files, firstName: first, lastName: last };
+  }
+
+  /** Puts a walked node into the graph. If it cannot be kept, what it reaches counts for this snapshot only. */
+  #keepNode(at: Reference, node: WalkedNode): WalkedNode {
+    node.number = node.isIncomplete ? null : this.#graph.add(at, node);
+    if (node.number === null) {
+      for (const ordinal of node.ordinals) this.#otherReach.add(ordinal);
+      this.#roots.push(...node.children);
+    }
+    return node;
+  }
+
+  async #addEntry({ row, path, order }: DirectoryWalk, entry: TreeEntry, leaf: WalkedNode): Promise<void> {
+    order.pass(entry.name);
+    leaf.firstName ??= entry.name;
+    leaf.lastName = entry.name;
+    const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
+    try {
+      if (entry.type === "directory") addBelow(leaf, await this.#walkDirectory(row, entry.root, at));
+      else if (entry.type === "file") await this.#addFile(row, at, entry, leaf);
+    } catch (error) {
+      leaf.isIncomplete = true;
+      this.#addFinding(row, at, error);
+    }
+  }
+
+  async #addFile(row: SnapshotRow, path: Buffer, entry: FileEntry, leaf: WalkedNode): Promise<void> {
     const segments: SegmentReference[] = [];
+    const visit = ({ ordinal }: Reference) => {
+      // The files of one bundle follow each other and have the same ordinal.
+      if (ordinal !== leaf.ordinals.at(-1)) leaf.ordinals.push(ordinal);
+    };
     for await (const segment of segmentsOf(this.#reader, entry.content, visit)) segments.push(segment);
     for (const segment of segments) visit(segment);
     if (entry.content.kind === "part") visit(entry.content.segment);
-    this.#window.push({ path, entry, segments });
-    if (this.#window.length >= maxWindowFiles) await this.#checkWindow(row);
-  }
-
-  /** Adds what a verified directory reaches to the bitmap, with everything below it. */
-  #addVerifiedDirectory(directory: WalkedDirectory, reach: Bitmap): void {
-    const stack = [directory];
-    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-      for (const ordinal of decodeOrdinals(next.ordinals)) reach.add(ordinal);
-      this.#files += next.files;
-      for (const each of next.subdirectories) stack.push(each);
+    leaf.files++;
+    if (this.#checkedFiles.has(entry)) {
+      this.#files++;
+      return;
     }
-  }
-
-  #keepDirectory(
-    root: Reference,
-    files: number,
-    ordinals: readonly number[],
-    subdirectories: readonly (WalkedDirectory | null)[],
-  ): WalkedDirectory | null {
-    const kept = subdirectories.filter((each) => each !== null);
-    if (kept.length < subdirectories.length || this.#memoryLeft <= 0) return null;
-    const directory = { files, ordinals: encodeOrdinals(ordinals), subdirectories: kept };
-    this.#memoryLeft -= bytesPerDirectory + directory.ordinals.length;
-    this.#walkedDirectories.set(referenceKey(root), directory);
-    return directory;
+    this.#window.push({ path, entry, segments, leaf });
+    if (this.#window.length >= maxWindowFiles) await this.#checkWindow(row);
   }
 
   async #checkWindow(row: SnapshotRow): Promise<void> {
@@ -252,8 +290,16 @@ class Verifier {
     const toRetry = [...failed.keys()].map((i) => files[i]).filter((file) => file !== undefined);
     // Repack may have moved blocks, and prune deleted their old frames, since the window was planned. So files that look
     // damaged are planned a second time. Only what fails again is reported.
-    for (const [i, failures] of await this.#checkFiles(toRetry))
-      for (const failure of failures) this.#addFinding(row, toRetry[i]?.path ?? Buffer.alloc(0), failure);
+    const failedTwice = new Set<FileToCheck>();
+    for (const [i, failures] of await this.#checkFiles(toRetry)) {
+      const file = toRetry[i];
+      if (file === undefined) continue;
+      failedTwice.add(file);
+      file.leaf.isIncomplete = true;
+      this.#failedLeaves.add(file.leaf);
+      for (const failure of failures) this.#addFinding(row, file.path, failure);
+    }
+    for (const file of files) if (!failedTwice.has(file)) this.#checkedFiles.add(file.entry);
     this.#files += files.length;
     this.#reportProgress();
   }
@@ -294,7 +340,9 @@ class Verifier {
   }
 }
 
-/** The key of a reference in a map. Ordinal and id together: another id at the same ordinal is something else. */
-function referenceKey({ ordinal, id }: Reference): string {
-  return `${ordinal} ${Buffer.from(id).toString("base64")}`;
+/** Adds a node to the one above it: a node of the same directory, or the root of a directory in a leaf. */
+function addBelow(above: WalkedNode, { number, files }: NodeBelow): void {
+  above.files += files;
+  if (number === null) above.isIncomplete = true;
+  else above.children.push(number);
 }

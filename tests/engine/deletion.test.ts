@@ -70,7 +70,7 @@ describe("holds against deletions", () => {
   });
 
   test("an interrupted deletion is finished by the next prune, and its packs are deleted", async (t) => {
-    for (let call = 1; call <= 4; call++) {
+    for (let call = 1; call <= 14; call++) {
       for (const when of ["before", "after"] as const) {
         const { store, env, id } = await prepare(t);
         const faulty = new FaultyStore(store, ({ number }) => (number === call ? { kind: "crash", when } : null));

@@ -7,16 +7,26 @@
  */
 
 import type { Catalog } from "./catalog/catalog.ts";
+import { CatalogError } from "./catalog/catalog.ts";
+import { OutdatedKeysError } from "./catalog/outdated-keys.ts";
 import { appendToChain, chainWriter, VaultChain } from "./catalog/vault-chain.ts";
 import type { EngineContext } from "./context.ts";
 import { FormatError, sameBytes } from "./format/bytes.ts";
 import { sha256 } from "./format/hash.ts";
 import type { VaultNames } from "./format/object-names.ts";
-import { vaultNames } from "./format/object-names.ts";
+import { lastPart, vaultNames } from "./format/object-names.ts";
 import type { VaultIdentity } from "./format/pack.ts";
 import { openRecoveryKit } from "./format/recovery-kit.ts";
 import type { ReaderKeys, VaultKeys } from "./format/vault-keys.ts";
-import { authoritySigner, createVaultKeys, unwrapVaultKeys, withNewEpoch, wrapVaultKeys } from "./format/vault-keys.ts";
+import {
+  authoritySigner,
+  createVaultKeys,
+  keysOfEpoch,
+  publicKeyOf,
+  unwrapVaultKeys,
+  withNewEpoch,
+  wrapVaultKeys,
+} from "./format/vault-keys.ts";
 import type { Writer } from "./format/writer-registration.ts";
 import { authorityWriter, encodeRegistration } from "./format/writer-registration.ts";
 import type { ObjectStore } from "./object-store.ts";
@@ -61,7 +71,8 @@ export async function createVault(access: NewAccess, masterKey: Uint8Array, vaul
 
 /**
  * Opens a vault with nothing but the store and the master key. Of the key objects the newest that opens is taken: a damaged
- * one, or one that an attacker added, makes no vault unreadable. `refused` is called for each that does not open.
+ * one, or one that an attacker added, makes no vault unreadable. `refused` is called for each that does not open. If the
+ * newest epoch does not open, older snapshots can be read, and every upload is refused (`OutdatedKeysError`).
  */
 export async function openVault(
   access: NewAccess,
@@ -79,10 +90,16 @@ export async function openVault(
     if (keys instanceof FormatError) {
       refused(name, keys.message);
       failure = keys;
-    } else if (found === null || keys.epoch > found.epoch) found = keys;
+    } else found = found === null ? keys : withSeedsOf(found, keys);
   }
   if (found === null) throw failure;
   return vaultOf(access, found);
+}
+
+/** The newer of two keys, with the seeds of both: a key object that returns gives its epoch back. */
+function withSeedsOf(a: VaultKeys, b: VaultKeys): VaultKeys {
+  const [newer, older] = a.epoch >= b.epoch ? [a, b] : [b, a];
+  return { ...newer, privateSeeds: new Map([...older.privateSeeds, ...newer.privateSeeds]) };
 }
 
 /** Opens a vault for reading with the store and a recovery kit. */
@@ -123,31 +140,66 @@ async function readKeys(
 }
 
 /**
- * Seals the vault's keys under another master key. No content is touched. The copy is written and read back before the
- * object itself is replaced, so at every moment one of the two opens with one of the two master keys.
+ * Seals the vault's keys under another master key: the key objects of every epoch. No content is touched. Each copy is written
+ * and read back before the object itself is replaced, so at every moment one of the two opens with one of the two master
+ * keys. Throws `OutdatedKeysError` if the vault has a newer epoch than these keys: its key object would stay as it is.
  */
 export async function rewrapVault(vault: Vault, masterKey: Uint8Array): Promise<void> {
   const { store, names, keys } = vault;
-  const object = wrapVaultKeys(vault.ctx, masterKey, keys);
-  for (const name of [names.keyCopy(keys.epoch), names.keyObject(keys.epoch)]) {
-    await store.put(name, object);
-    if (!sameBytes(await store.get(name), object))
-      throw new FormatError(`${name} does not read back as it was written`);
+  await assertNewestKeys(vault);
+  for (const epoch of [...keys.privateSeeds.keys()].sort((a, b) => b - a)) {
+    const object = wrapVaultKeys(vault.ctx, masterKey, keysOfEpoch(keys, epoch));
+    for (const name of [names.keyCopy(epoch), names.keyObject(epoch)]) {
+      await store.put(name, object);
+      if (!sameBytes(await store.get(name), object))
+        throw new FormatError(`${name} does not read back as it was written`);
+    }
   }
+}
+
+/** Throws `OutdatedKeysError` if the chain or the store has a newer epoch, `FormatError` if the chain names other keys. */
+async function assertNewestKeys({ store, names, keys, chain }: Vault): Promise<void> {
+  const { epochs, newestEpoch } = await chain.read();
+  for (const [epoch, hash] of epochs)
+    if (keys.privateSeeds.has(epoch) && !sameBytes(sha256(publicKeyOf(keys, epoch)), hash))
+      throw new FormatError(`the keys of epoch ${epoch} are not those that the chain names`);
+  let newest = newestEpoch;
+  for await (const { name } of store.list(names.keys))
+    newest = Math.max(newest, Number.parseInt(lastPart(name), 10) || 0);
+  // A listing may lag.
+  if (await hasKeyObject({ store, names }, keys.epoch + 1)) newest = Math.max(newest, keys.epoch + 1);
+  if (newest > keys.epoch)
+    throw new OutdatedKeysError(
+      `the keys are of epoch ${keys.epoch}, and the vault has epoch ${newest}: open the vault again`,
+    );
+}
+
+async function hasKeyObject({ store, names }: Pick<VaultAccess, "store" | "names">, epoch: number): Promise<boolean> {
+  return (await store.stat(names.keyObject(epoch))) !== null || (await store.stat(names.keyCopy(epoch))) !== null;
 }
 
 /**
  * Draws a new key pair. Later sessions use it; what is stored stays readable with the pairs before it. Use it when a
  * private seed may have leaked. Who has the old seed can still read old data. Only new data is safe.
+ *
+ * The keys are read from the store first, because another process may have rotated them. An epoch whose rotation ended
+ * before its record gets its record now.
  */
 export async function rotateVaultKeys(vault: Vault, masterKey: Uint8Array): Promise<Vault> {
   const { store, names, ctx } = vault;
-  const keys = withNewEpoch(ctx, vault.keys);
+  const { keys: current } = await openVault(vault, masterKey, vault.keys.vaultId);
+  const { epochs, newestEpoch } = await vault.chain.read();
+  let epoch = Math.max(current.epoch, newestEpoch) + 1;
+  while (await hasKeyObject(vault, epoch)) epoch++;
+  const keys = withNewEpoch(ctx, current, epoch);
   const object = wrapVaultKeys(ctx, masterKey, keys);
-  await store.put(names.keyObject(keys.epoch), object, { ifAbsent: true });
-  await store.put(names.keyCopy(keys.epoch), object);
-  const publicKeyHash = sha256(keys.publicKey);
-  await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "epoch", epoch: keys.epoch, publicKeyHash }));
+  await store.put(names.keyObject(epoch), object, { ifAbsent: true });
+  await store.put(names.keyCopy(epoch), object);
+  for (const each of [...keys.privateSeeds.keys()].sort((a, b) => a - b)) {
+    if (each === 1 || epochs.has(each)) continue;
+    const publicKeyHash = sha256(publicKeyOf(keys, each));
+    await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "epoch", epoch: each, publicKeyHash }));
+  }
   return { ...vault, keys };
 }
 
@@ -171,6 +223,8 @@ export function registerWriter(vault: Vault, publicKey: Uint8Array): Buffer {
 
 /** Revokes a writer: sessions that it begins from now on are refused. What it wrote stays readable. */
 export async function revokeWriter(vault: Vault, writerId: Uint8Array, by: string): Promise<void> {
+  if (sameBytes(writerId, vault.authority.id))
+    throw new CatalogError("conflict", "the authority of a vault cannot be revoked: upkeep writes in its name");
   await appendToChain(chainWriter(vault, vault.authority), async () => ({
     kind: "revoked",
     writerId,

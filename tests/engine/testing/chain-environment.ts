@@ -90,7 +90,7 @@ export async function takeAway(store: MemoryStore, name: string): Promise<() => 
 }
 
 /** The same store with other methods in the place of some. */
-export function changedStore(inner: MemoryStore, methods: Partial<ObjectStore>): ObjectStore {
+function changedStore(inner: MemoryStore, methods: Partial<ObjectStore>): ObjectStore {
   return {
     put: (...args) => inner.put(...args),
     get: (...args) => inner.get(...args),

@@ -9,10 +9,12 @@
 
 import type { Retention, SnapshotRow, UploadStart, UploadUnit } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import { beginClaimedUpload } from "../catalog/claim-session.ts";
+import { assertNewestEpoch, assertNotRevoked, beginClaimedUpload } from "../catalog/claim-session.ts";
+import type { ChainWriter } from "../catalog/vault-chain.ts";
 import { appendToChain, chainWriter } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
-import { FormatError, hex, sameBytes } from "../format/bytes.ts";
+import { FormatError, sameBytes } from "../format/bytes.ts";
+import type { ChainEntry } from "../format/chain.ts";
 import { sha256 } from "../format/hash.ts";
 import type { SnapshotDraft } from "../format/manifest.ts";
 import { acceptManifest, openDraft } from "../format/manifest.ts";
@@ -47,6 +49,13 @@ export interface LocalTargetOptions {
   readonly recheck?: (() => Promise<unknown>) | undefined;
   /** The system's timer if absent. */
   readonly repeat?: Repeat | undefined;
+}
+
+type CompletedEntry = Extract<ChainEntry, { kind: "completed" }>;
+
+interface ReadDraft {
+  readonly header: SessionHeader;
+  readonly row: SnapshotRow;
 }
 
 export class LocalTarget implements UploadTarget {
@@ -116,7 +125,9 @@ export class LocalTarget implements UploadTarget {
     const { access, upload, owner, authority } = this.#options;
     if (this.#start === null) throw new Error("a unit was registered before the upload began");
     const { checkUnit } = await import("./check-unit.ts");
-    await this.#assertNotRevoked(parseSessionHeader(unit.header));
+    const header = parseSessionHeader(unit.header);
+    await assertNotRevoked(access.catalog, header);
+    await assertNewestEpoch(access.catalog, header.epoch);
     const identity = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
     const rules = { ...this.#start, ...identity, owner, ordinals: this.#ordinals };
     await access.catalog.addUnit(upload, access.ctx.now(), checkUnit(unit, rules));
@@ -125,7 +136,8 @@ export class LocalTarget implements UploadTarget {
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {
     const { access, upload, authority, grant } = this.#options;
     const accepted = { at: access.ctx.now(), retention: (grant ?? grantAll)(draft.row.retention) };
-    const row = { ...(await this.#readDraft(draft)), completedAt: accepted.at, retention: accepted.retention };
+    const { header, row: drafted } = await this.#readDraft(draft);
+    const row = { ...drafted, completedAt: accepted.at, retention: accepted.retention };
     // With a fresh lease the upload does not expire between the manifest and its row.
     await this.#renew();
     const name = access.names.manifest(row.id);
@@ -133,7 +145,7 @@ export class LocalTarget implements UploadTarget {
     await access.store.put(name, manifest, { ifAbsent: true });
     const chain = chainWriter(access, authority);
     const entry = { snapshot: row.id, manifestHash: sha256(manifest), retention: row.retention };
-    const changes = await appendToChain(chain, () => ({ kind: "completed", ...entry }));
+    const changes = await this.#record(chain, header, { kind: "completed", ...entry });
     const completed = { ...row, changes };
     try {
       await access.catalog.commit(upload, access.ctx.now(), completed);
@@ -151,19 +163,30 @@ export class LocalTarget implements UploadTarget {
     return completed;
   }
 
-  /** A revocation concerns sessions that began after it. */
-  async #assertNotRevoked({ writerId, session }: SessionHeader): Promise<void> {
-    const from = await this.#options.access.catalog.revokedFrom(hex(writerId));
-    if (from !== null && session >= from) throw new FormatError("the writer of this session is revoked");
+  /**
+   * Records the completion. A revocation may have been recorded since the draft was read: its record was decided before this
+   * session began and written after it. Then the manifest is deleted, because nothing may complete it later.
+   */
+  async #record(chain: ChainWriter, header: SessionHeader, entry: CompletedEntry): Promise<number> {
+    try {
+      return await appendToChain(chain, async () => {
+        await assertNotRevoked(chain.catalog, header);
+        return entry;
+      });
+    } catch (error) {
+      if (error instanceof FormatError) await chain.store.delete(chain.names.manifest(entry.snapshot));
+      throw error;
+    }
   }
 
-  /** The row that the draft's manifest describes. Only the source's name, which is private, comes from the draft. */
-  async #readDraft({ manifest, row: { id, source } }: SnapshotDraft): Promise<SnapshotRow> {
+  /** The row that the draft's manifest describes, and its session. Only the source's name, which is private, comes from the draft. */
+  async #readDraft({ manifest, row: { id, source } }: SnapshotDraft): Promise<ReadDraft> {
     const { access, authority } = this.#options;
     const { vaultId } = access.keys;
     const expected = { snapshot: id, vaultId };
     const { header, row } = openDraft(manifest, expected, authority.publicKey);
-    await this.#assertNotRevoked(header);
+    await assertNotRevoked(access.catalog, header);
+    await assertNewestEpoch(access.catalog, header.epoch);
     if (header.session !== this.#start?.session || header.nonce !== this.#start.nonce)
       throw new FormatError("the manifest is of another session than the upload");
     const known = await access.catalog.session(header.session);
@@ -171,7 +194,7 @@ export class LocalTarget implements UploadTarget {
       throw new FormatError("the manifest has another session header than the packs");
     // Decoding fails if the bitmap has an ordinal that was never reserved.
     Bitmap.decode(row.reach, await access.catalog.reserveOrdinals(0));
-    return { ...row, source, status: "completed" };
+    return { header, row: { ...row, source, status: "completed" } };
   }
 
   async abandon(): Promise<void> {

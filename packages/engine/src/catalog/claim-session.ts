@@ -10,12 +10,14 @@
  * A crash leaves an open claim. The next upload or prune settles it if the object is in the store.
  */
 
-import { FormatError } from "../format/bytes.ts";
+import { FormatError, hex } from "../format/bytes.ts";
 import { lastPart } from "../format/object-names.ts";
 import { decodeClaim, encodeClaim } from "../format/session-claim.ts";
+import type { SessionHeader } from "../format/session-header.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { VaultAccess } from "../vault.ts";
-import type { NewUpload, UploadStart } from "./catalog.ts";
+import type { Catalog, NewUpload, UploadStart } from "./catalog.ts";
+import { OutdatedKeysError } from "./outdated-keys.ts";
 import { catchUp, compareRecord, describeHead } from "./vault-chain.ts";
 
 /** The catalog does not know everything that is in the store: it must write and delete nothing. */
@@ -24,14 +26,23 @@ export class IncompleteCatalogError extends Error {
 }
 
 export type ClaimVault = Pick<VaultAccess, "catalog" | "store" | "names"> & {
-  readonly keys: { readonly vaultId: Uint8Array; readonly authorityPublicKey: Uint8Array };
+  readonly keys: {
+    readonly vaultId: Uint8Array;
+    readonly authorityPublicKey: Uint8Array;
+    /** Absent if the writer has its own copy of the keys: then the epoch in its session header is checked. */
+    readonly epoch?: number | undefined;
+  };
 };
 
-/** Begins an upload and claims its session number. Rejects with `IncompleteCatalogError` if the catalog is stale. */
+/**
+ * Begins an upload and claims its session number. Rejects with `IncompleteCatalogError` if the catalog is stale, and with
+ * `OutdatedKeysError` if the vault was opened with keys of an old epoch.
+ */
 export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): Promise<UploadStart> {
   await Promise.all([assertCatalogIsCurrent(vault), assertSameHistory(vault)]);
   // A revocation whose process has ended after it wrote the record is not in the catalog yet.
   await catchUp({ ...vault, ...vault.keys });
+  if (vault.keys.epoch !== undefined) await assertNewestEpoch(vault.catalog, vault.keys.epoch);
   const start = await vault.catalog.beginUpload(upload);
   try {
     await claim(vault, start);
@@ -40,6 +51,21 @@ export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): 
     await vault.catalog.endUpload(upload.upload);
     throw error;
   }
+}
+
+/** Throws `OutdatedKeysError` if the chain names a newer epoch. The catalog must have been caught up. */
+export async function assertNewestEpoch(catalog: Catalog, epoch: number): Promise<void> {
+  const newest = await catalog.newestEpoch();
+  if (epoch < newest)
+    throw new OutdatedKeysError(
+      `the keys are of epoch ${epoch}, and the vault has epoch ${newest}: open the vault again`,
+    );
+}
+
+/** Throws `FormatError` if the writer was revoked before this session. The catalog must have been caught up. */
+export async function assertNotRevoked(catalog: Catalog, { writerId, session }: SessionHeader): Promise<void> {
+  const from = await catalog.revokedFrom(hex(writerId));
+  if (from !== null && session >= from) throw new FormatError("the writer of this session is revoked");
 }
 
 /** Rejects with `IncompleteCatalogError` if the store has sessions that this catalog has not issued. */

@@ -57,6 +57,7 @@ export class MemoryCatalog implements Catalog {
   #catalogId: number;
   #chainHead: ChainHead = emptyChain;
   readonly #revoked = new Map<string, number>();
+  #epoch = 1;
   #nextOrdinal = 1;
   #nextSession = 1;
 
@@ -183,8 +184,13 @@ export class MemoryCatalog implements Catalog {
     return this.#chainHead;
   }
 
-  async advanceChain(head: ChainHead): Promise<void> {
+  async advanceChain(head: ChainHead, epoch = 1): Promise<void> {
     if (head.sequence > this.#chainHead.sequence) this.#chainHead = head;
+    this.#epoch = Math.max(this.#epoch, epoch);
+  }
+
+  async newestEpoch(): Promise<number> {
+    return this.#epoch;
   }
 
   async revokeWriter(writerId: string, fromSession: number): Promise<void> {
@@ -199,6 +205,13 @@ export class MemoryCatalog implements Catalog {
     const row = this.#snapshot(id);
     assertDeletable(row, now);
     this.#snapshots.set(id, { ...row, status: "deleting" });
+  }
+
+  async cancelDeleteSnapshot(id: string, retention: Retention, sequence: number): Promise<boolean> {
+    const row = this.#snapshots.get(id);
+    if (row?.status !== "deleting" || sequence <= row.changes) return false;
+    this.#snapshots.set(id, { ...row, status: "completed", retention, changes: sequence });
+    return true;
   }
 
   async deleteSnapshot(id: string, now: number): Promise<void> {
@@ -320,15 +333,17 @@ export class MemoryCatalog implements Catalog {
     ];
     for (const map of [...all, this.#snapshots, this.#revoked]) map.clear();
     this.#chainHead = emptyChain;
+    this.#epoch = 1;
     this.#revision++;
     this.#claims.clear();
     this.#stale = false;
     this.#catalogId = drawNumber(ctx);
   }
 
-  async addRebuilt({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
+  async addRebuilt(found: RebuiltCatalog): Promise<void> {
+    const { unit, snapshots, nextOrdinal, nextSession, chainHead, epoch, revoked } = found;
     if (unit !== undefined) this.#register(unit);
-    if (chainHead !== undefined) await this.advanceChain(chainHead);
+    if (chainHead !== undefined) await this.advanceChain(chainHead, epoch);
     for (const [writer, session] of revoked ?? []) await this.revokeWriter(writer, session);
     for (const snapshot of snapshots ?? []) this.#snapshots.set(snapshot.id, snapshot);
     this.#nextOrdinal = Math.max(this.#nextOrdinal, nextOrdinal ?? 0);

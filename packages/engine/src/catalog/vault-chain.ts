@@ -188,7 +188,7 @@ async function apply(catalog: Catalog, record: ChainRecord, head: ChainHead): Pr
       if (!isGone) throw error;
     }
   }
-  await catalog.advanceChain(head);
+  await catalog.advanceChain(head, record.kind === "epoch" ? record.epoch : undefined);
 }
 
 type HeadComparison = "same" | "absent" | "different";

@@ -36,6 +36,11 @@ export class ChainState {
     this.head = head;
   }
 
+  /** The newest epoch that a record names; 1 if none does. */
+  get newestEpoch(): number {
+    return Math.max(1, ...this.epochs.keys());
+  }
+
   /** The snapshots that are completed and not deleted. */
   *live(): Generator<readonly [string, ChainSnapshot]> {
     for (const [id, snapshot] of this.snapshots) if (!snapshot.deleted) yield [id, snapshot];

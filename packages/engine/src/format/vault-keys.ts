@@ -74,15 +74,27 @@ export function createVaultKeys(ctx: EngineContext, vaultId: Uint8Array): VaultK
 }
 
 /** The same keys with one more epoch, which is the newest. */
-export function withNewEpoch(ctx: EngineContext, keys: VaultKeys): VaultKeys {
+export function withNewEpoch(ctx: EngineContext, keys: VaultKeys, epoch: number = keys.epoch + 1): VaultKeys {
   const seed = ctx.random(seedLength);
-  const epoch = keys.epoch + 1;
   return {
     ...keys,
     epoch,
     publicKey: xWingPublicKey(seed),
     privateSeeds: new Map([...keys.privateSeeds, [epoch, seed]]),
   };
+}
+
+/** The keys as they were while this epoch was the newest: what the epoch's key object holds. */
+export function keysOfEpoch(keys: VaultKeys, epoch: number): VaultKeys {
+  const privateSeeds = new Map([...keys.privateSeeds].filter(([each]) => each <= epoch));
+  return { ...keys, epoch, publicKey: publicKeyOf(keys, epoch), privateSeeds };
+}
+
+/** The public key of an epoch. */
+export function publicKeyOf({ privateSeeds }: Pick<ReaderKeys, "privateSeeds">, epoch: number): Uint8Array {
+  const seed = privateSeeds.get(epoch);
+  if (seed === undefined) throw new FormatError(`the vault's keys have no epoch ${epoch}`);
+  return xWingPublicKey(seed);
 }
 
 /** The part of the keys that a writer is given. */

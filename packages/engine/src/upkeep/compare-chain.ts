@@ -35,7 +35,7 @@ async function findDifferences(vault: Vault, drop: readonly string[]): Promise<s
   if (typeof state === "string") return [state];
   await catchUp(chainWriter(vault, vault.authority));
   const rows = new Map((await vault.catalog.snapshots()).map((row) => [row.id, row]));
-  const differences = state.unknown.map((sequence) => `record ${sequence} of the chain is of a later version`);
+  const differences = state.unknown.map(laterVersion);
   for (const row of rows.values()) {
     const known = state.snapshots.get(row.id);
     if (row.status === "deleting" || (known === undefined && (await confirmRecovered(vault, row)))) continue;
@@ -47,14 +47,36 @@ async function findDifferences(vault: Vault, drop: readonly string[]): Promise<s
     if (isRetained(retention, vault.ctx.now())) differences.push(`${id} is held or locked in the chain and has no row`);
     else if ((await readManifest(vault, id)) !== null) differences.push(`${id} has a valid manifest and no row`);
     else if (!drop.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
-    else
-      await appendToChain(chainWriter(vault, vault.authority), () => ({
-        kind: "deleted",
-        snapshot: id,
-        by: "given up",
-      }));
+    else if (state.unknown.length === 0) await recordGivenUp(vault, id);
   }
   return differences;
+}
+
+/** The chain gets a record of the deletion of a snapshot that has no row and that the caller gives up. */
+export async function recordGivenUp(vault: Vault, snapshot: string): Promise<void> {
+  await appendToChain(chainWriter(vault, vault.authority), async () => {
+    await assertChainAllowsDeletion(vault, snapshot);
+    return { kind: "deleted", snapshot, by: "given up" };
+  });
+}
+
+/** Throws `ChainMismatchError` unless the chain has the snapshot, without a hold or a lock that is running. */
+export async function assertChainAllowsDeletion(vault: Vault, id: string): Promise<void> {
+  const { snapshots, unknown } = await vault.chain.read();
+  assertKnownKinds(unknown);
+  const known = snapshots.get(id);
+  if (known === undefined) throw new ChainMismatchError([`${id} is in the catalog and not in the chain`]);
+  if (isRetained(known.retention, vault.ctx.now()))
+    throw new ChainMismatchError([`${id} is held or locked in the chain and being deleted in the catalog`]);
+}
+
+/** Throws `ChainMismatchError` if the chain has records of a later version: one of them may forbid a deletion. */
+export function assertKnownKinds(unknown: readonly number[]): void {
+  if (unknown.length > 0) throw new ChainMismatchError(unknown.map(laterVersion));
+}
+
+function laterVersion(sequence: number): string {
+  return `record ${sequence} of the chain is of a later version`;
 }
 
 async function readChain(vault: Vault): Promise<ChainState | string> {

@@ -10,7 +10,7 @@
 
 import type { SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import { beginClaimedUpload, IncompleteCatalogError } from "../catalog/claim-session.ts";
+import { assertNotRevoked, beginClaimedUpload, IncompleteCatalogError } from "../catalog/claim-session.ts";
 import { framesNeededBy } from "../catalog/rules.ts";
 import { appendToChain, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
@@ -21,7 +21,7 @@ import { openDetails, openManifest } from "../format/manifest.ts";
 import { lastPart } from "../format/object-names.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
-import { isRetained } from "./compare-chain.ts";
+import { assertKnownKinds, isRetained, recordGivenUp } from "./compare-chain.ts";
 import { isIssuedSession, isRunningSession } from "./orphan-packs.ts";
 import { completeSnapshotDeletion, isDeletedInChain } from "./snapshot-changes.ts";
 
@@ -59,11 +59,12 @@ export async function recoverOrphanManifests(
 
 /** The chain gets a record of the deletion first, so that the snapshot does not count as hidden. */
 async function deleteGivenUp(vault: Vault, snapshot: string): Promise<void> {
-  const known = (await vault.chain.read()).snapshots.get(snapshot);
+  const { snapshots, unknown } = await vault.chain.read();
+  assertKnownKinds(unknown);
+  const known = snapshots.get(snapshot);
   if (known?.deleted === false && isRetained(known.retention, vault.ctx.now()))
     throw new CatalogError("retained", `${snapshot} is held or locked`);
-  if (known?.deleted === false)
-    await appendToChain(chainWriter(vault, vault.authority), () => ({ kind: "deleted", snapshot, by: "given up" }));
+  if (known?.deleted === false) await recordGivenUp(vault, snapshot);
   await vault.store.delete(vault.names.manifest(snapshot));
 }
 
@@ -111,32 +112,35 @@ async function recoverOrphan(vault: Vault, snapshot: string): Promise<RowResult>
   const { session } = manifest.header;
   if (!(await isIssuedSession(vault, manifest.header)))
     return { result: "unusable", reason: `of session ${session}, which this catalog did not issue` };
-  if (!(await addSnapshotRow(vault, manifest, manifestHash)))
-    return { result: "unusable", reason: "it reaches items that the catalog does not have" };
+  const refusal = await addSnapshotRow(vault, manifest, manifestHash);
+  if (refusal !== null) return { result: "unusable", reason: refusal };
   // The snapshot may have been deleted meanwhile. The record is written before the row is deleted, so it decides.
   if (await isDeletedInChain(vault, snapshot)) await completeSnapshotDeletion(vault, snapshot);
   return { result: "recovered" };
 }
 
-/** Adds the row like an upload does: pins every frame first, then commits. False if something is not in the catalog. */
-async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Uint8Array): Promise<boolean> {
+const notComplete = "it reaches items that the catalog does not have";
+
+/** Adds the row like an upload does: pins every frame first, then commits. Returns why it is refused, or null. */
+async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Uint8Array): Promise<string | null> {
   const { catalog, ctx } = vault;
   const items = (await catalog.itemsByOrdinal([...Bitmap.decode(manifest.row.reach)])).filter((item) => item !== null);
   const { rootOrdinal, rootId } = manifest.row;
-  if (!items.some(({ ordinal, id }) => ordinal === rootOrdinal && sameBytes(id, rootId))) return false;
+  if (!items.some(({ ordinal, id }) => ordinal === rootOrdinal && sameBytes(id, rootId))) return notComplete;
   const upload = `recover ${manifest.row.id} ${hex(ctx.random(8))}`;
   await beginClaimedUpload(vault, { upload, owner: "", leaseUntil: ctx.now() + rowLeaseMs, base: null });
   try {
     const frames = [...new Set(items.flatMap((item) => framesNeededBy(item)))];
-    if (!(await catalog.acquireFrames(upload, frames)).every((pinned) => pinned)) return false;
+    if (!(await catalog.acquireFrames(upload, frames)).every((pinned) => pinned)) return notComplete;
     const { source } = openDetails(vault.keys, manifest);
     const chained = await chainedRetention(vault, manifest, manifestHash);
     await catalog.commit(upload, ctx.now(), { ...manifest.row, ...chained, source });
-    return true;
+    return null;
   } catch (error) {
-    if (error instanceof CatalogError && error.code === "not_closed") return false;
+    if (error instanceof FormatError) return error.message;
+    if (error instanceof CatalogError && error.code === "not_closed") return notComplete;
     // Another prune has added the row.
-    if (error instanceof CatalogError && error.code === "conflict") return true;
+    if (error instanceof CatalogError && error.code === "conflict") return null;
     throw error;
   } finally {
     await catalog.endUpload(upload);
@@ -146,7 +150,7 @@ async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Ui
 /** The retention that the chain has of a snapshot. A crash before its record: the record is written now. */
 async function chainedRetention(
   vault: Vault,
-  { row }: Manifest,
+  { row, header }: Manifest,
   manifestHash: Uint8Array,
 ): Promise<Pick<SnapshotRow, "retention" | "changes">> {
   const chain = chainWriter(vault, vault.authority);
@@ -154,6 +158,9 @@ async function chainedRetention(
   const known = (await vault.chain.read()).snapshots.get(row.id);
   if (known !== undefined) return { retention: known.retention, changes: known.sequence };
   const { id: snapshot, retention } = row;
-  const changes = await appendToChain(chain, () => ({ kind: "completed", snapshot, manifestHash, retention }));
+  const changes = await appendToChain(chain, async () => {
+    await assertNotRevoked(vault.catalog, header);
+    return { kind: "completed", snapshot, manifestHash, retention };
+  });
   return { retention, changes };
 }

@@ -32,7 +32,7 @@ import type { OrphanManifestReport } from "./orphan-manifests.ts";
 import { recoverOrphanManifests } from "./orphan-manifests.ts";
 import type { OrphanPackReport } from "./orphan-packs.ts";
 import { deleteOrphanPacks } from "./orphan-packs.ts";
-import { completeSnapshotDeletion } from "./snapshot-changes.ts";
+import { completeInterruptedDeletions } from "./snapshot-changes.ts";
 
 /** The upload ends at once. The lease matters only if the process crashes in between. */
 const claimLeaseMs = 10 * 60_000;
@@ -54,8 +54,7 @@ export async function prune(vault: Vault, { giveUp = [] }: PruneOptions = {}): P
   const { catalog, ctx } = vault;
   await catalog.expireUploads(ctx.now());
   await claimSession(vault);
-  for (const { id, status } of await catalog.snapshots())
-    if (status === "deleting") await completeSnapshotDeletion(vault, id);
+  await completeInterruptedDeletions(vault);
   const manifests = await recoverOrphanManifests(vault, giveUp);
   await assertChainMatches(vault, giveUp);
   await markVault(vault);

@@ -80,7 +80,8 @@ export async function rebuild(
   const afterSnapshots = snapshots.map(({ reach }) => Bitmap.decode(reach).highest + 1);
   const nextOrdinal = afterSnapshots.reduce((a, b) => Math.max(a, b), items.nextOrdinal) + ordinalGap;
   const numbers = { nextOrdinal, nextSession: sessions.next };
-  await vault.catalog.addRebuilt({ snapshots, ...numbers, chainHead: chain.head, revoked: chain.revoked });
+  const { head: chainHead, newestEpoch: epoch, revoked } = chain;
+  await vault.catalog.addRebuilt({ snapshots, ...numbers, chainHead, epoch, revoked });
   const incomplete = snapshots.filter(({ reach }) => [...Bitmap.decode(reach)].some((ordinal) => !items.has(ordinal)));
   return {
     packs: packs.tables.length,

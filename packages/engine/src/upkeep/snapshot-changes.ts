@@ -9,14 +9,15 @@
  * `ChainMismatchError`.
  *
  * A deletion has four steps: row is `deleting` → record in the chain → row deleted → manifest deleted. Holds and locks are
- * checked before each of the first two. If a deletion is interrupted, the next prune completes it.
+ * checked before each of the first two. If a deletion is interrupted, the next prune completes it. A hold or a lock that the
+ * chain got before the deletion wins: the row is set back, by the next prune if both processes have ended.
  */
 
 import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import type { Vault } from "../vault.ts";
-import { differenceOf, isRetained } from "./compare-chain.ts";
+import { assertChainAllowsDeletion, differenceOf, isRetained } from "./compare-chain.ts";
 
 /** Why a change was made and by whom, as the chain keeps it. */
 export interface ChangeNote {
@@ -33,7 +34,7 @@ export async function setRetention(
   { reason = "", by = "" }: ChangeNote = {},
 ): Promise<void> {
   const chain = chainWriter(vault, vault.authority);
-  const before = (await matchingRow(vault, id)).retention;
+  await matchingRow(vault, id);
   await appendToChain(chain, async () => {
     const { retention: old, status } = await matchingRow(vault, id);
     if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
@@ -43,15 +44,8 @@ export async function setRetention(
   });
   const row = await findRow(vault, id);
   if (row !== undefined && row.status !== "deleting") return;
-  // A deletion began between the check and the record. The deletion was first, so the record is taken back.
-  await appendToChain(chain, () => ({
-    kind: "retention",
-    snapshot: id,
-    retention: before,
-    reason: "taken back: the snapshot is being deleted",
-    by,
-  }));
-  throw new CatalogError("conflict", `${id} is being deleted`);
+  // A deletion began between the check and the record. The chain does not have it, so a hold or a lock wins.
+  if (!(await setBackRetained(vault, id))) throw new CatalogError("conflict", `${id} is being deleted`);
 }
 
 /** Deletes a snapshot. The next prune deletes its content. */
@@ -65,6 +59,7 @@ export async function deleteSnapshot(vault: Vault, id: string, { by = "" }: Chan
 export async function completeSnapshotDeletion(vault: Vault, id: string, { by = "" }: ChangeNote = {}): Promise<void> {
   if (!(await isDeletedInChain(vault, id))) {
     await appendToChain(chainWriter(vault, vault.authority), async () => {
+      if (await setBackRetained(vault, id)) throw new CatalogError("retained", `${id} is held or locked`);
       await assertChainAllowsDeletion(vault, id);
       return { kind: "deleted", snapshot: id, by };
     });
@@ -83,14 +78,28 @@ export async function isDeletedInChain(vault: Vault, id: string): Promise<boolea
   return (await vault.chain.read()).snapshots.get(id)?.deleted === true;
 }
 
-/** The row was `deleting` by a decision of the catalog. The chain in the store must not forbid it. */
-async function assertChainAllowsDeletion(vault: Vault, id: string): Promise<void> {
-  const { snapshots, unknown } = await vault.chain.read();
-  if (unknown.length > 0) throw new ChainMismatchError([`record ${unknown[0]} of the chain is of a later version`]);
-  const known = snapshots.get(id);
-  if (known === undefined) throw new ChainMismatchError([`${id} is in the catalog and not in the chain`]);
-  if (isRetained(known.retention, vault.ctx.now()))
-    throw new ChainMismatchError([`${id} is held or locked in the chain and being deleted in the catalog`]);
+/** Completes the deletions that were interrupted. One that the chain forbids by a hold or a lock is taken back. */
+export async function completeInterruptedDeletions(vault: Vault): Promise<void> {
+  for (const { id, status } of await vault.catalog.snapshots()) {
+    if (status !== "deleting") continue;
+    try {
+      await completeSnapshotDeletion(vault, id);
+    } catch (error) {
+      if (!(error instanceof CatalogError) || error.code !== "retained") throw error;
+    }
+  }
+}
+
+/**
+ * Sets the row of a deletion back if the chain got a hold or a lock of the snapshot before the deletion. Returns whether the
+ * row is not `deleting` any more. A row that has a newer change than the chain was changed by somebody else and stays.
+ */
+async function setBackRetained(vault: Vault, id: string): Promise<boolean> {
+  const known = (await vault.chain.read()).snapshots.get(id);
+  if (known === undefined || known.deleted || !isRetained(known.retention, vault.ctx.now())) return false;
+  await vault.catalog.cancelDeleteSnapshot(id, known.retention, known.sequence);
+  const row = await findRow(vault, id);
+  return row !== undefined && row.status !== "deleting";
 }
 
 /** Comparisons of a row with the chain. Another process may add a record between the two reads; more would be a loop. */

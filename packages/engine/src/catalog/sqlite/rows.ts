@@ -16,7 +16,7 @@ import { itemFrames } from "../rules.ts";
 export type Row = Record<string, SQLOutputValue>;
 
 /** Raised with every change of the schema. A catalog of another version must be rebuilt from the object store. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
@@ -45,7 +45,8 @@ create table snapshots (
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
   files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
   locked integer, hold integer not null, changes integer not null, reach blob not null) without rowid;
-create table chain (only integer primary key check (only = 1), sequence integer not null, hash blob not null);
+create table chain (
+  only integer primary key check (only = 1), sequence integer not null, hash blob not null, epoch integer not null);
 create table revoked (writer text primary key, from_session integer not null) without rowid;
 insert into numbers values ('revision', 1), ('ordinal', 1), ('session', 1), ('stale', 0);
 `;

@@ -29,7 +29,7 @@ import type {
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
 import { assertDeletable, drawNumber, framesNeededBy, isNewerChange } from "../rules.ts";
-import { advanceChainHead, putRevocation, readChainHead, readRevocation } from "./chain.ts";
+import * as chain from "./chain.ts";
 import { firstUnpinned, isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
 import {
   blob,
@@ -226,28 +226,30 @@ export class SqliteCatalog implements Catalog {
     return this.#sql("select * from snapshots order by completed, id").all().map(snapshotOf);
   }
 
-  async changeRetention(id: string, { expiresAt, lockedUntil, hold }: Retention, sequence: number): Promise<void> {
+  async changeRetention(id: string, retention: Retention, sequence: number): Promise<void> {
     this.#write(() => {
-      if (!isNewerChange(this.#snapshot(id), sequence)) return;
-      const sql = "update snapshots set expires = ?, locked = ?, hold = ?, changes = ? where id = ?";
-      this.#sql(sql).run(expiresAt, lockedUntil, hold ? 1 : 0, sequence, id);
+      if (isNewerChange(this.#snapshot(id), sequence)) chain.putRetention(this.#sql, id, retention, sequence);
     });
   }
 
   async chainHead(): Promise<ChainHead> {
-    return readChainHead(this.#sql);
+    return chain.readChainHead(this.#sql);
   }
 
-  async advanceChain(head: ChainHead): Promise<void> {
-    this.#write(() => advanceChainHead(this.#sql, head));
+  async advanceChain(head: ChainHead, epoch?: number): Promise<void> {
+    this.#write(() => chain.advanceChainHead(this.#sql, head, epoch));
+  }
+
+  async newestEpoch(): Promise<number> {
+    return chain.readEpoch(this.#sql);
   }
 
   async revokeWriter(writerId: string, fromSession: number): Promise<void> {
-    this.#write(() => putRevocation(this.#sql, writerId, fromSession));
+    this.#write(() => chain.putRevocation(this.#sql, writerId, fromSession));
   }
 
   async revokedFrom(writerId: string): Promise<number | null> {
-    return readRevocation(this.#sql, writerId);
+    return chain.readRevocation(this.#sql, writerId);
   }
 
   async beginDeleteSnapshot(id: string, now: number): Promise<void> {
@@ -255,6 +257,10 @@ export class SqliteCatalog implements Catalog {
       assertDeletable(this.#snapshot(id), now);
       this.#sql("update snapshots set status = 'deleting' where id = ?").run(id);
     });
+  }
+
+  async cancelDeleteSnapshot(id: string, retention: Retention, sequence: number): Promise<boolean> {
+    return this.#write(() => chain.cancelDeletion(this.#sql, id, retention, sequence));
   }
 
   async deleteSnapshot(id: string, now: number): Promise<void> {
@@ -382,11 +388,12 @@ export class SqliteCatalog implements Catalog {
     });
   }
 
-  async addRebuilt({ unit, snapshots, nextOrdinal, nextSession, chainHead, revoked }: RebuiltCatalog): Promise<void> {
+  async addRebuilt(found: RebuiltCatalog): Promise<void> {
+    const { unit, snapshots, nextOrdinal, nextSession, chainHead, epoch, revoked } = found;
     this.#write(() => {
       if (unit !== undefined) this.#register(unit);
-      if (chainHead !== undefined) advanceChainHead(this.#sql, chainHead);
-      for (const [writer, session] of revoked ?? []) putRevocation(this.#sql, writer, session);
+      if (chainHead !== undefined) chain.advanceChainHead(this.#sql, chainHead, epoch);
+      for (const [writer, session] of revoked ?? []) chain.putRevocation(this.#sql, writer, session);
       for (const snapshot of snapshots ?? []) insertSnapshot(this.#sql, snapshot);
       this.#take("revision", 1);
       const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");

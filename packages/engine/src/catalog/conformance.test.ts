@@ -316,6 +316,8 @@ for (const [name, make] of Object.entries(makers)) {
     assert.deepEqual([await found("a"), await found("b"), await found("c")], [1, 2, null]);
     await catalog.setVerified([1]);
     assert.deepEqual([await found("a"), await found("b"), await found("c")], [1, 2, 1], "verified: anybody's");
+    await catalog.setVerified([2]);
+    assert.deepEqual([await found("a"), await found("b"), await found("c")], [1, 2, 2], "the own one, then the newest");
     const next = async (ordinal: number) => (await catalog.itemsByOrdinal([ordinal]))[0]?.next;
     const more = (pack: string, follows: readonly (readonly [number, number])[]) => ({
       ...unitOf(pack, [], []),

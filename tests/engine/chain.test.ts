@@ -9,6 +9,7 @@ import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { writeRecoveryKit } from "../../packages/engine/src/format/recovery-kit.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -245,7 +246,12 @@ describe("keys", () => {
     assert.equal(vault.keys.epoch, 2);
     for (const [snapshot, tree] of [[first, before] as const, [second, describeTree(prepared.from)] as const]) {
       const target = path.join(prepared.folder, snapshot.id);
-      const result = await restoreSnapshot({ vault, snapshot, target, pool: inlineRestorePool });
+      const result = await restoreSnapshot({
+        port: new LocalReadPort(vault),
+        snapshot,
+        target,
+        pool: inlineRestorePool,
+      });
       assert.deepEqual(result.failures, []);
       assert.deepEqual(describeTree(target), tree);
     }
@@ -265,7 +271,12 @@ describe("keys", () => {
     const [row] = await vault.catalog.snapshots();
     assert.ok(row);
     const target = path.join(prepared.folder, "to");
-    const result = await restoreSnapshot({ vault, snapshot: row, target, pool: inlineRestorePool });
+    const result = await restoreSnapshot({
+      port: new LocalReadPort(vault),
+      snapshot: row,
+      target,
+      pool: inlineRestorePool,
+    });
     assert.deepEqual(result.failures, []);
     assert.deepEqual(describeTree(target), describeTree(prepared.from));
   });

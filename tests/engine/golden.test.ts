@@ -23,6 +23,7 @@ import { frameKey } from "../../packages/engine/src/format/session-header.ts";
 import type { TreeEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { readEntry, writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import {
   describeTree,
   inlineRestorePool,
@@ -173,7 +174,10 @@ test("is rebuilt, scrubbed, verified and restored from its objects and the maste
   assert.deepEqual([vault.keys.epoch, chain.epochs.size, chain.incarnation], [2, 1, 1]);
   const to = path.join(scratch(t), "to");
   mkdirSync(to);
-  assert.deepEqual((await restoreSnapshot({ vault, snapshot, target: to, pool: inlineRestorePool })).failures, []);
+  assert.deepEqual(
+    (await restoreSnapshot({ port: new LocalReadPort(vault), snapshot, target: to, pool: inlineRestorePool })).failures,
+    [],
+  );
   assert.deepEqual(describeTree(to), fixture.tree);
   assert.equal(statSync(path.join(to, "second name")).nlink, 2);
 });

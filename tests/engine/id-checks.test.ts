@@ -10,8 +10,8 @@ import type { Item } from "../../packages/engine/src/catalog/catalog.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
-import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
-import { readFile } from "../../packages/engine/src/restore/read-file.ts";
+import { FileReader } from "../../packages/engine/src/restore/file-reader.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import { resolveSegments } from "../../packages/engine/src/restore/resolve-segments.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import {
@@ -40,11 +40,11 @@ test("a download returns no block that does not match its id", async (t) => {
   assert.ok(victim);
   const planted = await storeFalseFrame(env, decodeBlockList(victim.blockList));
   await replaceAllRecipes(env, (run) => (run.frame === victim.frame ? { ...run, frame: planted } : run));
-  const reader = new FrameReader(env.vault);
-  const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
+  const files = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
+  const entry = await findEntry(files.frames, (await rootEntry(files.frames, snapshot)).root, Buffer.from("a"));
   assert.ok(entry?.type === "file");
   await assert.rejects(async () => {
-    for await (const part of readFile(env.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
+    for await (const part of files.read(entry)) assert.fail(`${part.length} wrong bytes`);
   }, /slot 0 does not match its id/);
 });
 
@@ -67,14 +67,14 @@ test("restore and download find a recipe that gives other blocks than those of i
   ];
   const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
   await env.vault.catalog.addRebuilt({ unit: { ...nothing, items: swapped } });
-  const { failures, files } = await env.restore(snapshot, path.join(folder, "to"));
-  assert.deepEqual([failures.length, files], [2, 0]);
-  for (const { reason } of failures) assert.match(reason, /does not give its segment/);
-  const reader = new FrameReader(env.vault);
-  const entry = await findEntry(reader, (await rootEntry(reader, snapshot)).root, Buffer.from("a"));
+  const restored = await env.restore(snapshot, path.join(folder, "to"));
+  assert.deepEqual([restored.failures.length, restored.files], [2, 0]);
+  for (const { reason } of restored.failures) assert.match(reason, /does not give its segment/);
+  const files = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
+  const entry = await findEntry(files.frames, (await rootEntry(files.frames, snapshot)).root, Buffer.from("a"));
   assert.ok(entry?.type === "file");
   await assert.rejects(async () => {
-    for await (const part of readFile(env.vault, reader, entry)) assert.fail(`${part.length} wrong bytes`);
+    for await (const part of files.read(entry)) assert.fail(`${part.length} wrong bytes`);
   }, /does not give its segment/);
 });
 

@@ -12,6 +12,7 @@ import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { frameNumber, sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -42,7 +43,7 @@ test("repack gathers scattered segments: fewer frames are read, and the same byt
 test("a restore during which repack and prune run restores everything", async (t) => {
   const { folder, from, env, newest, vault, moved } = await overtakenDump(t);
   const to = path.join(folder, "to");
-  const { failures, damagedFrames } = await env.restore(newest, to, { vault });
+  const { failures, damagedFrames } = await env.restore(newest, to, { port: new LocalReadPort(vault) });
   assert.deepEqual([failures, damagedFrames], [[], []]);
   assert.ok(moved() > 0, "segments were repacked meanwhile");
   assert.deepEqual(describeTree(to), describeTree(from));

@@ -21,6 +21,7 @@ import { fileURLToPath } from "node:url";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import type { RestoreOptions } from "../../packages/engine/src/restore/folder/restore.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import {
   describeTree,
   inlineRestorePool,
@@ -73,7 +74,13 @@ async function stopped(folder: string, reads: number): Promise<void> {
 async function again(folder: string, snapshot: SnapshotRow, more: Partial<RestoreOptions> = {}) {
   const { vault, seen } = await openRepository(folder, () => undefined);
   const target = path.join(folder, "to");
-  const result = await restoreSnapshot({ vault, snapshot, target, pool: inlineRestorePool, ...more });
+  const result = await restoreSnapshot({
+    port: new LocalReadPort(vault),
+    snapshot,
+    target,
+    pool: inlineRestorePool,
+    ...more,
+  });
   return { result, seen };
 }
 
@@ -108,7 +115,10 @@ test("an error of the store stops a restore; the next run resumes it", async (t)
   const { vault } = await openRepository(folder, (reads) => {
     if (reads === 5) throw new Error("the store is away");
   });
-  await assert.rejects(restoreSnapshot({ vault, snapshot, target: to, pool: inlineRestorePool }), /away/);
+  await assert.rejects(
+    restoreSnapshot({ port: new LocalReadPort(vault), snapshot, target: to, pool: inlineRestorePool }),
+    /away/,
+  );
   const done = complete(to).length;
   assert.ok(done > 0);
   assert.ok((await again(folder, snapshot)).result.skippedFiles >= done);

@@ -4,11 +4,12 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
-import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
-import { readFile } from "../../packages/engine/src/restore/read-file.ts";
+import { FileReader } from "../../packages/engine/src/restore/file-reader.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import {
   assertSameTree,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
@@ -52,7 +53,8 @@ test("any range of a file can be read without a restore and equals the same rang
   writeFileSync(path.join(from, "small"), big.subarray(0, 20_000));
   const env = await openTestEnvironment(new MemoryStore());
   const { snapshot } = await env.backup(from);
-  const reader = new FrameReader(env.vault);
+  const files = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
+  const reader = files.frames;
   const root = await rootEntry(reader, snapshot);
   for (const [name, bytes] of [
     ["big", big],
@@ -70,7 +72,7 @@ test("any range of a file can be read without a restore and equals the same rang
       [bytes.length, 5],
     ] as const) {
       const parts: Uint8Array[] = [];
-      for await (const part of readFile(env.vault, reader, entry, { offset, length })) parts.push(part);
+      for await (const part of files.read(entry, { offset, length })) parts.push(part);
       assert.deepEqual(Buffer.concat(parts), bytes.subarray(offset, offset + length));
     }
   }

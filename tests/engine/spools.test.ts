@@ -11,7 +11,7 @@ import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts"
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
-import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
+import { frameReaderOf } from "../../packages/engine/src/restore/local-read-port.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import type { BackupSource, SourceEvent } from "../../packages/engine/src/source/source.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
@@ -56,7 +56,7 @@ async function newBytes(env: TestEnvironment, { session }: SnapshotRow): Promise
 }
 
 async function hashOf(env: TestEnvironment, snapshot: SnapshotRow, name: string): Promise<string> {
-  const reader = new FrameReader(env.vault);
+  const reader = frameReaderOf(env.vault);
   const { root } = await rootEntry(reader, snapshot);
   const entry = await findEntry(reader, root, Buffer.from(name));
   assert.ok(entry?.type === "file");

@@ -13,7 +13,7 @@ import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { IncompleteCatalogError } from "../../packages/engine/src/catalog/claim-session.ts";
 import { DamageError } from "../../packages/engine/src/restore/frame-reader.ts";
-import { recheckDamagedFrames } from "../../packages/engine/src/restore/recheck-damaged.ts";
+import { recheckDamagedFrames } from "../../packages/engine/src/restore/local-read-port.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";

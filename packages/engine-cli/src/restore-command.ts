@@ -1,7 +1,7 @@
 /** `restore`: restores a snapshot or parts of it, and lists the files that could not be restored. */
 
 import path from "node:path";
-import { RestoreWorkerPool, restoreSnapshot } from "@emanet/engine/restore";
+import { LocalReadPort, RestoreWorkerPool, restoreSnapshot } from "@emanet/engine/restore";
 import type { Answer } from "./answer.ts";
 import { findSnapshot } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -20,7 +20,7 @@ export async function restoreCommand(repository: Repository, line: CommandLine, 
   const pool = new RestoreWorkerPool(line.threads);
   try {
     const result = await restoreSnapshot({
-      vault: repository.vault,
+      port: new LocalReadPort(repository.vault),
       snapshot,
       target: path.resolve(line.target),
       pool,

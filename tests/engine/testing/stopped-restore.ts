@@ -8,6 +8,7 @@ import { openSqliteCatalog } from "../../../packages/engine/src/catalog/sqlite/s
 import type { EngineContext } from "../../../packages/engine/src/context.ts";
 import type { ObjectStore } from "../../../packages/engine/src/object-store.ts";
 import { restoreSnapshot } from "../../../packages/engine/src/restore/folder/restore.ts";
+import { LocalReadPort } from "../../../packages/engine/src/restore/local-read-port.ts";
 import { masterKey, testContext, vaultId } from "../../../packages/engine/src/testing/test-environment.ts";
 import { openVault } from "../../../packages/engine/src/vault.ts";
 import { RestoreWorkerPool } from "../../../packages/engine/src/workers/restore-worker-pool.ts";
@@ -59,5 +60,10 @@ if (process.argv[1] === import.meta.filename) {
   });
   const snapshot = (await vault.catalog.snapshots()).at(-1);
   if (snapshot === undefined) throw new Error("no snapshot");
-  await restoreSnapshot({ vault, snapshot, target: path.join(folder, "to"), pool: new RestoreWorkerPool(0) });
+  await restoreSnapshot({
+    port: new LocalReadPort(vault),
+    snapshot,
+    target: path.join(folder, "to"),
+    pool: new RestoreWorkerPool(0),
+  });
 }

@@ -1,4 +1,5 @@
 /** The part of the engine that a restore into a folder needs; apart for the same reason as `backup.ts`. */
 
 export { restoreSnapshot } from "../restore/folder/restore.ts";
+export { LocalReadPort } from "../restore/local-read-port.ts";
 export { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";

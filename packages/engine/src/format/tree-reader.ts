@@ -98,26 +98,100 @@ export async function* segmentsOf(
   else if (content.kind === "list") yield* listRows(source, content.root, content.depth, visit);
 }
 
+/** A segment and its offset in the file. */
+export interface SegmentAt {
+  readonly segment: SegmentReference;
+  readonly start: number;
+}
+
+/** The segments that have bytes from `from` to `to` of the file. Reads only the nodes above them. */
+export async function* segmentsInRange(
+  source: NodeSource,
+  content: FileContent,
+  from: number,
+  to: number,
+): AsyncGenerator<SegmentAt> {
+  if (content.kind === "segments") yield* rowsInRange(content.segments, 0, from, to);
+  else if (content.kind === "list") yield* listRange(source, content.root, content.depth, { from, to, start: 0 });
+}
+
+async function* listRange(
+  source: NodeSource,
+  at: Reference,
+  depth: number,
+  { from, to, start }: { readonly from: number; readonly to: number; readonly start: number },
+): AsyncGenerator<SegmentAt> {
+  for (const row of rowsInRange(await readListNode(source, at, depth), start, from, to)) {
+    if (depth === 0) yield row;
+    else yield* listRange(source, row.segment, depth - 1, { from, to, start: row.start });
+  }
+}
+
+function* rowsInRange(
+  rows: readonly SegmentReference[],
+  start: number,
+  from: number,
+  to: number,
+): Generator<SegmentAt> {
+  let at = start;
+  for (const segment of rows) {
+    if (at < to && at + segment.bytes > from) yield { segment, start: at };
+    at += segment.bytes;
+  }
+}
+
 async function* listRows(
   source: NodeSource,
   at: Reference,
   depth: number,
   visit: Visit | undefined,
 ): AsyncGenerator<SegmentReference> {
-  if (depth > maxDepth) throw new FormatError("a list is too deep");
-  const reader = new ByteReader(await source.node(at));
+  const rows = await readListNode(source, at, depth);
   visit?.(at);
-  if (reader.u8() !== (depth === 0 ? nodeKinds.segments : nodeKinds.lists)) throw new FormatError("not a list node");
-  const count = reader.varint();
-  for (let i = 0; i < count; i++) {
-    const row = readSegmentReference(reader);
+  for (const row of rows) {
     if (depth === 0) yield row;
     else yield* listRows(source, row, depth - 1, visit);
   }
-  reader.done();
 }
 
-function innerRows(reader: ByteReader, count: number): { lastName: Uint8Array; reference: Reference }[] {
+async function readListNode(source: NodeSource, at: Reference, depth: number): Promise<readonly SegmentReference[]> {
+  if (depth > maxDepth) throw new FormatError("a list is too deep");
+  const reader = new ByteReader(await source.node(at));
+  if (reader.u8() !== (depth === 0 ? nodeKinds.segments : nodeKinds.lists)) throw new FormatError("not a list node");
+  const count = reader.varint();
+  const rows: SegmentReference[] = [];
+  for (let i = 0; i < count; i++) rows.push(readSegmentReference(reader));
+  reader.done();
+  return rows;
+}
+
+/** A row of an inner node: a node below, and the last name in it. */
+export interface InnerRow {
+  readonly lastName: Uint8Array;
+  readonly reference: Reference;
+}
+
+/** One node of a directory: the entries of a leaf, or the rows of an inner node. */
+export type DirectoryNode =
+  | { readonly kind: "leaf"; readonly entries: readonly TreeEntry[] }
+  | { readonly kind: "inner"; readonly rows: readonly InnerRow[] };
+
+export async function readDirectoryNode(source: NodeSource, at: Reference): Promise<DirectoryNode> {
+  const reader = new ByteReader(await source.node(at));
+  const kind = reader.u8();
+  const count = reader.varint();
+  let node: DirectoryNode;
+  if (kind === nodeKinds.leaf) {
+    const entries: TreeEntry[] = [];
+    for (let i = 0; i < count; i++) entries.push(readEntry(reader));
+    node = { kind: "leaf", entries };
+  } else if (kind === nodeKinds.inner) node = { kind: "inner", rows: innerRows(reader, count) };
+  else throw new FormatError("not a directory node");
+  reader.done();
+  return node;
+}
+
+function innerRows(reader: ByteReader, count: number): InnerRow[] {
   // Every row has at least an id: a larger count is refused before memory is allocated.
   if (count * idLength > reader.left) throw new FormatError("a node is truncated");
   return Array.from({ length: count }, () => ({ lastName: reader.bytes(), reference: readReference(reader) }));

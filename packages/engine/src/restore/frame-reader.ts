@@ -10,21 +10,21 @@
  * pack counts as missing only if the catalog still has the frame in it.
  */
 
-import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
+import type { FrameRow, FrameVersion } from "../catalog/catalog.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import type { DataFrame } from "../format/data-frame.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
+import type { FrameHeader } from "../format/frame.ts";
 import { frameIdOf, openFrame, readFrameHeader } from "../format/frame.ts";
 import { nodeId } from "../format/hash.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { readMetadataItems } from "../format/metadata-items.ts";
 import { decodeRecipe } from "../format/recipe.ts";
-import { frameKey, openContentKey, parseSessionHeader, sessionBinding } from "../format/session-header.ts";
 import type { Reference } from "../format/tree-entry.ts";
 import type { NodeSource } from "../format/tree-reader.ts";
-import { nodeKeyOf } from "../format/vault-keys.ts";
 import { isObjectStoreError } from "../object-store.ts";
-import type { ReadableVault } from "../vault.ts";
+import { LruCache } from "./lru-cache.ts";
+import type { FrameKey, ReadPort } from "./read-port.ts";
 
 /** Stored content is missing or wrong. Names the pack and the frame. */
 export class DamageError extends Error {
@@ -46,41 +46,35 @@ export class DamageError extends Error {
   }
 }
 
-/** Opened frames in the cache. At 1 to 2 MiB each they are most of the reader's memory. */
-const maxDataFrames = 8;
-const maxMetaFrames = 32;
+/** Bytes of opened data frames in the cache: 32 of the usual size. Upkeep and verification come back to few of them. */
+const dataCacheBytes = 32 * 1024 * 1024;
 
-/** Session keys in the cache, and the workers' keys derived from them: 32 bytes each. */
-const maxSessionKeys = 4096;
+/** Bytes of opened metadata frames in the cache: enough for the nodes on the paths that a walk is on. */
+const metaCacheBytes = 16 * 1024 * 1024;
 
-/** What opens a frame: the key of the worker that sealed it, and the binding of its session. */
-export interface FrameKey {
-  readonly key: Uint8Array;
-  readonly binding: Uint8Array;
+/** The sealed bytes that were read for a frame. */
+export interface FetchedFrame {
+  readonly row: FrameRow;
+  readonly sealed: Uint8Array;
 }
 
 export class FrameReader implements NodeSource {
-  readonly #vault: ReadableVault;
-  readonly #catalog: Catalog;
-  readonly #nodeKey: Uint8Array;
-  readonly #sessions = new Map<number, { contentKey: Uint8Array; binding: Uint8Array }>();
-  readonly #dataFrames = new Map<number, DataFrame>();
-  readonly #metaFrames = new Map<number, readonly MetadataItem[]>();
+  readonly #port: ReadPort;
+  readonly #dataFrames = new LruCache<number, DataFrame>(dataCacheBytes);
+  readonly #metaFrames = new LruCache<number, readonly MetadataItem[]>(metaCacheBytes);
 
-  constructor(vault: ReadableVault) {
-    this.#vault = vault;
-    this.#catalog = vault.catalog;
-    this.#nodeKey = nodeKeyOf(vault.keys);
+  constructor(port: ReadPort) {
+    this.#port = port;
   }
 
   async node({ ordinal, id }: Reference): Promise<Uint8Array> {
-    const [item] = await this.#catalog.itemsByOrdinal([ordinal]);
+    const [item] = await this.#port.itemsByOrdinal([ordinal]);
     if (item === null || item === undefined || !sameBytes(item.id, id))
       throw new DamageError(0, `node ${hex(id)} is not stored`);
     const [run] = decodeRecipe(item.recipe);
     if (run?.kind !== "stored") throw new DamageError(0, `node ${hex(id)} has no frame`);
     const found = (await this.metaItems(run.frame))[run.slot];
-    if (found?.kind !== "node" || !sameBytes(nodeId(this.#nodeKey, found.bytes), id)) {
+    if (found?.kind !== "node" || !sameBytes(nodeId(this.#port.keys.nodeKey, found.bytes), id)) {
       throw new DamageError(await this.#row(run.frame), `node ${hex(id)} does not match its id`);
     }
     return found.bytes;
@@ -92,7 +86,7 @@ export class FrameReader implements NodeSource {
     if (known !== undefined) return known;
     const { plain, row } = await this.#open(frame);
     const items = readWithLocation(row, () => readMetadataItems(plain));
-    cache(this.#metaFrames, frame, items, maxMetaFrames);
+    this.#metaFrames.set(frame, items, plain.length);
     return items;
   }
 
@@ -102,7 +96,7 @@ export class FrameReader implements NodeSource {
     if (known !== undefined) return known;
     const { plain, row } = await this.#open(frame);
     const parsed = readWithLocation(row, () => parseDataFrame(plain));
-    cache(this.#dataFrames, frame, parsed, maxDataFrames);
+    this.#dataFrames.set(frame, parsed, plain.length);
     return parsed;
   }
 
@@ -123,10 +117,9 @@ export class FrameReader implements NodeSource {
    * alone, which finds the frame that is wrong.
    */
   async sealedRange(first: FrameRow, last: FrameRow): Promise<Uint8Array | null> {
-    const { store, names } = this.#vault;
     const range = { offset: first.offset, length: last.offset + last.length - first.offset };
     try {
-      return await store.get(names.pack(first.pack), { range });
+      return await this.#port.readPack(first.pack, range);
     } catch (error) {
       if (isObjectStoreError(error, "not_found") || isObjectStoreError(error, "range")) return null;
       throw error;
@@ -135,12 +128,23 @@ export class FrameReader implements NodeSource {
 
   /** Returns the key that opens a sealed frame. */
   async frameKey(row: FrameRow, sealed: Uint8Array): Promise<FrameKey> {
-    const header = readWithLocation(row, () => readFrameHeader(sealed));
-    if (header.frame !== row.frame || header.generation !== row.generation || header.session !== row.session) {
-      throw new DamageError(row, "the pack has another frame there than the catalog");
-    }
-    const session = await this.#session(row);
-    return { key: frameKey(session.contentKey, header), binding: session.binding };
+    const [key] = await this.frameKeys([{ row, sealed }]);
+    if (key === undefined || key instanceof DamageError) throw key ?? new DamageError(row, "it has no key");
+    return key;
+  }
+
+  /** The keys of several sealed frames, in one call of the port. A frame that is not what its row says has none. */
+  async frameKeys(frames: readonly FetchedFrame[]): Promise<readonly (FrameKey | DamageError)[]> {
+    const headers = frames.map(headerOf);
+    const named = headers.filter((header): header is FrameHeader => !(header instanceof DamageError));
+    const keys = named.length === 0 ? [] : await this.#port.frameKeys(named);
+    const keyOf = new Map(named.map((header, i) => [header, keys[i] ?? "it has no key"]));
+    return frames.map(({ row }, i) => {
+      const header = headers[i];
+      if (header === undefined || header instanceof DamageError) return header ?? new DamageError(row, "it has no key");
+      const key = keyOf.get(header) ?? "it has no key";
+      return typeof key === "string" ? new DamageError(row, key) : key;
+    });
   }
 
   async #open(frame: number): Promise<{ plain: Buffer; row: FrameRow }> {
@@ -150,15 +154,14 @@ export class FrameReader implements NodeSource {
   }
 
   async #row(frame: number): Promise<FrameRow> {
-    const [row] = await this.#catalog.frames([frame]);
+    const [row] = await this.#port.frames([frame]);
     if (row === null || row === undefined) throw new DamageError(frame, "the catalog has no such frame");
     return row;
   }
 
   async #fetch(row: FrameRow): Promise<Uint8Array | null> {
-    const { store, names } = this.#vault;
     try {
-      const bytes = await store.get(names.pack(row.pack), { range: { offset: row.offset, length: row.length } });
+      const bytes = await this.#port.readPack(row.pack, { offset: row.offset, length: row.length });
       if (!sameBytes(frameIdOf(bytes), row.frameId)) throw new DamageError(row, "the bytes changed");
       return bytes;
     } catch (error) {
@@ -167,18 +170,17 @@ export class FrameReader implements NodeSource {
       throw error;
     }
   }
+}
 
-  async #session(row: FrameRow): Promise<{ contentKey: Uint8Array; binding: Uint8Array }> {
-    const known = this.#sessions.get(row.session);
-    if (known !== undefined) return known;
-    const stored = await this.#catalog.session(row.session);
-    if (stored === null) throw new DamageError(row, "the catalog does not have its session");
-    const opened = readWithLocation(row, () => {
-      const header = parseSessionHeader(stored.header);
-      return { contentKey: openContentKey(this.#vault.keys, header), binding: sessionBinding(header) };
-    });
-    cache(this.#sessions, row.session, opened, maxSessionKeys);
-    return opened;
+/** The header of a sealed frame, if it is that of the frame's row. */
+function headerOf({ row, sealed }: FetchedFrame): FrameHeader | DamageError {
+  try {
+    const header = readFrameHeader(sealed);
+    const isSame = header.frame === row.frame && header.generation === row.generation && header.session === row.session;
+    return isSame ? header : new DamageError(row, "the pack has another frame there than the catalog");
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    return new DamageError(row, error.message, { cause: error });
   }
 }
 
@@ -190,13 +192,4 @@ function readWithLocation<T>(row: FrameRow, read: () => T): T {
     if (!(error instanceof FormatError)) throw error;
     throw new DamageError(row, error.message, { cause: error });
   }
-}
-
-/** Adds a value to a cache of limited size; the oldest value is dropped. */
-function cache<K, V>(map: Map<K, V>, key: K, value: V, limit: number): void {
-  if (map.size >= limit) {
-    const [oldest] = map.keys();
-    if (oldest !== undefined) map.delete(oldest);
-  }
-  map.set(key, value);
 }

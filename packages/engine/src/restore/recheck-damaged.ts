@@ -4,55 +4,54 @@
  * its mark is removed.
  */
 
-import type { FrameRow, FrameVersion } from "../catalog/catalog.ts";
+import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
 import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { isBlock, nodeId } from "../format/hash.ts";
-import { nodeKeyOf } from "../format/vault-keys.ts";
-import type { ReadableVault } from "../vault.ts";
 import { DamageError, FrameReader } from "./frame-reader.ts";
+import type { ReadPort } from "./read-port.ts";
 
 /** Reads marked frames (all, or only the given ones), removes the marks of intact ones, and returns these. */
-export async function recheckDamagedFrames(
-  vault: ReadableVault,
+export async function recheckFrames(
+  catalog: Pick<Catalog, "damagedFrames" | "frames" | "setDamaged">,
+  port: ReadPort,
   only?: readonly FrameVersion[],
 ): Promise<readonly FrameRow[]> {
-  const frames = only?.map(({ frame }) => frame) ?? (await vault.catalog.damagedFrames());
+  const frames = only?.map(({ frame }) => frame) ?? (await catalog.damagedFrames());
   const intact: FrameRow[] = [];
   for (const frame of frames) {
-    const [row] = await vault.catalog.frames([frame]);
-    if (row?.damaged !== true || !(await isIntact(vault, row))) continue;
-    await vault.catalog.setDamaged([row], false);
+    const [row] = await catalog.frames([frame]);
+    if (row?.damaged !== true || !(await isIntact(port, row))) continue;
+    await catalog.setDamaged([row], false);
     intact.push(row);
   }
   return intact;
 }
 
 /** Whether a frame can be read and holds what the catalog has about it. */
-async function isIntact(vault: ReadableVault, row: FrameRow): Promise<boolean> {
+async function isIntact(port: ReadPort, row: FrameRow): Promise<boolean> {
   // A new reader for each frame: a cached frame would not be read again.
-  const reader = new FrameReader(vault);
+  const reader = new FrameReader(port);
   try {
-    return row.kind === "data" ? await blocksMatch(vault, reader, row) : await nodesMatch(vault, reader, row);
+    return row.kind === "data" ? await blocksMatch(port, reader, row) : await nodesMatch(port, reader, row);
   } catch (error) {
     if (error instanceof DamageError) return false;
     throw error;
   }
 }
 
-async function blocksMatch(vault: ReadableVault, reader: FrameReader, row: FrameRow): Promise<boolean> {
+async function blocksMatch({ keys }: ReadPort, reader: FrameReader, row: FrameRow): Promise<boolean> {
   const blockList = decodeBlockList(row.blockList);
   const { starts, blocks } = await reader.dataFrame(row.frame);
   for (const [slot, length] of blockList.lengths.entries()) {
     if (length === 0) continue;
     const block = blocks.subarray(starts[slot], starts[slot + 1]);
-    if (block.length !== length || !isBlock(vault.keys.blockIdKey, slotId(blockList, slot), block)) return false;
+    if (block.length !== length || !isBlock(keys.blockIdKey, slotId(blockList, slot), block)) return false;
   }
   return true;
 }
 
-async function nodesMatch(vault: ReadableVault, reader: FrameReader, row: FrameRow): Promise<boolean> {
-  const key = nodeKeyOf(vault.keys);
+async function nodesMatch({ keys }: ReadPort, reader: FrameReader, row: FrameRow): Promise<boolean> {
   const items = await reader.metaItems(row.frame);
-  return items.every((item) => item.kind !== "node" || sameBytes(nodeId(key, item.bytes), item.id));
+  return items.every((item) => item.kind !== "node" || sameBytes(nodeId(keys.nodeKey, item.bytes), item.id));
 }

@@ -7,7 +7,7 @@
  * with their ids (or all blocks, on request).
  */
 
-import type { Catalog, FrameRow, Item } from "../catalog/catalog.ts";
+import type { FrameRow, Item } from "../catalog/catalog.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { decodeBlockList } from "../format/block-list.ts";
 import { sameBytes } from "../format/bytes.ts";
@@ -15,6 +15,10 @@ import { blockId, blockIdLength, segmentId } from "../format/hash.ts";
 import type { Recipe, Run } from "../format/recipe.ts";
 import { blocksOf, decodeRecipe, framesOf } from "../format/recipe.ts";
 import type { Reference } from "../format/tree-entry.ts";
+import type { ReadPort } from "./read-port.ts";
+
+/** What resolving asks. A catalog and a read port both answer it. */
+export type SegmentLookup = Pick<ReadPort, "itemsByOrdinal" | "frames">;
 
 /** Items and frames looked up per call of the catalog. */
 const lookupBatch = 512;
@@ -35,32 +39,32 @@ export interface SegmentBlocks {
 
 /** Resolves segments by their references. A string is the reason why a segment cannot be read. */
 export async function resolveSegments(
-  catalog: Catalog,
+  lookup: SegmentLookup,
   blockIdKey: Uint8Array,
   references: readonly Reference[],
 ): Promise<(SegmentBlocks | string)[]> {
-  const found = await catalog.itemsByOrdinal(references.map(({ ordinal }) => ordinal));
+  const found = await lookup.itemsByOrdinal(references.map(({ ordinal }) => ordinal));
   const items = found.filter((item) => item !== null);
-  return resolveItems(catalog, blockIdKey, items, references);
+  return resolveItems(lookup, blockIdKey, items, references);
 }
 
 /** Like `resolveSegments`, for a caller that has the items already. */
 export async function resolveItems(
-  catalog: Catalog,
+  lookup: SegmentLookup,
   blockIdKey: Uint8Array,
   items: readonly Item[],
   references: readonly Reference[] = items,
 ): Promise<(SegmentBlocks | string)[]> {
   const byOrdinal = new Map(items.map((item) => [item.ordinal, item]));
-  const resolver = await SegmentResolver.load(catalog, blockIdKey, byOrdinal);
+  const resolver = await SegmentResolver.load(lookup, blockIdKey, byOrdinal);
   return references.map((reference) => resolver.resolve(reference));
 }
 
 /** Reads the items of these ordinals; ordinals without an item are left out. */
-export async function loadItems(catalog: Catalog, ordinals: ReadonlySet<number>): Promise<Map<number, Item>> {
+export async function loadItems(lookup: SegmentLookup, ordinals: ReadonlySet<number>): Promise<Map<number, Item>> {
   const items = new Map<number, Item>();
   for (const batch of batches([...ordinals])) {
-    for (const item of await catalog.itemsByOrdinal(batch)) if (item !== null) items.set(item.ordinal, item);
+    for (const item of await lookup.itemsByOrdinal(batch)) if (item !== null) items.set(item.ordinal, item);
   }
   return items;
 }
@@ -96,13 +100,13 @@ export class SegmentResolver {
 
   /** Loads the recipes and block lists of these items. `blockIdKey` gives the ids of zero blocks, which are not stored. */
   static async load(
-    catalog: Catalog,
+    lookup: SegmentLookup,
     blockIdKey: Uint8Array,
     items: ReadonlyMap<number, Item>,
   ): Promise<SegmentResolver> {
     const recipes = new Map<number, Recipe>();
     for (const [ordinal, item] of items) recipes.set(ordinal, decodeRecipe(item.recipe));
-    return new SegmentResolver(items, recipes, await loadFrames(catalog, recipes.values()), blockIdKey);
+    return new SegmentResolver(items, recipes, await loadFrames(lookup, recipes.values()), blockIdKey);
   }
 
   isVerified(ordinal: number): boolean {
@@ -169,12 +173,12 @@ export class SegmentResolver {
   }
 }
 
-async function loadFrames(catalog: Catalog, recipes: Iterable<Recipe>): Promise<Map<number, LoadedFrame>> {
+async function loadFrames(lookup: SegmentLookup, recipes: Iterable<Recipe>): Promise<Map<number, LoadedFrame>> {
   const wanted = new Set<number>();
   for (const recipe of recipes) for (const frame of framesOf(recipe)) wanted.add(frame);
   const frames = new Map<number, LoadedFrame>();
   for (const batch of batches([...wanted])) {
-    for (const row of await catalog.frames(batch)) {
+    for (const row of await lookup.frames(batch)) {
       if (row !== null && row.kind === "data")
         frames.set(row.frame, { row, blockList: decodeBlockList(row.blockList) });
     }

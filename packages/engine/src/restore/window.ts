@@ -8,11 +8,12 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { Catalog, FrameRow } from "../catalog/catalog.ts";
+import type { FrameRow } from "../catalog/catalog.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { blockIdLength, fileHash, segmentId } from "../format/hash.ts";
 import type { FileEntry, SegmentReference } from "../format/tree-entry.ts";
-import type { SegmentBlocks } from "./resolve-segments.ts";
+import { byPlace } from "./frame-groups.ts";
+import type { SegmentBlocks, SegmentLookup } from "./resolve-segments.ts";
 import { loadItems, SegmentResolver } from "./resolve-segments.ts";
 
 /** About 2 GiB of files. A larger window reads fewer frames twice, but its plan grows with its blocks. */
@@ -71,12 +72,12 @@ export interface UnverifiedSegment {
 
 /** Plans these files. `blockIdKey` gives the ids of zero blocks, which are not stored. */
 export async function planWindow(
-  catalog: Catalog,
+  lookup: SegmentLookup,
   blockIdKey: Uint8Array,
   files: readonly PlannedFile[],
 ): Promise<WindowPlan> {
-  const items = await loadItems(catalog, segmentOrdinals(files));
-  const resolver = await SegmentResolver.load(catalog, blockIdKey, items);
+  const items = await loadItems(lookup, segmentOrdinals(files));
+  const resolver = await SegmentResolver.load(lookup, blockIdKey, items);
   const planner = new WindowPlanner(resolver);
   let blocks = 0;
   for (const [i, file] of files.entries()) {
@@ -136,7 +137,7 @@ class WindowPlanner {
       if (found === undefined) continue;
       frames.push({ row: found.row, ids: found.blockList.ids, pieces, verified: !unverifiedFrames.has(frame) });
     }
-    frames.sort((a, b) => (a.row.pack < b.row.pack ? -1 : a.row.pack > b.row.pack ? 1 : a.row.offset - b.row.offset));
+    frames.sort(byPlace);
     return { frames, failed: this.#failed, endsInZeros: this.#endsInZeros, unverified: [...this.#unverified()] };
   }
 

@@ -22,7 +22,7 @@ import { writerFromSeed } from "../format/writer-registration.ts";
 import type { ObjectStore } from "../object-store.ts";
 import type { RestoreOptions, RestoreResult } from "../restore/folder/restore.ts";
 import { restoreSnapshot } from "../restore/folder/restore.ts";
-import { recheckDamagedFrames } from "../restore/recheck-damaged.ts";
+import { LocalReadPort, recheckDamagedFrames } from "../restore/local-read-port.ts";
 import { folderSource } from "../source/folder-source.ts";
 import type { Vault } from "../vault.ts";
 import { createVault, registerWriter } from "../vault.ts";
@@ -109,7 +109,7 @@ export function testEnvironmentOf(ctx: TestContext, vault: Vault, writer: Writer
       });
     },
     restore: (snapshot, target, more = {}) =>
-      restoreSnapshot({ vault, snapshot, target, pool: inlineRestorePool, ...more }),
+      restoreSnapshot({ port: new LocalReadPort(vault), snapshot, target, pool: inlineRestorePool, ...more }),
   };
 }
 

@@ -21,8 +21,9 @@ import type { FrameRow } from "../catalog/catalog.ts";
 import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { ByteWriter, hex } from "../format/bytes.ts";
 import { isBlock } from "../format/hash.ts";
-import { DamageError, FrameReader } from "../restore/frame-reader.ts";
-import { recheckDamagedFrames } from "../restore/recheck-damaged.ts";
+import type { FrameReader } from "../restore/frame-reader.ts";
+import { DamageError } from "../restore/frame-reader.ts";
+import { frameReaderOf, recheckDamagedFrames } from "../restore/local-read-port.ts";
 import type { Vault } from "../vault.ts";
 import { putBlockList, sealData } from "./copy-blocks.ts";
 import type { BlockLocation, FoundLocations } from "./replace-recipes.ts";
@@ -107,7 +108,7 @@ async function findBlocks(
   copies: ReadonlyMap<string, readonly BlockLocation[]>,
 ): Promise<FoundBlocks> {
   const blockList = decodeBlockList(row.blockList);
-  const reader = new FrameReader(vault);
+  const reader = frameReaderOf(vault);
   const blocks = new Map<number, Uint8Array>();
   const locations = new Map<number, BlockLocation>();
   let isWhole = true;

@@ -19,7 +19,7 @@ import type { Item, SnapshotRow } from "../catalog/catalog.ts";
 import { sameBytes } from "../format/bytes.ts";
 import type { Recipe } from "../format/recipe.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
-import { FrameReader } from "../restore/frame-reader.ts";
+import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import { resolveItems } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
@@ -185,7 +185,7 @@ async function readMovedBlocks(
       if (slots.size === 0) wanted.set(frame, slots);
       slots.add(slot);
     }
-  const reader = new FrameReader(vault);
+  const reader = frameReaderOf(vault);
   const blocks = new Map<number, Map<number, CheckedBlock>>();
   for (const [frame, slots] of [...wanted].sort(([a], [b]) => a - b)) {
     const opened = await readCheckedFrame(vault, reader, frame);

@@ -17,7 +17,8 @@ import { decodeBlockList } from "../format/block-list.ts";
 import { ByteWriter } from "../format/bytes.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { writeMetadataItem } from "../format/metadata-items.ts";
-import { FrameReader } from "../restore/frame-reader.ts";
+import type { FrameReader } from "../restore/frame-reader.ts";
+import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { Vault } from "../vault.ts";
 import { assertChainMatches } from "./compare-chain.ts";
 import { putBlockList, readCheckedFrame, sealData } from "./copy-blocks.ts";
@@ -69,7 +70,7 @@ async function rewritePack(
   frames: readonly number[],
   { liveSet, revision: marking }: CondemnedMarking,
 ): Promise<boolean> {
-  const reader = new FrameReader(vault);
+  const reader = frameReaderOf(vault);
   const records = new Map<number, { recordFrame: number; blockList: BlockList }>();
   const old = new Map<number, FrameRow>();
   for (const frame of frames) {

@@ -24,7 +24,9 @@ import { Bitmap } from "../format/bitmap.ts";
 import { FormatError } from "../format/bytes.ts";
 import type { FileEntry, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
 import { directoryRows, maxDepth, NameOrder, segmentsOf } from "../format/tree-reader.ts";
-import { DamageError, FrameReader } from "../restore/frame-reader.ts";
+import type { FrameReader } from "../restore/frame-reader.ts";
+import { DamageError } from "../restore/frame-reader.ts";
+import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { ReadableVault } from "../vault.ts";
@@ -131,7 +133,7 @@ class Verifier {
 
   constructor(options: VerifyOptions) {
     this.#options = options;
-    this.#reader = new FrameReader(options.vault);
+    this.#reader = frameReaderOf(options.vault);
     this.#frames = new FrameChecker({ ...options, reader: this.#reader, onChecked: () => this.#reportProgress() });
     const memoryBytes = options.memoryBytes ?? defaultMemoryBytes;
     this.#graph = new NodeGraph(memoryBytes / 2);

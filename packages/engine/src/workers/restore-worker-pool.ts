@@ -1,13 +1,16 @@
 /**
- * The restore workers of a process. A job goes to the worker with the fewest jobs; the caller bounds how many it runs at
- * a time. Threads are started when there is enough work: starting one costs more than writing a small file. Without
- * threads, jobs run in the caller's thread.
+ * The worker pool of restores and downloads. A job goes to the worker with the fewest jobs; the caller bounds how many it
+ * runs at a time. Threads are started when there is enough work: starting one costs more than writing a small file.
+ * Without threads, jobs run in the caller's thread.
+ *
+ * If a thread dies, the jobs that it had fail. All other jobs go on, and the next job may start a new thread.
  */
 
 import { Worker } from "node:worker_threads";
+import type { OpenFramesJob, OpenFramesResult } from "./open-frames.ts";
 import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
-import { writeFrames } from "./restore-worker.ts";
-import { restoreWorkerThread } from "./restore-worker-thread.ts";
+import type { WorkerJob, WorkerResult } from "./restore-worker-thread.ts";
+import { restoreWorkerThread, runJob } from "./restore-worker-thread.ts";
 
 /** Jobs per worker: one being written and two waiting, so that a worker does not wait for the planning thread. */
 const jobsPerThread = 3;
@@ -17,15 +20,20 @@ const threadHeapMib = 32;
 /** Restoring this much takes as long as starting a thread does. */
 const bytesPerThread = 16 * 1024 * 1024;
 
+interface WaitingJob {
+  readonly resolve: (result: WorkerResult) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly waiting: Map<number, WaitingJob>;
+}
+
 export class RestoreWorkerPool {
   readonly #maxThreads: number;
-  readonly #threads: { readonly worker: Worker; load: number }[] = [];
-  readonly #waiting = new Map<
-    number,
-    { resolve: (result: RestoreJobResult) => void; reject: (error: Error) => void; thread: number }
-  >();
+  readonly #threads: Thread[] = [];
   #next = 1;
-  #failure: Error | null = null;
 
   /** At most this many threads; with zero, jobs run in the caller's thread. */
   constructor(threads: number) {
@@ -40,51 +48,57 @@ export class RestoreWorkerPool {
   /** Starts as many threads as are worth it for this many bytes. */
   startThreadsFor(bytes: number): void {
     const wanted = Math.min(this.#maxThreads, Math.floor(bytes / bytesPerThread));
-    while (this.#threads.length < wanted) this.#start(this.#threads.length);
+    while (this.#threads.length < wanted) this.#threads.push(this.#start());
   }
 
-  async run(job: Omit<RestoreJob, "job">): Promise<RestoreJobResult> {
-    const number = this.#next++;
-    if (this.#failure !== null) throw this.#failure;
-    const at = this.#threads.reduce((best, { load }, i) => (load < (this.#threads[best]?.load ?? 0) ? i : best), 0);
-    const thread = this.#threads[at];
-    if (thread === undefined) return writeFrames({ ...job, job: number });
-    thread.load++;
-    thread.worker.ref();
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject, thread: at });
-      thread.worker.postMessage({ ...job, job: number }, transferable(job.sealed));
-    });
+  /** Opens frames and writes their blocks to files. */
+  run(job: Omit<RestoreJob, "job">): Promise<RestoreJobResult> {
+    return this.#submit({ ...job, kind: "write", job: this.#next++ }) as Promise<RestoreJobResult>;
+  }
+
+  /** Opens frames and returns their blocks. */
+  open(job: Omit<OpenFramesJob, "job">): Promise<OpenFramesResult> {
+    return this.#submit({ ...job, kind: "open", job: this.#next++ }) as Promise<OpenFramesResult>;
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
   }
 
-  #start(index: number): void {
+  async #submit(job: WorkerJob): Promise<WorkerResult> {
+    const [first, ...others] = this.#threads;
+    if (first === undefined) return runJob(job);
+    const thread = others.reduce((best, each) => (each.waiting.size < best.waiting.size ? each : best), first);
+    thread.worker.ref();
+    return new Promise((resolve, reject) => {
+      thread.waiting.set(job.job, { resolve, reject });
+      thread.worker.postMessage(job, transferable(job.sealed));
+    });
+  }
+
+  #start(): Thread {
     const worker = new Worker(restoreWorkerThread, {
       workerData: restoreWorkerThread.href,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
     });
-    worker.on("message", (result: RestoreJobResult) => this.#onResult(result));
-    worker.on("error", (error) => this.#fail(error instanceof Error ? error : new Error(String(error))));
+    const thread: Thread = { worker, waiting: new Map() };
+    worker.on("message", (result: WorkerResult) => {
+      thread.waiting.get(result.job)?.resolve(result);
+      thread.waiting.delete(result.job);
+      if (thread.waiting.size === 0) worker.unref();
+    });
+    worker.on("error", (error) => this.#end(thread, error instanceof Error ? error : new Error(String(error))));
+    worker.on("exit", (code) => this.#end(thread, new Error(`a restore worker ended with code ${code}`)));
     worker.unref();
-    this.#threads[index] = { worker, load: 0 };
+    return thread;
   }
 
-  #onResult(result: RestoreJobResult): void {
-    const waiting = this.#waiting.get(result.job);
-    if (waiting === undefined) return;
-    this.#waiting.delete(result.job);
-    const thread = this.#threads[waiting.thread];
-    if (thread !== undefined && --thread.load === 0) thread.worker.unref();
-    waiting.resolve(result);
-  }
-
-  #fail(error: Error): void {
-    this.#failure = error;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+  /** Removes a dead thread and fails its jobs. */
+  #end(thread: Thread, error: Error): void {
+    const at = this.#threads.indexOf(thread);
+    if (at >= 0) this.#threads.splice(at, 1);
+    for (const { reject } of thread.waiting.values()) reject(error);
+    thread.waiting.clear();
   }
 }
 

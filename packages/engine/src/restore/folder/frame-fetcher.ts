@@ -6,22 +6,14 @@
  */
 
 import type { FrameVersion } from "../../catalog/catalog.ts";
-import type { ReadableVault } from "../../vault.ts";
 import type { FinalAttributes, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
 import { encodeFileTable, encodePieces } from "../../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
+import { groupAdjacent, sealedBytesOf } from "../frame-groups.ts";
 import type { FrameReader } from "../frame-reader.ts";
 import { DamageError } from "../frame-reader.ts";
-import type { FramePlan, Piece, PlannedFile, WindowPlan } from "../window.ts";
-
-/** Sealed bytes read in one request. A few of them wait for each worker: this is most of a restore's memory. */
-const maxGroupBytes = 4 * 1024 * 1024;
-
-/** Bytes written by one job. Without it, highly compressed frames keep one worker busy while the others wait. */
-const maxJobBytes = 16 * 1024 * 1024;
-
-/** Bytes between two frames that are read and dropped, because a second request costs more. */
-const maxGapBytes = 64 * 1024;
+import type { FrameKey, ReadPort } from "../read-port.ts";
+import type { FramePlan, PlannedFile, WindowPlan } from "../window.ts";
 
 export interface FileFailure {
   readonly reason: string;
@@ -40,7 +32,7 @@ export interface WrittenWindow {
 }
 
 export interface FrameFetcherOptions {
-  readonly vault: ReadableVault;
+  readonly port: ReadPort;
   readonly reader: FrameReader;
   readonly pool: RestoreWorkerPool;
   /** Hash every block, also verified ones. */
@@ -75,7 +67,7 @@ export class FrameFetcher {
     for (const [file, reason] of plan.failed) window.failed.set(file, { reason, kind: "damage", pack: null });
     const withoutBlocks = new Set(files.keys().filter((file) => (counts[file] ?? 0) === 0));
     const groups: Promise<void>[] = [];
-    for (const group of groupAdjacent(plan.frames)) {
+    for (const group of groupAdjacent(plan.frames, writtenBytes)) {
       while (this.#active.size >= this.#options.pool.maxParallelJobs) await Promise.race(this.#active);
       const work = this.#fetchGroup(group, window).finally(() => this.#active.delete(work));
       this.#active.add(work);
@@ -109,18 +101,18 @@ export class FrameFetcher {
 
   /** Gives frames to a worker. `sealed` holds their bytes; `base` is the offset of `sealed` in the pack. */
   async #write(plans: readonly FramePlan[], sealed: Uint8Array, base: number, window: Window): Promise<void> {
-    const { pool, vault, attributesOf } = this.#options;
+    const { pool, port, attributesOf } = this.#options;
     const opened: FramePlan[] = [];
     const frames: FrameTask[] = [];
-    for (const plan of plans) {
-      const task = await this.#task(plan, sealed, base).catch((error: unknown) => {
-        if (!(error instanceof DamageError)) throw error;
-        failFiles(window, plan, error.message, error.version);
-        return null;
-      });
-      if (task === null) continue;
-      opened.push(plan);
-      frames.push(task);
+    const fetched = plans.map(({ row }) => ({ row, sealed: sealedBytesOf(row, sealed, base) }));
+    for (const [i, key] of (await this.#options.reader.frameKeys(fetched)).entries()) {
+      const plan = plans[i];
+      if (plan === undefined) continue;
+      if (key instanceof DamageError) failFiles(window, plan, key.message, key.version);
+      else {
+        opened.push(plan);
+        frames.push(this.#task(plan, key, base));
+      }
     }
     if (frames.length === 0) return;
     const files = encodeFileTable(opened, (number) => {
@@ -130,7 +122,7 @@ export class FrameFetcher {
     });
     const job: Omit<RestoreJob, "job"> = {
       sealed,
-      blockIdKey: vault.keys.blockIdKey,
+      blockIdKey: port.keys.blockIdKey,
       frames,
       files,
       framesLeft: window.framesLeft,
@@ -145,12 +137,9 @@ export class FrameFetcher {
   }
 
   /** Blocks that were never read back are hashed: a bit may have flipped between hashing and sealing. */
-  async #task(plan: FramePlan, sealed: Uint8Array, base: number): Promise<FrameTask> {
-    const { row, ids, pieces, verified } = plan;
-    const offset = row.offset - base;
-    const { key, binding } = await this.#options.reader.frameKey(row, sealed.subarray(offset, offset + row.length));
+  #task({ row, ids, pieces, verified }: FramePlan, { key, binding }: FrameKey, base: number): FrameTask {
     return {
-      offset,
+      offset: row.offset - base,
       length: row.length,
       key,
       binding,
@@ -190,30 +179,6 @@ function countFrames(plan: WindowPlan, files: number) {
   return { counts, framesLeft };
 }
 
-/** Groups frames that are adjacent in one pack, within the limits for one request and one job. */
-function* groupAdjacent(frames: readonly FramePlan[]): Generator<FramePlan[]> {
-  let group: FramePlan[] = [];
-  let bytes = 0;
-  for (const frame of frames) {
-    const written = bytesOf(frame.pieces);
-    if (group.length > 0 && !(isAdjacent(group, frame) && bytes + written <= maxJobBytes)) {
-      yield group;
-      group = [];
-      bytes = 0;
-    }
-    group.push(frame);
-    bytes += written;
-  }
-  if (group.length > 0) yield group;
-}
-
-function bytesOf(pieces: readonly Piece[]): number {
+function writtenBytes({ pieces }: FramePlan): number {
   return pieces.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
-function isAdjacent(group: readonly FramePlan[], { row }: FramePlan): boolean {
-  const [first, last] = [group[0]?.row, group.at(-1)?.row];
-  if (first === undefined || last === undefined || first.pack !== row.pack) return false;
-  const gap = row.offset - last.offset - last.length;
-  return gap >= 0 && gap <= maxGapBytes && row.offset + row.length - first.offset <= maxGroupBytes;
 }

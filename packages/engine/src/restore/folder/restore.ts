@@ -24,10 +24,9 @@ import type { SnapshotRow } from "../../catalog/catalog.ts";
 import { asBuffer, FormatError } from "../../format/bytes.ts";
 import type { FileEntry, SegmentReference, TreeEntry } from "../../format/tree-entry.ts";
 import { entriesOf, findEntry, segmentsOf } from "../../format/tree-reader.ts";
-import type { ReadableVault } from "../../vault.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import { DamageError, FrameReader } from "../frame-reader.ts";
-import { recheckDamagedFrames } from "../recheck-damaged.ts";
+import type { ReadPort } from "../read-port.ts";
 import { rootEntry } from "../root-entry.ts";
 import type { DeferredEntry } from "./file-attributes.ts";
 import { completeDeferredEntry, deferredEntry, restoredMode } from "./file-attributes.ts";
@@ -41,7 +40,7 @@ import { WindowRestorer } from "./window-restorer.ts";
 export type { RestoreFailure, RestoreResult } from "./restore-outcome.ts";
 
 export interface RestoreOptions {
-  readonly vault: ReadableVault;
+  readonly port: ReadPort;
   readonly snapshot: SnapshotRow;
   /** A missing or empty folder, or the folder of an interrupted attempt of this restore, which is then resumed. */
   readonly target: string;
@@ -76,9 +75,9 @@ class Restore {
     const hashAll = options.hashAll ?? false;
     this.#options = options;
     this.#owners = options.owners ?? false;
-    this.#reader = new FrameReader(options.vault);
+    this.#reader = new FrameReader(options.port);
     this.#folder = new TargetFolder(options.target, {
-      vaultId: options.vault.keys.vaultId,
+      vaultId: options.port.keys.vaultId,
       snapshot: options.snapshot.id,
       paths: options.paths,
       owners: this.#owners,
@@ -95,7 +94,7 @@ class Restore {
   }
 
   async run(): Promise<RestoreResult> {
-    const { snapshot, paths, pool, vault } = this.#options;
+    const { snapshot, paths, pool, port } = this.#options;
     const target = Buffer.from(this.#options.target);
     if (paths === undefined) pool.startThreadsFor(snapshot.size);
     const root = await rootEntry(this.#reader, snapshot);
@@ -110,7 +109,7 @@ class Restore {
     if (top !== undefined) this.#completeDeferred(top);
     // These frames have a damage mark and could be read.
     const wronglyMarked = this.#outcome.readableMarkedFrames();
-    if (wronglyMarked.length > 0) await recheckDamagedFrames(vault, wronglyMarked);
+    if (wronglyMarked.length > 0) await port.reportReadable(wronglyMarked);
     return this.#outcome.result();
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { asBuffer } from "../../format/bytes.ts";
-import type { ReadableVault } from "../../vault.ts";
+import type { ReadPort } from "../read-port.ts";
 import type { PlannedFile, WindowPlan } from "../window.ts";
 import { firstWindowBlocks, maxWindowBlocks, maxWindowFiles, planWindow } from "../window.ts";
 import { makeFileWithoutBlocks, removePartialFile, restoredAttributes, restoreOwner } from "./file-attributes.ts";
@@ -17,7 +17,7 @@ import { errorMessage } from "./restore-outcome.ts";
 const estimatedBlockBytes = 8192;
 
 export interface WindowRestorerOptions extends Omit<FrameFetcherOptions, "attributesOf"> {
-  readonly vault: ReadableVault;
+  readonly port: ReadPort;
   readonly outcome: RestoreOutcome;
   /** Restore the owners of files. */
   readonly owners: boolean;
@@ -76,8 +76,8 @@ export class WindowRestorer {
   }
 
   async #plan(files: readonly PlannedFile[]): Promise<WindowPlan> {
-    const { vault, outcome } = this.#options;
-    const plan = await planWindow(vault.catalog, vault.keys.blockIdKey, files);
+    const { port, outcome } = this.#options;
+    const plan = await planWindow(port, port.keys.blockIdKey, files);
     for (const { row } of plan.frames) if (row.damaged) outcome.addMarkedFrame(row);
     return plan;
   }
@@ -109,7 +109,7 @@ export class WindowRestorer {
     const verified = unverified.filter(({ readings }) =>
       readings.some((files) => files.every((file) => !failed.has(file))),
     );
-    if (verified.length > 0) await this.#options.vault.catalog.setVerified(verified.map(({ ordinal }) => ordinal));
+    if (verified.length > 0) await this.#options.port.reportVerified(verified.map(({ ordinal }) => ordinal));
   }
 
   async #restoreAgain(files: readonly PlannedFile[]): Promise<WrittenWindow> {

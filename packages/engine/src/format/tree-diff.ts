@@ -1,0 +1,207 @@
+/**
+ * Compares two trees: which paths were added, removed or changed. Nodes with equal ids hold equal entries, so they are
+ * skipped without being read. The cost follows the changes and not the size of the trees.
+ *
+ * Both directories are walked in name order. The *head* of a side is its next entry, or a node that was not read yet. All
+ * names after the head's start are greater than `passed`, the last name of what the side has left behind. With it the
+ * walk often knows that a node cannot hold a name, and need not read it. Node ends depend on names only (tree-builder.ts),
+ * so after a changed node both sides soon reach equal nodes again.
+ */
+
+import { FormatError, sameBytes } from "./bytes.ts";
+import type { EntryStat, FileEntry, Reference, TreeEntry } from "./tree-entry.ts";
+import type { InnerRow, NodeSource } from "./tree-reader.ts";
+import { maxDepth, readDirectoryNode } from "./tree-reader.ts";
+
+/** A difference. A directory that was added or removed is followed by everything below it. */
+export type TreeChange =
+  | { readonly kind: "added"; readonly path: Uint8Array; readonly after: TreeEntry }
+  | { readonly kind: "removed"; readonly path: Uint8Array; readonly before: TreeEntry }
+  | { readonly kind: "changed"; readonly path: Uint8Array; readonly before: TreeEntry; readonly after: TreeEntry };
+
+/**
+ * The differences between two directories, in walk order. Null stands for an empty directory. A file changed if its
+ * content or its metadata did; a directory only if its own metadata did. `path` is the path of both directories.
+ */
+export async function* diffTrees(
+  source: NodeSource,
+  before: Reference | null,
+  after: Reference | null,
+  path: Uint8Array = new Uint8Array(0),
+): AsyncGenerator<TreeChange> {
+  if (before !== null && after !== null && sameBytes(before.id, after.id)) return;
+  for await (const [old, now] of entryPairs(new Side(source, before), new Side(source, after))) {
+    const child = joinPath(path, now === null ? old.name : now.name);
+    if (old !== null && now !== null && old.type === now.type) {
+      if (!isEqualEntry(old, now)) yield { kind: "changed", path: child, before: old, after: now };
+      yield* diffTrees(source, rootOf(old), rootOf(now), child);
+      continue;
+    }
+    if (old !== null) {
+      yield { kind: "removed", path: child, before: old };
+      yield* diffTrees(source, rootOf(old), null, child);
+    }
+    if (now !== null) {
+      yield { kind: "added", path: child, after: now };
+      yield* diffTrees(source, null, rootOf(now), child);
+    }
+  }
+}
+
+type EntryPair = readonly [TreeEntry, null] | readonly [TreeEntry, TreeEntry] | readonly [null, TreeEntry];
+
+/** The entries of both sides by name, without those in nodes that both sides have. */
+async function* entryPairs(old: Side, now: Side): AsyncGenerator<EntryPair> {
+  for (;;) {
+    const [a, b] = [old.head, now.head];
+    if (a === null && b === null) return;
+    if (a?.kind === "node" || b?.kind === "node") {
+      const step = stepOverNodes(old, now);
+      if (step === "skip") {
+        old.advance();
+        now.advance();
+        continue;
+      }
+      if (step !== "take") {
+        for (const side of step) await side.expand();
+        continue;
+      }
+    }
+    yield takeSmaller(old, now);
+  }
+}
+
+/**
+ * At least one head is a node. `skip`: both are the same node. `take`: the entry on one side cannot be in the node of
+ * the other. Else the sides whose nodes must be read.
+ */
+function stepOverNodes(old: Side, now: Side): "skip" | "take" | readonly Side[] {
+  const [a, b] = [old.head, now.head];
+  if (a?.kind === "node" && b?.kind === "node") {
+    if (sameBytes(a.row.reference.id, b.row.reference.id)) return "skip";
+    if (old.isPast(b.row.lastName)) return [now];
+    if (now.isPast(a.row.lastName)) return [old];
+    const order = compareLast(a.row.lastName, b.row.lastName);
+    return order === 0 ? [old, now] : [order > 0 ? old : now];
+  }
+  const [withNode, other] = a?.kind === "node" ? [old, now] : [now, old];
+  if (other.head?.kind === "entry" && withNode.isPast(other.head.entry.name)) return "take";
+  return [withNode];
+}
+
+/** Takes the entry with the smaller name, or both if the names are equal. A node counts as greater than any entry. */
+function takeSmaller(old: Side, now: Side): EntryPair {
+  const a = old.head?.kind === "entry" ? old.head.entry : null;
+  const b = now.head?.kind === "entry" ? now.head.entry : null;
+  const order = a === null ? 1 : b === null ? -1 : Buffer.compare(a.name, b.name);
+  if (order <= 0) old.advance();
+  if (order >= 0) now.advance();
+  if (a !== null && b !== null && order === 0) return [a, b];
+  if (a !== null && order < 0) return [a, null];
+  if (b === null) throw new Error("neither side has an entry");
+  return [null, b];
+}
+
+/** A null is the end of the directory: greater than any name. */
+function compareLast(a: Uint8Array | null, b: Uint8Array | null): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  return Buffer.compare(a, b);
+}
+
+/** A node that was not read. The last name in the root is not known: null. */
+interface UnreadNode {
+  readonly reference: Reference;
+  readonly lastName: Uint8Array | null;
+  readonly depth: number;
+}
+
+type Head = { readonly kind: "entry"; readonly entry: TreeEntry } | { readonly kind: "node"; readonly row: UnreadNode };
+
+/** One directory while it is walked. */
+class Side {
+  readonly #source: NodeSource;
+  /** What is still to come, the last element first. */
+  readonly #rest: Head[] = [];
+  #passed: Uint8Array | null = null;
+
+  constructor(source: NodeSource, root: Reference | null) {
+    this.#source = source;
+    if (root !== null) this.#rest.push({ kind: "node", row: { reference: root, lastName: null, depth: 0 } });
+  }
+
+  get head(): Head | null {
+    return this.#rest.at(-1) ?? null;
+  }
+
+  /** Whether everything that is still to come has greater names. */
+  isPast(name: Uint8Array | null): boolean {
+    return name !== null && this.#passed !== null && Buffer.compare(name, this.#passed) <= 0;
+  }
+
+  /** Leaves the head behind. */
+  advance(): void {
+    const head = this.#rest.pop();
+    if (head === undefined) return;
+    const last = head.kind === "entry" ? head.entry.name : head.row.lastName;
+    if (last !== null) this.#pass(last);
+  }
+
+  /** Reads the node at the head and puts what it holds in its place. */
+  async expand(): Promise<void> {
+    const head = this.#rest.pop();
+    if (head?.kind !== "node") throw new Error("the head is not a node");
+    const { reference, depth } = head.row;
+    if (depth > maxDepth) throw new FormatError("a tree is too deep");
+    const node = await readDirectoryNode(this.#source, reference);
+    if (node.kind === "leaf") {
+      for (const entry of node.entries.toReversed()) this.#rest.push({ kind: "entry", entry });
+    } else {
+      for (const row of node.rows.toReversed()) this.#rest.push({ kind: "node", row: unread(row, depth + 1) });
+    }
+  }
+
+  #pass(name: Uint8Array): void {
+    if (this.isPast(name)) throw new FormatError("a directory's names are out of order");
+    this.#passed = name;
+  }
+}
+
+function unread({ reference, lastName }: InnerRow, depth: number): UnreadNode {
+  return { reference, lastName, depth };
+}
+
+function rootOf(entry: TreeEntry): Reference | null {
+  return entry.type === "directory" ? entry.root : null;
+}
+
+/** Whether two entries of one type and name are equal. Where their content is stored is no difference. */
+function isEqualEntry(a: TreeEntry, b: TreeEntry): boolean {
+  if (!isEqualStat(a, b)) return false;
+  if (a.type === "file" && b.type === "file") return isEqualFile(a, b);
+  return a.type !== "link" || (b.type === "link" && sameBytes(a.target, b.target));
+}
+
+function isEqualStat(a: EntryStat, b: EntryStat): boolean {
+  const [ofA, ofB] = [a.attributes, b.attributes];
+  return (
+    a.mode === b.mode &&
+    a.uid === b.uid &&
+    a.gid === b.gid &&
+    a.mtimeSeconds === b.mtimeSeconds &&
+    a.mtimeNanos === b.mtimeNanos &&
+    ofA.length === ofB.length &&
+    ofA.every(([name, value], i) => sameBytes(name, ofB[i]?.[0] ?? noBytes) && sameBytes(value, ofB[i]?.[1] ?? noBytes))
+  );
+}
+
+const noBytes = new Uint8Array(0);
+
+function isEqualFile(a: FileEntry, b: FileEntry): boolean {
+  return a.size === b.size && sameBytes(a.hash, b.hash) && sameBytes(a.linkGroup ?? noBytes, b.linkGroup ?? noBytes);
+}
+
+function joinPath(path: Uint8Array, name: Uint8Array): Uint8Array {
+  return path.length === 0 ? name : Buffer.concat([path, slash, name]);
+}
+
+const slash = Buffer.from("/");

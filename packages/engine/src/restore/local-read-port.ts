@@ -1,0 +1,87 @@
+/** The read port of a vault whose catalog, store and private keys are in this process. */
+
+import type { FrameRow, FrameVersion, Item } from "../catalog/catalog.ts";
+import { FormatError } from "../format/bytes.ts";
+import { frameKey, openContentKey, parseSessionHeader, sessionBinding } from "../format/session-header.ts";
+import { nodeKeyOf } from "../format/vault-keys.ts";
+import type { ByteRange } from "../object-store.ts";
+import type { ReadableVault } from "../vault.ts";
+import { FrameReader } from "./frame-reader.ts";
+import { LruCache } from "./lru-cache.ts";
+import type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./read-port.ts";
+import { recheckFrames } from "./recheck-damaged.ts";
+
+/** Opened sessions in the cache: a content key and a binding of 32 bytes each. */
+const maxSessions = 4096;
+
+export class LocalReadPort implements ReadPort {
+  readonly #vault: ReadableVault;
+  readonly #sessions = new LruCache<number, { contentKey: Uint8Array; binding: Uint8Array }>(maxSessions);
+  readonly keys: ReadKeys;
+
+  constructor(vault: ReadableVault) {
+    this.#vault = vault;
+    const { vaultId, blockIdKey } = vault.keys;
+    this.keys = { vaultId, blockIdKey, nodeKey: nodeKeyOf(vault.keys) };
+  }
+
+  itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
+    return this.#vault.catalog.itemsByOrdinal(ordinals);
+  }
+
+  frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
+    return this.#vault.catalog.frames(frames);
+  }
+
+  async frameKeys(frames: readonly SealedFrame[]): Promise<readonly (FrameKey | string)[]> {
+    const keys: (FrameKey | string)[] = [];
+    for (const frame of frames) keys.push(await this.#frameKey(frame));
+    return keys;
+  }
+
+  readPack(pack: string, range: ByteRange): Promise<Uint8Array> {
+    const { store, names } = this.#vault;
+    return store.get(names.pack(pack), { range });
+  }
+
+  reportVerified(ordinals: readonly number[]): Promise<void> {
+    return this.#vault.catalog.setVerified(ordinals);
+  }
+
+  async reportReadable(versions: readonly FrameVersion[]): Promise<void> {
+    await recheckFrames(this.#vault.catalog, this, versions);
+  }
+
+  async #frameKey(frame: SealedFrame): Promise<FrameKey | string> {
+    const session = this.#sessions.get(frame.session) ?? (await this.#openSession(frame.session));
+    if (typeof session === "string") return session;
+    return { key: frameKey(session.contentKey, frame), binding: session.binding };
+  }
+
+  async #openSession(session: number): Promise<{ contentKey: Uint8Array; binding: Uint8Array } | string> {
+    const stored = await this.#vault.catalog.session(session);
+    if (stored === null) return "the catalog does not have its session";
+    try {
+      const header = parseSessionHeader(stored.header);
+      const opened = { contentKey: openContentKey(this.#vault.keys, header), binding: sessionBinding(header) };
+      this.#sessions.set(session, opened, 1);
+      return opened;
+    } catch (error) {
+      if (error instanceof FormatError) return error.message;
+      throw error;
+    }
+  }
+}
+
+/** A frame reader for a vault of this process. */
+export function frameReaderOf(vault: ReadableVault): FrameReader {
+  return new FrameReader(new LocalReadPort(vault));
+}
+
+/** Reads marked frames (all, or only the given ones), removes the marks of intact ones, and returns these. */
+export function recheckDamagedFrames(
+  vault: ReadableVault,
+  only?: readonly FrameVersion[],
+): Promise<readonly FrameRow[]> {
+  return recheckFrames(vault.catalog, new LocalReadPort(vault), only);
+}

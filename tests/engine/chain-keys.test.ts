@@ -5,6 +5,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
+import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import {
   describeTree,
   inlineRestorePool,
@@ -105,7 +106,12 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await assert.rejects(prune(vault), { name: "OutdatedKeysError" });
       assert.equal((await vault.catalog.packs()).length, packs);
       const target = path.join(prepared.folder, "to");
-      const result = await restoreSnapshot({ vault, snapshot: first, target, pool: inlineRestorePool });
+      const result = await restoreSnapshot({
+        port: new LocalReadPort(vault),
+        snapshot: first,
+        target,
+        pool: inlineRestorePool,
+      });
       assert.deepEqual([result.failures, describeTree(target)], [[], tree]);
       // A rebuilt catalog knows the newest epoch too, from the chain.
       const rebuilt = await withNewCatalog({ ...prepared, store: await copyOf(prepared.store) });

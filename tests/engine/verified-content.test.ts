@@ -10,7 +10,7 @@ import { ByteWriter } from "../../packages/engine/src/format/bytes.ts";
 import { blockId, blockIdLength, fileHash, segmentId } from "../../packages/engine/src/format/hash.ts";
 import type { FileEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { entriesOf } from "../../packages/engine/src/format/tree-reader.ts";
-import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
+import { frameReaderOf } from "../../packages/engine/src/restore/local-read-port.ts";
 import { resolveSegments } from "../../packages/engine/src/restore/resolve-segments.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import type { PlannedFile } from "../../packages/engine/src/restore/window.ts";
@@ -94,7 +94,7 @@ test("a segment that two files share is verified by the one that was restored", 
 /** The bundle of a snapshot of small files, and a planned file for any range of its blocks. */
 async function openBundle(env: TestEnvironment, snapshot: Parameters<typeof rootEntry>[1]) {
   const { catalog, keys } = env.vault;
-  const reader = new FrameReader(env.vault);
+  const reader = frameReaderOf(env.vault);
   const entries: FileEntry[] = [];
   for await (const entry of entriesOf(reader, (await rootEntry(reader, snapshot)).root))
     if (entry.type === "file") entries.push(entry);

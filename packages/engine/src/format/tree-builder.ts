@@ -33,10 +33,14 @@ const maxNodeBytes = 16 * 1024;
 /** Rows of an inner node at least. Without it, names of a kilobyte would give each node one row, and levels without end. */
 const minInnerRows = 4;
 
-/** Nodes of a segment list: at least, on average, at most so many references. */
-const minListRows = 64;
-const meanListRows = 256;
-const maxListRows = 1024;
+/**
+ * Nodes of a segment list: at least, on average after that, at most so many references. A file of up to 4 GiB has one node,
+ * most of up to 8 GiB too. So a download reads the list and the data, and nothing between them. Smaller nodes would save
+ * little: 1.7 % changed pages change nine of ten segments of a dump, and 40 bytes per segment are 0.004 % of its content.
+ */
+const minListRows = 4096;
+const meanListRows = 4096;
+const maxListRows = 16_384;
 
 /** Builds the nodes of a directory, entry by entry in name order. Keeps one open node per level in memory. */
 export class DirectoryBuilder {

@@ -10,8 +10,8 @@
 
 import { FormatError, sameBytes } from "./bytes.ts";
 import type { EntryStat, FileEntry, Reference, TreeEntry } from "./tree-entry.ts";
-import type { InnerRow, NodeSource } from "./tree-reader.ts";
-import { maxDepth, readDirectoryNode } from "./tree-reader.ts";
+import type { NodeSource } from "./tree-reader.ts";
+import { directoryRows, maxDepth } from "./tree-reader.ts";
 
 /** A difference. A directory that was added or removed is followed by everything below it. */
 export type TreeChange =
@@ -152,11 +152,10 @@ class Side {
     if (head?.kind !== "node") throw new Error("the head is not a node");
     const { reference, depth } = head.row;
     if (depth > maxDepth) throw new FormatError("a tree is too deep");
-    const node = await readDirectoryNode(this.#source, reference);
-    if (node.kind === "leaf") {
-      for (const entry of node.entries.toReversed()) this.#rest.push({ kind: "entry", entry });
-    } else {
-      for (const row of node.rows.toReversed()) this.#rest.push({ kind: "node", row: unread(row, depth + 1) });
+    const rows = [...directoryRows(await this.#source.node(reference))];
+    for (const row of rows.toReversed()) {
+      if (row.kind === "entry") this.#rest.push(row);
+      else this.#rest.push({ kind: "node", row: { ...row, depth: depth + 1 } });
     }
   }
 
@@ -164,10 +163,6 @@ class Side {
     if (this.isPast(name)) throw new FormatError("a directory's names are out of order");
     this.#passed = name;
   }
-}
-
-function unread({ reference, lastName }: InnerRow, depth: number): UnreadNode {
-  return { reference, lastName, depth };
 }
 
 function rootOf(entry: TreeEntry): Reference | null {

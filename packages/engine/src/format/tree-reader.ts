@@ -11,6 +11,8 @@ import { readEntry, readReference, readSegmentReference } from "./tree-entry.ts"
 
 export interface NodeSource {
   node(reference: Reference): Promise<Uint8Array>;
+  /** Tells which nodes are read next, so that the source may look them up together. */
+  prefetch?(references: readonly Reference[]): Promise<void>;
 }
 
 /** Called with every list node that is read. */
@@ -26,7 +28,9 @@ export async function* entriesOf(source: NodeSource, root: Reference): AsyncGene
 
 async function* walk(source: NodeSource, at: Reference, depth: number, order: NameOrder): AsyncGenerator<TreeEntry> {
   if (depth > maxDepth) throw new FormatError("a tree is too deep");
-  for (const row of directoryRows(await source.node(at)))
+  const rows = [...directoryRows(await source.node(at))];
+  await source.prefetch?.(rows.flatMap(nodesBelow));
+  for (const row of rows)
     if (row.kind === "child") yield* walk(source, row.reference, depth + 1, order);
     else {
       order.pass(row.entry.name);
@@ -34,10 +38,16 @@ async function* walk(source: NodeSource, at: Reference, depth: number, order: Na
     }
 }
 
-/** A row of a directory's node: an entry of a leaf, or the reference of an inner node to a node below. */
+/** The nodes that a walk reads for a row. */
+function nodesBelow(row: DirectoryRow): readonly Reference[] {
+  if (row.kind === "child") return [row.reference];
+  return row.entry.type === "directory" ? [row.entry.root] : [];
+}
+
+/** A row of a directory's node: an entry of a leaf; or of an inner node a node below, and the last name in it. */
 export type DirectoryRow =
   | { readonly kind: "entry"; readonly entry: TreeEntry }
-  | { readonly kind: "child"; readonly reference: Reference };
+  | { readonly kind: "child"; readonly reference: Reference; readonly lastName: Uint8Array };
 
 /** The rows of a directory's node. */
 export function* directoryRows(node: Uint8Array): Generator<DirectoryRow> {
@@ -45,8 +55,7 @@ export function* directoryRows(node: Uint8Array): Generator<DirectoryRow> {
   const kind = reader.u8();
   const count = reader.varint();
   if (kind === nodeKinds.leaf) for (let i = 0; i < count; i++) yield { kind: "entry", entry: readEntry(reader) };
-  else if (kind === nodeKinds.inner)
-    for (const { reference } of innerRows(reader, count)) yield { kind: "child", reference };
+  else if (kind === nodeKinds.inner) for (const row of innerRows(reader, count)) yield { kind: "child", ...row };
   else throw new FormatError("not a directory node");
   reader.done();
 }
@@ -165,33 +174,7 @@ async function readListNode(source: NodeSource, at: Reference, depth: number): P
   return rows;
 }
 
-/** A row of an inner node: a node below, and the last name in it. */
-export interface InnerRow {
-  readonly lastName: Uint8Array;
-  readonly reference: Reference;
-}
-
-/** One node of a directory: the entries of a leaf, or the rows of an inner node. */
-export type DirectoryNode =
-  | { readonly kind: "leaf"; readonly entries: readonly TreeEntry[] }
-  | { readonly kind: "inner"; readonly rows: readonly InnerRow[] };
-
-export async function readDirectoryNode(source: NodeSource, at: Reference): Promise<DirectoryNode> {
-  const reader = new ByteReader(await source.node(at));
-  const kind = reader.u8();
-  const count = reader.varint();
-  let node: DirectoryNode;
-  if (kind === nodeKinds.leaf) {
-    const entries: TreeEntry[] = [];
-    for (let i = 0; i < count; i++) entries.push(readEntry(reader));
-    node = { kind: "leaf", entries };
-  } else if (kind === nodeKinds.inner) node = { kind: "inner", rows: innerRows(reader, count) };
-  else throw new FormatError("not a directory node");
-  reader.done();
-  return node;
-}
-
-function innerRows(reader: ByteReader, count: number): InnerRow[] {
+function innerRows(reader: ByteReader, count: number): { lastName: Uint8Array; reference: Reference }[] {
   // Every row has at least an id: a larger count is refused before memory is allocated.
   if (count * idLength > reader.left) throw new FormatError("a node is truncated");
   return Array.from({ length: count }, () => ({ lastName: reader.bytes(), reference: readReference(reader) }));

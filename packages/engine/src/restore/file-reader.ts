@@ -181,7 +181,8 @@ export class FileReader {
     const requested = batch.map((run): RequestedRun => {
       if (run.frame === null) return { ...run, opened: null };
       const key = cacheKey(run.frame);
-      const known = this.#cache.get(key);
+      // The cache may have dropped a frame that this batch has just asked for.
+      const known = missing.get(key)?.result.promise ?? this.#cache.get(key);
       if (known !== undefined) return { ...run, opened: known };
       const result = Promise.withResolvers<CachedFrame>();
       // The run awaits it later.

@@ -10,7 +10,7 @@
  * pack counts as missing only if the catalog still has the frame in it.
  */
 
-import type { FrameRow, FrameVersion } from "../catalog/catalog.ts";
+import type { FrameRow, FrameVersion, Item } from "../catalog/catalog.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import type { DataFrame } from "../format/data-frame.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
@@ -52,6 +52,9 @@ const dataCacheBytes = 32 * 1024 * 1024;
 /** Bytes of opened metadata frames in the cache: enough for the nodes on the paths that a walk is on. */
 const metaCacheBytes = 16 * 1024 * 1024;
 
+/** Items of nodes in the cache: more than the nodes below those on a walk's path. */
+const maxPrefetchedItems = 4096;
+
 /** The sealed bytes that were read for a frame. */
 export interface FetchedFrame {
   readonly row: FrameRow;
@@ -62,13 +65,25 @@ export class FrameReader implements NodeSource {
   readonly #port: ReadPort;
   readonly #dataFrames = new LruCache<number, DataFrame>(dataCacheBytes);
   readonly #metaFrames = new LruCache<number, readonly MetadataItem[]>(metaCacheBytes);
+  /** Items of nodes that will be read. A node's frame and slot never change. */
+  readonly #items = new LruCache<number, Item>(maxPrefetchedItems);
 
   constructor(port: ReadPort) {
     this.#port = port;
   }
 
+  /** Looks up the items of nodes that are read next, in one call of the port. */
+  async prefetch(references: readonly Reference[]): Promise<void> {
+    const ordinals = references
+      .map(({ ordinal }) => ordinal)
+      .filter((ordinal) => this.#items.get(ordinal) === undefined);
+    if (ordinals.length < 2) return;
+    for (const item of await this.#port.itemsByOrdinal(ordinals.slice(0, maxPrefetchedItems)))
+      if (item !== null) this.#items.set(item.ordinal, item, 1);
+  }
+
   async node({ ordinal, id }: Reference): Promise<Uint8Array> {
-    const [item] = await this.#port.itemsByOrdinal([ordinal]);
+    const item = this.#items.get(ordinal) ?? (await this.#port.itemsByOrdinal([ordinal]))[0];
     if (item === null || item === undefined || !sameBytes(item.id, id))
       throw new DamageError(0, `node ${hex(id)} is not stored`);
     const [run] = decodeRecipe(item.recipe);

@@ -12,7 +12,6 @@ import path from "node:path";
 import { systemClock } from "../packages/server/src/kernel/clock.ts";
 import { migrate } from "../packages/server/src/kernel/database/migrate.ts";
 import { openPools } from "../packages/server/src/kernel/database/pool.ts";
-import { migrateJobs } from "../packages/server/src/kernel/jobs/migrate.ts";
 import { createLog } from "../packages/server/src/kernel/log.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "../packages/server/src/kernel/postgres/embedded.ts";
 import type { TestServer } from "../packages/server/src/testing/database.ts";
@@ -97,7 +96,6 @@ async function migrateTemplate(target: EmbeddedPostgres["connection"]): Promise<
   const pools = await openPools({ target, log });
   try {
     await migrate({ owner: pools.owner, log });
-    await migrateJobs({ owner: pools.owner, log });
   } finally {
     // A database with a connection cannot be copied.
     await pools.close();

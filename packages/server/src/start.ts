@@ -18,7 +18,7 @@ import type { DatabaseTarget } from "./kernel/database/target.ts";
 import { createErrorReports } from "./kernel/error-reports.ts";
 import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
-import { countJobs, migrateJobs, startWorker } from "./kernel/jobs/index.ts";
+import { countJobs, startWorker } from "./kernel/jobs/index.ts";
 import type { Limiter } from "./kernel/limits/limiter.ts";
 import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
@@ -145,9 +145,7 @@ async function openFoundation(
     const pool = pools[name];
     metrics.watchPool(name, () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }));
   }
-  const sandbox = config.profile === "sandbox" ? await createSandboxClock(wallClock, pools.app, log) : null;
-  stack.defer(async () => sandbox?.stop());
-  const clock = sandbox?.clock ?? wallClock;
+  const clock = config.profile === "sandbox" ? await createSandboxClock(wallClock, pools.app, log) : wallClock;
   const { errorReportsDsn: dsn, profile } = config;
   const reports = await usable(() => createErrorReports({ dsn, release: version, profile, clock, random, log }));
   stack.defer(() => reports.flush(reportFlushMs));
@@ -226,7 +224,6 @@ async function migrateOrRefuse(config: Config, role: Role, pools: Pools, log: Lo
   const { owner } = pools;
   if (config.profile !== "production" || role === "migrate") {
     await migrate({ owner, log });
-    await migrateJobs({ owner, log });
     return;
   }
   const pending = await pendingMigrations({ owner });
@@ -240,7 +237,7 @@ async function migrateOrRefuse(config: Config, role: Role, pools: Pools, log: Lo
 async function runJobs(foundation: Foundation): Promise<void> {
   const { config, pools, clock, random, log, metrics, messages, transactions, secrets, place, onStop } = foundation;
   const ports = { ...messages, transactions, secrets, random, publicUrl: () => place.publicUrl() };
-  metrics.watchJobs(() => countJobs(pools.owner));
+  metrics.watchJobs(() => countJobs(pools.owner, clock.now()));
   const worker = await startWorker({
     ownerPool: pools.owner,
     tasks,

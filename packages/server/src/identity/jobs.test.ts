@@ -44,7 +44,10 @@ test("the purge runs to its end as the service's own role, and deletes from each
   assert.deepEqual(await counts(), [2, 2, 2, 2, 2]);
   const transactions = createTransactions(database.app, clock, systemRandom, silentLog);
   const { signal } = new AbortController();
-  await purgeIdentity.execute({}, { jobId: "1", attempt: 1, signal, clock, log: silentLog, ports: { transactions } });
+  await purgeIdentity.execute(
+    {},
+    { jobId: "1", attempt: 1, progress: () => {}, signal, clock, log: silentLog, ports: { transactions } },
+  );
   assert.deepEqual(await counts(), [1, 1, 1, 1, 1]);
   const left = await storedRows<{ id: string }>(database, "select id from emanet.sessions where id = any($1)", [
     [sessionId, old.sessionId],

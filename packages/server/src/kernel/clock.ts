@@ -13,6 +13,8 @@ export interface Clock {
   sync?(): Promise<void>;
   /** How far such a clock is ahead of the machines' own. */
   offsetMs?(): number;
+  /** Calls the listener each time the clock was moved, until the returned function is called; only of a clock that can be. */
+  onMove?(listener: () => void): () => void;
 }
 
 export interface Random {

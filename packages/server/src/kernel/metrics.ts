@@ -29,7 +29,7 @@ export interface FinishedRequest {
 }
 
 /** What became of one attempt; the words of the job runner. */
-export type JobOutcome = "done" | "retried" | "given_up" | "released";
+export type JobOutcome = "done" | "retried" | "given_up" | "released" | "canceled";
 
 export interface FinishedJob {
   readonly task: string;

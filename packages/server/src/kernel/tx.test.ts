@@ -339,7 +339,6 @@ describe("the second wall", () => {
       "set role postgres",
       "set session authorization postgres",
       "select * from emanet.jobs",
-      "select * from graphile_worker._private_jobs",
       "create table emanet.x (y int)",
       "alter table emanet.events disable row level security",
       "drop table emanet.events",

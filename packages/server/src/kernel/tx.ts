@@ -26,7 +26,8 @@ export interface Tx {
   audit(entry: AuditEntry): void;
   /** Only with row access to an account, because an event belongs to one. */
   emit<T extends EventType>(type: T, fields: EventFields<T>): void;
-  job<Payload>(request: JobRequest<Payload>): Promise<void>;
+  /** Returns the id of the job, or undefined when an unfinished one has its key. */
+  job<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
   /** Says that something changed of which this process keeps a copy in memory; see {@link Transactions.onChange}. */
   changed(what: string): void;
   /** What the audit records of this transaction say about the request, for records that a job writes later. */
@@ -132,9 +133,9 @@ class Records {
       },
       auditOrigin: this.#context.context,
       within: (inner, work) => this.#within(access, inner, work),
-      job: async (request) => {
+      job: (request) => {
         const query = (text: string, values: unknown[]) => this.#trx.executeQuery(CompiledQuery.raw(text, values));
-        await enqueueJob({ query }, this.#sources, request);
+        return enqueueJob({ query }, this.#sources, request);
       },
     };
   }

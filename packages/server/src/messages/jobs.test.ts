@@ -48,7 +48,15 @@ function recordingPorts(): MessagePorts & { readonly sent: unknown[] } {
 function run(payload: unknown, ports: MessagePorts, now = "2026-03-01T09:30:00Z"): Promise<void> {
   const clock = { now: () => new Date(now) };
   const signal = new AbortController().signal;
-  return sendMessage.execute(payload, { jobId: id, attempt: 1, signal, clock, log: silentLog, ports });
+  return sendMessage.execute(payload, {
+    jobId: id,
+    attempt: 1,
+    progress: () => {},
+    signal,
+    clock,
+    log: silentLog,
+    ports,
+  });
 }
 
 describe("messages in the queue", () => {

@@ -29,7 +29,10 @@ test("the purge deletes what expired a day ago, however much it is, and nothing 
   ]);
   const transactions = createTransactions(database.app, clock, systemRandom, silentLog);
   const { signal } = new AbortController();
-  await purgeOauth.execute({}, { jobId: "1", attempt: 1, signal, clock, log: silentLog, ports: { transactions } });
+  await purgeOauth.execute(
+    {},
+    { jobId: "1", attempt: 1, progress: () => {}, signal, clock, log: silentLog, ports: { transactions } },
+  );
   const left = await asSystem({ database }, ["select kind from emanet.oauth_artifacts", []]);
   assert.deepEqual(left, [{ kind: "DeviceCode" }, { kind: "DeviceCode" }]);
   assert.equal((await asSystem({ database }, ["select from emanet.oauth_user_code_tries", []])).length, 1);

@@ -10,33 +10,24 @@ import type { Clock } from "../kernel/clock.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
 import { readClockOffset } from "./store.ts";
 
-/** Workers look at their table once a second; a clock that is read twice as often is never the reason to wait. */
-const pollMs = 500;
-
-export interface SandboxClock {
-  readonly clock: Clock;
-  stop(): void;
-}
-
 /** Longer than any answer of a database that is well. */
 const syncPatienceMs = 500;
 
-/** A clock ahead of `base` by what the database says: read before every request, and twice a second for jobs. */
-export async function createSandboxClock(base: Clock, app: Pool, log: Log): Promise<SandboxClock> {
+/** A clock ahead of `base` by what the database says. It is read before every request, and by workers when it was moved. */
+export async function createSandboxClock(base: Clock, app: Pool, log: Log): Promise<Clock> {
   let offsetMs = 0;
   const sync = async () => {
     offsetMs = await readClockOffset(app);
   };
   await sync();
-  // A database that is gone or slow must not take along what works without it; the clock then stays as it was.
-  const trySync = async () => {
-    const read = sync().catch((error: unknown) => log.warn("sandbox_clock_unread", errorFields(error)));
-    await Promise.race([read, setTimeout(syncPatienceMs, undefined, { ref: false })]);
-  };
-  const timer = setInterval(() => void trySync(), pollMs);
-  timer.unref();
   return {
-    clock: { now: () => new Date(base.now().getTime() + offsetMs), sync: trySync, offsetMs: () => offsetMs },
-    stop: () => clearInterval(timer),
+    now: () => new Date(base.now().getTime() + offsetMs),
+    // A database that is gone or slow must not take along what works without it; the clock then stays as it was.
+    sync: async () => {
+      const read = sync().catch((error: unknown) => log.warn("sandbox_clock_unread", errorFields(error)));
+      await Promise.race([read, setTimeout(syncPatienceMs, undefined, { ref: false })]);
+    },
+    offsetMs: () => offsetMs,
+    ...(base.onMove && { onMove: base.onMove }),
   };
 }

@@ -8,10 +8,16 @@ export interface TestClock extends Clock {
 
 export function testClock(start = "2026-11-15T09:00:00.000Z"): TestClock {
   let now = Date.parse(start);
+  const listeners = new Set<() => void>();
   return {
     now: () => new Date(now),
     advance: (ms) => {
       now += ms;
+      for (const listener of listeners) listener();
+    },
+    onMove: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   };
 }

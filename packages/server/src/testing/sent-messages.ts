@@ -33,7 +33,7 @@ export async function sentMessages(dataDir: string): Promise<SentMessage[]> {
 /** All messages, read when no due job is left. */
 export async function settledMessages({ dataDir, database, clock }: TestService): Promise<SentMessage[]> {
   const query = `select 1 from emanet.jobs
-    where (state = 'queued' or (state = 'scheduled' and run_at <= $1)) and task ~ '^(messages|identity)[.]' limit 1`;
+    where failed_at is null and run_at <= $1 and task ~ '^(messages|identity)[.]' limit 1`;
   for (let waited = 0; waited < patienceMs; waited += pollMs) {
     if ((await storedRows(database, query, [clock.now()])).length === 0) return sentMessages(dataDir);
     await delay(pollMs);

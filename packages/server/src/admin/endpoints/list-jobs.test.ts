@@ -19,18 +19,30 @@ const staff = await tokenFor(service, { as: "staff" });
 const later = new Date(service.clock.now().getTime() + 3600_000);
 const moment = new Date("2031-01-01T00:00:00.000Z");
 
+/** The number of a worker that is alive by its lock, so that the service does not take its jobs back. */
+const unknownWorker = 1;
+const worker = await service.database.owner.connect();
+await worker.query("select pg_advisory_lock(1785684595, $1)", [unknownWorker]);
+after(() => worker.release(true));
+
 /** Inserts a job of a task that no worker runs, as the queue stores it. */
 async function add(job: { task: string; state?: string; attempt?: number; error?: [string, string | null] }) {
   const { task, state = "scheduled", attempt = 1, error = [null, null] } = job;
   const id = randomUUID();
   await service.database.owner.query(
     `insert into emanet.jobs
-       (id, task, key, payload, state, attempt, run_at, created_at, failed_at, error_class, error_code, claimed_by, dispatch)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1)`,
+       (id, task, key, payload, attempt, run_at, created_at, failed_at, error_class, error_code, worker)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       ...[id, task, `kanarya-${id}@ornek.example`, JSON.stringify({ to: "kanarya@ornek.example" })],
-      ...[state === "running" ? "queued" : state, attempt, later, moment, state === "failed" ? moment : null, ...error],
-      state === "running" ? "unknown-worker" : null,
+      ...[
+        attempt,
+        state === "queued" ? service.clock.now() : later,
+        moment,
+        state === "failed" ? moment : null,
+        ...error,
+      ],
+      state === "running" ? unknownWorker : null,
     ],
   );
   return id;
@@ -96,7 +108,7 @@ describe("GET /v1/admin/jobs", () => {
       try {
         await client.query("begin");
         await client.query("select set_config('emanet.scope', $1, true)", [scope]);
-        const asked = client.query("select * from emanet.list_jobs(null, null, null, null, 10)");
+        const asked = client.query("select * from emanet.list_jobs(null, null, null, null, 10, now())");
         await assert.rejects(asked, { code: "42501" }, scope);
       } finally {
         await client.query("rollback");

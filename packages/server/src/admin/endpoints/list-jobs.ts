@@ -13,7 +13,8 @@ import {
   timestamp,
   uuid,
 } from "../../kernel/http/schema.ts";
-import { jobStates, type ListedJob, listJobs } from "../../kernel/jobs/index.ts";
+import { jobStates } from "../../kernel/jobs/index.ts";
+import { type ListedJob, listJobs } from "../store.ts";
 
 const jobKind = text(100, {
   pattern: "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$",

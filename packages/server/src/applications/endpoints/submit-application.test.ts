@@ -348,7 +348,7 @@ describe("429", () => {
 test("nothing is stored when a mail cannot be queued", async (t) => {
   const broken = await startTestService(t);
   const { owner } = broken.database;
-  const signature = "emanet.enqueue_job(uuid, text, json, text, timestamptz, timestamptz)";
+  const signature = "emanet.enqueue_job(uuid, text, json, text, text, integer, timestamptz, timestamptz)";
   await owner.query(`revoke execute on function ${signature} from emanet_app`);
   const { status, json } = await submit(valid, {}, "/applications", broken);
   assert.deepEqual([status, json?.code], [500, "internal_error"]);

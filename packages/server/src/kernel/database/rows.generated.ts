@@ -20,7 +20,6 @@ export interface Database {
   readonly first_run: FirstRunRow;
   readonly idempotency_keys: IdempotencyKeysRow;
   readonly invitations: InvitationsRow;
-  readonly job_workers: JobWorkersRow;
   readonly jobs: JobsRow;
   readonly limit_requests: LimitRequestsRow;
   readonly links: LinksRow;
@@ -201,27 +200,23 @@ export interface InvitationsRow {
   readonly sent_at: Date;
 }
 
-export interface JobWorkersRow {
-  readonly id: string;
-  readonly queues: Generated<readonly string[]>;
-  readonly started_at: Date;
-}
-
 export interface JobsRow {
   readonly id: string;
   readonly task: string;
   readonly key: string | null;
   readonly payload: ColumnType<JsonValue | null, string | null | undefined, string | null>;
-  readonly state: "scheduled" | "queued" | "failed";
   readonly attempt: Generated<number>;
-  readonly dispatch: Generated<number>;
   readonly crashes: Generated<number>;
-  readonly claimed_by: string | null;
   readonly run_at: Date;
   readonly created_at: Date;
   readonly failed_at: Date | null;
   readonly error_class: string | null;
   readonly error_code: string | null;
+  readonly worker: number | null;
+  readonly priority: Generated<number>;
+  readonly exclusive_key: string | null;
+  readonly canceled: Generated<boolean>;
+  readonly progress: ColumnType<JsonValue | null, string | null | undefined, string | null>;
 }
 
 export interface LimitRequestsRow {

@@ -4,10 +4,8 @@ import { describe, test } from "node:test";
 import pg from "pg";
 import { type TestDatabase, testServer } from "../../testing/database.ts";
 import { connectionConfig } from "../database/pool.ts";
-import { lockKey } from "./lease.ts";
 import { type JobContext, noPayload, retryAfter, task } from "./task.ts";
-import { type Bench, jobBench, patienceMs, until } from "./testing/bench.ts";
-import type { Worker } from "./worker.ts";
+import { type BenchWorker, jobBench, liveWorkers, patienceMs, until } from "./testing/bench.ts";
 
 interface Ports {
   readonly work: (context: JobContext<unknown>) => Promise<void>;
@@ -35,7 +33,7 @@ describe("a lost database connection", { concurrency: true }, () => {
     await bench.enqueue(request);
     await until("the job runs", () => begun === 1);
     await cutConnections(bench.database);
-    await until("the lease is held again", () => isLeaseHeld(bench));
+    await until("the lock is held again", async () => (await liveWorkers(bench).catch(() => [])).length === 1);
     gate.resolve();
     await settled(worker);
     assert.equal(begun, 1);
@@ -91,21 +89,13 @@ describe("a lost database connection", { concurrency: true }, () => {
 });
 
 /** Asks until an answer comes: a connection that was cut may be noticed only when it is used. */
-async function settled(worker: Worker): Promise<void> {
+async function settled(worker: BenchWorker): Promise<void> {
   await until("all jobs are done", () =>
     worker.waitUntilIdle(patienceMs).then(
       () => true,
       () => false,
     ),
   );
-}
-
-async function isLeaseHeld(bench: Bench): Promise<boolean> {
-  const { rows } = await bench.database.owner
-    .query(`select from emanet.job_workers where not pg_try_advisory_xact_lock(${lockKey("id")})`)
-    // Its own connection may be one of those that were cut.
-    .catch(() => ({ rows: [] }));
-  return rows.length === 1;
 }
 
 async function cutConnections({ target }: TestDatabase): Promise<void> {

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { scaled } from "../../testing/scale.ts";
-import { maxCrashes } from "./execute.ts";
 import { type Bench, jobBench, kill, pastClock, patienceMs, until } from "./testing/bench.ts";
 import { benchTasks, blockTask, hangOnceTask, meetTask } from "./testing/worker-process.ts";
-import { defaultConcurrency } from "./worker.ts";
+import { defaultConcurrency, maxCrashes } from "./worker.ts";
 
 describe("worker processes", { concurrency: true }, () => {
   test("two workers share 500 jobs and run each exactly once", async (t) => {

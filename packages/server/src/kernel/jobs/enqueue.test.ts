@@ -31,8 +31,6 @@ describe("enqueueing", { concurrency: true }, () => {
     });
     await assert.rejects(work, /changed my mind/);
     assert.deepEqual(await bench.jobs(), []);
-    const { rows } = await bench.database.owner.query("select from graphile_worker.jobs");
-    assert.equal(rows.length, 0);
     const id = await bench.enqueue(letter);
     assert.deepEqual(
       (await bench.jobs()).map((job) => [job.id, job.state, job.payload]),
@@ -62,6 +60,7 @@ describe("enqueueing", { concurrency: true }, () => {
     await assert.rejects(bench.enqueue({ task: letterTask, payload: large }), RangeError);
     await assert.rejects(bench.enqueue({ ...letter, key: "k".repeat(maxKeyLength + 1) }), RangeError);
     await assert.rejects(bench.enqueue({ ...letter, key: "" }), RangeError);
+    await assert.rejects(bench.enqueue({ ...letter, exclusiveKey: "" }), RangeError);
     assert.deepEqual(await bench.jobs(), []);
   });
 
@@ -85,34 +84,34 @@ describe("enqueueing", { concurrency: true }, () => {
     const statements = [
       "select * from emanet.jobs",
       "insert into emanet.jobs (id) values (gen_random_uuid())",
-      "update emanet.jobs set state = 'failed'",
+      "update emanet.jobs set attempt = 2",
       "delete from emanet.jobs",
-      "select * from emanet.job_workers",
-      "delete from emanet.job_workers",
-      "select emanet.dispatch_job(gen_random_uuid(), 'letters.post', 1)",
-      "select * from graphile_worker.jobs",
-      "select * from graphile_worker._private_jobs",
-      "delete from graphile_worker._private_jobs",
-      "select graphile_worker.add_job('letters.post')",
-      "select graphile_worker.force_unlock_workers(array['x'])",
+      "select emanet.job_turn(1, '[]', '{1,1,1}', now(), '{letters.post}')",
+      "select emanet.next_job_due('{letters.post}')",
+      "select emanet.save_job_progress(1, '[]')",
+      "select emanet.enter_job_worker(1, '{}', '[]', now())",
+      "select emanet.other_job_workers(1)",
+      "select emanet.recover_jobs(1)",
+      "select emanet.purge_failed_jobs(now(), now())",
+      "select * from emanet.list_jobs(null, null, null, null, 10, now())",
     ];
     for (const statement of statements) {
       await assert.rejects(app.query(statement), { code: "42501" }, statement);
     }
   });
 
-  test("only the application role may call enqueue_job, and a search path cannot redirect it", async (t) => {
+  test("only the application role may call its functions, and a search path cannot redirect them", async (t) => {
     const bench = await jobBench(t);
     const { rows } = await bench.database.owner.query(
-      `select proname, prosecdef, proconfig,
-              has_function_privilege('emanet_app', oid, 'execute') as app,
+      `select proname, proconfig && '{"search_path=pg_catalog, pg_temp"}' as pinned,
               exists (select from aclexplode(proacl) where grantee = 0) as everybody
-       from pg_proc where pronamespace = 'emanet'::regnamespace and proname in ('dispatch_job', 'enqueue_job') order by 1`,
+       from pg_proc where pronamespace = 'emanet'::regnamespace and has_function_privilege('emanet_app', oid, 'execute')
+         and prosecdef and proname ~ 'job' order by 1`,
     );
-    const pinned = ["search_path=pg_catalog, pg_temp"];
-    assert.deepEqual(rows, [
-      { proname: "dispatch_job", prosecdef: false, proconfig: pinned, app: false, everybody: false },
-      { proname: "enqueue_job", prosecdef: true, proconfig: pinned, app: true, everybody: false },
-    ]);
+    const names = ["cancel_job", "enqueue_job", "job_status", "list_jobs"];
+    assert.deepEqual(
+      rows,
+      names.map((proname) => ({ proname, pinned: true, everybody: false })),
+    );
   });
 });

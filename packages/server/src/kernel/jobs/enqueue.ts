@@ -1,12 +1,12 @@
 /**
  * Enqueueing: a job is written by the transaction that needs it, so that both happen or neither. The application role
- * has no rights on the tables of jobs. It can only call the function `emanet.enqueue_job` (migration 0002).
+ * has no rights on the table. It calls the function `emanet.enqueue_job` (migration 0014).
  */
 
 import type { Clock, Random } from "../clock.ts";
 import type { Secrets } from "../secrets.ts";
-import { type PayloadOwner, sealPayload } from "./sealed.ts";
-import type { Task } from "./task.ts";
+import { sealPayload } from "./sealed.ts";
+import { type Priority, priorities, type Task } from "./task.ts";
 
 /** What can enqueue: a `pg` client inside a transaction, or an adapter of one. */
 export interface JobExecutor {
@@ -22,6 +22,10 @@ export interface JobRequest<Payload> {
    * Ids only, no personal data.
    */
   readonly key?: string;
+  /** Of all jobs with this key, of any task, one runs at a time: for example one upkeep job per vault. Ids only. */
+  readonly exclusiveKey?: string;
+  /** That of the task when absent. */
+  readonly priority?: Priority;
   /** Not before this moment of the application's clock; now when absent. */
   readonly runAt?: Date;
 }
@@ -44,33 +48,25 @@ export async function enqueueJob<Payload>(
   { clock, random, secrets }: JobSources,
   request: JobRequest<Payload>,
 ): Promise<string | undefined> {
-  const { task, key } = request;
-  const text = serialise(task, request.payload);
-  if (key !== undefined && (key.length === 0 || key.length > maxKeyLength)) {
-    throw new RangeError(`job key of ${task.name} must have 1 to ${maxKeyLength} characters`);
+  const { task, key, exclusiveKey, priority = task.priority } = request;
+  for (const name of [key, exclusiveKey]) {
+    if (name !== undefined && (name.length === 0 || name.length > maxKeyLength)) {
+      throw new RangeError(`job key of ${task.name} must have 1 to ${maxKeyLength} characters`);
+    }
   }
   const now = clock.now();
   const id = random.uuid();
-  const payload = task.sealed ? seal(secrets, { task: task.name, jobId: id }, text) : text;
+  const text = serialise(task, request.payload);
+  const payload = task.sealed ? sealPayload(secrets, { task: task.name, jobId: id }, text) : text;
   if (Buffer.byteLength(payload) > maxPayloadBytes) {
     throw new RangeError(`payload of ${task.name} is larger than ${maxPayloadBytes} bytes`);
   }
-  const { rows } = await executor.query("select emanet.enqueue_job($1, $2, $3, $4, $5, $6) as enqueued", [
-    id,
-    task.name,
-    payload,
-    key ?? null,
-    request.runAt ?? now,
-    now,
-  ]);
-  const [row] = rows as readonly { readonly enqueued: boolean }[];
+  const names = [key ?? null, exclusiveKey ?? null, priorities[priority]];
+  const values = [id, task.name, payload, ...names, request.runAt ?? now, now];
+  const statement = "select emanet.enqueue_job($1, $2, $3, $4, $5, $6, $7, $8) as enqueued";
+  const [row] = (await executor.query(statement, values)).rows as readonly { readonly enqueued: boolean }[];
   if (row === undefined) throw new Error("emanet.enqueue_job returned no row");
   return row.enqueued ? id : undefined;
-}
-
-function seal(secrets: Secrets | undefined, owner: PayloadOwner, text: string): string {
-  if (secrets === undefined) throw new Error(`payloads of ${owner.task} are sealed, but no secrets are given`);
-  return sealPayload(secrets, owner, text);
 }
 
 /** Checks the parsed JSON, which is what a worker reads; it can differ from the given object. */

@@ -1,61 +1,56 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { silentLog } from "../../testing/database.ts";
-import { migrateJobs } from "./migrate.ts";
-import { addQueue, claim, pointerKey, redispatchLostPointers } from "./store.ts";
-import { noPayload, retryAfter, task } from "./task.ts";
-import { jobBench, patienceMs } from "./testing/bench.ts";
+import { silentLog, testDatabase } from "../../testing/database.ts";
+import { systemRandom } from "../clock.ts";
+import { migrate, readMigrations } from "../database/migrate.ts";
+import { retryAfter, task } from "./task.ts";
+import { benchClock, until } from "./testing/bench.ts";
+import { startWorker } from "./worker.ts";
 
-const quietTask = task("bench.quiet", { parse: noPayload, retry: retryAfter(), run: async () => {} });
+const before = 13;
 
-describe("graphile-worker's tables", { concurrency: true }, () => {
-  test("two starters at once both succeed", async (t) => {
-    const { database } = await jobBench(t);
-    const { owner } = database;
-    await owner.query("drop schema graphile_worker cascade");
-    await Promise.all([migrateJobs({ owner, log: silentLog }), migrateJobs({ owner, log: silentLog })]);
-    await migrateJobs({ owner, log: silentLog });
-    await owner.query("select graphile_worker.add_job('bench.quiet')");
-  });
+describe("a database of the release before", { concurrency: true }, () => {
+  test("has the same jobs after the migration: waiting ones and those that a worker had run when they are due, failed ones never", async (t) => {
+    const { owner } = await testDatabase(t, { empty: true });
+    const migrations = await readMigrations();
+    await migrate({ owner, log: silentLog, migrations: migrations.slice(0, before) });
+    const clock = benchClock();
+    await owner.query("create schema graphile_worker; create table graphile_worker._private_jobs (id bigint)");
+    await owner.query(
+      `insert into emanet.jobs (id, task, key, payload, state, attempt, dispatch, claimed_by, run_at, created_at, failed_at)
+       select gen_random_uuid(), 'notes.keep', name, json_build_object('name', name), state, attempt, 1, worker,
+         $1::timestamptz + make_interval(hours => hours), $1, case when state = 'failed' then $1::timestamptz end
+       from (values ('queued', 'queued', 1, null, 0), ('running', 'queued', 2, 'worker-1', 0),
+                    ('later', 'scheduled', 3, null, 1), ('failed', 'failed', 4, null, 0))
+         as old (name, state, attempt, worker, hours)`,
+      [clock.now()],
+    );
+    await migrate({ owner, log: silentLog, migrations });
+    const schemas = await owner.query("select from pg_namespace where nspname = 'graphile_worker'");
+    assert.equal(schemas.rows.length, 0);
 
-  test("when they are lost, so that jobs have no pointer, no job is", async (t) => {
-    const bench = await jobBench(t);
-    const { owner } = bench.database;
-    await bench.enqueue({ task: quietTask, payload: {} });
-    await owner.query("drop schema graphile_worker cascade");
-    await migrateJobs({ owner, log: silentLog });
-    const worker = await bench.start({ tasks: [quietTask], ports: {} });
-    await worker.waitUntilIdle(patienceMs);
-    assert.deepEqual(await bench.jobs(), []);
-  });
-
-  test("a pointer that was locked for a worker without its knowledge is replaced", async (t) => {
-    const bench = await jobBench(t);
-    const { owner } = bench.database;
-    const jobId = await bench.enqueue({ task: quietTask, payload: {} });
-    assert.ok(jobId);
-    const pointer = { jobId, dispatch: 1 };
-    await owner.query("insert into emanet.job_workers (id, started_at) values ('me', now())");
-    assert.equal(await addQueue(owner, "me", "queue"), true);
-    assert.equal(await addQueue(owner, "nobody", "queue"), false);
-    await owner.query("update graphile_worker._private_jobs set locked_by = 'queue', locked_at = now()");
-    assert.equal(await redispatchLostPointers(owner, "me", [pointerKey(pointer)]), 0);
-    assert.equal(await redispatchLostPointers(owner, "me", []), 1);
-    assert.equal((await bench.jobs())[0]?.state, "scheduled");
-    assert.equal(await claim(owner, "me", pointer), "stale");
-  });
-
-  test("a claim is one worker's: repeated by it, refused to another, and to one that was taken for dead", async (t) => {
-    const bench = await jobBench(t);
-    const { owner } = bench.database;
-    const jobId = await bench.enqueue({ task: quietTask, payload: {} });
-    assert.ok(jobId);
-    const pointer = { jobId, dispatch: 1 };
-    await owner.query("insert into emanet.job_workers (id, started_at) values ('me', now()), ('you', now())");
-    assert.equal(await claim(owner, "dead", pointer), "fenced");
-    const claimed = await claim(owner, "me", pointer);
-    assert.ok(typeof claimed === "object");
-    assert.deepEqual(await claim(owner, "me", pointer), claimed);
-    assert.equal(await claim(owner, "you", pointer), "stale");
+    const runs: unknown[] = [];
+    const keep = task<unknown>("notes.keep", {
+      parse: (payload) => payload,
+      retry: retryAfter(),
+      run: async (payload, { attempt }) => void runs.push([(payload as { name: string }).name, attempt]),
+    });
+    const worker = await startWorker({
+      ...{ ownerPool: owner, tasks: [keep], ports: {}, clock, random: systemRandom, log: silentLog },
+    });
+    try {
+      await until("the due jobs have run", () => runs.length >= 2);
+      assert.deepEqual(runs.toSorted(), [
+        ["queued", 1],
+        ["running", 2],
+      ]);
+      clock.advance(3_600_000);
+      await until("the later job has run", () => runs.length >= 3);
+      assert.deepEqual(runs.slice(2), [["later", 3]]);
+    } finally {
+      await worker.drain(10_000);
+    }
+    const { rows } = await owner.query("select key, attempt from emanet.jobs where task = 'notes.keep'");
+    assert.deepEqual(rows, [{ key: "failed", attempt: 4 }]);
   });
 });

@@ -1,68 +1,56 @@
-/**
- * What happens to a job after an attempt. Pure functions: the store writes the outcome.
- *
- * An *outcome* is one of
- * - `done`: the job's row is deleted;
- * - `again`: it waits for another attempt, or for the next time of a recurring job;
- * - `failed`: it does not run again and is kept for the operator;
- * - `released`: the worker interrupted the attempt; it is repeated under the same number.
- */
+/** What becomes of a job after an attempt. Pure functions: the store writes the outcome. */
 
 import { describeError } from "../error-facts.ts";
-import { PermanentJobError, type Recurrence, type RetrySchedule, TransientJobError } from "./task.ts";
+import { JobError, PermanentJobError, type Recurrence, type RetrySchedule } from "./task.ts";
 
-export type Outcome =
-  | { readonly kind: "done" }
-  | { readonly kind: "again"; readonly attempt: number; readonly runAt: Date; readonly error: ErrorLabel | undefined }
-  | { readonly kind: "failed"; readonly at: Date; readonly error: ErrorLabel }
-  | { readonly kind: "released" };
+/** How an attempt ended. `cut`: the worker stopped it, and it is repeated under the same number. */
+export type Ending = { readonly kind: "ok" | "cut" | "canceled" | "error"; readonly error?: unknown };
 
-/** What is stored of an error: its class and a code. Neither can hold personal data. */
-export interface ErrorLabel {
-  readonly class: string;
-  readonly code: string | undefined;
+export interface Outcome {
+  /** `given_up` is final for a job. A recurring job starts again at its next time. */
+  readonly name: "done" | "retried" | "given_up" | "released" | "canceled";
+  /** Null: the row is deleted. */
+  readonly row: JobColumns | null;
 }
 
-/** How an attempt ended, as the worker saw it. */
-export type Ending =
-  | { readonly kind: "ok" }
-  | { readonly kind: "error"; readonly error: unknown }
-  | { readonly kind: "cut" };
-
-export interface Attempt {
-  readonly number: number;
-  readonly retry: RetrySchedule;
-  /** Present for the recurring job of a task: it is never done and never finally fails. */
-  readonly recurrence: Recurrence<never> | undefined;
-  readonly now: Date;
+/** The columns that an outcome changes. */
+export interface JobColumns {
+  readonly attempt: number;
+  /** How many workers died while they ran the job. */
+  readonly crashes: number;
+  readonly run_at: Date;
+  readonly failed_at: Date | null;
+  /** Class and code of the last error. Neither can hold personal data. */
+  readonly error_class: string | null;
+  readonly error_code: string | null;
 }
 
-export function outcomeOf(ending: Ending, attempt: Attempt): Outcome {
-  if (ending.kind === "cut") return { kind: "released" };
-  if (ending.kind === "ok") return nextTime(attempt, undefined) ?? { kind: "done" };
-  const error = labelOf(ending.error);
-  const delay = ending.error instanceof PermanentJobError ? undefined : attempt.retry.delaysMs[attempt.number - 1];
-  if (delay === undefined) return nextTime(attempt, error) ?? { kind: "failed", at: attempt.now, error };
-  return { kind: "again", attempt: attempt.number + 1, runAt: new Date(attempt.now.getTime() + delay), error };
-}
-
-/** Whether the task has given up: a recurring job does so too, until its next time. */
-export function isGivenUp(outcome: Outcome): outcome is Outcome & { readonly error: ErrorLabel } {
-  return (
-    outcome.kind === "failed" || (outcome.kind === "again" && outcome.attempt === 1 && outcome.error !== undefined)
-  );
-}
-
-function nextTime({ recurrence, now }: Attempt, error: ErrorLabel | undefined): Outcome | undefined {
-  return recurrence && { kind: "again", attempt: 1, runAt: recurrence.next(now), error };
+/** `recurrence` is that of a recurring job, which is never done and never finally fails. */
+export function outcomeOf(
+  ending: Ending,
+  { attempt, crashes, run_at, failed_at, error_class, error_code }: JobColumns,
+  { retry, recurrence, now }: { retry: RetrySchedule; recurrence: Recurrence<never> | undefined; now: Date },
+): Outcome {
+  if (ending.kind === "canceled") return { name: "canceled", row: null };
+  const row = { attempt, crashes, run_at, failed_at, error_class, error_code };
+  if (ending.kind === "cut") return { name: "released", row };
+  const label = ending.kind === "error" ? labelOf(ending.error) : { error_class: null, error_code: null };
+  const final = ending.kind === "ok" || ending.error instanceof PermanentJobError;
+  const delay = final ? undefined : retry.delaysMs[attempt - 1];
+  if (delay !== undefined) {
+    const runAt = new Date(now.getTime() + delay);
+    return { name: "retried", row: { ...row, ...label, attempt: attempt + 1, run_at: runAt } };
+  }
+  const name = ending.kind === "ok" ? "done" : "given_up";
+  if (recurrence) return { name, row: { ...row, ...label, attempt: 1, crashes: 0, run_at: recurrence.next(now) } };
+  return { name, row: ending.kind === "ok" ? null : { ...row, ...label, failed_at: now } };
 }
 
 /** The form of a code: no number of a person and no text fits into it. */
-const codePattern = /^[a-z]+(?:_[a-z0-9]{1,20})*$/;
+const codePattern = /^(?=.{1,64}$)[a-z]+(?:_[a-z0-9]{1,20})*$/;
 
-function labelOf(error: unknown): ErrorLabel {
-  const facts = describeError(error);
-  const own = error instanceof PermanentJobError || error instanceof TransientJobError ? error.code : undefined;
-  const code = own !== undefined && own.length <= 64 && codePattern.test(own) ? own : facts.systemCode;
-  return { class: facts.name, code };
+function labelOf(error: unknown): Pick<JobColumns, "error_class" | "error_code"> {
+  const { name, systemCode = null } = describeError(error);
+  const own = error instanceof JobError && codePattern.test(error.code);
+  return { error_class: name, error_code: own ? error.code : systemCode };
 }

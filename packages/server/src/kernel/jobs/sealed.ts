@@ -15,7 +15,8 @@ export interface PayloadOwner {
 }
 
 /** The JSON that is stored in place of the given one. */
-export function sealPayload(secrets: Secrets, owner: PayloadOwner, text: string): string {
+export function sealPayload(secrets: Secrets | undefined, owner: PayloadOwner, text: string): string {
+  if (secrets === undefined) throw new Error(`payloads of ${owner.task} are sealed, but no secrets are given`);
   const sealed = secrets.seal("job-payload", Buffer.from(text), contextOf(owner));
   return JSON.stringify({ sealed: sealed.toString("base64") });
 }

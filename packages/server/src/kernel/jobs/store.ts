@@ -1,216 +1,126 @@
 /**
- * All SQL of jobs, run as the owner of the tables. Migration 0002 describes the states of a job. Every statement that ends
- * an attempt names the worker and the pointer of the attempt. So a worker that was declared dead, and whose jobs others
- * have taken, changes nothing more.
+ * The database session of a worker. It holds the worker's advisory lock, and the worker takes and ends jobs only through
+ * it. So a worker without the lock is dead and changes nothing. The functions that it calls, and the states of a job, are
+ * in migration 0014. All of it runs as the owner of the table.
  */
 
-import type { Pool } from "pg";
-import type { Outcome } from "./outcome.ts";
+import type { Pool, PoolClient } from "pg";
+import type { JobColumns } from "./outcome.ts";
 
-/** What graphile-worker passes to a task. */
-export interface Pointer {
-  readonly jobId: string;
-  readonly dispatch: number;
-}
-
-/** The key under which graphile-worker has a pointer; `emanet.dispatch_job` makes it. */
-export function pointerKey({ jobId, dispatch }: Pointer): string {
-  return `${jobId}:${dispatch}`;
-}
-
-/** A job that this worker has claimed. */
-export interface ClaimedJob extends Pointer {
-  readonly task: string;
-  readonly key: string | null;
-  readonly payload: unknown;
-  readonly attempt: number;
-  /** How many workers died while they ran the job. */
-  readonly crashes: number;
-}
-
+/** Class of the workers' advisory locks: "jobs" in ASCII. The functions of the database have the same number. */
+const lockClass = 0x6a6f6273;
+/** A session that does not answer for so long is replaced. Statements take milliseconds. */
+const answerMs = 5_000;
 /** The key of the one job that a recurring task has. */
 export const recurringKey = "@recurring";
 
-/** Moves jobs that are due by the application's clock to graphile-worker. Returns how many; at most `limit`. */
-export async function promoteDue(pool: Pool, tasks: readonly string[], now: Date, limit: number): Promise<number> {
-  const { rowCount } = await pool.query(
-    `with due as (
-       select id from emanet.jobs
-       where state = 'scheduled' and run_at <= $1 and task = any($2)
-       order by run_at, id limit $3
-       for update skip locked
-     ), moved as (
-       update emanet.jobs set state = 'queued', dispatch = dispatch + 1
-       from due where jobs.id = due.id
-       returning jobs.id, jobs.task, jobs.dispatch, jobs.run_at
-     )
-     select emanet.dispatch_job(id, task, dispatch) from (select * from moved order by run_at, id) as ordered`,
-    [now, tasks, limit],
-  );
-  return rowCount ?? 0;
+export interface ClaimedJob extends JobColumns {
+  readonly id: string;
+  readonly task: string;
+  readonly key: string | null;
+  readonly priority: number;
+  readonly payload: unknown;
+  readonly canceled: boolean;
 }
 
-/** When the next scheduled job is due. */
-export async function nextDue(pool: Pool, tasks: readonly string[]): Promise<Date | undefined> {
-  const { rows } = await pool.query<{ run_at: Date }>(
-    "select run_at from emanet.jobs where state = 'scheduled' and task = any($1) order by run_at limit 1",
-    [tasks],
-  );
-  return rows[0]?.run_at;
+/** A job whose attempt ended, with its new columns; null: its row is deleted. */
+export interface EndedJob {
+  readonly id: string;
+  readonly row: JobColumns | null;
 }
 
-/** Whether any job of these tasks is due, waiting for a worker, or running. */
-export async function anyUnfinished(pool: Pool, tasks: readonly string[], now: Date): Promise<boolean> {
-  const { rows } = await pool.query(
-    `select from emanet.jobs
-     where task = any($1) and (state = 'queued' or (state = 'scheduled' and run_at <= $2)) limit 1`,
-    [tasks, now],
-  );
-  return rows.length > 0;
-}
+export class JobStore {
+  readonly #client: PoolClient;
+  readonly #worker: number;
 
-/**
- * Takes a job for this worker. `stale`: the pointer is of the past, its job is done or has a newer one. `fenced`: this
- * worker was taken for dead and must not run anything.
- */
-export async function claim(pool: Pool, workerId: string, pointer: Pointer): Promise<ClaimedJob | "stale" | "fenced"> {
-  // The lock on the worker's row makes a claim and the recovery of that worker wait for each other. A job that is ours
-  // already was claimed by a statement whose answer was lost: the caller runs no job twice.
-  const { rows } = await pool.query<Omit<ClaimedJob, "jobId" | "dispatch">>(
-    `with me as (select id from emanet.job_workers where id = $3 for key share)
-     update emanet.jobs set claimed_by = me.id from me
-     where jobs.id = $1 and dispatch = $2 and state = 'queued' and (claimed_by is null or claimed_by = me.id)
-     returning task, key, payload, attempt, crashes`,
-    [pointer.jobId, pointer.dispatch, workerId],
-  );
-  if (rows[0] !== undefined) return { ...pointer, ...rows[0] };
-  const registered = await pool.query("select from emanet.job_workers where id = $1", [workerId]);
-  return registered.rows.length > 0 ? "stale" : "fenced";
-}
+  private constructor(client: PoolClient, worker: number) {
+    this.#client = client;
+    this.#worker = worker;
+  }
 
-/** Writes an outcome. False when the job is not this worker's any more. */
-export async function finish(pool: Pool, workerId: string, pointer: Pointer, outcome: Outcome): Promise<boolean> {
-  const statement = finishStatement(outcome);
-  const { rowCount } = await pool.query(`${statement.text} where id = $1 and dispatch = $2 and claimed_by = $3`, [
-    pointer.jobId,
-    pointer.dispatch,
-    workerId,
-    ...statement.values,
-  ]);
-  return rowCount === 1;
-}
+  /** Opens the session. Throws when the database does not answer or the worker's last session has not ended yet. */
+  static async open(pool: Pool, worker: number, on: { notice(text: string): void; lost(): void }): Promise<JobStore> {
+    const client = await pool.connect();
+    const store = new JobStore(client, worker);
+    client.on("notification", ({ payload }) => on.notice(payload ?? ""));
+    client.on("error", on.lost).on("end", on.lost);
+    try {
+      // A machine that lost its power is noticed in half a minute, not in two hours.
+      const settings = "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3";
+      await client.query(`${settings}; listen emanet_jobs`);
+      const [lock] = await store.#call<{ held: boolean }>("pg_try_advisory_lock($1, $2) as held", lockClass, worker);
+      if (lock?.held !== true) throw new Error("the lock of the worker is taken");
+      return store;
+    } catch (error) {
+      store.close();
+      throw error;
+    }
+  }
 
-function finishStatement(outcome: Outcome): { readonly text: string; readonly values: readonly unknown[] } {
-  switch (outcome.kind) {
-    case "done":
-      return { text: "delete from emanet.jobs", values: [] };
-    case "released":
-      return { text: "update emanet.jobs set state = 'scheduled', claimed_by = null", values: [] };
-    case "again":
-      return {
-        text: `update emanet.jobs set state = 'scheduled', claimed_by = null, attempt = $4, run_at = $5,
-                 crashes = case when $4 = 1 then 0 else crashes end, error_class = $6, error_code = $7`,
-        values: [outcome.attempt, outcome.runAt, outcome.error?.class, outcome.error?.code],
-      };
-    case "failed":
-      return {
-        text: `update emanet.jobs set state = 'failed', claimed_by = null, failed_at = $4, error_class = $5, error_code = $6`,
-        values: [outcome.at, outcome.error.class, outcome.error.code],
-      };
+  /** Ends the session, and with it the lock. */
+  close(): void {
+    this.#client.release(true);
+  }
+
+  /** Gives back jobs of this worker that are not `kept`. Returns those that are, and whether each was canceled. */
+  async enter(kept: readonly string[], recurring: readonly object[], now: Date): Promise<ReadonlyMap<string, boolean>> {
+    type Row = { job_id: string; is_canceled: boolean };
+    const call = "emanet.enter_job_worker($1, $2, $3, $4)";
+    const rows = await this.#call<Row>(call, this.#worker, kept, JSON.stringify(recurring), now);
+    return new Map(rows.map((row) => [row.job_id, row.is_canceled]));
+  }
+
+  /** Writes outcomes and takes jobs: at most `limits` in all, of priority normal and of priority low. */
+  async turn(ended: readonly EndedJob[], limits: readonly number[], now: Date, tasks: readonly string[]) {
+    type Row = { written: string[] | null; locked: string[] | null; taken: ClaimedJob[] | null };
+    const outcomes = ended.map(({ id, row }) => ({ id, keep: row !== null, ...row }));
+    const call = "emanet.job_turn($1, $2, $3, $4, $5)";
+    const [row] = await this.#call<Row>(call, this.#worker, JSON.stringify(outcomes), limits, now, tasks);
+    const taken = (row?.taken ?? []).map((job) => ({ ...job, run_at: new Date(job.run_at) }));
+    return { written: new Set(row?.written), locked: new Set(row?.locked), taken };
+  }
+
+  async nextDue(tasks: readonly string[]): Promise<Date | undefined> {
+    const [row] = await this.#call<{ at: Date | null }>("emanet.next_job_due($1) as at", tasks);
+    return row?.at ?? undefined;
+  }
+
+  async saveProgress(items: readonly object[]): Promise<void> {
+    await this.#call("emanet.save_job_progress($1, $2)", this.#worker, JSON.stringify(items));
+  }
+
+  /** Whether other workers are alive, and which dead ones have jobs. */
+  async others(): Promise<{ readonly alive: boolean; readonly dead: readonly number[] }> {
+    type Row = { alive: boolean; dead: number[] };
+    const [row] = await this.#call<Row>("emanet.other_job_workers($1)", this.#worker);
+    return row ?? { alive: false, dead: [] };
+  }
+
+  /** Takes back the jobs of a dead worker. Returns their number. */
+  async recover(worker: number): Promise<number> {
+    const [row] = await this.#call<{ count: number }>("emanet.recover_jobs($1) as count", worker);
+    return row?.count ?? 0;
+  }
+
+  async #call<Row>(call: string, ...values: readonly unknown[]): Promise<readonly Row[]> {
+    const query = { name: call, text: `select * from ${call}`, values: [...values], query_timeout: answerMs };
+    return (await this.#client.query(query)).rows as Row[];
   }
 }
 
-/** Gives a job back whose pointer reached a worker that takes no more jobs. */
-export async function putBack(pool: Pool, pointer: Pointer): Promise<void> {
-  await pool.query(
-    `update emanet.jobs set state = 'scheduled'
-     where id = $1 and dispatch = $2 and state = 'queued' and claimed_by is null`,
-    [pointer.jobId, pointer.dispatch],
-  );
-}
-
-/**
- * Makes the pointers that queued jobs have lost: after graphile-worker's tables were rebuilt, or a backup without them
- * was restored.
- */
-export async function restorePointers(pool: Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `select emanet.dispatch_job(id, task, dispatch) from emanet.jobs
-     where state = 'queued' and claimed_by is null
-       and not exists (select from graphile_worker.jobs as pointers where pointers.key = jobs.id || ':' || jobs.dispatch)`,
-  );
-  return rowCount ?? 0;
-}
-
-/** Adds a queue's id to a worker's row. False when the row is gone: other workers have declared this one dead. */
-export async function addQueue(pool: Pool, workerId: string, queueId: string): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    "update emanet.job_workers set queues = array_append(queues, $2) where id = $1",
-    [workerId, queueId],
-  );
-  return rowCount === 1;
-}
-
-/**
- * Schedules jobs again whose pointer is locked by a queue of this worker although the worker does not run it: the answer to
- * the statement that locked it was lost. A pointer that arrives later is stale and is ignored.
- */
-export async function redispatchLostPointers(pool: Pool, workerId: string, inHand: readonly string[]): Promise<number> {
-  const { rowCount } = await pool.query(
-    `update emanet.jobs set state = 'scheduled'
-     from emanet.job_workers as me, graphile_worker.jobs as pointers
-     where me.id = $1 and pointers.locked_by = any(me.queues) and pointers.key <> all($2)
-       and pointers.key = jobs.id || ':' || jobs.dispatch
-       and jobs.state = 'queued' and jobs.claimed_by is null`,
-    [workerId, inHand],
-  );
-  return rowCount ?? 0;
-}
-
-/** Makes sure that the recurring job of a task exists and runs no later than its present schedule says. */
-export async function ensureRecurring(
-  pool: Pool,
-  job: { readonly id: string; readonly task: string; readonly runAt: Date; readonly now: Date },
-): Promise<void> {
-  await pool.query(
-    `insert into emanet.jobs (id, task, key, payload, state, run_at, created_at)
-     values ($1, $2, $3, '{}', 'scheduled', $4, $5)
-     on conflict (task, key) where key is not null and state <> 'failed'
-     do update set run_at = least(jobs.run_at, excluded.run_at) where jobs.state = 'scheduled' and jobs.attempt = 1`,
-    [job.id, job.task, recurringKey, job.runAt, job.now],
-  );
-}
-
-/** Removes payloads of jobs that failed before one moment, and the jobs that failed before another. */
-export async function purgeFailed(
-  pool: Pool,
-  before: { readonly payloads: Date; readonly jobs: Date },
-): Promise<{ readonly payloads: number; readonly jobs: number }> {
-  const jobs = await pool.query("delete from emanet.jobs where state = 'failed' and failed_at <= $1", [before.jobs]);
-  const payloads = await pool.query(
-    "update emanet.jobs set payload = null where state = 'failed' and failed_at <= $1 and payload is not null",
-    [before.payloads],
-  );
-  return { payloads: payloads.rowCount ?? 0, jobs: jobs.rowCount ?? 0 };
-}
-
-export interface JobCounts {
-  readonly scheduled: number;
-  readonly queued: number;
-  readonly running: number;
-  readonly failed: number;
-}
+export type JobCounts = Readonly<Record<"scheduled" | "queued" | "running" | "failed", number>>;
 
 /** How many jobs are in which state, for the metrics. */
-export async function countJobs(pool: Pool): Promise<JobCounts> {
-  const { rows } = await pool.query<JobCounts>(
-    `select count(*) filter (where state = 'scheduled')::int as scheduled,
-            count(*) filter (where state = 'queued' and claimed_by is null)::int as queued,
-            count(*) filter (where claimed_by is not null)::int as running,
-            count(*) filter (where state = 'failed')::int as failed
-     from emanet.jobs`,
-  );
-  const [counts] = rows;
-  if (counts === undefined) throw new Error("an aggregate returned no row");
-  return counts;
+export async function countJobs(pool: Pool, now: Date): Promise<JobCounts> {
+  const sql = "select emanet.job_state(jobs, $1) as state, count(*)::integer as count from emanet.jobs group by 1";
+  const { rows } = await pool.query<{ state: string; count: number }>(sql, [now]);
+  const counts = Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+  return { scheduled: 0, queued: 0, running: 0, failed: 0, ...counts };
+}
+
+/** Removes payloads of jobs that failed before one moment, and the jobs that failed before another. Returns how many. */
+export async function purgeFailed(pool: Pool, payloadsBefore: Date, jobsBefore: Date): Promise<number> {
+  const sql = "select emanet.purge_failed_jobs($1, $2) as count";
+  const { rows } = await pool.query<{ count: number }>(sql, [payloadsBefore, jobsBefore]);
+  return rows[0]?.count ?? 0;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isGivenUp, outcomeOf } from "./outcome.ts";
+import { type Ending, outcomeOf } from "./outcome.ts";
 import {
   maxRetries,
   maxRetryDelayMs,
@@ -51,52 +51,55 @@ describe("tasks", () => {
 });
 
 describe("outcomes", () => {
-  const attempt = { number: 1, retry: retryAfter(1_000, 5_000), recurrence: undefined, now };
+  const run_at = new Date("2031-05-06T07:00:00Z");
+  const job = { attempt: 1, crashes: 2, run_at, failed_at: null, error_class: null, error_code: null };
   const error = new TransientJobError("busy");
-  const label = { class: "TransientJobError", code: "busy" };
+  const label = { error_class: "TransientJobError", error_code: "busy" };
+  const recurrence = recurring(task("a.b", spec), { everyMs: 60_000 });
+
+  function outcome(ending: Ending, attempt = 1, isRecurring = false) {
+    const context = { retry: retryAfter(1_000, 5_000), recurrence: isRecurring ? recurrence : undefined, now };
+    return outcomeOf(ending, { ...job, attempt }, context);
+  }
 
   test("a failure waits as its schedule says, and is final when the schedule is used up", () => {
     const ending = { kind: "error", error } as const;
-    const again = (number: number, ms: number) => ({
-      kind: "again",
-      attempt: number,
-      runAt: new Date(now.getTime() + ms),
-      error: label,
-    });
-    assert.deepEqual(outcomeOf(ending, attempt), again(2, 1_000));
-    assert.deepEqual(outcomeOf(ending, { ...attempt, number: 2 }), again(3, 5_000));
-    assert.deepEqual(outcomeOf(ending, { ...attempt, number: 3 }), { kind: "failed", at: now, error: label });
+    const again = (attempt: number, ms: number) => {
+      return { name: "retried", row: { ...job, ...label, attempt, run_at: new Date(now.getTime() + ms) } };
+    };
+    assert.deepEqual(outcome(ending, 1), again(2, 1_000));
+    assert.deepEqual(outcome(ending, 2), again(3, 5_000));
+    const failed = { name: "given_up", row: { ...job, ...label, attempt: 3, failed_at: now } };
+    assert.deepEqual(outcome(ending, 3), failed);
   });
 
   test("a permanent error and its subclasses are final at once", () => {
     class Refused extends PermanentJobError {}
-    const outcome = outcomeOf({ kind: "error", error: new Refused("refused") }, attempt);
-    assert.deepEqual(outcome, { kind: "failed", at: now, error: { class: "Refused", code: "refused" } });
-    assert.ok(isGivenUp(outcome));
+    const { name, row } = outcome({ kind: "error", error: new Refused("refused") });
+    assert.deepEqual(
+      [name, row?.failed_at, row?.error_class, row?.error_code],
+      ["given_up", now, "Refused", "refused"],
+    );
   });
 
   test("of an error only its class and a code that is a word are kept", () => {
     for (const code of ["Ada Lovelace", "ada@example.test", "12345678901", "", "x".repeat(65)]) {
-      const outcome = outcomeOf({ kind: "error", error: new PermanentJobError(code) }, attempt);
-      assert.deepEqual(outcome, { kind: "failed", at: now, error: { class: "PermanentJobError", code: undefined } });
+      const { row } = outcome({ kind: "error", error: new PermanentJobError(code) });
+      assert.deepEqual([row?.error_class, row?.error_code], ["PermanentJobError", null]);
     }
-    const thrown = outcomeOf({ kind: "error", error: "a text with personal data" }, { ...attempt, number: 3 });
-    assert.deepEqual(thrown, { kind: "failed", at: now, error: { class: "NotAnError", code: undefined } });
+    const { row } = outcome({ kind: "error", error: "a text with personal data" }, 3);
+    assert.deepEqual([row?.error_class, row?.error_code], ["NotAnError", null]);
   });
 
   test("a recurring job is never done and never fails for good", () => {
-    const recurrence = recurring(task("a.b", spec), { everyMs: 60_000 });
-    const runAt = new Date("2031-05-06T07:09:00Z");
-    const ok = outcomeOf({ kind: "ok" }, { ...attempt, recurrence });
-    assert.deepEqual(ok, { kind: "again", attempt: 1, runAt, error: undefined });
-    assert.ok(!isGivenUp(ok));
-    const gaveUp = outcomeOf({ kind: "error", error }, { ...attempt, number: 3, recurrence });
-    assert.deepEqual(gaveUp, { kind: "again", attempt: 1, runAt, error: label });
-    assert.ok(isGivenUp(gaveUp));
+    const next = { ...job, attempt: 1, crashes: 0, run_at: new Date("2031-05-06T07:09:00Z") };
+    assert.deepEqual(outcome({ kind: "ok" }, 2, true), { name: "done", row: next });
+    assert.deepEqual(outcome({ kind: "error", error }, 3, true), { name: "given_up", row: { ...next, ...label } });
   });
 
-  test("an attempt that the worker cut short is repeated under its number", () => {
-    assert.deepEqual(outcomeOf({ kind: "cut" }, attempt), { kind: "released" });
-    assert.deepEqual(outcomeOf({ kind: "ok" }, attempt), { kind: "done" });
+  test("an attempt that the worker stopped is repeated under its number; one that was canceled or is done leaves no row", () => {
+    assert.deepEqual(outcome({ kind: "cut" }, 2), { name: "released", row: { ...job, attempt: 2 } });
+    assert.deepEqual(outcome({ kind: "canceled" }, 2, true), { name: "canceled", row: null });
+    assert.deepEqual(outcome({ kind: "ok" }), { name: "done", row: null });
   });
 });

@@ -1,10 +1,10 @@
 /**
- * What a job is, as data. Its nouns: a *task* is a kind of work with a name, the shape of its payload, a retry
- * schedule and the function that does it; a *job* is one piece of that work; an *attempt* is one run of a job.
+ * What a job is, as data. A *task* is a kind of work: its name, the shape of its payload, its retries and the function that
+ * does it. A *job* is one piece of that work. An *attempt* is one run of a job.
  *
- * Invariants: a payload is checked by its task's `parse` when it is enqueued and again before it runs. A job runs at
- * least once: after a crash it runs again, so a repeated `run` must do no harm. Only the schedule of the task decides
- * when a failed attempt is repeated, and a {@link PermanentJobError} ends a job at once.
+ * A payload is checked by its task's `parse` when it is enqueued and again before it runs. A job runs at least once: after
+ * a crash it runs again, so a repeated `run` must do no harm. Only the task's schedule decides when a failed attempt is
+ * repeated.
  */
 
 import type { Clock } from "../clock.ts";
@@ -15,24 +15,24 @@ export interface JobContext<Ports> {
   readonly jobId: string;
   /** 1 for the first attempt. A run that a crash cut short keeps its number. */
   readonly attempt: number;
-  /** Aborts when the attempt must end: its time is over, or the worker stops. A task that ignores it may overlap with its repetition. */
+  /**
+   * Aborts when the attempt must end: it was canceled, its time is over, or the worker stops. A task that ignores it may
+   * overlap with its repetition.
+   */
   readonly signal: AbortSignal;
+  /** Stores how far the attempt is, as numbers by name; at most one write a second, the last value wins. */
+  readonly progress: (numbers: JobProgress) => void;
   readonly clock: Clock;
   readonly log: Log;
   readonly ports: Ports;
 }
 
-/** A kind of job. Made by {@link task}; a module-level constant, so that enqueueing needs no ports. */
-export interface Task<Payload, Ports = unknown> {
-  readonly name: string;
-  readonly retry: RetrySchedule;
-  readonly timeoutMs: number;
-  /** Whether its payloads are kept sealed; see sealed.ts. */
-  readonly sealed: boolean;
-  readonly parse: (payload: unknown) => Payload;
-  /** Parses, then runs. What a worker calls: it holds tasks of many payload types in one list. */
-  readonly execute: (payload: unknown, context: JobContext<Ports>) => Promise<void>;
-}
+/** For example `{ bytes: 1024, bytes_total: 4096 }`. Only numbers, which hold nothing personal. */
+export type JobProgress = Readonly<Record<string, number>>;
+
+/** As the table stores them. A worker takes `high` before `normal` before `low`. */
+export const priorities = { high: 1, normal: 2, low: 3 } as const;
+export type Priority = keyof typeof priorities;
 
 export interface TaskSpec<Payload, Ports> {
   /** Throws for anything that is not a payload of this task. Payloads are JSON and hold ids rather than data. */
@@ -40,16 +40,27 @@ export interface TaskSpec<Payload, Ports> {
   readonly retry: RetrySchedule;
   /** Longest time of one attempt; {@link defaultTimeoutMs} when absent. */
   readonly timeoutMs?: number;
-  /** Keeps payloads sealed in the table: for those that hold more than ids. */
+  /** `normal` when absent. Jobs of `low` use at most half of a worker's slots, so that long upkeep never delays a mail. */
+  readonly priority?: Priority;
+  /** Stores payloads sealed (sealed.ts): for those that hold more than ids. */
   readonly sealed?: boolean;
   readonly run: (payload: Payload, context: JobContext<Ports>) => Promise<void>;
 }
 
+/** A kind of job. Made by {@link task}; a module-level constant, so that enqueueing needs no ports. */
+export interface Task<Payload, Ports = unknown> extends Required<Omit<TaskSpec<Payload, Ports>, "run">> {
+  readonly name: string;
+  /** Parses, then runs. What a worker calls: it holds tasks of many payload types in one list. */
+  readonly execute: (payload: unknown, context: JobContext<Ports>) => Promise<void>;
+}
+
 /** Longer than the slowest send to a gateway that still succeeds; short enough that stuck jobs free their slot. */
 export const defaultTimeoutMs = 60_000;
-
-/** Half of graphile-worker's own four hours, after which it would take a running job for abandoned. */
-export const maxTimeoutMs = 2 * 60 * 60 * 1000;
+/** Work that takes longer than a day is divided into several jobs. */
+export const maxTimeoutMs = 24 * 60 * 60 * 1000;
+/** Enough for `domain.verb_object`. */
+const maxTaskNameLength = 100;
+const taskNamePattern = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
 
 /**
  * Defines a task.
@@ -62,28 +73,19 @@ export const maxTimeoutMs = 2 * 60 * 60 * 1000;
  * });
  */
 export function task<Payload, Ports = unknown>(name: string, spec: TaskSpec<Payload, Ports>): Task<Payload, Ports> {
+  const { retry, timeoutMs = defaultTimeoutMs, priority = "normal", sealed = false, parse } = spec;
   if (!taskNamePattern.test(name) || name.length > maxTaskNameLength) {
     throw new RangeError(
       `task name "${name}" must be dotted lower-case words, at most ${maxTaskNameLength} characters`,
     );
   }
-  const timeoutMs = spec.timeoutMs ?? defaultTimeoutMs;
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > maxTimeoutMs) {
     throw new RangeError(`timeoutMs of task "${name}" must be 1 to ${maxTimeoutMs}`);
   }
-  return {
-    name,
-    retry: spec.retry,
-    timeoutMs,
-    sealed: spec.sealed ?? false,
-    parse: spec.parse,
-    execute: async (payload, context) => spec.run(parseOrGiveUp(spec.parse, payload), context),
-  };
+  const execute: Task<Payload, Ports>["execute"] = async (payload, context) =>
+    spec.run(parseOrGiveUp(parse, payload), context);
+  return { name, retry, timeoutMs, priority, sealed, parse, execute };
 }
-
-const taskNamePattern = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
-/** Enough for `domain.verb_object`; graphile-worker itself allows 128. */
-const maxTaskNameLength = 100;
 
 /** A payload that does not parse now does not parse later. */
 function parseOrGiveUp<Payload>(parse: (payload: unknown) => Payload, payload: unknown): Payload {
@@ -115,11 +117,8 @@ export function retryAfter(...delaysMs: readonly number[]): RetrySchedule {
   return { delaysMs };
 }
 
-/**
- * Thrown by a task when a repetition cannot help: it ends the job at once. The code is stored for the operator. The message
- * is not, because it can quote personal data.
- */
-export class PermanentJobError extends Error {
+/** An error with a code that is stored for the operator. The message is not stored: it can quote personal data. */
+export class JobError extends Error {
   readonly code: string;
 
   constructor(code: string, options?: ErrorOptions) {
@@ -128,15 +127,11 @@ export class PermanentJobError extends Error {
   }
 }
 
-/** Thrown by a task to be repeated by its schedule, like any other error, but with a code for the operator. */
-export class TransientJobError extends Error {
-  readonly code: string;
+/** Thrown by a task when a repetition cannot help: it ends the job at once. */
+export class PermanentJobError extends JobError {}
 
-  constructor(code: string, options?: ErrorOptions) {
-    super(code, options);
-    this.code = code;
-  }
-}
+/** Thrown by a task to be repeated by its schedule, like any other error, but with a code. */
+export class TransientJobError extends JobError {}
 
 /** A task that the worker enqueues again and again. Made by {@link recurring}. */
 export interface Recurrence<Ports = unknown> {
@@ -145,13 +140,13 @@ export interface Recurrence<Ports = unknown> {
   readonly next: (after: Date) => Date;
 }
 
-/** The worker polls its table once a second, so a shorter interval has no effect. */
+/** A job costs a few statements; what must happen more often than once a second is no job. */
 export const minRecurrenceMs = 1_000;
 
 /**
  * A recurring job: once per interval over all workers of a database, at whole multiples of it since 1970, so that
- * restarts do not shift it. After an outage one run replaces all missed ones. The payload is
- * `{}`. A failed run is retried by the task's schedule; when that is used up, the next interval starts again with attempt 1.
+ * restarts do not shift it. After an outage one run replaces all missed ones. The payload is `{}`. A failed run is retried
+ * by the task's schedule; when that is used up, the next interval starts again with attempt 1.
  */
 export function recurring<Ports = unknown>(
   recurringTask: Task<unknown, Ports>,
@@ -161,10 +156,7 @@ export function recurring<Ports = unknown>(
     throw new RangeError(`everyMs must be a whole number of at least ${minRecurrenceMs}`);
   }
   recurringTask.parse({});
-  return {
-    task: recurringTask,
-    next: (after) => new Date((Math.floor(after.getTime() / everyMs) + 1) * everyMs),
-  };
+  return { task: recurringTask, next: (after) => new Date((Math.floor(after.getTime() / everyMs) + 1) * everyMs) };
 }
 
 /** The `parse` of tasks without a payload, such as recurring ones. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLog } from "../log.ts";
-import type { JobReport } from "./execute.ts";
 import { countJobs } from "./store.ts";
 import {
   type JobContext,
@@ -13,6 +12,7 @@ import {
   task,
 } from "./task.ts";
 import { jobBench, patienceMs, until } from "./testing/bench.ts";
+import type { JobReport } from "./worker.ts";
 
 const secondMs = 1_000;
 const hourMs = 3_600_000;
@@ -52,9 +52,6 @@ describe("jobs", { concurrency: true }, () => {
     await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(ports.texts, ["a"]);
     assert.deepEqual(await bench.jobs(), []);
-    await until("graphile-worker has dropped the pointer", async () => {
-      return (await bench.database.owner.query("select from graphile_worker.jobs")).rows.length === 0;
-    });
   });
 
   test("a job for later runs when the injected clock says so, not before", async (t) => {
@@ -64,10 +61,14 @@ describe("jobs", { concurrency: true }, () => {
     const runAt = new Date(bench.clock.now().getTime() + hourMs);
     await bench.enqueue({ task: readNote, payload: { text: "later" }, runAt });
     bench.clock.advance(hourMs - 1);
-    assert.equal(await worker.pollNow(), 0);
     await worker.waitUntilIdle(patienceMs);
     assert.deepEqual(ports.texts, []);
-    assert.deepEqual(await countJobs(bench.database.owner), { scheduled: 2, queued: 0, running: 0, failed: 0 });
+    assert.deepEqual(await countJobs(bench.database.owner, bench.clock.now()), {
+      scheduled: 2,
+      queued: 0,
+      running: 0,
+      failed: 0,
+    });
     bench.clock.advance(1);
     await until("the worker runs the job when it is due", () => ports.texts.length === 1);
   });
@@ -122,8 +123,6 @@ describe("jobs", { concurrency: true }, () => {
     assert.ok(!lines.join("").includes(canary));
     const { rows } = await bench.database.owner.query("select to_jsonb(jobs) - 'payload' from emanet.jobs");
     assert.ok(!JSON.stringify(rows).includes(canary));
-    const queue = await bench.database.owner.query("select * from graphile_worker._private_jobs");
-    assert.ok(!JSON.stringify(queue.rows).includes(canary));
   });
 
   test("a permanent failure and an unreadable payload are not retried", async (t) => {

@@ -10,28 +10,16 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
+import { type TestClock, testClock } from "../../../testing/clock.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../../../testing/database.ts";
-import { type Clock, systemRandom } from "../../clock.ts";
+import { systemRandom } from "../../clock.ts";
 import { enqueueJob, type JobRequest } from "../enqueue.ts";
-import { migrateJobs } from "../migrate.ts";
 import { startWorker, type Worker, type WorkerOptions } from "../worker.ts";
 
 /** Longer than anything here takes on a busy machine; only a failing test waits for so long. */
 export const patienceMs = 60_000;
 
-export interface TestClock extends Clock {
-  advance(ms: number): void;
-}
-
-export function testClock(start = Date.UTC(2031, 0, 1)): TestClock {
-  let now = start;
-  return {
-    now: () => new Date(now),
-    advance: (ms) => {
-      now += ms;
-    },
-  };
-}
+export const benchClock = () => testClock("2031-01-01T00:00:00.000Z");
 
 /** One line of the table that tasks write into. */
 export interface Run {
@@ -45,13 +33,21 @@ export interface JobRow {
   readonly task: string;
   readonly key: string | null;
   readonly state: string;
+  readonly worker: number | null;
   readonly attempt: number;
   readonly crashes: number;
   readonly run_at: Date;
-  readonly claimed_by: string | null;
+  readonly priority: number;
+  readonly canceled: boolean;
+  readonly progress: Readonly<Record<string, number>> | null;
   readonly payload: unknown;
   readonly error_class: string | null;
   readonly error_code: string | null;
+}
+
+export interface BenchWorker extends Worker {
+  /** Waits until no job of its tasks is due or running; throws when it takes longer than `ms`. */
+  waitUntilIdle(ms: number): Promise<void>;
 }
 
 export type BenchWorkerOptions<Ports> = Pick<WorkerOptions<Ports>, "tasks" | "ports"> & Partial<WorkerOptions<Ports>>;
@@ -61,7 +57,7 @@ export interface Bench {
   readonly clock: TestClock;
   /** Enqueues as the application role, in a separate transaction. */
   enqueue<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
-  start<Ports>(options: BenchWorkerOptions<Ports>): Promise<Worker>;
+  start<Ports>(options: BenchWorkerOptions<Ports>): Promise<BenchWorker>;
   /** A worker process with the tasks of worker-process.ts, on the system's clock, ready to work. */
   spawnWorker(): Promise<ChildProcess>;
   /** Jobs of the test, without the queue's own recurring one. */
@@ -70,9 +66,9 @@ export interface Bench {
 }
 
 /** The clock of processes is the real one, which is later than 2020: what this clock finds due, they do too. */
-export const pastClock = () => testClock(Date.UTC(2020, 0, 1));
+export const pastClock = () => testClock("2020-01-01T00:00:00.000Z");
 
-export async function jobBench(t: TestContext, clock = testClock()): Promise<Bench> {
+export async function jobBench(t: TestContext, clock = benchClock()): Promise<Bench> {
   const closers: (() => Promise<unknown>)[] = [];
   const database = await testDatabase({ after: (close) => void closers.push(close) });
   // Last in, first out: workers go before the pools that they use.
@@ -80,7 +76,6 @@ export async function jobBench(t: TestContext, clock = testClock()): Promise<Ben
     for (const close of closers.reverse()) await close();
   });
   const { owner, app } = database;
-  await migrateJobs({ owner, log: silentLog });
   await owner.query("create table emanet.bench_runs (job_id uuid, attempt integer, pid integer)");
   return {
     database,
@@ -89,16 +84,31 @@ export async function jobBench(t: TestContext, clock = testClock()): Promise<Ben
     start: async (options) => {
       const worker = await startWorker({ ownerPool: owner, clock, random: systemRandom, log: silentLog, ...options });
       closers.push(() => worker.drain(0));
-      return worker;
+      const names = [...options.tasks, ...(options.recurrences ?? []).map((recurrence) => recurrence.task)].map(
+        (task) => task.name,
+      );
+      return {
+        drain: (ms) => worker.drain(ms),
+        waitUntilIdle: (ms) => waitUntilIdle(owner, [...names, "jobs.purge_failed"], clock, ms),
+      };
     },
     spawnWorker: async () => {
       const child = await spawnWorker(database);
       closers.push(() => kill(child));
       return child;
     },
-    jobs: () => select<JobRow>(owner, "select * from emanet.jobs where task <> 'jobs.purge_failed' order by id"),
+    jobs: () => select<JobRow>(owner, jobsSql, [clock.now()]),
     runs: () => select<Run>(owner, "select * from emanet.bench_runs"),
   };
+}
+
+/** The numbers of the workers that hold their lock. */
+export async function liveWorkers(bench: Bench): Promise<readonly number[]> {
+  const { rows } = await bench.database.owner.query<{ objid: number }>(
+    `select objid::bigint::integer as objid from pg_locks where locktype = 'advisory' and classid::bigint = 1785684595
+       and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return rows.map((row) => row.objid);
 }
 
 export async function inTransaction<T>(pool: Pool, work: (client: { query: Pool["query"] }) => Promise<T>): Promise<T> {
@@ -142,6 +152,19 @@ async function spawnWorker({ target }: TestDatabase): Promise<ChildProcess> {
   throw new Error("the worker process ended before it was ready");
 }
 
-async function select<Row>(pool: Pool, sql: string): Promise<readonly Row[]> {
-  return (await pool.query(sql)).rows;
+const jobsSql = `select jobs.*, emanet.job_state(jobs, $1) as state from emanet.jobs
+  where task <> 'jobs.purge_failed' order by id`;
+
+async function select<Row>(pool: Pool, sql: string, values: unknown[] = []): Promise<readonly Row[]> {
+  return (await pool.query(sql, values)).rows;
+}
+
+async function waitUntilIdle(pool: Pool, names: readonly string[], clock: TestClock, ms: number): Promise<void> {
+  const deadline = performance.now() + ms;
+  const sql =
+    "select from emanet.jobs where task = any($1) and failed_at is null and (worker is not null or run_at <= $2)";
+  while ((await select(pool, sql, [names, clock.now()])).length > 0) {
+    if (performance.now() > deadline) throw new Error(`jobs are still due or running after ${ms} ms`);
+    await delay(10);
+  }
 }

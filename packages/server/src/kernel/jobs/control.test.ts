@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, test } from "node:test";
+import { Kysely, PostgresDialect } from "kysely";
+import type { Database } from "../database/rows.generated.ts";
+import { cancelJob, jobStatus } from "./read.ts";
+import { type JobContext, type Priority, retryAfter, task } from "./task.ts";
+import { type Bench, inTransaction, jobBench, liveWorkers, patienceMs, until } from "./testing/bench.ts";
+import type { JobReport } from "./worker.ts";
+
+interface Ports {
+  readonly work: (name: string, context: JobContext<unknown>) => Promise<void> | void;
+}
+
+const spec = {
+  parse: (payload: unknown) => payload as { name: string },
+  retry: retryAfter(3_600_000),
+  run: async ({ name }: { name: string }, context: JobContext<Ports>) => context.ports.work(name, context),
+};
+const workTask = task<{ name: string }, Ports>("bench.work", spec);
+const otherTask = task<{ name: string }, Ports>("bench.other_work", spec);
+const upkeepTask = task<{ name: string }, Ports>("bench.upkeep", { ...spec, priority: "low" });
+const tasks = [workTask, otherTask, upkeepTask];
+
+/** As a transaction of the application has it. */
+function txOf(bench: Bench) {
+  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool: bench.database.app }) });
+  return { db, now: bench.clock.now() };
+}
+
+async function enqueued(bench: Bench, name: string, more: object = {}): Promise<string> {
+  const id = await bench.enqueue({ task: workTask, payload: { name }, ...more });
+  assert.ok(id);
+  return id;
+}
+
+/** Work that runs until its signal aborts or the gate opens, and remembers what ran. */
+function gatedWork() {
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const work: Ports["work"] = async (name, { signal }) => {
+    begun.push(name);
+    await Promise.race([gate.promise, once(signal, "abort")]);
+    signal.throwIfAborted();
+  };
+  return { begun, work, open: () => gate.resolve() };
+}
+
+describe("canceling", { concurrency: true }, () => {
+  test("a waiting job is gone with the commit, and its key is free; one that a rolled back transaction canceled runs", async (t) => {
+    const bench = await jobBench(t);
+    const id = await enqueued(bench, "never", { key: "one" });
+    assert.equal(await cancelJob(txOf(bench), id), "canceled");
+    assert.equal(await cancelJob(txOf(bench), id), undefined);
+    assert.equal(await jobStatus(txOf(bench), id), undefined);
+    const next = await enqueued(bench, "runs", { key: "one" });
+    const undone = inTransaction(bench.database.app, async (client) => {
+      await client.query("select emanet.cancel_job($1)", [next]);
+      throw new Error("changed my mind");
+    });
+    await assert.rejects(undone, /changed my mind/);
+    const ran: string[] = [];
+    const worker = await bench.start({ tasks, ports: { work: (name) => void ran.push(name) } });
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual(ran, ["runs"]);
+  });
+
+  test("a running job is told to end, keeps its key until it has ended, and is not repeated", async (t) => {
+    const bench = await jobBench(t);
+    const { begun, work } = gatedWork();
+    const reports: JobReport[] = [];
+    const worker = await bench.start({ tasks, ports: { work }, onReport: (report) => void reports.push(report) });
+    const id = await enqueued(bench, "long", { key: "one" });
+    await until("it runs", () => begun.length === 1);
+    assert.equal(await cancelJob(txOf(bench), id), "canceling");
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual(await bench.jobs(), []);
+    await until("it is reported", () => reports.length > 0);
+    assert.deepEqual(
+      reports.map((report) => report.outcome),
+      ["canceled"],
+    );
+    assert.ok(await bench.enqueue({ task: workTask, payload: { name: "after" }, key: "one" }));
+  });
+
+  test("a job whose worker died after the cancellation runs no further attempt", async (t) => {
+    const bench = await jobBench(t);
+    const id = await enqueued(bench, "never");
+    await bench.database.owner.query("update emanet.jobs set worker = 7 where id = $1", [id]);
+    assert.equal(await cancelJob(txOf(bench), id), "canceling");
+    assert.equal((await jobStatus(txOf(bench), id))?.canceled, true);
+    const { begun, work } = gatedWork();
+    await bench.start({ tasks, ports: { work } });
+    await until("it is gone", async () => (await bench.jobs()).length === 0);
+    assert.deepEqual(begun, []);
+  });
+
+  test("an outcome waits for a transaction that cancels its job, and other jobs run meanwhile", async (t) => {
+    const bench = await jobBench(t);
+    const { begun, work, open } = gatedWork();
+    const worker = await bench.start({ tasks, ports: { work } });
+    const id = await enqueued(bench, "locked");
+    await until("it runs", () => begun.length === 1);
+    await inTransaction(bench.database.app, async (client) => {
+      await client.query("select emanet.cancel_job($1)", [id]);
+      open();
+      await enqueued(bench, "other");
+      await until("another job is done", async () => (await bench.jobs()).length === 1 && begun.length === 2);
+    });
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual(begun, ["locked", "other"]);
+  });
+
+  test("in a race with the start of a job, it is either canceled before it runs or told to end", async (t) => {
+    const bench = await jobBench(t);
+    let running = 0;
+    const work: Ports["work"] = async (_name, { signal }) => {
+      running += 1;
+      if (!signal.aborted) await once(signal, "abort");
+      running -= 1;
+      throw new Error("interrupted");
+    };
+    const worker = await bench.start({ tasks, ports: { work } });
+    const tx = txOf(bench);
+    for (let round = 0; round < 60; round++) {
+      const id = await enqueued(bench, `round ${round}`);
+      // More or less late, so that it meets different moments of the start.
+      for (let turn = 0; turn < round % 6; turn++) await bench.database.app.query("select 1");
+      assert.notEqual(await cancelJob(tx, id), undefined);
+    }
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual([await bench.jobs(), running], [[], 0]);
+  });
+});
+
+describe("progress", { concurrency: true }, () => {
+  test("is numbers, stored while the job runs, the last value wins; it ends with the attempt", async (t) => {
+    const bench = await jobBench(t);
+    const gate = Promise.withResolvers<void>();
+    const refused: unknown[] = [];
+    const work: Ports["work"] = async (_name, { progress }) => {
+      for (const wrong of [{ bytes: Number.NaN }, { ["x".repeat(1_001)]: 1 }]) {
+        try {
+          progress(wrong);
+        } catch (error) {
+          refused.push(error instanceof RangeError);
+        }
+      }
+      for (let bytes = 0; bytes <= 4_096; bytes++) progress({ bytes, bytes_total: 4_096 });
+      await gate.promise;
+      throw new Error("fails once");
+    };
+    const worker = await bench.start({ tasks, ports: { work } });
+    const id = await enqueued(bench, "long");
+    await until("it is stored", async () => (await jobStatus(txOf(bench), id))?.progress?.bytes === 4_096);
+    const { state, progress } = (await jobStatus(txOf(bench), id)) ?? {};
+    assert.deepEqual([state, progress, refused], ["running", { bytes: 4_096, bytes_total: 4_096 }, [true, true]]);
+    gate.resolve();
+    await worker.waitUntilIdle(patienceMs);
+    const after = await jobStatus(txOf(bench), id);
+    assert.deepEqual([after?.state, after?.attempt, after?.progress], ["scheduled", 2, null]);
+  });
+});
+
+describe("an exclusive key", { concurrency: true }, () => {
+  test("lets one job run at a time, of any task and in any worker, by priority and age; others run beside it", async (t) => {
+    const bench = await jobBench(t);
+    let running = 0;
+    let most = 0;
+    const order: string[] = [];
+    const work: Ports["work"] = async (name) => {
+      order.push(name);
+      if (name === "free") return;
+      running += 1;
+      most = Math.max(most, running);
+      await bench.database.app.query("select pg_sleep(0.005)");
+      running -= 1;
+    };
+    const exclusiveKey = "vault:1";
+    const expected: string[] = [];
+    for (let count = 0; count < 20; count++) {
+      const name = String(100 + count);
+      expected.push(name);
+      const request = { task: count % 2 === 0 ? workTask : otherTask, payload: { name }, exclusiveKey };
+      await bench.enqueue(request);
+    }
+    await bench.enqueue({ task: workTask, payload: { name: "first" }, exclusiveKey, priority: "high" });
+    await bench.enqueue({ task: workTask, payload: { name: "free" } });
+    const workers = await Promise.all([1, 2, 3].map(() => bench.start({ tasks, ports: { work } })));
+    await workers[0]?.waitUntilIdle(patienceMs);
+    assert.equal(most, 1);
+    assert.ok(order.indexOf("free") <= 2, "it does not wait for the others");
+    assert.deepEqual(
+      order.filter((name) => name !== "free"),
+      ["first", ...expected],
+    );
+  });
+
+  test("the database refuses two running jobs with one key, whatever a worker does", async (t) => {
+    const bench = await jobBench(t);
+    for (const name of ["a", "b"]) await enqueued(bench, name, { exclusiveKey: "vault:1" });
+    const both = bench.database.owner.query("update emanet.jobs set worker = 1 where task = 'bench.work'");
+    await assert.rejects(both, { code: "23505" });
+  });
+
+  test("a job that waits for its retry does not hold up the next one", async (t) => {
+    const bench = await jobBench(t);
+    const ran: string[] = [];
+    const work: Ports["work"] = (name) => {
+      ran.push(name);
+      if (name === "fails") throw new Error("once");
+    };
+    const worker = await bench.start({ tasks, ports: { work } });
+    await enqueued(bench, "fails", { exclusiveKey: "vault:1" });
+    await enqueued(bench, "next", { exclusiveKey: "vault:1" });
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual(ran, ["fails", "next"]);
+  });
+});
+
+describe("priorities", { concurrency: true }, () => {
+  test("high before normal before low, each in the order of its time", async (t) => {
+    const bench = await jobBench(t);
+    const order: string[] = [];
+    for (const [count, priority] of (["low", "normal", "high", "low", "normal", "high"] as Priority[]).entries()) {
+      await enqueued(bench, `${priority} ${count}`, { priority });
+    }
+    const ports = { work: (name: string) => void order.push(name) };
+    const worker = await bench.start({ tasks, ports, concurrency: 1 });
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual(order, ["high 2", "high 5", "normal 1", "normal 4", "low 0", "low 3"]);
+  });
+
+  test("long jobs of low priority leave half of the slots to others, and run when nothing else waits", async (t) => {
+    const bench = await jobBench(t);
+    const { begun, work, open } = gatedWork();
+    const worker = await bench.start({ tasks, ports: { work }, concurrency: 4 });
+    for (let count = 0; count < 6; count++) await bench.enqueue({ task: upkeepTask, payload: { name: "upkeep" } });
+    await until("two of them run", () => begun.length === 2);
+    await enqueued(bench, "mail");
+    await enqueued(bench, "mail");
+    await until("the others run beside them", () => begun.length === 4);
+    assert.deepEqual(begun, ["upkeep", "upkeep", "mail", "mail"]);
+    open();
+    await worker.waitUntilIdle(patienceMs);
+    assert.equal(begun.length, 8);
+  });
+});
+
+describe("an idle worker", { concurrency: true }, () => {
+  test("holds its lock, sends no statement, and runs a job at once when one is enqueued or its clock is moved", async (t) => {
+    const bench = await jobBench(t);
+    const ran: string[] = [];
+    await bench.start({ tasks, ports: { work: (name) => void ran.push(name) } });
+    const runAt = new Date(bench.clock.now().getTime() + 60_000);
+    await enqueued(bench, "later", { runAt });
+    await until("it waits", async () => (await lastStatement(bench)) !== undefined);
+    await until("it is alone", async () => /next_job_due/.test((await lastStatement(bench))?.query ?? ""));
+    assert.equal((await liveWorkers(bench)).length, 1);
+    bench.clock.advance(60_000);
+    await until("it runs", () => ran.length === 1);
+    await enqueued(bench, "now");
+    await until("it runs", () => ran.length === 2);
+    assert.deepEqual(ran, ["later", "now"]);
+  });
+});
+
+/** The last statement of the session that holds a worker's lock. */
+async function lastStatement(bench: Bench): Promise<{ query: string; state_change: Date } | undefined> {
+  const { rows } = await bench.database.owner.query<{ query: string; state_change: Date }>(
+    `select query, state_change from pg_stat_activity
+     join pg_locks using (pid) where locktype = 'advisory' and classid::bigint = 1785684595 and datname = current_database()`,
+  );
+  return rows[0];
+}

@@ -9,7 +9,7 @@ import type { Config } from "./config.ts";
 import { endpoints } from "./endpoints.ts";
 import { firstRunFile, prepareFirstRun, writeFirstRunFile } from "./first-run/index.ts";
 import type { Foundation, Place } from "./foundation.ts";
-import { createAuthenticator, createTokens } from "./identity/index.ts";
+import { createAuthenticator, createSubjectCache, createTokens } from "./identity/index.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./kernel/clock.ts";
 import { type DataFolder, openDataFolder } from "./kernel/data-folder.ts";
 import { migrate, pendingMigrations } from "./kernel/database/migrate.ts";
@@ -154,7 +154,8 @@ async function openFoundation(
   const addresses = clientAddresses(config.trustedProxies);
   const keys = createSigningKeys({ transactions, secrets, clock, random });
   const tokens = createTokens({ keys, clock, random, publicUrl: () => place.publicUrl() });
-  const authenticator = createAuthenticator({ tokens, app: pools.app, clock, log });
+  const subjects = createSubjectCache(pools.app, transactions);
+  const authenticator = createAuthenticator({ tokens, subjects, clock, log });
   return {
     config,
     clock,

@@ -13,7 +13,7 @@ import type { OauthClientsRow } from "../kernel/database/rows.generated.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { MemberRole } from "../kernel/principal.ts";
 import type { Secrets } from "../kernel/secrets.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 
 export type ClientRow = Selectable<OauthClientsRow>;
 
@@ -121,7 +121,7 @@ export async function insertClient(tx: Tx, client: NewClient): Promise<void> {
     .execute();
 }
 
-export async function findClient(tx: Tx, accountId: string, id: string): Promise<ClientRow | undefined> {
+export async function findClient(tx: ReadTx, accountId: string, id: string): Promise<ClientRow | undefined> {
   return clients(tx, accountId).where("id", "=", id).executeTakeFirst();
 }
 
@@ -129,7 +129,7 @@ export async function lockClient(tx: Tx, accountId: string, id: string): Promise
   return clients(tx, accountId).where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
-export async function listClients(tx: Tx, accountId: string, page: PageStart): Promise<ClientRow[]> {
+export async function listClients(tx: ReadTx, accountId: string, page: PageStart): Promise<ClientRow[]> {
   return pageRows(clients(tx, accountId), page);
 }
 
@@ -252,7 +252,7 @@ export async function endSecrets(tx: Tx, clientId: string, at: Date): Promise<vo
     .execute();
 }
 
-export async function countLiveSecrets(tx: Tx, clientId: string): Promise<number> {
+export async function countLiveSecrets(tx: ReadTx, clientId: string): Promise<number> {
   const { count } = await tx.db
     .selectFrom("oauth_client_secrets")
     .select((call) => call.fn.countAll<number>().as("count"))
@@ -262,7 +262,7 @@ export async function countLiveSecrets(tx: Tx, clientId: string): Promise<number
   return Number(count);
 }
 
-function clients(tx: Tx, accountId: string) {
+function clients(tx: ReadTx, accountId: string) {
   return tx.db
     .selectFrom("oauth_clients")
     .selectAll()

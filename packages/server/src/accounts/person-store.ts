@@ -7,12 +7,12 @@ import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { PeopleRow } from "../kernel/database/rows.generated.ts";
 import type { MemberRole } from "../kernel/principal.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 
 export type PersonRow = Selectable<PeopleRow>;
 
 /** The person who signs in with this address; row access `system`. Invited people do not count: several can have the address. */
-export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<PersonRow | undefined> {
+export async function findPersonByEmail(tx: ReadTx, emailKey: string): Promise<PersonRow | undefined> {
   return tx.db
     .selectFrom("people")
     .selectAll()
@@ -22,7 +22,7 @@ export async function findPersonByEmail(tx: Tx, emailKey: string): Promise<Perso
 }
 
 /** A member of the account, or a staff member (`null`). */
-export async function findPerson(tx: Tx, accountId: string | null, id: string): Promise<PersonRow | undefined> {
+export async function findPerson(tx: ReadTx, accountId: string | null, id: string): Promise<PersonRow | undefined> {
   return people(tx, accountId).where("id", "=", id).executeTakeFirst();
 }
 
@@ -31,12 +31,12 @@ export async function lockPerson(tx: Tx, accountId: string | null, id: string): 
 }
 
 /** A page of the members who were not removed. */
-export async function listMembers(tx: Tx, accountId: string, page: PageStart): Promise<PersonRow[]> {
+export async function listMembers(tx: ReadTx, accountId: string, page: PageStart): Promise<PersonRow[]> {
   return pageRows(people(tx, accountId).where("state", "<>", "removed"), page);
 }
 
 /** A page of all members of all accounts; row access `staff`. */
-export async function listAllMembers(tx: Tx, page: PageStart): Promise<PersonRow[]> {
+export async function listAllMembers(tx: ReadTx, page: PageStart): Promise<PersonRow[]> {
   return pageRows(tx.db.selectFrom("people").selectAll().where("account_id", "is not", null), page);
 }
 
@@ -51,7 +51,11 @@ export async function lockOwners(tx: Tx, accountId: string): Promise<PersonRow[]
 }
 
 /** The active owners and the given people who are not removed, without locks. For staff (`null`) only the given people. */
-export async function listOwnersAnd(tx: Tx, accountId: string | null, ids: readonly string[]): Promise<PersonRow[]> {
+export async function listOwnersAnd(
+  tx: ReadTx,
+  accountId: string | null,
+  ids: readonly string[],
+): Promise<PersonRow[]> {
   return people(tx, accountId)
     .where("state", "<>", "removed")
     .where(sql<boolean>`(id = any(${[...ids]}::uuid[]) or (role = 'owner' and state = 'active'))`)
@@ -124,12 +128,12 @@ export async function updatePerson(tx: Tx, accountId: string | null, id: string,
     .execute();
 }
 
-function people(tx: Tx, accountId: string | null) {
+function people(tx: ReadTx, accountId: string | null) {
   return tx.db.selectFrom("people").selectAll().where(sql<boolean>`account_id is not distinct from ${accountId}`);
 }
 
 /** The account of a person; row access `system`. Null for staff, undefined for an unknown id. */
-export async function findAccountOfPerson(tx: Tx, id: string): Promise<string | null | undefined> {
+export async function findAccountOfPerson(tx: ReadTx, id: string): Promise<string | null | undefined> {
   const row = await tx.db.selectFrom("people").select("account_id").where("id", "=", id).executeTakeFirst();
   return row?.account_id;
 }

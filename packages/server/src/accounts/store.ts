@@ -3,12 +3,12 @@
 import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { AccountsRow } from "../kernel/database/rows.generated.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 
 export type AccountRow = Selectable<AccountsRow> & { readonly entitlements: readonly string[] };
 
 /** The account with what its package and its own settings entitle it to. */
-export async function findAccount(tx: Tx, accountId: string): Promise<AccountRow | undefined> {
+export async function findAccount(tx: ReadTx, accountId: string): Promise<AccountRow | undefined> {
   return accounts(tx).where("accounts.id", "=", accountId).executeTakeFirst();
 }
 
@@ -87,7 +87,7 @@ export async function setEntitlement(
 
 /** A page of all accounts, newest first; row access `staff`. */
 export async function listAccounts(
-  tx: Tx,
+  tx: ReadTx,
   filter: { readonly state?: AccountsRow["state"] },
   page: PageStart,
 ): Promise<AccountRow[]> {
@@ -95,7 +95,7 @@ export async function listAccounts(
   return pageRows(filter.state === undefined ? all : all.where("accounts.state", "=", filter.state), page, "accounts");
 }
 
-export async function countAccountsByState(tx: Tx): Promise<Readonly<Record<string, number>>> {
+export async function countAccountsByState(tx: ReadTx): Promise<Readonly<Record<string, number>>> {
   const rows = await tx.db
     .selectFrom("accounts")
     .select(["state", (call) => call.fn.countAll<number>().as("count")])
@@ -105,7 +105,7 @@ export async function countAccountsByState(tx: Tx): Promise<Readonly<Record<stri
 }
 
 /** What the package includes, less what was switched off, plus what was switched on. */
-function accounts(tx: Tx) {
+function accounts(tx: ReadTx) {
   return tx.db
     .selectFrom("accounts")
     .selectAll("accounts")

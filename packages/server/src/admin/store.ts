@@ -4,7 +4,7 @@ import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { AuditRecordsRow } from "../kernel/database/rows.generated.ts";
 import type { JobState } from "../kernel/jobs/index.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx } from "../kernel/tx.ts";
 
 export type AuditRow = Selectable<AuditRecordsRow>;
 
@@ -14,7 +14,7 @@ interface AuditFilter {
 }
 
 /** A page of the audit records of all accounts and of the platform. */
-export async function listAuditRecords(tx: Tx, filter: AuditFilter, page: PageStart): Promise<AuditRow[]> {
+export async function listAuditRecords(tx: ReadTx, filter: AuditFilter, page: PageStart): Promise<AuditRow[]> {
   let select = tx.db.selectFrom("audit_records").selectAll();
   if (filter.account_id !== undefined) select = select.where("account_id", "=", filter.account_id);
   if (filter.action !== undefined) select = select.where("action", "=", filter.action);
@@ -40,7 +40,7 @@ export interface ListedJob {
 
 /** A page, newest first. Row access `staff`: with any other the database refuses. */
 export async function listJobs(
-  tx: Pick<Tx, "db" | "now">,
+  tx: ReadTx,
   filter: { readonly task?: string; readonly state?: JobState },
   { after, take }: PageStart,
 ): Promise<readonly ListedJob[]> {

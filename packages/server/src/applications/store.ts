@@ -4,7 +4,7 @@ import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { ApplicationsRow } from "../kernel/database/rows.generated.ts";
 import type { Language } from "../kernel/problems.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 import type { CheckedApplication } from "./rules.ts";
 
 export type ApplicationRow = Selectable<ApplicationsRow>;
@@ -46,13 +46,13 @@ export async function insertApplication(
     .execute();
 }
 
-export async function findApplication(tx: Tx, id: string): Promise<ApplicationRow | undefined> {
+export async function findApplication(tx: ReadTx, id: string): Promise<ApplicationRow | undefined> {
   return tx.db.selectFrom("applications").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
 /** A page; row access `staff`. */
 export async function listApplications(
-  tx: Tx,
+  tx: ReadTx,
   filter: { readonly status?: ApplicationRow["status"] },
   page: PageStart,
 ): Promise<ApplicationRow[]> {
@@ -61,7 +61,7 @@ export async function listApplications(
   return pageRows(select, page);
 }
 
-export async function countApplicationsByStatus(tx: Tx): Promise<Readonly<Record<string, number>>> {
+export async function countApplicationsByStatus(tx: ReadTx): Promise<Readonly<Record<string, number>>> {
   const rows = await tx.db
     .selectFrom("applications")
     .select(["status", (call) => call.fn.countAll<number>().as("count")])

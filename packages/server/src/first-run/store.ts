@@ -1,6 +1,6 @@
 /** All SQL of the first run: one row with the sealed secrets. Runs with row access `platform`. */
 
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 
 /** False when there is a row already. */
 export async function insertFirstRun(tx: Tx, sealed: Buffer): Promise<boolean> {
@@ -12,7 +12,7 @@ export async function insertFirstRun(tx: Tx, sealed: Buffer): Promise<boolean> {
   return result.numInsertedOrUpdatedRows === 1n;
 }
 
-export async function findFirstRun(tx: Tx): Promise<Buffer | undefined> {
+export async function findFirstRun(tx: ReadTx): Promise<Buffer | undefined> {
   const row = await tx.db.selectFrom("first_run").select("sealed").where("id", "=", 1).executeTakeFirst();
   return row?.sealed;
 }

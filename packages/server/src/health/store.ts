@@ -1,8 +1,8 @@
 /** The one statement of this domain: it asks whether the database answers. */
 
 import { sql } from "kysely";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx } from "../kernel/tx.ts";
 
-export async function pingDatabase(tx: Tx): Promise<void> {
+export async function pingDatabase(tx: ReadTx): Promise<void> {
   await sql`select 1`.execute(tx.db);
 }

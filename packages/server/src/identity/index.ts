@@ -27,6 +27,7 @@ export {
   accessTokenOf,
   accessTokenSeconds,
   createAuthenticator,
+  createSubjectCache,
   createTokens,
   type EndReason,
   findLiveSession,

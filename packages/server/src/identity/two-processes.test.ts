@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { TestAnswer } from "../testing/https.ts";
 import { startTwoServices } from "../testing/two-services.ts";
 import { codeAt } from "./factors/totp.ts";
@@ -98,6 +99,48 @@ describe("two processes on one database", () => {
     await advance(20);
     assert.equal(bodyOf(await other.post("/v1/auth/refresh", cookie(first))).code, "refresh_token_reused");
     assert.equal(bodyOf(await one.post("/v1/auth/refresh", cookie(second))).code, "refresh_token_invalid");
+  });
+
+  describe("what one process changes, the other knows although it has just served the same token", () => {
+    /** Asks until the answer is the expected one. */
+    const until = async (code: unknown, ask: () => Promise<TestAnswer>) => {
+      for (;;) {
+        const answer = await ask();
+        const body = answer.body.length === 0 ? {} : bodyOf(answer);
+        if ((body.code ?? answer.status) === code) return;
+        await setImmediate();
+      }
+    };
+    const signInBoth = async () => {
+      const auth = { authorization: `Bearer ${bodyOf(await signedIn()).access_token}` };
+      for (const peer of peers) assert.equal((await peer.get("/v1/account", { headers: auth })).status, 200);
+      return auth;
+    };
+
+    test("the end of a session", async () => {
+      const auth = await signInBoth();
+      assert.equal((await one.post("/v1/auth/logout", { headers: auth })).status, 204);
+      assert.equal((await one.get("/v1/account", { headers: auth })).status, 401, "at once in the process itself");
+      await until("invalid_token", () => other.get("/v1/account", { headers: auth }));
+    });
+
+    test("the suspension of an account, and its end", async () => {
+      const auth = await signInBoth();
+      const staffMember = {
+        authorization: `Bearer ${bodyOf(await one.post("/v1/auth/login", loginOf(staff))).access_token}`,
+      };
+      const account = `/v1/admin/accounts/${demo.account_id}`;
+      const write = (peer: typeof one) => peer.post("/v1/oauth-clients", { json: {}, headers: auth });
+      assert.equal(bodyOf(await write(other)).code, "validation_failed");
+      const json = { cause: "unpaid", reason: "a test" };
+      const suspended = await one.post(`${account}/suspend`, { json, headers: staffMember });
+      assert.equal(suspended.status, 200, suspended.body.toString());
+      assert.equal(bodyOf(await write(one)).code, "account_suspended");
+      await until("account_suspended", () => write(other));
+      const back = await other.post(`${account}/resume`, { json: { reason: "a test" }, headers: staffMember });
+      assert.equal(back.status, 200, back.body.toString());
+      await until("validation_failed", () => write(one));
+    });
   });
 
   test("the clock that staff move is the clock of both", async () => {

@@ -10,8 +10,7 @@
 
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { type Kysely, sql } from "kysely";
-import type { Database } from "./database/rows.generated.ts";
+import type { Statement } from "./database/batch.ts";
 import { truncatedAddress } from "./log.ts";
 import type { Actor, Principal, RowAccess } from "./principal.ts";
 
@@ -90,48 +89,77 @@ export interface PendingAudit extends AuditEntry {
   readonly id: string;
 }
 
-/** Appends to the chain of `access`. Holds the chain's head until the transaction ends, so call it last. */
-export async function appendAudit(
-  db: Kysely<Database>,
+/** Reads the head of the chain of `access`. Holds it until the transaction ends, so send it last. */
+export function lockChain(access: RowAccess): Statement {
+  const { chain, accountId } = chainOf(access);
+  // The update changes nothing: it makes one statement of "create or lock, then read".
+  const text = `
+    insert into audit_heads (chain, account_id, seq, hash) values ($1, $2, 0, $3)
+    on conflict (chain) do update set seq = audit_heads.seq returning seq, hash`;
+  return { text, values: [chain, accountId, genesis] };
+}
+
+/** Appends to the chain of `access`; `head` is the row of {@link lockChain}. */
+export function auditStatements(
   access: RowAccess,
   now: Date,
   who: AuditContext,
   entries: readonly PendingAudit[],
-): Promise<void> {
+  head: Readonly<Record<string, unknown>> | undefined,
+): readonly Statement[] {
   const { chain, accountId } = chainOf(access);
-  // The update changes nothing: it makes one statement of "create or lock, then read".
-  const head = await sql<{ seq: number; hash: Buffer }>`
-    insert into audit_heads (chain, account_id, seq, hash) values (${chain}, ${accountId}, 0, ${genesis})
-    on conflict (chain) do update set seq = audit_heads.seq returning seq, hash`.execute(db);
-  let { seq, hash } = head.rows[0] ?? { seq: 0, hash: genesis };
-  const rows = entries.map((entry) => {
+  let { seq, hash } = head ?? {};
+  const statements = entries.map((entry): Statement => {
+    if (typeof seq !== "number" || !(hash instanceof Uint8Array))
+      throw new Error("the head of an audit chain is not visible");
     seq += 1;
-    const record: AuditRecord = {
-      chain,
-      seq,
-      id: entry.id,
-      occurred_at: now.toISOString(),
-      action: entry.action,
-      actor: who.actor,
-      targets: entry.targets,
-      context: who.context,
-      outcome: entry.outcome ?? "success",
-      metadata: entry.metadata ?? {},
-    };
+    const record = recordOf(entry, { chain, seq: Number(seq), now, who });
     const prevHash = hash;
     hash = auditHash(prevHash, record);
-    return {
-      ...record,
-      account_id: accountId,
-      occurred_at: now,
-      actor: JSON.stringify(record.actor),
-      targets: JSON.stringify(record.targets),
-      context: JSON.stringify(record.context),
-      metadata: JSON.stringify(record.metadata),
-      prev_hash: prevHash,
-      hash,
-    };
+    return insertRecord(record, { accountId, now, prevHash, hash });
   });
-  await db.insertInto("audit_records").values(rows).execute();
-  await db.updateTable("audit_heads").set({ seq, hash }).where("chain", "=", chain).execute();
+  return [
+    ...statements,
+    { text: "update audit_heads set seq = $1, hash = $2 where chain = $3", values: [seq, hash, chain] },
+  ];
+}
+
+function recordOf(
+  entry: PendingAudit,
+  {
+    chain,
+    seq,
+    now,
+    who,
+  }: { readonly chain: string; readonly seq: number; readonly now: Date; readonly who: AuditContext },
+): AuditRecord {
+  return {
+    chain,
+    seq,
+    id: entry.id,
+    occurred_at: now.toISOString(),
+    action: entry.action,
+    actor: who.actor,
+    targets: entry.targets,
+    context: who.context,
+    outcome: entry.outcome ?? "success",
+    metadata: entry.metadata ?? {},
+  };
+}
+
+function insertRecord(
+  record: AuditRecord,
+  row: { readonly accountId: string | null; readonly now: Date; readonly prevHash: unknown; readonly hash: unknown },
+): Statement {
+  const text = `
+    insert into audit_records
+      (chain, account_id, seq, id, occurred_at, action, actor, targets, context, outcome, metadata, prev_hash, hash)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+  const { chain, seq, id, action, outcome } = record;
+  const json = [record.actor, record.targets, record.context].map((part) => JSON.stringify(part));
+  const facts = JSON.stringify(record.metadata);
+  return {
+    text,
+    values: [chain, row.accountId, seq, id, row.now, action, ...json, outcome, facts, row.prevHash, row.hash],
+  };
 }

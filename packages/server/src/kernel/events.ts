@@ -6,9 +6,8 @@
  * order of commits, without gaps.
  */
 
-import { type Kysely, sql } from "kysely";
 import type { Static, TObject } from "typebox";
-import type { Database } from "./database/rows.generated.ts";
+import type { Statement } from "./database/batch.ts";
 
 export interface EventType<Fields extends TObject = TObject> {
   /** `noun.past_tense`, e.g. `snapshot.completed`. */
@@ -31,31 +30,33 @@ export interface PendingEvent {
 
 export type EventFields<T extends EventType> = Static<T["fields"]> & Readonly<Record<string, unknown>>;
 
-/** Appends to the account's stream. Holds the stream's head until the transaction ends. */
-export async function appendEvents(
-  db: Kysely<Database>,
+/** Takes the next `count` numbers of the account's stream. Holds the stream's head until the transaction ends. */
+export function lockStream(accountId: string, count: number): Statement {
+  const text = `
+    insert into event_heads (account_id, sequence) values ($1, $2)
+    on conflict (account_id) do update set sequence = event_heads.sequence + excluded.sequence
+    returning sequence`;
+  return { text, values: [accountId, count] };
+}
+
+/** Appends to the account's stream; `head` is the row of {@link lockStream}. */
+export function eventStatements(
   accountId: string,
   now: Date,
   events: readonly PendingEvent[],
-): Promise<void> {
-  const head = await sql<{ sequence: number }>`
-    insert into event_heads (account_id, sequence) values (${accountId}, ${events.length})
-    on conflict (account_id) do update set sequence = event_heads.sequence + excluded.sequence
-    returning sequence`.execute(db);
-  const last = head.rows[0]?.sequence;
-  if (last === undefined) throw new Error("the head of the event stream is not visible in this scope");
-  const rows = events.map((event, index) => {
+  head: Readonly<Record<string, unknown>> | undefined,
+): readonly Statement[] {
+  const last = head?.sequence;
+  if (typeof last !== "number") throw new Error("the head of the event stream is not visible in this scope");
+  return events.map((event, index) => {
     const sequence = last - events.length + 1 + index;
     const envelope = { event: event.type, event_id: event.id, sequence, account_id: accountId, created_at: now };
+    // The envelope comes first and wins: no field of an event may pass for one of these.
+    const payload = JSON.stringify({ ...envelope, ...event.fields, ...envelope });
     return {
-      account_id: accountId,
-      sequence,
-      id: event.id,
-      type: event.type,
-      // The envelope comes first and wins: no field of an event may pass for one of these.
-      payload: JSON.stringify({ ...envelope, ...event.fields, ...envelope }),
-      created_at: now,
+      text: `
+        insert into events (account_id, sequence, id, type, payload, created_at) values ($1, $2, $3, $4, $5, $6)`,
+      values: [accountId, sequence, event.id, event.type, payload, now],
     };
   });
-  await db.insertInto("events").values(rows).execute();
 }

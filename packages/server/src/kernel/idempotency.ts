@@ -53,15 +53,15 @@ export function createIdempotency(transactions: Transactions, secrets: Secrets):
         .update(canonicalize(request.content) ?? "")
         .digest();
       return transactions.run(context, access, async (tx) => {
-        await lock(tx, id);
-        const recorded = await find(tx, id);
+        // Issued together: the second sees what was committed before the first got the lock.
+        const [, recorded] = await Promise.all([lock(tx, id), find(tx, id)]);
         if (recorded !== undefined) {
           if (!recorded.fingerprint.equals(fingerprint)) throw new Problem("idempotency_key_reused");
           return { reply: openReply(secrets, id, recorded.sealed_reply), replayed: true };
         }
         const reply = await attempt(tx, access, work, asReply);
         const sealed = sealReply(secrets, id, reply);
-        await record(tx, { id, access, operation: request.operation, fingerprint, sealed });
+        record(tx, { id, access, operation: request.operation, fingerprint, sealed });
         return { reply, replayed: false };
       });
     },
@@ -155,7 +155,7 @@ interface NewKey {
   readonly sealed: Buffer;
 }
 
-async function record(tx: Tx, { id, access, operation, fingerprint, sealed }: NewKey): Promise<void> {
+function record(tx: Tx, { id, access, operation, fingerprint, sealed }: NewKey): void {
   const row = {
     account_id: access.kind === "account" ? access.accountId : null,
     operation,
@@ -164,11 +164,8 @@ async function record(tx: Tx, { id, access, operation, fingerprint, sealed }: Ne
     created_at: tx.now,
     expires_at: new Date(tx.now.getTime() + idempotencyKeptMs),
   };
-  await tx.db
-    .insertInto("idempotency_keys")
-    .values({ id, ...row })
-    .onConflict((conflict) => conflict.column("id").doUpdateSet(row))
-    .execute();
+  const insert = tx.db.insertInto("idempotency_keys").values({ id, ...row });
+  tx.atCommit(insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)));
 }
 
 /** Answers may hold secrets that are shown once; at rest they are sealed, and bound to their key. */

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { after, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { type Kysely, sql } from "kysely";
 import { inSystemScope } from "../testing/audit-chain.ts";
 import { testClock } from "../testing/clock.ts";
 import { silentLog, testDatabase } from "../testing/database.ts";
 import { createNotesTable, findNoteForgettingTheAccount, noteCreated } from "../testing/notes.ts";
 import { systemRandom } from "./clock.ts";
+import { type ChangeNotice, listenForChanges } from "./database/change-notices.ts";
 import { retryAfter, task } from "./jobs/task.ts";
 import type { RowAccess } from "./principal.ts";
 import { Problem } from "./problems.ts";
-import { createTransactions, type Tx, type TxContext } from "./tx.ts";
+import { createTransactions, type ReadTx, type Tx, type TxContext } from "./tx.ts";
 
 const database = await testDatabase({ after });
 await createNotesTable(database.owner);
@@ -158,31 +159,151 @@ async function endConnection(tx: Tx): Promise<void> {
   await database.owner.query("select pg_terminate_backend($1, 5000)", [rows[0]?.pid]);
 }
 
-test("what a transaction says that it changed is read again after its commit, once, and not when it was undone", async () => {
-  const seen: number[] = [];
-  transactions.onChange("note counts", async () => {
-    seen.push((await traces("counted again"))[0] ?? 0);
+describe("changes of what processes keep in memory", () => {
+  const carol = { kind: "account", accountId: "0199c0de-0000-7000-8000-0000000000cc" } as const;
+  const seen: (string | null)[] = [];
+  transactions.onChange("note_counts", async (accountId) => {
+    assert.notEqual((await traces("counted again"))[0], 0, "the listener sees what was committed");
+    seen.push(accountId);
   });
-  await transactions.run(context, alice, async (tx) => {
+  const count = async (tx: Tx) => {
     await everything(tx, "counted again");
-    tx.changed("note counts");
-    tx.changed("note counts");
-    tx.changed("a name without a cache");
-  });
-  assert.deepEqual(seen, [1], "the listener sees what was committed");
-  const undone = transactions.run(context, alice, async (tx) => {
-    tx.changed("note counts");
-    throw new Error("undo this");
-  });
-  await assert.rejects(undone, /undo this/);
-  await transactions.run(context, alice, async (tx) => {
-    const inner = tx.within(alice, async (within) => {
-      within.changed("note counts");
-      throw new Error("undo this");
+    await everything(tx, "counted again");
+  };
+  before(() =>
+    database.owner.query(`create trigger note_change after insert on emanet.test_notes
+      for each row execute function emanet.note_change('note_counts', 'account_id')`),
+  );
+  after(() => database.owner.query("drop trigger note_change on emanet.test_notes"));
+
+  test("are told before the transaction returns, once for each account", async () => {
+    await transactions.run(context, alice, count);
+    assert.deepEqual(seen.splice(0), [alice.accountId]);
+    await transactions.run(context, alice, async (tx) => {
+      await count(tx);
+      await tx.within(carol, (inner) => everything(inner, "counted again", carol.accountId));
     });
-    await assert.rejects(inner, /undo this/);
+    assert.deepEqual(seen.splice(0).sort(), [alice.accountId, carol.accountId]);
   });
-  assert.deepEqual(seen, [1]);
+
+  test("are not told when they were undone, alone or with the whole transaction", async () => {
+    const undo = async (tx: Tx) => {
+      await count(tx);
+      throw new Error("undo this");
+    };
+    await assert.rejects(transactions.run(context, alice, undo), /undo this/);
+    await transactions.run(context, alice, async (tx) => {
+      await assert.rejects(tx.within(alice, undo), /undo this/);
+    });
+    assert.deepEqual(seen, []);
+  });
+
+  test("reach another process by a notice at the commit", async () => {
+    const notices: ChangeNotice[] = [];
+    const heard = Promise.withResolvers<void>();
+    const options = { target: database.target, log: silentLog, onMissed: () => assert.fail("nothing was missed") };
+    const listener = await listenForChanges({
+      ...options,
+      onNotice: (notice) => {
+        notices.push(notice);
+        heard.resolve();
+      },
+    });
+    await transactions.run(context, alice, count);
+    await heard.promise;
+    await listener.close();
+    assert.deepEqual(notices, [{ what: "note_counts", accountId: alice.accountId }]);
+  });
+
+  test("that a lost connection may have missed count as changes of everything, once it is open again", async () => {
+    const missed = Promise.withResolvers<void>();
+    const options = { target: database.target, log: silentLog, onNotice: () => undefined };
+    const listener = await listenForChanges({ ...options, onMissed: missed.resolve });
+    await database.owner.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'emanet changes'",
+    );
+    await missed.promise;
+    await listener.close();
+  });
+});
+
+describe("reads", () => {
+  const read = <T>(access: RowAccess, work: (tx: ReadTx) => Promise<T>) => transactions.read(context, access, work);
+
+  test("see the rows of their row access and no others, on any connection of the pool", async () => {
+    const id = await transactions.run(context, alice, (tx) => everything(tx, "read"));
+    const found = await Promise.all(
+      Array.from({ length: 40 }, (_, at) =>
+        read(at % 2 === 0 ? alice : bob, (tx) => findNoteForgettingTheAccount(tx, id)),
+      ),
+    );
+    assert.deepEqual(
+      found.map((row) => row?.id),
+      found.map((_, at) => (at % 2 === 0 ? id : undefined)),
+    );
+  });
+
+  test("leave no row access on their connection, and neither do transactions, committed, undone or failed", async () => {
+    const failing = (tx: ReadTx) => sql`select 1 / 0`.execute(tx.db);
+    await read(alice, (tx) => sql`select 1`.execute(tx.db));
+    await assert.rejects(read(alice, failing));
+    await transactions.run(context, alice, (tx) => sql`select 1`.execute(tx.db));
+    await assert.rejects(transactions.run(context, alice, failing));
+    await transactions.run(context, alice, async (tx) => {
+      await assert.rejects(tx.within(bob, failing));
+    });
+    const clients = await Promise.all(Array.from({ length: database.app.options.max }, () => database.app.connect()));
+    for (const client of clients) {
+      const settings =
+        "coalesce(current_setting('emanet.scope', true), '') as scope, current_setting('transaction_read_only') as read_only";
+      const { rows } = await client.query(`select ${settings}`);
+      client.release();
+      assert.deepEqual(rows, [{ scope: "", read_only: "off" }]);
+    }
+  });
+
+  test("change nothing", async () => {
+    const writing = read(alice, (tx) => sql`delete from test_notes`.execute(tx.db));
+    await assert.rejects(writing, { code: "25006" });
+  });
+
+  test("that are issued together fail together, and a statement after a failed one never runs", async () => {
+    const answers = await transactions
+      .run(context, alice, (tx) =>
+        Promise.allSettled([
+          sql`select 1 / 0`.execute(tx.db),
+          sql`insert into test_notes values (${systemRandom.uuid()}, ${alice.accountId}, 'after a failure', now())`.execute(
+            tx.db,
+          ),
+        ]),
+      )
+      .catch((error: unknown) => error);
+    assert.ok(answers instanceof Error, "the transaction is not committed");
+    assert.deepEqual(await traces("after a failure"), [0, 0, 0, 0]);
+  });
+
+  test("go on after a migration changed the columns of a statement that was prepared before it", async (t) => {
+    const { owner } = database;
+    t.after(() => owner.query("drop table emanet.test_columns"));
+    await owner.query("create table emanet.test_columns (a int); grant select on emanet.test_columns to emanet_app");
+    const all = (tx: ReadTx) => sql<Record<string, unknown>>`select * from test_columns`.execute(tx.db);
+    await owner.query("insert into emanet.test_columns values (1)");
+    for (let turn = 0; turn < 3; turn++) assert.deepEqual((await read(system, all)).rows, [{ a: 1 }]);
+    await owner.query("alter table emanet.test_columns add b int default 2");
+    for (let turn = 0; turn < 3; turn++) assert.deepEqual((await read(system, all)).rows, [{ a: 1, b: 2 }]);
+    await owner.query("alter table emanet.test_columns drop a");
+    const changing = () => transactions.run(context, system, all);
+    await assert.rejects(changing(), { code: "unavailable" });
+    assert.deepEqual((await changing()).rows, [{ b: 2 }]);
+  });
+});
+
+test("a statement after the end of its transaction is refused: it would run without row access", async () => {
+  const kept = await transactions.run(context, alice, async (tx) => {
+    await sql`select 1`.execute(tx.db);
+    return { tx };
+  });
+  await assert.rejects(sql`select 1`.execute(kept.tx.db), /after the end/);
 });
 
 describe("work inside an open transaction", () => {

@@ -6,30 +6,44 @@
  * A transaction whose signal has aborted does not commit: its caller already got an error.
  */
 
-import { CompiledQuery, type ControlledTransaction, Kysely, PostgresDialect, sql } from "kysely";
-import type { Pool } from "pg";
-import { type AuditContext, type AuditEntry, type AuditOrigin, appendAudit, type PendingAudit } from "./audit.ts";
+import { CompiledQuery, type Kysely } from "kysely";
+import type { Pool, PoolClient } from "pg";
+import {
+  type AuditContext,
+  type AuditEntry,
+  type AuditOrigin,
+  auditStatements,
+  lockChain,
+  type PendingAudit,
+} from "./audit.ts";
 import type { Clock, Random } from "./clock.ts";
+import { forgetPrepared, isStalePlan, type Statement, sendBatch } from "./database/batch.ts";
+import { type ChangeNotice, parseNotices } from "./database/change-notices.ts";
+import { PipelinedConnection, queryBuilder, type SendStatements } from "./database/pipelined-connection.ts";
 import type { Database } from "./database/rows.generated.ts";
-import { appendEvents, type EventFields, type EventType, type PendingEvent } from "./events.ts";
+import { type EventFields, type EventType, eventStatements, lockStream, type PendingEvent } from "./events.ts";
 import { enqueueJob, type JobRequest, type JobSources } from "./jobs/enqueue.ts";
 import { errorFields, type Log } from "./log.ts";
 import type { RowAccess } from "./principal.ts";
 import { Problem } from "./problems.ts";
 import type { Secrets } from "./secrets.ts";
 
-export interface Tx {
-  /** All queries of the transaction use this. */
+/** What reads get: statements that see the rows of one row access. */
+export interface ReadTx {
+  /** All queries of the transaction use this. Queries that are issued at the same time travel together. */
   readonly db: Kysely<Database>;
   /** The time of the transaction. It does not change while the transaction runs. */
   readonly now: Date;
+}
+
+export interface Tx extends ReadTx {
   audit(entry: AuditEntry): void;
   /** Only with row access to an account, because an event belongs to one. */
   emit<T extends EventType>(type: T, fields: EventFields<T>): void;
   /** Returns the id of the job, or undefined when an unfinished one has its key. */
   job<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
-  /** Says that something changed of which this process keeps a copy in memory; see {@link Transactions.onChange}. */
-  changed(what: string): void;
+  /** Sends a statement with the commit, when nothing waits for its result. */
+  atCommit(query: { compile(): CompiledQuery }): void;
   /** What the audit records of this transaction say about the request, for records that a job writes later. */
   readonly auditOrigin: AuditOrigin;
   /** Runs work with another row access in the same commit. When the work throws, only what it did is undone. */
@@ -38,6 +52,12 @@ export interface Tx {
 
 export type RunTx = <T>(access: RowAccess, work: (tx: Tx) => Promise<T>) => Promise<T>;
 
+/** Runs reads. Each statement is a read-only transaction of its own and carries its row access. */
+export type RunRead = <T>(access: RowAccess, work: (tx: ReadTx) => Promise<T>) => Promise<T>;
+
+/** Gets the account whose rows changed; null: any. */
+export type ChangeListener = (accountId: string | null) => unknown;
+
 /** On whose behalf, and until when. */
 export interface TxContext extends AuditContext {
   readonly signal: AbortSignal;
@@ -45,8 +65,14 @@ export interface TxContext extends AuditContext {
 
 export interface Transactions {
   run<T>(context: TxContext, access: RowAccess, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Calls the listener after each commit in this process that changed `what`; `run` waits for it. It must not throw. */
-  onChange(what: string, listener: () => Promise<void>): void;
+  read<T>(context: Pick<TxContext, "signal">, access: RowAccess, work: (tx: ReadTx) => Promise<T>): Promise<T>;
+  /**
+   * Calls the listener when rows of the given word were changed (`database/change-notices.ts`): by a commit of this
+   * process, before `run` returns, or when another process announced it. It must not throw.
+   */
+  onChange(what: string, listener: ChangeListener): void;
+  /** Passes on what other processes announced; without a notice anything may have changed. */
+  announce(notice?: ChangeNotice): void;
 }
 
 /** `secrets` seals the payloads of jobs that ask for it. */
@@ -57,59 +83,183 @@ export function createTransactions(
   log: Log,
   secrets?: Secrets,
 ): Transactions {
-  const kysely = new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
-  const listeners = new Map<string, () => Promise<void>>();
+  const listeners: { readonly what: string; readonly listener: ChangeListener }[] = [];
+  const tell = ({ what, accountId }: ChangeNotice) =>
+    Promise.all(listeners.filter((one) => one.what === what).map(({ listener }) => listener(accountId)));
   return {
     onChange(what, listener) {
-      listeners.set(what, listener);
+      listeners.push({ what, listener });
     },
-    async run(context, access, work) {
-      if (context.signal.aborted) throw asProblem(context.signal.reason, context.signal);
-      // Staff see every account and change none. What they do to an account runs with row access to that account.
-      const mode = access.kind === "staff" ? "read only" : "read write";
-      const trx = await kysely
-        .startTransaction()
-        .setAccessMode(mode)
-        .execute()
-        .catch((error: unknown) => {
-          throw asProblem(error, context.signal);
-        });
-      const records = new Records(trx, clock.now(), context, { clock, random, secrets });
+    announce(notice) {
+      if (notice !== undefined) void tell(notice);
+      else for (const { listener } of listeners) void listener(null);
+    },
+    async run({ signal, ...who }, access, work) {
+      const client = await connect(pool, signal);
+      const transaction = new Transaction(client, access);
+      const records = new Records(transaction, clock.now(), who, { clock, random, secrets });
       let result: Awaited<ReturnType<typeof work>>;
+      let changes: readonly ChangeNotice[];
       try {
-        await setRowAccess(trx, access);
         result = await work(records.txFor(access));
-        await records.write();
+        const last = await records.write();
         // Checked last: a caller that gave up must not find the change made after all.
-        context.signal.throwIfAborted();
-        await trx.commit().execute();
+        signal.throwIfAborted();
+        changes = await transaction.commit(last);
       } catch (error) {
+        if (isStalePlan(error)) forgetPrepared(client);
         // A lost connection is rolled back by the server. The first error is the one to show.
-        await trx
-          .rollback()
-          .execute()
-          .catch((second: unknown) => log.warn("rollback_failed", errorFields(second)));
-        throw asProblem(error, context.signal);
+        await transaction.rollback().catch((second: unknown) => log.warn("rollback_failed", errorFields(second)));
+        throw asProblem(error, signal);
+      } finally {
+        // A connection whose transaction did not end would carry its row access to the next request.
+        client.release(!transaction.isOver);
       }
-      await Promise.all(records.changes().map((what) => listeners.get(what)?.()));
+      if (changes.length > 0) await Promise.all(changes.map(tell));
       return result;
+    },
+    async read({ signal }, access, work) {
+      const scope = { text: setReadOnlyRowAccess, values: accessValues(access) };
+      const send: SendStatements = async (statements) => {
+        const client = await connect(pool, signal);
+        try {
+          return (await sendReads(client, [scope, ...statements])).slice(1);
+        } finally {
+          client.release();
+        }
+      };
+      try {
+        return await work({ db: queryBuilder(send), now: clock.now() });
+      } catch (error) {
+        throw asProblem(error, signal);
+      }
     },
   };
 }
 
+async function connect(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
+  if (signal.aborted) throw asProblem(signal.reason, signal);
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw asProblem(error, signal);
+  }
+}
+
+/** Reads change nothing, so those that met a plan of before a migration can be repeated. */
+async function sendReads(client: PoolClient, statements: readonly Statement[]) {
+  try {
+    return await sendBatch(client, statements);
+  } catch (error) {
+    if (!isStalePlan(error)) throw error;
+    forgetPrepared(client);
+    return sendBatch(client, statements);
+  }
+}
+
+const setRowAccess = "select set_config('emanet.scope', $1, true), set_config('emanet.account_id', $2, true)";
+const setReadOnlyRowAccess = `${setRowAccess}, set_config('transaction_read_only', 'on', true)`;
+
+/** What the triggers of this transaction collected. */
+const readChanges = "select current_setting('emanet.changed', true) as changed";
+
+function accessValues(access: RowAccess): readonly string[] {
+  return [access.kind, access.kind === "account" ? access.accountId : ""];
+}
+
+/**
+ * A transaction on one connection: *unsent* until its first statement, with which it begins; then *open*; *over* after
+ * its commit or rollback. One that stays unsent costs the server nothing.
+ */
+class Transaction {
+  readonly #connection: PipelinedConnection;
+  readonly db: Kysely<Database>;
+  #access: RowAccess;
+  #savepoints = 0;
+  #isOver = false;
+
+  constructor(client: PoolClient, access: RowAccess) {
+    this.#connection = new PipelinedConnection(client);
+    this.db = queryBuilder((statements) => this.send(statements));
+    this.#access = access;
+    // Staff see every account and change none. What they do to an account runs with row access to that account.
+    this.#connection.sendLater({ text: access.kind === "staff" ? "begin read only" : "begin" });
+    this.#connection.sendLater({ text: setRowAccess, values: accessValues(access) });
+  }
+
+  get isOver(): boolean {
+    return this.#isOver || !this.#connection.isUsed;
+  }
+
+  send: SendStatements = (statements) => {
+    // A statement after the end would run outside any transaction and without row access.
+    if (this.#isOver) throw new Error("a statement was sent after the end of its transaction");
+    return this.#connection.send(statements);
+  };
+
+  /** From the next statement on; sent with it. */
+  setAccess(access: RowAccess): void {
+    const [kind, account] = accessValues(access);
+    const [currentKind, currentAccount] = accessValues(this.#access);
+    if (kind === currentKind && account === currentAccount) return;
+    this.#connection.sendLater({ text: setRowAccess, values: [kind, account] });
+    this.#access = access;
+  }
+
+  /** Runs work that can be undone alone. */
+  async within<T>(inner: RowAccess, work: () => Promise<T>): Promise<T> {
+    const outer = this.#access;
+    const name = `nested_${this.#savepoints++}`;
+    const takeBack = this.#connection.sendLater({ text: `savepoint ${name}` });
+    this.setAccess(inner);
+    // Staff only read, as in a separate transaction. The setting ends with the savepoint.
+    if (inner.kind === "staff") this.#connection.sendLater({ text: "set transaction read only" });
+    try {
+      const result = await work();
+      if (takeBack()) this.#access = outer;
+      else {
+        this.setAccess(outer);
+        this.#connection.sendLater({ text: `release savepoint ${name}` });
+      }
+      return result;
+    } catch (error) {
+      // The rollback also restores the row access, which is a setting of the transaction.
+      if (!takeBack()) this.#connection.sendLater({ text: `rollback to savepoint ${name}` });
+      this.#access = outer;
+      throw error;
+    }
+  }
+
+  /** Returns the notices of what it changed. */
+  async commit(last: readonly Statement[]): Promise<readonly ChangeNotice[]> {
+    if (!this.#connection.isUsed && last.length === 0) return [];
+    const results = await this.send([...last, { text: readChanges }, { text: "commit" }]);
+    this.#isOver = true;
+    // PostgreSQL answers the COMMIT of a failed transaction without an error.
+    const { command } = results.at(-1) ?? {};
+    if (command !== "COMMIT") throw new Error(`a transaction was not committed: ${command}`);
+    return parseNotices(String(results.at(-2)?.rows[0]?.changed ?? ""));
+  }
+
+  async rollback(): Promise<void> {
+    if (this.isOver) return;
+    await this.send([{ text: "rollback" }]);
+    this.#isOver = true;
+  }
+}
+
 /** What a transaction has collected for its commit, each item with its row access. */
 class Records {
-  readonly #trx: ControlledTransaction<Database>;
+  readonly #transaction: Transaction;
   readonly #now: Date;
   readonly #context: AuditContext;
   readonly #sources: JobSources;
   #audits: { access: RowAccess; entry: PendingAudit }[] = [];
   #events: { accountId: string; event: PendingEvent }[] = [];
-  #changes: string[] = [];
-  #savepoints = 0;
+  #statements: { access: RowAccess; statement: Statement }[] = [];
 
-  constructor(trx: ControlledTransaction<Database>, now: Date, context: AuditContext, sources: JobSources) {
-    this.#trx = trx;
+  constructor(transaction: Transaction, now: Date, context: AuditContext, sources: JobSources) {
+    this.#transaction = transaction;
     this.#now = now;
     this.#context = context;
     this.#sources = sources;
@@ -117,8 +267,9 @@ class Records {
 
   txFor(access: RowAccess): Tx {
     const { random } = this.#sources;
+    const { db } = this.#transaction;
     return {
-      db: this.#trx,
+      db,
       now: this.#now,
       audit: (entry) => {
         this.#audits.push({ access, entry: { ...entry, id: entry.id ?? random.uuid() } });
@@ -128,75 +279,71 @@ class Records {
         const event = { id: random.uuid(), type: type.name, fields };
         this.#events.push({ accountId: access.accountId, event });
       },
-      changed: (what) => {
-        this.#changes.push(what);
+      atCommit: (query) => {
+        this.#statements.push({ access, statement: statementOf(query.compile()) });
       },
       auditOrigin: this.#context.context,
-      within: (inner, work) => this.#within(access, inner, work),
+      within: (inner, work) => this.#within(inner, work),
       job: (request) => {
-        const query = (text: string, values: unknown[]) => this.#trx.executeQuery(CompiledQuery.raw(text, values));
+        const query = (text: string, values: unknown[]) => db.executeQuery(CompiledQuery.raw(text, values));
         return enqueueJob({ query }, this.#sources, request);
       },
     };
   }
 
-  changes(): readonly string[] {
-    return [...new Set(this.#changes)];
-  }
-
-  async #within<T>(outer: RowAccess, inner: RowAccess, work: (tx: Tx) => Promise<T>): Promise<T> {
-    const name = `nested_${this.#savepoints++}`;
-    const gathered = { audits: this.#audits.length, events: this.#events.length, changes: this.#changes.length };
-    const savepoint = await this.#trx.savepoint(name).execute();
-    await setRowAccess(this.#trx, inner);
-    // Staff only read, as in a separate transaction. The setting ends with the savepoint.
-    if (inner.kind === "staff") await sql`set transaction read only`.execute(this.#trx);
+  async #within<T>(inner: RowAccess, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const collected = [this.#audits, this.#events, this.#statements];
+    const lengths = collected.map(({ length }) => length);
     try {
-      const result = await work(this.txFor(inner));
-      await setRowAccess(this.#trx, outer);
-      await savepoint.releaseSavepoint(name).execute();
-      return result;
+      return await this.#transaction.within(inner, () => work(this.txFor(inner)));
     } catch (error) {
-      // The rollback also restores the row access, which is a setting of the transaction.
-      await savepoint.rollbackToSavepoint(name).execute();
-      this.#audits.length = gathered.audits;
-      this.#events.length = gathered.events;
-      this.#changes.length = gathered.changes;
+      for (const [at, list] of collected.entries()) list.length = lengths[at] ?? 0;
       throw error;
     }
   }
 
-  async write(): Promise<void> {
-    for (const [accountId, events] of grouped(this.#events, (item) => item.accountId)) {
-      await setRowAccess(this.#trx, { kind: "account", accountId });
-      await appendEvents(
-        this.#trx,
-        accountId,
-        this.#now,
-        events.map((item) => item.event),
+  /** Locks the heads of the streams and chains. Returns the statements that are left, to be sent with the commit. */
+  async write(): Promise<readonly Statement[]> {
+    const streams = grouped(this.#events, (item) => item.accountId);
+    const chains = grouped(this.#audits, (item) => chainKey(item.access));
+    const heads = [
+      ...streams.flatMap(([accountId, events]) =>
+        this.#scoped({ kind: "account", accountId }, [lockStream(accountId, events.length)]),
+      ),
+      ...chains.flatMap(([, audits]) => this.#scoped(chainAccess(audits), [lockChain(chainAccess(audits))])),
+    ];
+    const results = heads.length === 0 ? [] : await this.#transaction.send(heads);
+    // Every second result is that of a row access.
+    const found = results.filter((_, at) => at % 2 === 1).map(({ rows }) => rows[0]);
+    const left = this.#statements.flatMap(({ access, statement }) => this.#scoped(access, [statement]));
+    const events = streams.flatMap(([accountId, items], at) => {
+      const list = items.map(({ event }) => event);
+      return this.#scoped({ kind: "account", accountId }, eventStatements(accountId, this.#now, list, found[at]));
+    });
+    const audits = chains.flatMap(([, items], at) => {
+      const list = items.map(({ entry }) => entry);
+      const head = found[streams.length + at];
+      return this.#scoped(
+        chainAccess(items),
+        auditStatements(chainAccess(items), this.#now, this.#context, list, head),
       );
-    }
-    for (const [, audits] of grouped(this.#audits, (item) => chainKey(item.access))) {
-      const access = audits[0]?.access;
-      if (access === undefined) continue;
-      // Records without an account are in the platform's chain, also those of upkeep.
-      await setRowAccess(this.#trx, access.kind === "account" ? access : { kind: "platform" });
-      await appendAudit(
-        this.#trx,
-        access,
-        this.#now,
-        this.#context,
-        audits.map((item) => item.entry),
-      );
-    }
+    });
+    return [...left, ...events, ...audits];
+  }
+
+  #scoped(access: RowAccess, statements: readonly Statement[]): Statement[] {
+    return [{ text: setRowAccess, values: accessValues(access) }, ...statements];
   }
 }
 
-async function setRowAccess(db: Kysely<Database>, access: RowAccess): Promise<void> {
-  const account = access.kind === "account" ? access.accountId : "";
-  await sql`select set_config('emanet.scope', ${access.kind}, true), set_config('emanet.account_id', ${account}, true)`.execute(
-    db,
-  );
+function statementOf({ sql: text, parameters: values }: CompiledQuery): Statement {
+  return { text, values };
+}
+
+/** Records without an account are in the platform's chain, also those of upkeep. */
+function chainAccess(audits: readonly { readonly access: RowAccess }[]): RowAccess {
+  const access = audits[0]?.access;
+  return access?.kind === "account" ? access : { kind: "platform" };
 }
 
 function chainKey(access: RowAccess): string {
@@ -228,5 +375,5 @@ function asProblem(error: unknown, signal: AbortSignal): unknown {
   // Errors of the driver have no code: no connection became free in time, or the connection was lost.
   const driverGaveUp =
     error instanceof Error && /timeout exceeded when trying|Connection terminated|not queryable/.test(error.message);
-  return passing || driverGaveUp ? new Problem("unavailable", extras) : error;
+  return passing || driverGaveUp || isStalePlan(error) ? new Problem("unavailable", extras) : error;
 }

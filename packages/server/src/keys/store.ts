@@ -1,7 +1,7 @@
 /** All SQL of signing keys. Runs with row access `platform`. */
 
 import { sql } from "kysely";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 
 export interface SigningKeyRow {
   readonly kid: string;
@@ -13,7 +13,7 @@ export interface SigningKeyRow {
 }
 
 /** Keys that may still verify tokens, newest first. */
-export async function liveKeys(tx: Tx): Promise<SigningKeyRow[]> {
+export async function liveKeys(tx: ReadTx): Promise<SigningKeyRow[]> {
   return tx.db
     .selectFrom("signing_keys")
     .select(["kid", "public_jwk", "sealed_private", "created_at", "active_at", "expires_at"])

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../kernel/log.ts";
-import type { RunTx } from "../kernel/tx.ts";
+import type { ChangeListener, RunTx } from "../kernel/tx.ts";
 import { testClock } from "../testing/clock.ts";
 import { openAddressBans } from "./address-bans.ts";
 
@@ -10,7 +10,7 @@ async function openWithFailingRead() {
   const lines: string[] = [];
   const failed = Promise.withResolvers<never>();
   let reads = 0;
-  let changed: () => Promise<void> = () => assert.fail("the list does not wait for changes");
+  let changed: ChangeListener = () => assert.fail("the list does not wait for changes");
   const run: RunTx = <T>() => (reads++ === 0 ? Promise.resolve([] as T) : failed.promise);
   const bans = await openAddressBans({
     run,
@@ -22,7 +22,7 @@ async function openWithFailingRead() {
     clock: testClock(),
     log: createLog({ level: "info", clock: testClock(), write: (line) => lines.push(line) }),
   });
-  return { bans, lines, read: () => changed(), fail: () => failed.reject(new Error("stopped")) };
+  return { bans, lines, read: () => changed(null), fail: () => failed.reject(new Error("stopped")) };
 }
 
 test("a read that fails is logged, and does not fail the change that caused it", async () => {

@@ -1,6 +1,6 @@
 /**
  * The banned addresses, kept in the memory of this process so that a request without a credential needs no query. They
- * are read again after each change that this process commits, and once a second for the changes of other processes.
+ * are read again after each change: of this process, before it is answered; of another process, when its notice comes.
  */
 
 import type { Clock } from "../kernel/clock.ts";
@@ -9,8 +9,8 @@ import { errorFields, type Log } from "../kernel/log.ts";
 import type { RunTx, Transactions } from "../kernel/tx.ts";
 import { addressBansChanged, type BanRow, holds, listAddressBans } from "./ban-store.ts";
 
-/** Time between two reads. */
-const readEveryMs = 1_000;
+/** Time between two reads without a notice, for a connection of notices that was lost and nobody has noticed yet. */
+const readEveryMs = 30_000;
 
 /** Each read overlaps the last one by this time: another process's clock can be behind, and its commit can come late. */
 const overlapMs = 60_000;

@@ -9,7 +9,7 @@ import type { Random } from "../kernel/clock.ts";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { BansRow } from "../kernel/database/rows.generated.ts";
 import type { RowAccess } from "../kernel/principal.ts";
-import type { RunTx, Tx } from "../kernel/tx.ts";
+import type { ReadTx, RunTx, Tx } from "../kernel/tx.ts";
 import { type Language, mailMessage, sendMessage } from "../messages/index.ts";
 import { addressMemoryMs, banMs } from "./rules.ts";
 
@@ -30,7 +30,7 @@ export function rowAccessOfBan(ban: { readonly accountId: string | null }): RowA
   return ban.accountId === null ? { kind: "platform" } : { kind: "account", accountId: ban.accountId };
 }
 
-/** The change notice of a transaction that set or lifted the ban of an address. */
+/** The notice of a change of the ban of an address; a trigger sends it. */
 export const addressBansChanged = "address_bans";
 
 /** Sets a ban, with its audit record and its mails; undefined when the subject is already banned. */
@@ -51,7 +51,6 @@ export async function banSubject(
       until: row.expires_at?.toISOString() ?? null,
       reason: row.reason,
     };
-    if (row.kind === "address") tx.changed(addressBansChanged);
     tx.audit({ action: "ban.set", targets: [targetOf(row)], metadata });
     for (const { to, language } of await recipients(tx, ban, staffEmail)) {
       const values = { ban_id: row.id, kind: row.kind, until: row.expires_at?.toISOString() ?? "" };
@@ -77,13 +76,12 @@ export async function liftBan(
     .returningAll()
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  if (row.kind === "address") tx.changed(addressBansChanged);
   tx.audit({ action: "ban.lifted", targets: [targetOf(row)], metadata: { kind: row.kind, reason } });
   return row;
 }
 
 /** A page; row access `staff`. */
-export async function listBans(tx: Tx, filter: { readonly active?: boolean }, page: PageStart): Promise<BanRow[]> {
+export async function listBans(tx: ReadTx, filter: { readonly active?: boolean }, page: PageStart): Promise<BanRow[]> {
   let select = tx.db.selectFrom("bans").selectAll();
   if (filter.active === true) {
     select = select
@@ -94,12 +92,12 @@ export async function listBans(tx: Tx, filter: { readonly active?: boolean }, pa
 }
 
 /** One ban of any account; row access `staff`. */
-export async function findBan(tx: Tx, id: string): Promise<BanRow | undefined> {
+export async function findBan(tx: ReadTx, id: string): Promise<BanRow | undefined> {
   return tx.db.selectFrom("bans").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
 /** Address bans that changed since the given time, newest change last; row access `platform`. */
-export async function listAddressBans(tx: Tx, since: Date, take: number): Promise<BanRow[]> {
+export async function listAddressBans(tx: ReadTx, since: Date, take: number): Promise<BanRow[]> {
   return tx.db
     .selectFrom("bans")
     .selectAll()
@@ -127,7 +125,7 @@ export function holds(row: Pick<BanRow, "lifted_at" | "expires_at">, now: Date):
 /** Enough to count the earlier bans. */
 const earlierBans = 10;
 
-async function listOf(tx: Tx, { kind, subject }: NewBan): Promise<BanRow[]> {
+async function listOf(tx: ReadTx, { kind, subject }: NewBan): Promise<BanRow[]> {
   return tx.db
     .selectFrom("bans")
     .selectAll()
@@ -138,7 +136,7 @@ async function listOf(tx: Tx, { kind, subject }: NewBan): Promise<BanRow[]> {
     .execute();
 }
 
-function expiry(tx: Tx, { kind, by }: NewBan, earlier: readonly BanRow[]): Date | null {
+function expiry(tx: ReadTx, { kind, by }: NewBan, earlier: readonly BanRow[]): Date | null {
   if (by.cause === "staff") return by.hours === null ? null : new Date(tx.now.getTime() + by.hours * 3_600_000);
   // A ban that staff lifted does not count. An address can belong to another person by now, so old ones do not count.
   const since = kind === "address" ? tx.now.getTime() - addressMemoryMs : 0;
@@ -183,7 +181,7 @@ async function recipients(
 }
 
 /** The account that a client or session belongs to; row access `staff`. */
-export async function findCredentialAccount(tx: Tx, kind: "client" | "session", id: string) {
+export async function findCredentialAccount(tx: ReadTx, kind: "client" | "session", id: string) {
   const table = kind === "client" ? "oauth_clients" : "sessions";
   return tx.db.selectFrom(table).select("account_id").where("id", "=", id).executeTakeFirst();
 }

@@ -6,19 +6,19 @@ import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { LimitRequestsRow } from "../kernel/database/rows.generated.ts";
 import type { LimitedAccount } from "../kernel/limits/limiter.ts";
 import type { PolicyName, Rate } from "../kernel/limits/policies.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
 import { packageRate, ratesOf } from "./rules.ts";
 
 export type LimitRequestRow = Selectable<LimitRequestsRow>;
 
 /** The data of an account that the limiter needs when there is no token; null when the account does not exist. */
-export async function findLimitedAccount(tx: Tx, accountId: string): Promise<LimitedAccount> {
+export async function findLimitedAccount(tx: ReadTx, accountId: string): Promise<LimitedAccount> {
   return (await findLimitedAccounts(tx, [accountId])).get(accountId) ?? null;
 }
 
 /** The same for several accounts; with row access `staff` for any. */
 export async function findLimitedAccounts(
-  tx: Tx,
+  tx: ReadTx,
   accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, LimitedAccount>> {
   if (accountIds.length === 0) return new Map();
@@ -96,7 +96,7 @@ export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Prom
 
 /** A page of one account, or with row access `staff` of all accounts. */
 export async function listLimitRequests(
-  tx: Tx,
+  tx: ReadTx,
   filter: { readonly accountId?: string; readonly state?: LimitRequestRow["state"] },
   page: PageStart,
 ): Promise<LimitRequestRow[]> {
@@ -139,7 +139,7 @@ export async function decideLimitRequest(
 }
 
 /** The account that asked; row access `staff`. */
-export async function findLimitRequestAccount(tx: Tx, id: string): Promise<string | undefined> {
+export async function findLimitRequestAccount(tx: ReadTx, id: string): Promise<string | undefined> {
   const row = await tx.db.selectFrom("limit_requests").select("account_id").where("id", "=", id).executeTakeFirst();
   return row?.account_id;
 }

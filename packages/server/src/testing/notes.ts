@@ -12,13 +12,14 @@ import { type Endpoint, endpoint } from "../kernel/http/endpoint.ts";
 import { closed, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
 import { rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
-import type { Tx } from "../kernel/tx.ts";
+import type { ReadTx } from "../kernel/tx.ts";
 
 /** Makes the table in a test's own database. */
 export async function createNotesTable(owner: Pick<Pool, "query">): Promise<void> {
   await owner.query(`
     create table emanet.test_notes (
       id uuid primary key, account_id uuid not null, text text not null, created_at timestamptz not null);
+    create index on emanet.test_notes (account_id, created_at desc, id desc);
     alter table emanet.test_notes enable row level security;
     alter table emanet.test_notes force row level security;
     create policy tenancy on emanet.test_notes using (emanet.in_scope(account_id));
@@ -32,7 +33,7 @@ interface NoteRow {
   created_at: Date;
 }
 
-function notes(tx: Tx): Kysely<{ test_notes: NoteRow }> {
+function notes(tx: ReadTx): Kysely<{ test_notes: NoteRow }> {
   return tx.db as unknown as Kysely<{ test_notes: NoteRow }>;
 }
 
@@ -119,7 +120,7 @@ export const listNotes = endpoint(
       sorting: newestFirst,
     };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(rowAccessOf(principal), async (tx) => {
+    const rows = await ctx.read(rowAccessOf(principal), async (tx) => {
       let select = notes(tx).selectFrom("test_notes").selectAll().where("account_id", "=", principal.accountId);
       if (query.contains !== undefined) select = select.where("text", "like", `%${query.contains}%`);
       return pageRows(select, page);
@@ -129,7 +130,7 @@ export const listNotes = endpoint(
 );
 
 /** The store function without its `where`: only row-level security is left. */
-export async function findNoteForgettingTheAccount(tx: Tx, id: string): Promise<NoteRow | undefined> {
+export async function findNoteForgettingTheAccount(tx: ReadTx, id: string): Promise<NoteRow | undefined> {
   return notes(tx).selectFrom("test_notes").selectAll().where("id", "=", id).executeTakeFirst();
 }
 
@@ -144,7 +145,7 @@ export const getNote = endpoint(
     replies: { 200: { description: "The note.", body: note } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(rowAccessOf(principal), (tx) => findNoteForgettingTheAccount(tx, params.id));
+    const row = await ctx.read(rowAccessOf(principal), (tx) => findNoteForgettingTheAccount(tx, params.id));
     if (row === undefined) throw new Problem("not_found");
     return { status: 200, body: shape(row) };
   },
@@ -229,7 +230,7 @@ export const oldNotes = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "notes.list_old", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(rowAccessOf(principal), (tx) =>
+    const rows = await ctx.read(rowAccessOf(principal), (tx) =>
       pageRows(notes(tx).selectFrom("test_notes").selectAll().where("account_id", "=", principal.accountId), page),
     );
     return { status: 200, body: ctx.cursors.page(rows, query, binding, shape) };

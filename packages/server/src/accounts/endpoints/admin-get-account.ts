@@ -18,7 +18,7 @@ export const adminGetAccount = endpoint(
     replies: { 200: { description: "The account.", body: accountSchema } },
   },
   async (ctx, { params }) => {
-    const row = await ctx.tx({ kind: "staff" }, (tx) => findAccount(tx, params.id));
+    const row = await ctx.read({ kind: "staff" }, (tx) => findAccount(tx, params.id));
     if (row === undefined) throw new Problem("not_found");
     return { status: 200, body: accountShape(row) };
   },

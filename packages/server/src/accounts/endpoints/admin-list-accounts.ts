@@ -26,7 +26,7 @@ export const adminListAccounts = endpoint(
     const binding = { operation: "admin.list_accounts", filters: [query.state ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const filter = query.state === undefined ? {} : { state: query.state };
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listAccounts(tx, filter, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listAccounts(tx, filter, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, accountShape) };
   },
 );

@@ -19,7 +19,7 @@ export const getAccount = endpoint(
     errors: ["not_found"],
   },
   async (ctx, { principal }) => {
-    const row = await ctx.tx(rowAccessOf(principal), (tx) => findAccount(tx, principal.accountId));
+    const row = await ctx.read(rowAccessOf(principal), (tx) => findAccount(tx, principal.accountId));
     if (row === undefined) throw new Problem("not_found");
     return { status: 200, body: accountShape(row) };
   },

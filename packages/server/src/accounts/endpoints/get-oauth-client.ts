@@ -19,7 +19,7 @@ export const getOauthClient = endpoint(
     replies: { 200: { description: "The client.", body: clientSchema } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(rowAccessOf(principal), (tx) =>
+    const row = await ctx.read(rowAccessOf(principal), (tx) =>
       requireClient(findClient(tx, principal.accountId, params.id)),
     );
     return { status: 200, body: clientShape(row) };

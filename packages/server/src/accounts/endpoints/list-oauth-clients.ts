@@ -23,7 +23,7 @@ export const listOauthClients = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "oauth_clients.list", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listClients(tx, principal.accountId, page));
+    const rows = await ctx.read(rowAccessOf(principal), (tx) => listClients(tx, principal.accountId, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, clientShape) };
   },
 );

@@ -28,7 +28,7 @@ export const getOverview = endpoint(
     },
   },
   async (ctx) => {
-    const body = await ctx.tx({ kind: "staff" }, async (tx) => ({
+    const body = await ctx.read({ kind: "staff" }, async (tx) => ({
       accounts: { ...(await countAccountsByState(tx)) },
       applications: { ...(await countApplicationsByStatus(tx)) },
     }));

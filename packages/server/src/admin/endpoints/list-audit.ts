@@ -29,7 +29,7 @@ export const listAudit = endpoint(
     const filters = [query.account_id ?? null, query.action ?? null];
     const binding = { operation: "admin.list_audit", filters, sorting };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listAuditRecords(tx, query, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listAuditRecords(tx, query, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, auditShape) };
   },
 );

@@ -83,7 +83,7 @@ export const listAdminJobs = endpoint(
     const binding = { operation: "admin.list_jobs", filters: [query.kind ?? null, query.state ?? null], sorting };
     const page = ctx.cursors.start(query, binding);
     const filter = { ...(query.kind && { task: query.kind }), ...(query.state && { state: query.state }) };
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listJobs(tx, filter, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listJobs(tx, filter, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, jobShape) };
   },
 );

@@ -18,7 +18,7 @@ export const adminGetApplication = endpoint(
     replies: { 200: { description: "The application.", body: applicationSchema } },
   },
   async (ctx, { params }) => {
-    const row = await ctx.tx({ kind: "staff" }, (tx) => findApplication(tx, params.id));
+    const row = await ctx.read({ kind: "staff" }, (tx) => findApplication(tx, params.id));
     if (row === undefined) throw new Problem("not_found");
     return { status: 200, body: applicationShape(row) };
   },

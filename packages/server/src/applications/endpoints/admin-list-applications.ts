@@ -27,7 +27,7 @@ export const adminListApplications = endpoint(
     const binding = { operation: "admin.list_applications", filters: [query.status ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const filter = query.status === undefined ? {} : { status: query.status };
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listApplications(tx, filter, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listApplications(tx, filter, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, applicationShape) };
   },
 );

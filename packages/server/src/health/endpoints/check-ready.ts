@@ -20,7 +20,7 @@ export const checkReady = endpoint(
     deadlineMs: readyDeadlineMs,
   },
   async (ctx) => {
-    await ctx.tx({ kind: "platform" }, pingDatabase);
+    await ctx.read({ kind: "platform" }, pingDatabase);
     return { status: 200, body: { status: "ok" } };
   },
 );

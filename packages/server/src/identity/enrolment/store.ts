@@ -15,7 +15,7 @@ import type { LinksRow } from "../../kernel/database/rows.generated.ts";
 import type { Ctx } from "../../kernel/http/endpoint.ts";
 import { Problem } from "../../kernel/problems.ts";
 import type { Secrets } from "../../kernel/secrets.ts";
-import type { Tx } from "../../kernel/tx.ts";
+import type { ReadTx, Tx } from "../../kernel/tx.ts";
 
 export type LinkRow = Selectable<LinksRow>;
 
@@ -117,7 +117,7 @@ export async function endLinks(tx: Tx, personId: string, purpose: LinkPurpose): 
 }
 
 /** The number of a person's valid links of one kind. */
-export async function countLiveLinks(tx: Tx, personId: string, purpose: LinkPurpose): Promise<number> {
+export async function countLiveLinks(tx: ReadTx, personId: string, purpose: LinkPurpose): Promise<number> {
   const { count } = await tx.db
     .selectFrom("links")
     .select((call) => call.fn.countAll<number>().as("count"))

@@ -7,7 +7,7 @@ import type { Random } from "../../kernel/clock.ts";
 import type { CredentialsRow } from "../../kernel/database/rows.generated.ts";
 import { Problem } from "../../kernel/problems.ts";
 import type { Secrets } from "../../kernel/secrets.ts";
-import type { Tx } from "../../kernel/tx.ts";
+import type { ReadTx, Tx } from "../../kernel/tx.ts";
 import { dayMs, failuresPerDay, lockedUntil } from "./attempts.ts";
 import {
   type ChallengePurpose,
@@ -29,7 +29,7 @@ export interface PersonRef {
 /** The contract's ten. */
 const recoveryCodeCount = 10;
 
-export async function findCredentials(tx: Tx, personId: string): Promise<CredentialRow | undefined> {
+export async function findCredentials(tx: ReadTx, personId: string): Promise<CredentialRow | undefined> {
   return tx.db.selectFrom("credentials").selectAll().where("person_id", "=", personId).executeTakeFirst();
 }
 
@@ -139,7 +139,7 @@ export async function spendRecoveryCode(tx: Tx, secrets: Secrets, personId: stri
   return result.numUpdatedRows === 1n;
 }
 
-export async function countRecoveryCodes(tx: Tx, personId: string): Promise<number> {
+export async function countRecoveryCodes(tx: ReadTx, personId: string): Promise<number> {
   const { count } = await tx.db
     .selectFrom("recovery_codes")
     .select((call) => call.fn.countAll<number>().as("count"))
@@ -230,7 +230,7 @@ export async function countPhoneMessage(tx: Tx, secrets: Secrets, phone: string)
   return true;
 }
 
-export async function findChallenge(tx: Tx, id: string) {
+export async function findChallenge(tx: ReadTx, id: string) {
   return tx.db
     .selectFrom("otp_challenges")
     .select(["account_id", "person_id", "purpose", "phone", "expires_at"])
@@ -282,7 +282,7 @@ export async function forgiveAttempt(tx: Tx, id: Buffer): Promise<void> {
     .execute();
 }
 
-async function refusal(tx: Tx, id: Buffer): Promise<Problem> {
+async function refusal(tx: ReadTx, id: Buffer): Promise<Problem> {
   const row = await tx.db.selectFrom("attempts").select("locked_until").where("id", "=", id).executeTakeFirst();
   const waitMs = (row?.locked_until?.getTime() ?? tx.now.getTime()) - tx.now.getTime();
   return new Problem("too_many_attempts", {

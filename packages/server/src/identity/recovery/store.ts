@@ -1,6 +1,6 @@
 /** All SQL of requests to reset a second factor. Runs with row access to the account. */
 
-import type { Tx } from "../../kernel/tx.ts";
+import type { ReadTx, Tx } from "../../kernel/tx.ts";
 
 export interface ResetRequest {
   readonly accountId: string;
@@ -49,7 +49,7 @@ export async function decideReset(tx: Tx, decision: ResetDecision) {
 }
 
 /** The reset that waits for a member, if one does. */
-export async function findWaitingReset(tx: Tx, accountId: string, personId: string): Promise<string | undefined> {
+export async function findWaitingReset(tx: ReadTx, accountId: string, personId: string): Promise<string | undefined> {
   const row = await tx.db
     .selectFrom("second_factor_resets")
     .select("id")

@@ -139,8 +139,21 @@ describe("access tokens", () => {
     assert.equal(await codeOf(await forged({}, { iat: now - 2000, exp: now - 1000 }, privateKey)), "token_expired");
   });
 
+  test("401: a token with one changed character, also after the token itself was accepted", async () => {
+    const fresh = await signInAs(service, demo);
+    assert.equal((await service.send("GET", "/v1/me", { headers: fresh.auth })).status, 200);
+    // Not the last one: of its six bits the signature has two.
+    for (const place of [0.05, 0.3, 0.5, 0.7, 0.9, 0.95]) {
+      const at = Math.floor(fresh.token.length * place);
+      const changed = fresh.token[at] === "A" ? "B" : "A";
+      assert.equal(await codeOf(fresh.token.slice(0, at) + changed + fresh.token.slice(at + 1)), "invalid_token");
+    }
+    assert.equal((await service.send("GET", "/v1/me", { headers: fresh.auth })).status, 200);
+  });
+
   test("401: an access token past its 900 seconds has expired, and says so", async () => {
     const fresh = await signInAs(service, demo);
+    assert.equal((await service.send("GET", "/v1/me", { headers: fresh.auth })).status, 200);
     service.clock.advance(901_000);
     assert.equal(await codeOf(fresh.token), "token_expired");
   });

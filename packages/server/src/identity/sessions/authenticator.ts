@@ -1,10 +1,10 @@
 /**
- * Finds the principal of a bearer token. First the token is verified (`tokens.ts`), then everything that it depends on
- * is read in one statement: session, person, client, account, package. So the end of a session, the removal of a
- * member, a new role or a suspension counts from the next request on, on every process.
+ * Finds the principal of a bearer token. First the token is verified (`tokens.ts`), then everything that it depends on is
+ * read in one statement: session, person, client, account, package, ban. The row is kept for less than a second
+ * (`subject-cache.ts`). So the end of a session, the removal of a member, a new role, a suspension or a ban counts from
+ * the next request on in the process that makes the change, and within a second on every other one.
  */
 
-import type { Pool } from "pg";
 import { memberRoles, oauthScopes, policies } from "../../declarations.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { errorFields, type Log } from "../../kernel/log.ts";
@@ -19,19 +19,21 @@ import type {
   TokenClaims,
 } from "../../kernel/principal.ts";
 import { packageRate, ratesOf } from "../../limits/index.ts";
-import { readTokenSubject, type SubjectRow } from "./subject-store.ts";
+import type { SubjectCache } from "./subject-cache.ts";
+import type { SubjectRow } from "./subject-store.ts";
 
 /** The contract's time in which a closed account can still be read and restored. */
 const closedReadableMs = 90 * 24 * 60 * 60 * 1000;
 
 export interface AuthenticatorSources {
   readonly tokens: AccessTokens;
-  readonly app: Pool;
+  readonly subjects: Pick<SubjectCache, "find">;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSources): Authenticator {
+export function createAuthenticator({ tokens, subjects, clock, log }: AuthenticatorSources): Authenticator {
+  const principals = new Principals();
   return {
     async authenticate(token) {
       try {
@@ -39,9 +41,9 @@ export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSo
         if (checked.kind !== "valid") {
           return { kind: "refused", code: checked.kind === "expired" ? "token_expired" : "invalid_token" };
         }
-        const row = await readTokenSubject(app, checked.claims.sessionId);
+        const row = await subjects.find(checked.claims.sessionId);
         const now = clock.now();
-        const principal = row && principalOf(checked.claims, row, now);
+        const principal = row && principals.of(checked.claims, row, now);
         if (row === undefined || principal === undefined) return { kind: "refused", code: "invalid_token" };
         return isBanned(row, now) ? { kind: "refused", code: "banned" } : principal;
       } catch (error) {
@@ -53,6 +55,19 @@ export function createAuthenticator({ tokens, app, clock, log }: AuthenticatorSo
 }
 
 type Signed = Exclude<Principal, { kind: "anonymous" }>;
+
+/** The principal that was last made of each token. It depends on the row and, for its end, on the time. */
+class Principals {
+  readonly #made = new WeakMap<TokenClaims, { readonly row: SubjectRow; readonly principal: Signed }>();
+
+  of(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
+    const made = this.#made.get(claims);
+    if (made?.row === row) return isAlive(row, now) ? made.principal : undefined;
+    const principal = principalOf(claims, row, now);
+    if (principal !== undefined) this.#made.set(claims, { row, principal });
+    return principal;
+  }
+}
 
 /** The principal of a token now; undefined when the token is no longer valid. */
 export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {

@@ -4,8 +4,8 @@
  * Nouns: a *session* is a family of refresh tokens, and every access token belongs to one; a *grant* is a session that a
  * member allowed to a program; a *device* is a browser that a person has signed in from.
  *
- * Invariants: every wrong sign-in gets the same answer after the same time; role, package, suspension
- * and revocation are read for every request.
+ * Invariants: every wrong sign-in gets the same answer after the same time; a change of role, package, suspension and
+ * revocation counts within a second on every process.
  */
 
 export { accessTokenOf } from "./access-tokens.ts";
@@ -27,5 +27,6 @@ export {
   revokeSession,
   type SessionRow,
 } from "./store.ts";
+export { createSubjectCache } from "./subject-cache.ts";
 export { findTokenSubject, type SubjectRow } from "./subject-store.ts";
 export { accessTokenSeconds, createTokens, issuerOf } from "./tokens.ts";

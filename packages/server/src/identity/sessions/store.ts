@@ -5,7 +5,7 @@ import { type PageStart, pageRows } from "../../kernel/cursors.ts";
 import type { OauthClientsRow, SessionsRow } from "../../kernel/database/rows.generated.ts";
 import type { OauthScope, TokenKind } from "../../kernel/principal.ts";
 import type { Secrets } from "../../kernel/secrets.ts";
-import type { Tx } from "../../kernel/tx.ts";
+import type { ReadTx, Tx } from "../../kernel/tx.ts";
 import { scopesInReview } from "./authenticator.ts";
 import { lifetimes, readToken, refreshToken, repeatWindowMs, tokenHash } from "./refresh-tokens.ts";
 
@@ -50,18 +50,18 @@ export async function insertSession(tx: Tx, secrets: Secrets, session: NewSessio
 }
 
 /** A session that has not ended; row access `system`, because a token's account is not known before. */
-export async function findLiveSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
+export async function findLiveSession(tx: ReadTx, id: string): Promise<SessionRow | undefined> {
   const row = await tx.db.selectFrom("sessions").selectAll().where("id", "=", id).executeTakeFirst();
   return row !== undefined && isLive(row, tx.now) ? row : undefined;
 }
 
 /** A page of one person's sessions that have not ended. */
-export async function listLiveSessions(tx: Tx, personId: string, page: PageStart): Promise<SessionRow[]> {
+export async function listLiveSessions(tx: ReadTx, personId: string, page: PageStart): Promise<SessionRow[]> {
   return pageRows(liveSessionsOf(tx, personId), page);
 }
 
 /** One of a person's own sessions, while it lives. */
-export async function findOwnSession(tx: Tx, personId: string, id: string): Promise<SessionRow | undefined> {
+export async function findOwnSession(tx: ReadTx, personId: string, id: string): Promise<SessionRow | undefined> {
   return liveSessionsOf(tx, personId).where("id", "=", id).executeTakeFirst();
 }
 
@@ -69,7 +69,7 @@ export async function lockOwnSession(tx: Tx, personId: string, id: string): Prom
   return liveSessionsOf(tx, personId).where("id", "=", id).forUpdate().executeTakeFirst();
 }
 
-function liveSessionsOf(tx: Tx, personId: string) {
+function liveSessionsOf(tx: ReadTx, personId: string) {
   return tx.db
     .selectFrom("sessions")
     .selectAll()
@@ -203,11 +203,11 @@ export type GrantRow = Pick<
 };
 
 /** A page of an account's grants that have not ended. */
-export async function listGrants(tx: Tx, accountId: string, page: PageStart): Promise<GrantRow[]> {
+export async function listGrants(tx: ReadTx, accountId: string, page: PageStart): Promise<GrantRow[]> {
   return pageRows(grants(tx, accountId), page, "sessions");
 }
 
-export async function findGrant(tx: Tx, accountId: string, id: string): Promise<GrantRow | undefined> {
+export async function findGrant(tx: ReadTx, accountId: string, id: string): Promise<GrantRow | undefined> {
   return grants(tx, accountId).where("sessions.id", "=", id).executeTakeFirst();
 }
 
@@ -222,7 +222,7 @@ export async function reviewGrant(tx: Tx, accountId: string, id: string, memberI
     .execute();
 }
 
-function grants(tx: Tx, accountId: string) {
+function grants(tx: ReadTx, accountId: string) {
   return (
     tx.db
       .selectFrom("sessions")
@@ -251,7 +251,7 @@ export async function touchDevice(tx: Tx, personId: string, tokenHash: Buffer): 
   return result.numUpdatedRows === 1n;
 }
 
-export async function hasDevices(tx: Tx, personId: string): Promise<boolean> {
+export async function hasDevices(tx: ReadTx, personId: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("devices")
     .select("token_hash")
@@ -290,7 +290,7 @@ export async function forgetDevices(tx: Tx, personId: string): Promise<void> {
 }
 
 /** What a sign-in needs to know of the account. One small statement, because it runs for unknown addresses too. */
-export async function findSignInAccount(tx: Tx, accountId: string) {
+export async function findSignInAccount(tx: ReadTx, accountId: string) {
   return tx.db
     .selectFrom("accounts")
     .select(["state", "state_changed_at", "sms_sign_in"])
@@ -298,7 +298,7 @@ export async function findSignInAccount(tx: Tx, accountId: string) {
     .executeTakeFirst();
 }
 
-export async function isAuditRecordWritten(tx: Tx, id: string): Promise<boolean> {
+export async function isAuditRecordWritten(tx: ReadTx, id: string): Promise<boolean> {
   const row = await tx.db.selectFrom("audit_records").select("id").where("id", "=", id).executeTakeFirst();
   return row !== undefined;
 }

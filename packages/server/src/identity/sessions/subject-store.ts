@@ -6,7 +6,7 @@
 import { sql } from "kysely";
 import type { Pool } from "pg";
 import type { AccountFacts, TokenKind } from "../../kernel/principal.ts";
-import type { Tx } from "../../kernel/tx.ts";
+import type { ReadTx } from "../../kernel/tx.ts";
 
 /** A row of `emanet.token_subject`. */
 export interface SubjectRow {
@@ -43,12 +43,13 @@ export interface SubjectRow {
 }
 
 export async function readTokenSubject(app: Pool, sessionId: string): Promise<SubjectRow | undefined> {
-  const { rows } = await app.query<SubjectRow>("select * from emanet.token_subject($1)", [sessionId]);
+  const text = "select * from emanet.token_subject($1)";
+  const { rows } = await app.query<SubjectRow>({ name: "token_subject", text, values: [sessionId] });
   return rows[0];
 }
 
 /** Everything that a token of the session depends on, in one statement; see `authenticator.ts`. */
-export async function findTokenSubject(tx: Tx, sessionId: string): Promise<SubjectRow | undefined> {
+export async function findTokenSubject(tx: ReadTx, sessionId: string): Promise<SubjectRow | undefined> {
   const { rows } = await sql<SubjectRow>`select * from emanet.token_subject(${sessionId})`.execute(tx.db);
   return rows[0];
 }

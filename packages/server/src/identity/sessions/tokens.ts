@@ -3,13 +3,14 @@
  * everything that issuing writes: type, algorithm, issuer, audience, one of our keys, and every claim.
  *
  * A token names the session and the person. Their rights (role, package, suspension, revocation) are read from the
- * database for every request (`authenticator.ts`).
+ * database (`authenticator.ts`). The signature of a token is checked once, its times and its key with every request.
  */
 
 import { errors, jwtVerify, SignJWT } from "jose";
 import type { Clock, Random } from "../../kernel/clock.ts";
 import type { AccessTokenContent, AccessTokens, TokenCheck } from "../../kernel/principal.ts";
 import type { SigningKeys } from "../../keys/index.ts";
+import { type CheckedToken, CheckedTokens } from "./checked-tokens.ts";
 
 /** The contract's 900 seconds. */
 export const accessTokenSeconds = 900;
@@ -34,6 +35,7 @@ export function issuerOf(publicUrl: string): string {
 
 export function createTokens(sources: TokenSources): AccessTokens {
   const { keys, clock, random, publicUrl } = sources;
+  const checkedTokens = new CheckedTokens();
   return {
     async issue(content) {
       const { kid, privateKey } = await keys.signer();
@@ -49,7 +51,18 @@ export function createTokens(sources: TokenSources): AccessTokens {
         .sign(privateKey);
       return { token, expiresInSeconds: accessTokenSeconds };
     },
-    check: (token) => checkToken(sources, token),
+    async check(token) {
+      const known = checkedTokens.find(token);
+      if (known !== undefined) {
+        const again = await checkAgain(sources, known);
+        if (again.kind !== "valid") checkedTokens.delete(token);
+        return again;
+      }
+      const result = await checkToken(sources, token);
+      if (result.kind !== "valid") return result;
+      checkedTokens.add(token, result);
+      return { kind: "valid", claims: result.claims };
+    },
     publicKeys: async () => (await keys.jwks()).keys,
   };
 }
@@ -65,11 +78,21 @@ function claimsOf(content: AccessTokenContent): Record<string, unknown> {
   };
 }
 
-async function checkToken({ keys, clock, publicUrl }: TokenSources, token: string): Promise<TokenCheck> {
+/** What can change after the signature was found right: the time, and whether its key is still ours. */
+async function checkAgain({ keys, clock }: TokenSources, { claims, kid }: CheckedToken): Promise<TokenCheck> {
+  const nowSeconds = clock.now().getTime() / 1000;
+  if (claims.expiresAt.getTime() / 1000 <= Math.floor(nowSeconds)) return { kind: "expired" };
+  if (claims.issuedAt.getTime() / 1000 > nowSeconds + clockSkewSeconds) return { kind: "invalid" };
+  return (await keys.verifier(kid)) === undefined ? { kind: "invalid" } : { kind: "valid", claims };
+}
+
+type FirstCheck = Exclude<TokenCheck, { kind: "valid" }> | ({ readonly kind: "valid" } & CheckedToken);
+
+async function checkToken({ keys, clock, publicUrl }: TokenSources, token: string): Promise<FirstCheck> {
   if (token.length > maxTokenLength) return { kind: "invalid" };
   try {
     const now = clock.now();
-    const { payload } = await jwtVerify(
+    const { payload, protectedHeader } = await jwtVerify(
       token,
       async ({ kid }) => {
         // Only the name is taken from the token. A key, or an address of one, that a token brings along is never used.
@@ -95,7 +118,8 @@ async function checkToken({ keys, clock, publicUrl }: TokenSources, token: strin
     // A token without the time of its second factor counts as one with an old factor.
     const authTime = new Date(typeof shownAt === "number" ? shownAt * 1000 : 0);
     const times = { authTime, issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) };
-    return { kind: "valid", claims: { sub, jti, clientId, accountId: acct, sessionId: sid, scopes, ...times } };
+    const claims = { sub, jti, clientId, accountId: acct, sessionId: sid, scopes, ...times };
+    return { kind: "valid", claims, kid: protectedHeader.kid ?? "" };
   } catch (error) {
     if (error instanceof errors.JWTExpired) return { kind: "expired" };
     if (error instanceof errors.JOSEError || error instanceof TypeError) return { kind: "invalid" };

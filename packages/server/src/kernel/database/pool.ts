@@ -57,6 +57,8 @@ const keepAliveDelayMs = 10_000;
 export interface Pools {
   readonly app: pg.Pool;
   readonly owner: pg.Pool;
+  /** For connections outside the pools. */
+  readonly target: DatabaseTarget;
   /** Waits, within limits, until every connection is given back and closed. */
   close(): Promise<void>;
 }
@@ -95,7 +97,7 @@ export async function openPools(options: PoolOptions): Promise<Pools> {
     await close();
     throw error;
   }
-  return { app: app.pool, owner: owner.pool, close };
+  return { app: app.pool, owner: owner.pool, target, close };
 }
 
 /** One connection outside the pools, closed afterwards; for what a server's administrator does. */

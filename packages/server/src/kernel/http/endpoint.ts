@@ -15,7 +15,7 @@ import type { Log } from "../log.ts";
 import type { AccessTokens, MemberRole, OauthScope, OauthScopes, Principal } from "../principal.ts";
 import type { Language, Problem, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
-import type { RunTx } from "../tx.ts";
+import type { RunRead, RunTx } from "../tx.ts";
 import type { CookieName } from "./cookies.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -125,6 +125,8 @@ export interface Ctx {
   readonly limiter: Pick<Limiter, "counterFor" | "peek" | "busiest">;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
+  /** For what only reads. */
+  readonly read: RunRead;
 }
 
 /** Headers of an answer; a list stands for a header that is sent several times (`Set-Cookie`). */

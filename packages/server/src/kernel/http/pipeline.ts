@@ -10,7 +10,7 @@ import { auditOriginOf } from "../audit.ts";
 import { idempotencyKeyPattern } from "../idempotency.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
-import type { RunTx, TxContext } from "../tx.ts";
+import type { RunRead, RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer } from "./answer.ts";
 import { currentPrincipal } from "./authentication.ts";
@@ -169,7 +169,9 @@ async function serve(
   const log = kernel.log.child({ request_id: context.requestId, operation: spec.id });
   const work = (tx: RunTx) => {
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, context, policies, subject);
-    const ctx: Ctx = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, log, signal, spend, tx };
+    const read: RunRead = (access, inside) => kernel.transactions.read(txContext, access, inside);
+    const parts = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, log, signal };
+    const ctx: Ctx = { ...parts, spend, tx, read };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {

@@ -25,7 +25,7 @@ export const adminListBans = endpoint(
   async (ctx, { query }) => {
     const binding = { operation: "admin.list_bans", filters: [query.state ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listBans(tx, { active: query.state === "active" }, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listBans(tx, { active: query.state === "active" }, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, banShape) };
   },
 );

@@ -28,7 +28,7 @@ export const adminListLimitRequests = endpoint(
     const binding = { operation: "admin.list_limit_requests", filters: [query.state ?? null], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
     const filter = query.state === undefined ? {} : { state: query.state };
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listLimitRequests(tx, filter, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listLimitRequests(tx, filter, page));
     const item = (row: LimitRequestRow) => ({ ...limitRequestShape(row), account_id: row.account_id });
     return { status: 200, body: ctx.cursors.page(rows, query, binding, item) };
   },

@@ -55,7 +55,7 @@ export const adminListRateLimits = endpoint(
 
 async function nearest(ctx: Ctx): Promise<Static<typeof nearLimit>[]> {
   const busy = await ctx.limiter.busiest(candidates);
-  const accounts = await ctx.tx({ kind: "staff" }, (tx) =>
+  const accounts = await ctx.read({ kind: "staff" }, (tx) =>
     findLimitedAccounts(tx, [...new Set(busy.map(({ key }) => key))]),
   );
   const known = busy.filter(({ key }) => accounts.has(key));

@@ -23,7 +23,7 @@ export const listRateLimitRequests = endpoint(
     const { accountId } = principal;
     const binding = { operation: "rate_limits.list_requests", filters: [accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listLimitRequests(tx, { accountId }, page));
+    const rows = await ctx.read(rowAccessOf(principal), (tx) => listLimitRequests(tx, { accountId }, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, limitRequestShape) };
   },
 );

@@ -20,7 +20,7 @@ export const adminListMembers = endpoint(
   async (ctx, { query }) => {
     const binding = { operation: "admin.list_members", filters: [], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx({ kind: "staff" }, (tx) => listAllMembers(tx, page));
+    const rows = await ctx.read({ kind: "staff" }, (tx) => listAllMembers(tx, page));
     const item = (row: PersonRow) => ({ ...memberShape(row), account_id: row.account_id ?? "" });
     return { status: 200, body: ctx.cursors.page(rows, query, binding, item) };
   },

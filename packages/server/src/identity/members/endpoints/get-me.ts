@@ -21,7 +21,7 @@ export const getMe = endpoint(
   },
   async (ctx, { principal }) => {
     const { personId, accountId, scope } = personOf(principal);
-    const body = await ctx.tx(scope, async (tx) => {
+    const body = await ctx.read(scope, async (tx) => {
       const person = await findPerson(tx, accountId, personId);
       if (person === undefined) throw new Problem("not_found");
       return meShape(person, await countRecoveryCodes(tx, personId));

@@ -19,7 +19,7 @@ export const getMember = endpoint(
     replies: { 200: { description: "The member.", body: memberSchema } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(rowAccessOf(principal), (tx) => findPerson(tx, principal.accountId, params.id));
+    const row = await ctx.read(rowAccessOf(principal), (tx) => findPerson(tx, principal.accountId, params.id));
     if (row === undefined || row.state === "removed") throw new Problem("not_found");
     return { status: 200, body: memberShape(row) };
   },

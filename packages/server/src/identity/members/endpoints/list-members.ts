@@ -22,7 +22,7 @@ export const listAccountMembers = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "members.list", filters: [principal.accountId], sorting: oldestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listMembers(tx, principal.accountId, page));
+    const rows = await ctx.read(rowAccessOf(principal), (tx) => listMembers(tx, principal.accountId, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, memberShape) };
   },
 );

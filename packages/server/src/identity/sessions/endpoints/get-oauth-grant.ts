@@ -18,7 +18,7 @@ export const getOauthGrant = endpoint(
     replies: { 200: { description: "The grant.", body: grantSchema } },
   },
   async (ctx, { principal, params }) => {
-    const row = await ctx.tx(rowAccessOf(principal), (tx) =>
+    const row = await ctx.read(rowAccessOf(principal), (tx) =>
       requireGrant(findGrant(tx, principal.accountId, params.id)),
     );
     return { status: 200, body: grantShape(row) };

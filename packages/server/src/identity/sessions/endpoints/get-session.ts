@@ -23,7 +23,7 @@ export const getSession = endpoint(
   },
   async (ctx, { principal, params }) => {
     const { personId, scope } = personOf(principal);
-    const row = await ctx.tx(scope, (tx) => findOwnSession(tx, personId, params.id));
+    const row = await ctx.read(scope, (tx) => findOwnSession(tx, personId, params.id));
     if (row === undefined) throw new Problem("not_found");
     return {
       status: 200,

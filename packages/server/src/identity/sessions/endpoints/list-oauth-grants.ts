@@ -22,7 +22,7 @@ export const listOauthGrants = endpoint(
   async (ctx, { principal, query }) => {
     const binding = { operation: "oauth_grants.list", filters: [principal.accountId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(rowAccessOf(principal), (tx) => listGrants(tx, principal.accountId, page));
+    const rows = await ctx.read(rowAccessOf(principal), (tx) => listGrants(tx, principal.accountId, page));
     return { status: 200, body: ctx.cursors.page(rows, query, binding, grantShape) };
   },
 );

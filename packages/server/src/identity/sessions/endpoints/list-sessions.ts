@@ -23,7 +23,7 @@ export const listSessions = endpoint(
     const { personId, scope } = personOf(principal);
     const binding = { operation: "sessions.list", filters: [personId], sorting: newestFirst };
     const page = ctx.cursors.start(query, binding);
-    const rows = await ctx.tx(scope, (tx) => listLiveSessions(tx, personId, page));
+    const rows = await ctx.read(scope, (tx) => listLiveSessions(tx, personId, page));
     const item = (row: (typeof rows)[number]) => sessionShape(row, principal.sessionId);
     return { status: 200, body: ctx.cursors.page(rows, query, binding, item) };
   },

@@ -6,10 +6,11 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { LocalTargetOptions } from "../../packages/engine/src/backup/local-target.ts";
-import { LocalTarget, uploadLeaseMs } from "../../packages/engine/src/backup/local-target.ts";
+import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import { minCacheAgeMs } from "../../packages/engine/src/backup/tree-writer.ts";
+import type { ClientUnit } from "../../packages/engine/src/backup/upload-target.ts";
+import { uploadLeaseMs } from "../../packages/engine/src/backup/upload-target.ts";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
-import type { UploadUnit } from "../../packages/engine/src/catalog/catalog.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
 import type { BackupSource } from "../../packages/engine/src/source/source.ts";
@@ -88,8 +89,8 @@ test("a walk of hours that finds nothing new keeps its upload: the lease is rene
       }
     },
   };
-  const target = new LocalTarget(targetOf(env, { repeat: timer.repeat }));
-  const { snapshot, unchanged } = await env.backup(from, { cache, target, source });
+  const { repeat } = timer;
+  const { snapshot, unchanged } = await env.backup(from, { cache, source, repeat });
   assert.deepEqual([unchanged, snapshot.storedBytes], [8, 0]);
   assert.ok(snapshot.completedAt - snapshot.startedAt > 4 * uploadLeaseMs, "hours have passed");
   assert.equal(timer.running, 0, "nothing goes on renewing");
@@ -98,7 +99,6 @@ test("a walk of hours that finds nothing new keeps its upload: the lease is rene
 test("a backup that fails stops renewing: its pins end with its lease", async (t) => {
   const { from, env } = await prepare(t);
   const timer = new LabTimer(env);
-  const target = new LocalTarget(targetOf(env, { repeat: timer.repeat }));
   const source: BackupSource = {
     // biome-ignore lint/correctness/useYield: it fails before its first event.
     async *walk() {
@@ -106,7 +106,7 @@ test("a backup that fails stops renewing: its pins end with its lease", async (t
       throw new Error("the disk is gone");
     },
   };
-  await assert.rejects(env.backup(from, { target, source }), /the disk is gone/);
+  await assert.rejects(env.backup(from, { source, repeat: timer.repeat }), /the disk is gone/);
   assert.equal(timer.running, 0);
 });
 
@@ -130,7 +130,8 @@ test("the lease is renewed before the manifest is written: storing it for half a
     },
   });
   // The timer does nothing here, so only the renewal before the manifest can extend the lease.
-  const target = new LocalTarget(targetOf(env, { access: { ...env.vault, store: slow }, repeat: () => () => {} }));
+  const repeat = () => () => {};
+  const target = new LocalTarget(targetOf(env, { access: { ...env.vault, store: slow } }));
   const walked = folderSource(from);
   const source: BackupSource = {
     async *walk() {
@@ -138,7 +139,7 @@ test("the lease is renewed before the manifest is written: storing it for half a
       env.ctx.advance(40 * minuteMs);
     },
   };
-  const { snapshot } = await env.backup(from, { target, source });
+  const { snapshot } = await env.backup(from, { target, source, repeat });
   assert.equal(stored, 1, "storing the manifest took half an hour");
   assert.deepEqual((await env.restore(snapshot, path.join(folder, "to"))).failures, []);
 });
@@ -147,7 +148,7 @@ test("prune keeps the packs of a running upload that the catalog does not know y
   const { folder, from, env } = await prepare(t);
   let prunes = 0;
   class PruningTarget extends LocalTarget {
-    override async register(unit: UploadUnit): Promise<void> {
+    override async register(unit: ClientUnit): Promise<void> {
       const { orphanPacks } = await prune(env.vault);
       assert.deepEqual(orphanPacks, []);
       prunes++;

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { checkUnit } from "../../packages/engine/src/backup/check-unit.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
-import type { FrameRow, Item, PackRow, Retention, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import type { ClientUnit } from "../../packages/engine/src/backup/upload-target.ts";
+import type { Item, Retention, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { appendToChain, chainWriter } from "../../packages/engine/src/catalog/vault-chain.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
 import { decodeBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
@@ -13,6 +14,7 @@ import { ByteWriter, FormatError } from "../../packages/engine/src/format/bytes.
 import { frameNumber } from "../../packages/engine/src/format/frame.ts";
 import { blockId } from "../../packages/engine/src/format/hash.ts";
 import type { SnapshotDraft } from "../../packages/engine/src/format/manifest.ts";
+import type { PackFrame, PackTable } from "../../packages/engine/src/format/pack.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { startSession } from "../../packages/engine/src/format/session-header.ts";
@@ -203,60 +205,58 @@ test("a unit with rows that do not belong to the upload is refused; a client can
   const authority = authoritySigner(keys);
   const seed = Buffer.alloc(32, 9);
   const registration = encodeRegistration(authority, keys.vaultId, signerFromSeed(seed).publicKey, 1);
-  const { header } = startSession(env, keys, writerFromSeed(seed, registration), { session: 3, nonce: 77 });
-  const frame: FrameRow = {
+  const writer = writerFromSeed(seed, registration);
+  const { header } = startSession(env, keys, writer, { session: 3, nonce: 77 });
+  const frame: PackFrame = {
     frame: frameNumber(3, 1),
     generation: 0,
     kind: "data",
-    pack: "p",
     offset: 0,
     length: 1,
     frameId: Buffer.alloc(32),
-    session: 3,
-    blockList: encodeBlockList({ ids: new Uint8Array(0), lengths: new Uint32Array(0) }),
-    recordFrame: 0,
-    damaged: false,
   };
-  const item: Item = {
+  const item = {
     ordinal: 10,
     kind: "segment",
     id: Buffer.alloc(32),
     recipe: encodeRecipe([]),
     recordFrame: 0,
-    next: 0,
     owner: "another client",
     verified: true,
-  };
-  const pack: PackRow = { pack: "p", session: 3, size: 1, state: "live" };
-  const unit = { packs: [pack], header: header.bytes, frames: [frame], items: [item], hooks: [], follows: [] };
-  const identity = { vaultId: keys.vaultId, authorityPublicKey: authority.publicKey };
-  const rules = { ...identity, session: 3, nonce: 77, owner: "liar", ordinals: [[10, 20]] as const };
-  const [taken] = checkUnit(unit, rules).items;
+  } as const;
+  const pack: PackTable = { kind: "data", packId: Buffer.alloc(16, 5), header, frames: [frame], size: 1 };
+  const empty = encodeBlockList({ ids: new Uint8Array(0), lengths: new Uint32Array(0) });
+  const list = { frame: frame.frame, recordFrame: frameNumber(3, 2), blockList: empty };
+  const unit: ClientUnit = { number: 1, packs: [], blockLists: [list], items: [item], hooks: [], follows: [] };
+  const rules = { session: 3, nonce: 77, owner: "liar", ordinals: [{ first: 10, end: 20 }] };
+  const [taken] = checkUnit(unit, [pack], rules).items;
   assert.deepEqual([taken?.owner, taken?.verified], ["liar", false]);
-  const lies: Partial<typeof unit>[] = [
+  const lies: Partial<ClientUnit>[] = [
     { items: [{ ...item, ordinal: 20 }] },
     { items: [{ ...item, ordinal: 9 }] },
+    { hooks: [[5n, 9]] },
+    { follows: [[10, 20]] },
+    { blockLists: [{ ...list, recordFrame: frameNumber(2, 2) }] },
+  ];
+  for (const lie of lies) assert.throws(() => checkUnit({ ...unit, ...lie }, [pack], rules), /not/);
+  const other = startSession(env, keys, writer, { session: 2, nonce: 77 });
+  const packLies: Partial<PackTable>[] = [
     { frames: [{ ...frame, frame: frameNumber(2, 1) }] },
     { frames: [{ ...frame, generation: 99 }] },
-    { frames: [{ ...frame, session: 2 }] },
-    { frames: [{ ...frame, pack: "another's" }] },
-    { packs: [{ ...pack, session: 2 }] },
+    { header: other.header },
+    { header: startSession(env, keys, writer, { session: 3, nonce: 78 }).header },
   ];
-  for (const lie of lies) assert.throws(() => checkUnit({ ...unit, ...lie }, rules), /not/);
+  for (const lie of packLies) assert.throws(() => checkUnit(unit, [{ ...pack, ...lie }], rules), /not belong/);
+  const second = { ...pack, frames: [], header: startSession(env, keys, writer, { session: 3, nonce: 77 }).header };
+  assert.throws(() => checkUnit(unit, [pack, second], rules), /different session headers/);
+  assert.throws(() => checkUnit(unit, [], rules), /without a pack/);
+  assert.throws(() => checkUnit({ ...unit, blockLists: [] }, [pack], rules), /no block list/);
   // A recipe or block list that cannot be decoded would stop marking and matching for all clients.
   const garbage = [
     { items: [{ ...item, recipe: Buffer.alloc(9, 255) }] },
-    { frames: [{ ...frame, blockList: Buffer.alloc(1, 9) }] },
+    { blockLists: [{ ...list, blockList: Buffer.alloc(1, 9) }] },
   ];
-  for (const lie of garbage) assert.throws(() => checkUnit({ ...unit, ...lie }, rules), FormatError);
-  assert.throws(() => checkUnit(unit, { ...rules, nonce: 78 }), /session header/);
-  // The session header must be signed by a writer that this vault's authority registered.
-  const unsigned = Buffer.from(header.bytes);
-  unsigned.writeUInt8(unsigned.readUInt8(unsigned.length - 1) ^ 1, unsigned.length - 1);
-  assert.throws(() => checkUnit({ ...unit, header: unsigned }, rules), /signature is wrong/);
-  const stranger = { ...rules, authorityPublicKey: signerFromSeed(Buffer.alloc(32, 8)).publicKey };
-  assert.throws(() => checkUnit(unit, stranger), /did not sign/);
-  assert.throws(() => checkUnit(unit, { ...rules, vaultId: Buffer.alloc(16, 9) }), /another vault/);
+  for (const lie of garbage) assert.throws(() => checkUnit({ ...unit, ...lie }, [pack], rules), FormatError);
 });
 
 test("rebuild accepts a rewritten frame and a second record of an item from the authority only", async (t) => {

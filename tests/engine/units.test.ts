@@ -5,9 +5,9 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore, openFileStore } from "@emanet/storage";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
-import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
+import { readStoredPack } from "../../packages/engine/src/backup/stored-pack.ts";
+import type { ClientUnit, UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
-import type { UploadUnit } from "../../packages/engine/src/catalog/catalog.ts";
 import { framesNeededBy } from "../../packages/engine/src/catalog/rules.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -20,27 +20,33 @@ import {
 } from "../../packages/engine/src/testing/test-environment.ts";
 
 /** A target that stores packs slowly, and calls `onUnit` before it registers a unit. */
-function slowTarget(env: TestEnvironment, onUnit: (unit: UploadUnit) => void): UploadTarget {
+function slowTarget(env: TestEnvironment, onUnit: (unit: ClientUnit) => void | Promise<void>): UploadTarget {
   const { vault, writer } = env;
   const local = new LocalTarget({ access: vault, upload: "u", owner: hex(writer.id), authority: vault.authority });
   return {
     begin: (base) => local.begin(base),
-    reserveOrdinals: (count) => local.reserveOrdinals(count),
-    acquire: (ids) => local.acquire(ids),
-    match: (queries) => local.match(queries),
-    noteSimilar: (ordinal, similar) => local.noteSimilar(ordinal, similar),
+    reserveOrdinals: (request, count) => local.reserveOrdinals(request, count),
+    offer: (queries) => local.offer(queries),
+    offerNodes: (ids) => local.offerNodes(ids),
+    renew: () => local.renew(),
     putPack: async (name, body) => {
       // Long enough for the tree writer to go on while a pack is stored.
       for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
       await local.putPack(name, body);
     },
-    register: (unit) => {
-      onUnit(unit);
+    register: async (unit) => {
+      await onUnit(unit);
       return local.register(unit);
     },
     complete: (draft) => local.complete(draft),
     abandon: () => local.abandon(),
   };
+}
+
+/** The frames of a stored pack. */
+async function framesOf({ vault }: TestEnvironment, name: string) {
+  const identity = { vaultId: vault.keys.vaultId, authorityPublicKey: vault.authority.publicKey };
+  return (await readStoredPack(vault.store, vault.names.pack(name), name, identity)).frames;
 }
 
 test("nothing is registered before its pack is durable: a crash leaves no item without its frames", async (t) => {
@@ -60,9 +66,9 @@ test("nothing is registered before its pack is durable: a crash leaves no item w
   const env = await openTestEnvironment(new MemoryStore());
   const durable = new Set<number>();
   let units = 0;
-  const target = slowTarget(env, ({ frames, items }) => {
+  const target = slowTarget(env, async ({ packs, items }) => {
     units++;
-    for (const { frame } of frames) durable.add(frame);
+    for (const name of packs) for (const { frame } of await framesOf(env, name)) durable.add(frame);
     for (const item of items)
       for (const frame of framesNeededBy(item)) assert.ok(durable.has(frame), `unit ${units}: item ${item.ordinal}`);
   });

@@ -9,9 +9,8 @@
 
 export type { BackupOptions, BackupProgress, BackupResult } from "./backup/backup.ts";
 export { runBackup } from "./backup/backup.ts";
-export { LocalTarget, uploadLeaseMs } from "./backup/local-target.ts";
-export { Matcher } from "./backup/matcher.ts";
-export type { SegmentMatch, SegmentQuery, UploadTarget } from "./backup/upload-target.ts";
+export { LocalTarget } from "./backup/local-target.ts";
+export * from "./backup/upload-target.ts";
 export * from "./catalog/catalog.ts";
 export { IncompleteCatalogError } from "./catalog/claim-session.ts";
 export { MemoryCatalog } from "./catalog/memory.ts";

@@ -36,6 +36,7 @@ import { LazyUpload } from "./lazy-upload.ts";
 import { TreeWriter } from "./tree-writer.ts";
 import type { UploadSettings } from "./upload.ts";
 import type { UploadTarget } from "./upload-target.ts";
+import { renewEveryMs } from "./upload-target.ts";
 
 /** Entries of a quick walk between two pauses for other work. */
 const entriesPerTurn = 256;
@@ -62,7 +63,12 @@ export interface BackupOptions {
   readonly details?: SnapshotDetails | undefined;
   readonly settings?: Partial<UploadSettings> | undefined;
   readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
+  /** Renews the lease. The system's timer if absent. */
+  readonly repeat?: Repeat | undefined;
 }
+
+/** Calls `work` every `everyMs`; returns a function that stops it. */
+export type Repeat = (everyMs: number, work: () => void) => () => void;
 
 export interface BackupResult {
   readonly snapshot: SnapshotRow;
@@ -78,10 +84,15 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
   const { ctx, target, cache } = options;
   const startedAt = ctx.now();
   let upload: LazyUpload | null = null;
+  let stopRenewing = () => {};
   try {
     const { start, usable, hasBase } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
-    upload = new LazyUpload({ ...options, session, hasBase });
+    stopRenewing = (options.repeat ?? byTimer)(renewEveryMs, () => {
+      // If the upload has ended, `complete` reports it.
+      target.renew().catch(() => undefined);
+    });
+    upload = new LazyUpload({ ...options, session, hasBase, ordinals: start.ordinals });
     const stored = await store(options, session, upload, start, usable, startedAt);
     return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.catalogId) };
   } catch (error) {
@@ -91,8 +102,15 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
     });
     throw error;
   } finally {
+    stopRenewing();
     await upload?.close();
   }
+}
+
+/** A timer that does not keep the process alive. */
+function byTimer(everyMs: number, work: () => void): () => void {
+  const timer = setInterval(work, everyMs).unref();
+  return () => clearInterval(timer);
 }
 
 /** The snapshot is complete here. Without a file cache the next backup only takes longer. */

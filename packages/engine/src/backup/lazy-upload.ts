@@ -28,9 +28,14 @@ export class LazyUpload implements NodeSink {
     return (this.#upload ?? (await this.#open())).cut(plan);
   }
 
-  async putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
+  isNewOrdinal(ordinal: number): boolean {
+    return this.#upload?.isNewOrdinal(ordinal) ?? false;
+  }
+
+  putNode(id: Uint8Array, bytes: Uint8Array, isNew: boolean): Promise<number> | number {
+    if (this.#upload !== null) return this.#upload.putNode(id, bytes, isNew);
     // The caller keeps the bytes valid until this resolves, so they can wait for the upload.
-    return (this.#upload ?? (await this.#open())).putNode(id, bytes);
+    return this.#open().then((upload) => upload.putNode(id, bytes, isNew));
   }
 
   async finish(): Promise<void> {

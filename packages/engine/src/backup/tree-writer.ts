@@ -17,6 +17,7 @@ import type { BackupWarning } from "../format/warnings.ts";
 import { WarningList } from "../format/warnings.ts";
 import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
 import { DirectoryWriter } from "./directory-writer.ts";
+import { WaitingSteps } from "./waiting-steps.ts";
 
 type OtherEvent = Exclude<SourceEvent, FileEvent>;
 
@@ -66,6 +67,7 @@ export class TreeWriter {
   readonly #walked: (CachedDirectory | null)[] = [];
   /** The directories that the walk has entered and the tree has not. */
   readonly #opened: (CachedDirectory | null)[] = [];
+  readonly #steps = new WaitingSteps();
   #root: Reference | null = null;
   #working: Promise<void> | null = null;
   #failure: unknown = null;
@@ -84,12 +86,16 @@ export class TreeWriter {
     this.#cache = cache;
     this.#cachedIfBefore = BigInt(startedAt - minCacheAgeMs);
     this.#reuseNodes = reuseNodes;
+    const add = (ordinal: number) => {
+      reach.add(ordinal);
+      return ordinal;
+    };
     this.#sink = {
       nodeKey: sink.nodeKey,
-      putNode: async (id, bytes) => {
-        const ordinal = await sink.putNode(id, bytes);
-        reach.add(ordinal);
-        return ordinal;
+      isNewOrdinal: (ordinal) => sink.isNewOrdinal?.(ordinal) ?? false,
+      putNode: (id, bytes, isNew) => {
+        const ordinal = sink.putNode(id, bytes, isNew);
+        return typeof ordinal === "number" ? add(ordinal) : ordinal.then(add);
       },
     };
   }
@@ -162,9 +168,9 @@ export class TreeWriter {
   async listOf(segments: readonly SegmentReference[]): Promise<{ content: FileContent; nodes: number[] }> {
     const nodes: number[] = [];
     const sink: NodeSink = {
-      nodeKey: this.#sink.nodeKey,
-      putNode: async (id, bytes) => {
-        const ordinal = await this.#sink.putNode(id, bytes);
+      ...this.#sink,
+      putNode: async (id, bytes, isNew) => {
+        const ordinal = await this.#sink.putNode(id, bytes, isNew);
         nodes.push(ordinal);
         return ordinal;
       },
@@ -223,7 +229,7 @@ export class TreeWriter {
     switch (queued.type) {
       case "enter": {
         const known = { cached: this.#opened.shift() ?? null, reuseNodes: this.#reuseNodes };
-        this.#stack.push(new DirectoryWriter(queued.stat, this.#sink, this.#reach, known));
+        this.#stack.push(new DirectoryWriter(queued.stat, this.#sink, this.#reach, this.#steps, known));
         return undefined;
       }
       case "leave":
@@ -260,31 +266,28 @@ export class TreeWriter {
     for (const ordinal of ordinals) this.#reach.add(ordinal);
     const isOldEnough = event.changeStat.ctimeNs / 1_000_000n < this.#cachedIfBefore;
     const isCacheable = !stored.changed && isOldEnough && size === event.size;
-    await this.#top().add(entry, isCacheable ? { entry, changeStat: event.changeStat, ordinals } : null);
     this.files++;
     this.bytes += size;
+    await this.#top().add(entry, isCacheable ? { entry, changeStat: event.changeStat, ordinals } : null);
   }
 
   #leave(): Promise<void> | undefined {
     const directory = this.#stack.pop();
     if (directory === undefined) throw new Error("the source left more than it entered");
     const root = directory.finish();
-    return root instanceof Promise
-      ? root.then((made) => this.#afterLeave(directory, made))
-      : this.#afterLeave(directory, root);
+    const parent = this.#stack.at(-1);
+    if (parent === undefined) return this.#finishTree(directory, root);
+    if (!(root instanceof Promise)) return parent.add(closeDirectory(directory, root));
+    return parent.addLater(root.then((made) => closeDirectory(directory, made)));
   }
 
-  async #afterLeave(directory: DirectoryWriter, root: Reference): Promise<void> {
+  async #finishTree(directory: DirectoryWriter, made: Promise<Reference> | Reference): Promise<void> {
+    const root = await made;
     const { stat, size, files } = directory;
-    const entry: TreeEntry = { type: "directory", ...stat, root, size, files };
-    const parent = this.#stack.at(-1);
-    if (parent === undefined) {
-      const top = new DirectoryBuilder(directory.sink);
-      await top.add(entry);
-      this.#root = await top.finish();
-    }
+    const top = new DirectoryBuilder(directory.sink);
+    await top.add({ type: "directory", ...stat, root, size, files });
+    this.#root = await top.finish();
     directory.close();
-    await parent?.add(entry);
   }
 
   #warn(path: Uint8Array, code: string): void {
@@ -302,4 +305,11 @@ export class TreeWriter {
   #check(): void {
     if (this.#failure !== null) throw this.#failure;
   }
+}
+
+/** Ends a directory, after its last node, and returns its entry. */
+function closeDirectory(directory: DirectoryWriter, root: Reference): TreeEntry {
+  directory.close();
+  const { stat, size, files } = directory;
+  return { type: "directory", ...stat, root, size, files };
 }

@@ -6,15 +6,16 @@
  * Order within a unit: first the data packs are durable, then the metadata pack with their recipes and block lists, then
  * the catalog gets the rows. So after a crash there may be packs without rows, but no rows without their pack.
  *
- * Portions are decided one after the other, so a segment or block is stored once even if two workers cut it at the same
- * time. Memory: the portions in the workers, the packs in flight, the records of one unit.
+ * Questions about several portions are in flight at the same time (`segment-questions.ts`), and a unit is registered while
+ * further portions are decided. Portions are decided one after the other, in the order in which they came. So a segment or
+ * block is stored once even if two workers cut it at the same time. Memory: the portions in the workers, the packs in
+ * flight, the records of two units.
  */
 
-import type { Item } from "../catalog/catalog.ts";
+import type { OrdinalRange } from "../catalog/catalog.ts";
 import type { EngineContext } from "../context.ts";
 import { hex, ownCopy } from "../format/bytes.ts";
 import { frameNumber } from "../format/frame.ts";
-import { blockIdLength, idLength } from "../format/hash.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
 import type { OpenSession } from "../format/session-header.ts";
 import { sessionBinding } from "../format/session-header.ts";
@@ -22,10 +23,7 @@ import type { Signer } from "../format/signing.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
 import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
-import type { BlockListRecord } from "../packing/catalog-rows.ts";
-import { frameRows, packRows } from "../packing/catalog-rows.ts";
 import { mainThreadSealer } from "../packing/frame-sealer.ts";
-import { hooksOf } from "../packing/hooks.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
@@ -36,7 +34,12 @@ import { CutJobQueue } from "../workers/cut-job-queue.ts";
 import type { FromWorker, Portion } from "../workers/cut-messages.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
-import type { SegmentMatch, SegmentQuery, UploadTarget } from "./upload-target.ts";
+import { NodeQuestions } from "./node-questions.ts";
+import { OrdinalReserve } from "./ordinal-reserve.ts";
+import { RecentOrdinals } from "./recent-ordinals.ts";
+import type { AskedSegment } from "./segment-questions.ts";
+import { SegmentQuestions } from "./segment-questions.ts";
+import type { ClientItem, FrameBlockList, SegmentAnswer, UploadTarget } from "./upload-target.ts";
 
 export interface UploadSettings {
   /** Size at which a pack is complete. */
@@ -56,9 +59,6 @@ export const defaultUploadSettings: UploadSettings = {
 /** Size at which a metadata pack is complete. */
 const maxMetadataPackBytes = 4 * 1024 * 1024;
 
-/** Ordinals reserved at a time: few enough that an aborted upload leaves no large gap in the bitmaps. */
-const ordinalBatch = 256;
-
 /** New segments that may wait to be registered. A bound for backups that store few bytes for many segments. */
 const maxPendingSegments = 4096;
 
@@ -71,21 +71,19 @@ const maxPendingBlockListBytes = 2 * 1024 * 1024;
  */
 const maxKnownNodes = 4096;
 
-/** Hooks of one bundle at most. */
-const maxHooksPerSegment = 48;
-
-/** Hooks of each file in a bundle. So a style sheet in an invoice is found through any other invoice that contains it. */
-const hooksPerFile = 2;
-
-/** A file of fewer blocks gets no hooks for itself. Its bundle has hooks. */
-const minBlocksForOwnHooks = 4;
+/**
+ * New segments of this upload that are kept in memory by id, also after they were registered: the answer to a question may
+ * be older than their registration. Many more than the segments in all portions in flight.
+ */
+const maxOwnSegments = 4096;
 
 export interface UploadOptions {
   readonly ctx: EngineContext;
   readonly keys: WriterKeys;
   readonly signer: Signer;
-  readonly owner: string;
   readonly session: OpenSession;
+  /** The ordinals that the upload began with. */
+  readonly ordinals: OrdinalRange;
   /** Whether there is a base snapshot. */
   readonly hasBase: boolean;
   readonly target: UploadTarget;
@@ -94,7 +92,7 @@ export interface UploadOptions {
 }
 
 interface PendingSegment {
-  readonly item: Item;
+  readonly item: ClientItem;
   readonly frames: readonly number[];
   readonly hooks: readonly bigint[];
   readonly previous: number;
@@ -107,22 +105,29 @@ export class Upload implements NodeSink {
   readonly #metadata: MetadataWriter;
   readonly #dataPacks: PackUploader;
   readonly #metadataPacks: PackUploader;
+  readonly #ordinals: OrdinalReserve;
+  readonly #segmentQuestions: SegmentQuestions;
+  readonly #nodeQuestions: NodeQuestions;
   /** Places of the blocks that this upload stored. */
   readonly #newBlocks = new BlockTable();
   readonly #pending = new Map<string, PendingSegment>();
-  readonly #nodes = new Map<string, number>();
-  readonly #nodeItems: Item[] = [];
+  readonly #ownSegments = new RecentOrdinals(maxOwnSegments);
+  readonly #nodes = new RecentOrdinals(maxKnownNodes);
+  readonly #nodeItems: ClientItem[] = [];
   /** Frames of this session that are not yet in a durable pack. */
   readonly #notDurable = new Set<number>();
   readonly #unregistered: DurablePack[] = [];
   readonly nodeKey: Uint8Array;
   #nextN = 1;
-  #ordinal = 0;
-  #ordinalEnd = 0;
-  #registeredBytes = 0;
+  #nextUnit = 1;
+  /** Bytes that were stored when the last unit was registered. */
+  #unitBytes = 0;
   /** Metadata goes into the data pack: the upload is so small that one pack holds everything. */
   #onePack = false;
   #decisions: Promise<void> = Promise.resolve();
+  /** The unit that is being registered, or the last one. */
+  #registering: Promise<void> = Promise.resolve();
+  #isRegistering = false;
 
   constructor(options: UploadOptions) {
     this.#options = options;
@@ -146,6 +151,12 @@ export class Upload implements NodeSink {
       packBytes: metadataPackBytes,
       packsInFlight: 1,
     });
+    this.#ordinals = new OrdinalReserve(options.ordinals, (request, count) => target.reserveOrdinals(request, count));
+    this.#segmentQuestions = new SegmentQuestions(
+      (queries) => target.offer(queries),
+      (id) => this.#ownSegments.get(id) !== undefined,
+    );
+    this.#nodeQuestions = new NodeQuestions((ids) => target.offerNodes(ids));
     const nextN = () => this.#nextN++;
     const nextFrame = () => frameNumber(session.header.session, nextN());
     this.#slots = new SlotAllocator(nextN);
@@ -179,22 +190,14 @@ export class Upload implements NodeSink {
     return this.#jobs.submit(plan);
   }
 
-  async putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
-    const key = hex(id);
-    const known = this.#nodes.get(key);
+  isNewOrdinal(ordinal: number): boolean {
+    return this.#ordinals.has(ordinal);
+  }
+
+  putNode(id: Uint8Array, bytes: Uint8Array, isNew: boolean): Promise<number> | number {
+    const known = this.#nodes.get(id);
     if (known !== undefined) return known;
-    const [stored] = await this.#options.target.acquire([id]);
-    const ordinal = stored ?? (await this.#newOrdinal());
-    if (this.#nodes.size >= maxKnownNodes) this.#nodes.clear();
-    this.#nodes.set(key, ordinal);
-    if (stored !== null && stored !== undefined) return ordinal;
-    await this.#metadataPacks.waitForSpace();
-    const place = this.#metadata.add("nodes", { kind: "node", ordinal, id, bytes });
-    const recipe = encodeRecipe([
-      { kind: "stored", frame: place.frame, slot: place.slot, count: 1, bytes: bytes.length },
-    ]);
-    this.#nodeItems.push(this.#item(ordinal, "node", id, recipe, place.frame));
-    return ordinal;
+    return isNew ? this.#storeNode(id, bytes) : this.#askForNode(id, bytes);
   }
 
   /** Seals, stores and registers everything. After this the snapshot can be completed. */
@@ -202,6 +205,7 @@ export class Upload implements NodeSink {
     await this.#decisions;
     await this.#jobs.waitForJobs();
     await this.#jobs.flush((workerIndex) => this.#slots.sealAll(workerIndex));
+    await this.#registering;
     const openBytes = this.#dataPacks.openBytes + this.#metadataPacks.openBytes;
     this.#onePack = this.storedBytes === 0 && openBytes < this.#options.settings.packBytes / 2;
     await this.#registerUnit(true);
@@ -211,6 +215,32 @@ export class Upload implements NodeSink {
   async close(): Promise<void> {
     this.#jobs.close();
     await Promise.all([this.#dataPacks.abandon(), this.#metadataPacks.abandon()]);
+  }
+
+  async #askForNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
+    const stored = await this.#nodeQuestions.ask(id);
+    // The same node may have been asked for twice at the same time.
+    const known = stored ?? this.#nodes.get(id);
+    if (known === undefined) return this.#storeNode(id, bytes);
+    this.#nodes.set(id, known);
+    return known;
+  }
+
+  #storeNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number {
+    if (this.#metadataPacks.isFull) return this.#metadataPacks.waitForSpace().then(() => this.#storeNode(id, bytes));
+    const ordinal = this.#ordinals.take();
+    if (typeof ordinal === "number") return this.#addNode(ordinal, id, bytes);
+    return ordinal.then((taken) => this.#addNode(taken, id, bytes));
+  }
+
+  #addNode(ordinal: number, id: Uint8Array, bytes: Uint8Array): number {
+    this.#nodes.set(id, ordinal);
+    const place = this.#metadata.add("nodes", { kind: "node", ordinal, id, bytes });
+    const recipe = encodeRecipe([
+      { kind: "stored", frame: place.frame, slot: place.slot, count: 1, bytes: bytes.length },
+    ]);
+    this.#nodeItems.push({ ordinal, kind: "node", id: ownCopy(id), recipe, recordFrame: place.frame });
+    return ordinal;
   }
 
   #onMessage(workerIndex: number, message: FromWorker): void {
@@ -223,101 +253,70 @@ export class Upload implements NodeSink {
         message.frameId,
       );
     } else if (message.type === "portion") {
+      const { portion } = message;
+      const asked = this.#segmentQuestions.ask(portion, this.#jobs.job(portion.job).plan);
+      asked.catch(() => {
+        // The decision awaits it later and fails then.
+      });
       this.#decisions = this.#decisions
-        .then(() => this.#decide(workerIndex, message.portion))
+        .then(async () => this.#decide(workerIndex, portion, await asked))
         .catch((error: unknown) => this.#jobs.fail(error));
     }
   }
 
   /** Decides for every block of a portion where it is stored, and answers the worker. */
-  async #decide(workerIndex: number, portion: Portion): Promise<void> {
+  async #decide(workerIndex: number, portion: Portion, asked: readonly AskedSegment[]): Promise<void> {
     const job = this.#jobs.job(portion.job);
-    const ordinals = await this.#knownSegments(portion);
-    const queries = this.#queries(portion, ordinals, job.plan, job.bytes, job.previous);
-    const matches = queries.length === 0 ? [] : await this.#options.target.match(queries.map(({ query }) => query));
     const plan = this.#slots.planPortion(workerIndex);
-    for (const [i, { segment, query }] of queries.entries()) {
-      const match = matches[i];
-      if (match === undefined) throw new Error("the target returned fewer matches than queries");
-      ordinals[segment] = await this.#storeSegment(portion, segment, query, match, plan, ordinals, job.previous);
+    const ordinals: number[] = [];
+    for (const segment of asked) {
+      const known = this.#ownSegments.get(segment.id) ?? segment.answer?.ordinal ?? 0;
+      const previous = ordinals.at(-1) ?? job.previous;
+      ordinals.push(known !== 0 ? known : await this.#storeSegment(portion, segment, plan, previous));
     }
     await this.#dataPacks.waitForSpace();
     this.#jobs.append(workerIndex, portion, plan.appends(), ordinals);
+    if (this.#isUnitFull()) await this.#startUnit();
+  }
+
+  #isUnitFull(): boolean {
     const { unitBytes } = this.#options.settings;
-    const full = this.storedBytes - this.#registeredBytes >= unitBytes || this.#pending.size >= maxPendingSegments;
-    if (full || this.#slots.blockListBytes >= maxPendingBlockListBytes) await this.#registerUnit(false);
-  }
-
-  /** The ordinal of every segment of the portion that is stored or pending; 0 for new ones. */
-  async #knownSegments(portion: Portion): Promise<number[]> {
-    const count = portion.segments.length;
-    const ids = Array.from({ length: count }, (_, i) => segmentIdAt(portion, i));
-    const ordinals = ids.map((id) => this.#pending.get(hex(id))?.item.ordinal ?? 0);
-    const asked = [...ids.keys()].filter((i) => ordinals[i] === 0);
-    if (asked.length === 0) return ordinals;
-    const answers = await this.#options.target.acquire(asked.map((i) => ids[i] ?? new Uint8Array(0)));
-    for (const [k, i] of asked.entries()) ordinals[i] = answers[k] ?? 0;
-    return ordinals;
-  }
-
-  #queries(portion: Portion, ordinals: readonly number[], plan: JobPlan, bytesBefore: number, previous: number) {
-    const queries: { segment: number; query: SegmentQuery }[] = [];
-    let block = 0;
-    let at = bytesBefore;
-    for (const [segment, count] of portion.segments.entries()) {
-      const bytes = sumOf(portion.lengths, block, count);
-      if (ordinals[segment] === 0) {
-        const ids = portion.ids.subarray(block * blockIdLength, (block + count) * blockIdLength);
-        const hooks = this.#hooks(portion, block, count, plan.kind === "bundle");
-        const before = segment === 0 ? previous : (ordinals[segment - 1] ?? 0);
-        queries.push({ segment, query: { ids, hooks, previous: before, oldSegments: plan.oldSegmentsAt(at, bytes) } });
-      }
-      block += count;
-      at += bytes;
-    }
-    return queries;
-  }
-
-  #hooks(portion: Portion, first: number, count: number, bundle: boolean): bigint[] {
-    const hooks = new Set(hooksOf(portion.ids, portion.zeros, first, count));
-    if (bundle) {
-      let block = first;
-      for (const { blocks } of portion.outcomes) {
-        if (hooks.size >= maxHooksPerSegment) break;
-        if (blocks >= minBlocksForOwnHooks)
-          for (const hook of hooksOf(portion.ids, portion.zeros, block, blocks, hooksPerFile)) hooks.add(hook);
-        block += blocks;
-      }
-    }
-    return [...hooks];
+    return (
+      this.storedBytes - this.#unitBytes >= unitBytes ||
+      this.#pending.size >= maxPendingSegments ||
+      this.#slots.blockListBytes >= maxPendingBlockListBytes
+    );
   }
 
   /** Finds or allocates a place for every block of a new segment. Returns the segment's ordinal. */
   async #storeSegment(
     portion: Portion,
-    segment: number,
-    query: SegmentQuery,
-    match: SegmentMatch,
+    { id, first, hooks, answer }: AskedSegment,
     plan: PortionPlan,
-    ordinals: readonly number[],
-    jobPrevious: number,
+    previous: number,
   ): Promise<number> {
-    const id = segmentIdAt(portion, segment);
-    const pending = this.#pending.get(hex(id));
-    if (pending !== undefined) return pending.item.ordinal;
-    const first = sumOf(portion.segments, 0, segment);
+    if (answer === null) throw new Error("a segment of this upload is forgotten");
+    const runs = this.#placeBlocks(portion, first, answer, plan);
+    const ordinal = await this.#ordinals.take();
+    const item = { ordinal, kind: "segment", id: ownCopy(id), recipe: encodeRecipe(runs), recordFrame: 0 } as const;
+    this.#pending.set(hex(id), { item, frames: framesOf(runs), hooks, previous });
+    this.#ownSegments.set(id, ordinal);
+    return ordinal;
+  }
+
+  #placeBlocks(portion: Portion, first: number, { frames, slots }: SegmentAnswer, plan: PortionPlan) {
     const recipe = new RecipeBuilder();
     const place = { frame: 0, slot: 0 };
     const session = this.#options.session.header.session;
     let n = 0;
     let frame = 0;
-    for (let i = 0; i < match.frames.length; i++) {
+    for (let i = 0; i < frames.length; i++) {
       const block = first + i;
       const length = portion.lengths[block] ?? 0;
-      const stored = match.frames[i] ?? 0;
+      const stored = frames[i] ?? 0;
       if (portion.zeros[block] === 1) recipe.zeros(length);
       else if (this.#newBlocks.find(portion.ids, block, place)) recipe.stored(place.frame, place.slot, length);
-      else if (stored !== 0) recipe.stored(stored, match.slots[i] ?? 0, length);
+      else if (stored !== 0) recipe.stored(stored, slots[i] ?? 0, length);
       else {
         plan.allocate(portion.classes[block] ?? 1, portion.ids, block, length);
         if (plan.n !== n) {
@@ -329,38 +328,35 @@ export class Upload implements NodeSink {
         recipe.stored(frame, plan.slot, length);
       }
     }
-    const ordinal = await this.#newOrdinal();
-    const runs = recipe.take();
-    const item = this.#item(ordinal, "segment", id, encodeRecipe(runs), 0);
-    const previous = segment === 0 ? jobPrevious : (ordinals[segment - 1] ?? 0);
-    this.#pending.set(hex(id), { item, frames: framesOf(runs), hooks: query.hooks, previous });
-    this.#options.target.noteSimilar(ordinal, match.similar);
-    return ordinal;
+    return recipe.take();
+  }
+
+  /** Registers a unit while further portions are decided. Waits for the unit before it. */
+  async #startUnit(): Promise<void> {
+    if (this.#isRegistering) await this.#registering;
+    this.#isRegistering = true;
+    this.#registering = this.#registerUnit(false).finally(() => {
+      this.#isRegistering = false;
+    });
+    this.#registering.catch((error: unknown) => this.#jobs.fail(error));
   }
 
   /** Registers a unit. With `everything`, all packs are made durable first; otherwise only what is durable is registered. */
   async #registerUnit(everything: boolean): Promise<void> {
     this.#slots.blockListBytes = 0;
+    this.#unitBytes = this.storedBytes;
     this.#addDurable(this.#dataPacks.takeDurable());
     const ready = [...this.#pending].filter(
       ([, { frames }]) => everything || !frames.some((frame) => this.#notDurable.has(frame)),
     );
-    const items: Item[] = [];
+    const items: ClientItem[] = [];
     for (const [key, { item, hooks }] of ready) {
       const { ordinal, id, recipe } = item;
       const place = this.#metadata.add("records", { kind: "segment", ordinal, id, recipe, hooks });
       items.push({ ...item, recordFrame: place.frame });
       this.#pending.delete(key);
     }
-    const session = this.#options.session.header.session;
-    const records = new Map<number, BlockListRecord>();
-    for (const [n, blockList] of this.#slots.blockLists) {
-      const frame = frameNumber(session, n);
-      if (!everything && this.#notDurable.has(frame)) continue;
-      const place = this.#metadata.add("records", { kind: "blockList", frame, generation: 0, blockList });
-      records.set(frame, { recordFrame: place.frame, blockList });
-      this.#slots.blockLists.delete(n);
-    }
+    const blockLists = this.#writeBlockLists(everything);
     this.#metadata.flush("records");
     this.#metadata.flush("nodes");
     // The tree writer goes on while packs are stored. The nodes that it adds from here on belong to the next unit.
@@ -372,34 +368,29 @@ export class Upload implements NodeSink {
       .filter(([, { previous }]) => previous !== 0)
       .map(([, { previous, item }]) => [previous, item.ordinal] as const);
     const hooks = ready.flatMap(([, { item, hooks: own }]) => own.map((hook) => [hook, item.ordinal] as const));
-    await this.#register([...items, ...nodes], records, hooks, follows);
+    // A data pack may have become durable after the block lists were written: it waits for the next unit.
+    const isReady = ({ frames }: DurablePack) =>
+      frames.every((each) => each.kind === "meta" || blockLists.has(each.frame));
+    const packs = this.#unregistered.filter(isReady).map(({ pack }) => pack);
+    this.#unregistered.splice(0, this.#unregistered.length, ...this.#unregistered.filter((pack) => !isReady(pack)));
+    if (packs.length === 0 && items.length === 0 && nodes.length === 0) return;
+    const number = this.#nextUnit++;
+    const unit = { number, packs, blockLists: [...blockLists.values()], items: [...items, ...nodes], hooks, follows };
+    await this.#options.target.register(unit);
   }
 
-  async #register(
-    items: Item[],
-    records: ReadonlyMap<number, BlockListRecord>,
-    hooks: (readonly [bigint, number])[],
-    follows: (readonly [number, number])[],
-  ): Promise<void> {
-    const session = this.#options.session.header.session;
-    // A data pack may have become durable after the block list records were written: it waits for the next unit.
-    const waiting = this.#unregistered.filter(({ frames }) =>
-      frames.some(({ kind, frame }) => kind === "data" && !records.has(frame)),
-    );
-    const ready = this.#unregistered.filter((pack) => !waiting.includes(pack));
-    const packs = packRows(session, ready);
-    const frames = frameRows(session, ready, (frame) => records.get(frame));
-    this.#unregistered.splice(0, this.#unregistered.length, ...waiting);
-    if (packs.length === 0 && items.length === 0) return;
-    await this.#options.target.register({
-      packs,
-      header: this.#options.session.header.bytes,
-      frames,
-      items,
-      hooks,
-      follows,
-    });
-    this.#registeredBytes = this.storedBytes;
+  /** Writes copies of the block lists of durable frames into metadata frames. */
+  #writeBlockLists(everything: boolean): Map<number, FrameBlockList> {
+    const { session } = this.#options.session.header;
+    const written = new Map<number, FrameBlockList>();
+    for (const [n, blockList] of this.#slots.blockLists) {
+      const frame = frameNumber(session, n);
+      if (!everything && this.#notDurable.has(frame)) continue;
+      const place = this.#metadata.add("records", { kind: "blockList", frame, generation: 0, blockList });
+      written.set(frame, { frame, recordFrame: place.frame, blockList });
+      this.#slots.blockLists.delete(n);
+    }
+    return written;
   }
 
   #addDurable(packs: readonly DurablePack[]): void {
@@ -408,35 +399,4 @@ export class Upload implements NodeSink {
       for (const { frame } of pack.frames) this.#notDurable.delete(frame);
     }
   }
-
-  #item(ordinal: number, kind: Item["kind"], id: Uint8Array, recipe: Uint8Array, recordFrame: number): Item {
-    return {
-      ordinal,
-      kind,
-      id: ownCopy(id),
-      recipe,
-      recordFrame,
-      next: 0,
-      owner: this.#options.owner,
-      verified: false,
-    };
-  }
-
-  async #newOrdinal(): Promise<number> {
-    if (this.#ordinal === this.#ordinalEnd) {
-      this.#ordinal = await this.#options.target.reserveOrdinals(ordinalBatch);
-      this.#ordinalEnd = this.#ordinal + ordinalBatch;
-    }
-    return this.#ordinal++;
-  }
-}
-
-function segmentIdAt(portion: Portion, segment: number): Uint8Array {
-  return portion.segmentIds.subarray(segment * idLength, (segment + 1) * idLength);
-}
-
-function sumOf(values: Uint32Array, first: number, count: number): number {
-  let sum = 0;
-  for (let i = first; i < first + count; i++) sum += values[i] ?? 0;
-  return sum;
 }

@@ -16,7 +16,8 @@
  * 3. `beginDelete` succeeds only for a condemned pack without pins. It removes the pack's frames and the given dead items.
  * 4. `commit` succeeds only before the lease ends, only for a new snapshot id, and only if every item of the snapshot is in
  *    the base or needs only packs that this upload has pinned. It ends the upload and its pins in the same step.
- * 5. An item of another owner is known only if it is verified. Of several items with one id a verified one is taken.
+ * 5. An item of another owner is known only if it is verified, and never in the scope `lineage`. Of several items with
+ *    one id a verified one is taken. A snapshot of the scope `lineage` reaches items of its owner only.
  * 6. A session number is issued once, with a nonce that is kept. A claim that another catalog has taken makes the
  *    catalog stale: it begins no upload until it is cleared.
  * 7. If a recipe replaces another, every upload that has pinned the packs of the old recipe pins those of the new one, in
@@ -25,6 +26,8 @@
  * 9. Changes of a snapshot's retention are applied in the order of the chain. A snapshot that is being deleted takes no
  *    change.
  * 10. The head of the chain never goes back.
+ * 11. A client may repeat a step whose answer was lost: `beginUpload`, a reservation of ordinals with its request, and
+ *    `addUnit` with its number answer the same and change nothing the second time.
  *
  * `addUnit` registers what it is given. A unit of a client is checked by `checkUnit` (backup/check-unit.ts) first.
  */
@@ -85,12 +88,39 @@ export interface SessionRow {
   readonly header: Uint8Array;
 }
 
+/**
+ * What an upload is told. `vault`: items of its owner, and verified items of others. `lineage`: items of its owner only, so
+ * that a write-only client learns nothing of what others stored.
+ */
+export type UploadScope = "vault" | "lineage";
+
 export interface NewUpload {
   readonly upload: string;
   readonly owner: string;
   readonly leaseUntil: number;
   /** A snapshot whose content counts as pinned, or null. */
   readonly base: string | null;
+  /** `vault` if absent. */
+  readonly scope?: UploadScope | undefined;
+  /** Ordinals that are reserved with the upload, as its request 0. None if absent. */
+  readonly ordinals?: number | undefined;
+}
+
+/** Consecutive ordinals: `first`, and the one after the last. */
+export interface OrdinalRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** A running upload, as every process finds it in the catalog. */
+export interface UploadState {
+  readonly owner: string;
+  readonly scope: UploadScope;
+  readonly session: number;
+  readonly nonce: number;
+  readonly leaseUntil: number;
+  /** All ordinals that the upload has reserved. */
+  readonly ordinals: readonly OrdinalRange[];
 }
 
 export interface UploadStart {
@@ -101,6 +131,8 @@ export interface UploadStart {
   readonly catalogId: number;
   /** Ordinals of items with damaged frames: a file cache must not use them. */
   readonly damaged: readonly number[];
+  /** The ordinals that were reserved with the upload. */
+  readonly ordinals: OrdinalRange;
 }
 
 /** The session numbers that the catalog has issued, and the next one. */
@@ -174,8 +206,13 @@ export class CatalogError extends Error {
 
 /** The catalog of one vault. */
 export interface Catalog {
-  /** Issues a session number with an open claim. Rejects with `stale` if the catalog is stale. */
+  /**
+   * Issues a session number with an open claim. Rejects with `stale` if the catalog is stale. Repeated for a running upload
+   * it answers the same; it rejects with `conflict` if the upload is of another owner.
+   */
   beginUpload(upload: NewUpload): Promise<UploadStart>;
+  /** A running upload; null if there is none of that name. */
+  uploadState(upload: string): Promise<UploadState | null>;
   /** Closes an open claim. A claim that is not `ours` makes the catalog stale until `clear`. */
   settleClaim(session: number, ours: boolean): Promise<void>;
   /** Extends the lease. Rejects with `lease_expired` if it has ended. */
@@ -184,19 +221,36 @@ export interface Catalog {
   endUpload(upload: string): Promise<void>;
   /** Ends every upload whose lease has ended. Returns these uploads. */
   expireUploads(now: number): Promise<readonly string[]>;
-  /** Reserves `count` ordinals and returns the first. */
-  reserveOrdinals(count: number): Promise<number>;
+  /**
+   * Reserves `count` ordinals and returns the first. With `by` they belong to that upload, and the same request of the
+   * upload gets the same ordinals again.
+   */
+  reserveOrdinals(count: number, by?: { readonly upload: string; readonly request: number }): Promise<number>;
   /** The items of these ids, pinned for the upload; null if an item is not known. */
   acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
-  /** Like `acquire`, for frames of which an upload uses single blocks. */
-  acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]>;
-  /** Registers durable packs and what they hold, and pins the packs for the upload. */
-  addUnit(upload: string, now: number, unit: UploadUnit): Promise<void>;
+  /**
+   * Like `acquire`, for frames of which an upload uses single blocks. With `generations`, a frame that has another generation
+   * is not known: slots may have been dropped since its block list was read.
+   */
+  acquireFrames(
+    upload: string,
+    frames: readonly number[],
+    generations?: readonly number[],
+  ): Promise<readonly boolean[]>;
+  /**
+   * Registers durable packs and what they hold, and pins the packs for the upload. `number` is given for a unit of a
+   * client: a number that the upload has registered already changes nothing, and every frame that the unit's items and
+   * block lists need must then be pinned by the upload, or the unit is refused with `not_closed`.
+   */
+  addUnit(upload: string, now: number, unit: UploadUnit, number?: number): Promise<void>;
   /** Adds the snapshot and ends the upload. Rejects with `lease_expired`, `conflict` or `not_closed` (rule 4). */
   commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void>;
 
-  /** Per hook the ordinal of the owner's newest segment with it, or else of the newest verified one, or null. */
-  findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]>;
+  /**
+   * Per hook the ordinal of the owner's newest segment with it, or else of the newest verified one, or null. In the scope
+   * `lineage` only the owner's.
+   */
+  findHooks(owner: string, hooks: readonly bigint[], scope?: UploadScope): Promise<readonly (number | null)[]>;
   itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]>;
   itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]>;
   frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]>;

@@ -306,6 +306,79 @@ for (const [name, make] of Object.entries(makers)) {
     assert.ok((await begin(catalog, "u3")).session > second.session);
   });
 
+  test(`${name}: a client may repeat what it did: begin, a reservation and a unit answer the same and change nothing`, async () => {
+    const catalog = await filled(make);
+    const begun = { upload: "u2", owner: "a", leaseUntil: 1000, base: "s1", ordinals: 8 };
+    const start = await catalog.beginUpload(begun);
+    assert.deepEqual(await catalog.beginUpload(begun), start);
+    assert.equal(start.ordinals.end - start.ordinals.first, 8);
+    await assert.rejects(catalog.beginUpload({ ...begun, owner: "b" }), { code: "conflict" });
+    const request = { upload: "u2", request: 1 };
+    const first = await catalog.reserveOrdinals(5, request);
+    assert.equal(await catalog.reserveOrdinals(5, request), first);
+    assert.equal(await catalog.reserveOrdinals(5, { ...request, request: 2 }), first + 5);
+    assert.deepEqual(await catalog.uploadState("u2"), {
+      owner: "a",
+      scope: "vault",
+      session: start.session,
+      nonce: start.nonce,
+      leaseUntil: 1000,
+      ordinals: [start.ordinals, { first, end: first + 5 }, { first: first + 5, end: first + 10 }],
+    });
+    const unit = unitOf("p2", [frameRow(20, "p2")], [itemRow(first, 20)]);
+    await catalog.addUnit("u2", 1, unit, 1);
+    await catalog.addUnit("u2", 1, unit, 1);
+    await assert.rejects(catalog.addUnit("u2", 1, unit, 2), Error, "the pack is registered");
+    await catalog.commit("u2", 1, snapshotOf("s2", [1, first]));
+    assert.equal(await catalog.uploadState("u2"), null);
+    await assert.rejects(catalog.reserveOrdinals(5, request), { code: "unknown_upload" });
+    const again = await catalog.beginUpload({ ...begun, base: null });
+    assert.notEqual(again.session, start.session);
+    assert.equal((await catalog.uploadState("u2"))?.ordinals.length, 1, "nothing is left of the ended upload");
+  });
+
+  test(`${name}: a unit of a client that needs a frame which is neither in it nor pinned is refused, and nothing of it stays`, async () => {
+    const catalog = await filled(make);
+    await begin(catalog, "u2");
+    const lie = unitOf("p2", [frameRow(20, "p2")], [itemRow(2, 20), itemRow(3, 10)]);
+    await assert.rejects(catalog.addUnit("u2", 1, lie, 1), { code: "not_closed" });
+    const record = unitOf("p2", [frameRow(20, "p2", { recordFrame: 10 })], [itemRow(2, 20)]);
+    await assert.rejects(catalog.addUnit("u2", 1, record, 1), { code: "not_closed" });
+    assert.deepEqual(await catalog.itemsByOrdinal([2, 3]), [null, null]);
+    assert.deepEqual(
+      (await catalog.packs()).map(({ pack }) => pack),
+      ["p1"],
+    );
+    await catalog.acquireFrames("u2", [10]);
+    await catalog.addUnit("u2", 1, lie, 1);
+    assert.equal((await catalog.itemsByOrdinal([3]))[0]?.ordinal, 3);
+  });
+
+  test(`${name}: a frame is pinned only in the generation that is asked for, and only for a running upload`, async () => {
+    const catalog = await filled(make);
+    await begin(catalog, "u2");
+    assert.deepEqual(await catalog.acquireFrames("u2", [10, 11], [1, 0]), [false, false]);
+    assert.deepEqual((await catalog.condemn(["p1"], await revisionOf(catalog))).condemned, ["p1"], "not pinned");
+    assert.deepEqual(await catalog.acquireFrames("u2", [10], [0]), [true]);
+    await assert.rejects(catalog.acquireFrames("nobody", [10]), { code: "unknown_upload" });
+  });
+
+  test(`${name}: an upload of the scope lineage is told of its owner's items only, and reaches no others`, async () => {
+    const catalog = await filled(make);
+    await catalog.setVerified([1]);
+    const lineage = (upload: string, owner: string, base: string | null) =>
+      catalog.beginUpload({ upload, owner, leaseUntil: 1000, base, scope: "lineage" });
+    await lineage("b", "b", "s1");
+    assert.deepEqual(await catalog.acquire("b", [idOf(1)]), [null]);
+    assert.deepEqual(await catalog.findHooks("b", [1n], "lineage"), [null]);
+    assert.deepEqual(await catalog.findHooks("b", [1n], "vault"), [1]);
+    assert.deepEqual(await catalog.findHooks("a", [1n], "lineage"), [1]);
+    await assert.rejects(catalog.commit("b", 1, snapshotOf("s2", [1])), { code: "not_closed" });
+    await lineage("a", "a", "s1");
+    assert.equal((await catalog.acquire("a", [idOf(1)]))[0]?.ordinal, 1);
+    await catalog.commit("a", 1, snapshotOf("s3", [1]));
+  });
+
   test(`${name}: hooks and the order of segments are kept per owner`, async () => {
     const catalog = await filled(make);
     await begin(catalog, "u2", { owner: "b" });

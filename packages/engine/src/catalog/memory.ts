@@ -19,24 +19,30 @@ import type {
   Item,
   MarkingResult,
   NewUpload,
+  OrdinalRange,
   PackRow,
   RebuiltCatalog,
   Retention,
   SessionNumbers,
   SessionRow,
   SnapshotRow,
+  UploadScope,
   UploadStart,
+  UploadState,
   UploadUnit,
 } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
-import { assertDeletable, drawNumber, framesNeededBy, isNewerChange, itemFrames } from "./rules.ts";
-
-interface RunningUpload {
-  readonly owner: string;
-  readonly session: number;
-  readonly reach: Uint8Array;
-  leaseUntil: number;
-}
+import { MemoryHooks } from "./memory-hooks.ts";
+import { MemoryUploads } from "./memory-uploads.ts";
+import {
+  assertDeletable,
+  drawNumber,
+  framesNeededBy,
+  framesOfUnit,
+  isKnownTo,
+  isNewerChange,
+  itemFrames,
+} from "./rules.ts";
 
 export class MemoryCatalog implements Catalog {
   readonly #items = new Map<number, Item>();
@@ -46,9 +52,9 @@ export class MemoryCatalog implements Catalog {
   /** The marking that condemned a pack last. */
   readonly #markings = new Map<string, number>();
   readonly #pins = new Map<string, Set<string>>();
-  readonly #hooks = new Map<bigint, Map<string, number>>();
+  readonly #hooks = new MemoryHooks();
   readonly #sessions = new Map<number, SessionRow>();
-  readonly #uploads = new Map<string, RunningUpload>();
+  readonly #uploads = new MemoryUploads();
   readonly #snapshots = new Map<string, SnapshotRow>();
   readonly #claims = new Map<number, { readonly nonce: number; open: boolean }>();
   readonly #ctx: EngineContext;
@@ -66,17 +72,29 @@ export class MemoryCatalog implements Catalog {
     this.#catalogId = drawNumber(ctx);
   }
 
-  async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
-    const reach = base === null ? new Uint8Array(0) : this.#snapshot(base).reach;
+  async beginUpload(begun: NewUpload): Promise<UploadStart> {
     if (this.#stale) throw new CatalogError("stale", "another catalog has used its numbers");
-    const session = this.#nextSession++;
-    const nonce = drawNumber(this.#ctx);
-    this.#claims.set(session, { nonce, open: true });
-    this.#uploads.set(upload, { owner, session, reach, leaseUntil });
+    const { upload, base, ordinals = 0 } = begun;
+    const { session, nonce } = this.#uploads.begin(begun, () => {
+      const reach = base === null ? new Uint8Array(0) : this.#snapshot(base).reach;
+      const drawn = { session: this.#nextSession++, nonce: drawNumber(this.#ctx) };
+      this.#claims.set(drawn.session, { nonce: drawn.nonce, open: true });
+      return { ...drawn, reach };
+    });
     const damaged = [...this.#items.values()].filter((item) =>
       itemFrames(item).some((frame) => this.#frames.get(frame)?.damaged),
     );
-    return { session, nonce, catalogId: this.#catalogId, damaged: damaged.map(({ ordinal }) => ordinal) };
+    return {
+      session,
+      nonce,
+      catalogId: this.#catalogId,
+      damaged: damaged.map(({ ordinal }) => ordinal),
+      ordinals: this.#reserve(ordinals, { upload, request: 0 }),
+    };
+  }
+
+  async uploadState(upload: string): Promise<UploadState | null> {
+    return this.#uploads.state(upload);
   }
 
   async settleClaim(session: number, ours: boolean): Promise<void> {
@@ -86,7 +104,7 @@ export class MemoryCatalog implements Catalog {
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
-    this.#running(upload, now).leaseUntil = leaseUntil;
+    this.#uploads.running(upload, now).leaseUntil = leaseUntil;
   }
 
   async endUpload(upload: string): Promise<void> {
@@ -94,24 +112,20 @@ export class MemoryCatalog implements Catalog {
   }
 
   async expireUploads(now: number): Promise<readonly string[]> {
-    const ended = [...this.#uploads].filter(([, { leaseUntil }]) => leaseUntil <= now).map(([upload]) => upload);
+    const ended = this.#uploads.expired(now);
     for (const upload of ended) this.#end(upload);
     return ended;
   }
 
-  async reserveOrdinals(count: number): Promise<number> {
-    const first = this.#nextOrdinal;
-    this.#nextOrdinal += count;
-    return first;
+  async reserveOrdinals(count: number, by?: { upload: string; request: number }): Promise<number> {
+    return this.#reserve(count, by).first;
   }
 
   async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
-    const { owner } = this.#upload(upload);
+    const { owner, scope } = this.#uploads.get(upload);
     return ids.map((id) => {
       const found = [...(this.#byId.get(hex(id)) ?? [])].map((ordinal) => this.#items.get(ordinal));
-      const candidates = found
-        .filter((item) => item !== undefined)
-        .filter((item) => item.verified || item.owner === owner);
+      const candidates = found.filter((item) => item !== undefined).filter((item) => isKnownTo(owner, scope, item));
       for (const item of candidates.sort(verifiedFirst)) {
         if (this.#pinFrames(upload, framesNeededBy(item))) return item;
       }
@@ -119,37 +133,54 @@ export class MemoryCatalog implements Catalog {
     });
   }
 
-  async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
-    this.#upload(upload);
-    return frames.map((frame) => this.#pinFrames(upload, [frame]));
+  async acquireFrames(
+    upload: string,
+    frames: readonly number[],
+    generations?: readonly number[],
+  ): Promise<readonly boolean[]> {
+    this.#uploads.get(upload);
+    const isExpected = (frame: number, i: number) =>
+      generations === undefined || this.#frames.get(frame)?.generation === generations[i];
+    return frames.map((frame, i) => isExpected(frame, i) && this.#pinFrames(upload, [frame]));
   }
 
-  async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
-    this.#running(upload, now);
+  async addUnit(upload: string, now: number, unit: UploadUnit, number?: number): Promise<void> {
+    const running = this.#uploads.running(upload, now);
+    if (number !== undefined) {
+      if (running.units.has(number)) return;
+      const own = new Set(unit.frames.map(({ frame }) => frame));
+      for (const frame of framesOfUnit(unit))
+        if (!own.has(frame) && !this.isPinned(frame, upload))
+          throw new CatalogError("not_closed", `frame ${frame} is neither in the unit nor pinned`);
+    }
     this.#register(unit);
     for (const { pack } of unit.packs) this.#pin(pack, upload);
+    if (number !== undefined) running.units.add(number);
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
-    const { reach } = this.#running(upload, now);
+    const { reach, scope, owner } = this.#uploads.running(upload, now);
     if (this.#snapshots.has(snapshot.id)) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
     for (const ordinal of Bitmap.decode(snapshot.reach).minus(Bitmap.decode(reach))) {
       const item = this.#items.get(ordinal);
       const closed = item !== undefined && framesNeededBy(item).every((frame) => this.isPinned(frame, upload));
       if (!closed) throw new CatalogError("not_closed", `item ${ordinal} is neither in the base nor pinned`);
     }
+    if (scope === "lineage")
+      for (const ordinal of Bitmap.decode(snapshot.reach))
+        if (this.#items.get(ordinal)?.owner !== owner)
+          throw new CatalogError("not_closed", `item ${ordinal} is of another owner`);
     this.#snapshots.set(snapshot.id, snapshot);
     this.#end(upload);
     this.#revision++;
   }
 
-  async findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
-    return hooks.map((hook) => {
-      const found = [...(this.#hooks.get(hook) ?? [])].filter(([, ordinal]) => this.#items.has(ordinal));
-      const own = found.find(([each]) => each === owner)?.[1];
-      const others = found.map(([, ordinal]) => ordinal).filter((ordinal) => this.#items.get(ordinal)?.verified);
-      return own ?? (others.length === 0 ? null : Math.max(...others));
-    });
+  async findHooks(
+    owner: string,
+    hooks: readonly bigint[],
+    scope: UploadScope = "vault",
+  ): Promise<readonly (number | null)[]> {
+    return hooks.map((hook) => this.#hooks.find(owner, hook, scope, this.#items));
   }
 
   async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
@@ -221,7 +252,7 @@ export class MemoryCatalog implements Catalog {
   }
 
   async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
-    const rows = [...this.#snapshots.values(), ...this.#uploads.values()];
+    const rows = [...this.#snapshots.values(), ...this.#uploads.all()];
     return { revision: this.#revision, reach: rows.map(({ reach }) => reach) };
   }
 
@@ -240,7 +271,7 @@ export class MemoryCatalog implements Catalog {
   async sessions(): Promise<SessionNumbers> {
     const open = [...this.#claims].filter(([, claim]) => claim.open);
     return {
-      running: [...this.#uploads.values()].map(({ session }) => session),
+      running: this.#uploads.all().map(({ session }) => session),
       next: this.#nextSession,
       open: open.map(([session, { nonce }]) => ({ session, nonce })),
       stale: this.#stale,
@@ -283,7 +314,7 @@ export class MemoryCatalog implements Catalog {
     moves: readonly FrameMove[],
     deadItems: readonly number[],
   ): Promise<boolean> {
-    this.#running(upload, now);
+    this.#uploads.running(upload, now);
     const left = new Set<string>();
     for (const { from, to } of moves) {
       const row = this.#frames.get(to.frame);
@@ -373,7 +404,7 @@ export class MemoryCatalog implements Catalog {
     }
     for (const [hook, ordinal] of unit.hooks) {
       const { owner } = this.#items.get(ordinal) ?? {};
-      if (owner !== undefined) this.#hooks.set(hook, (this.#hooks.get(hook) ?? new Map()).set(owner, ordinal));
+      if (owner !== undefined) this.#hooks.set(hook, owner, ordinal);
     }
     for (const [earlier, later] of unit.follows) {
       const item = this.#items.get(earlier);
@@ -393,7 +424,7 @@ export class MemoryCatalog implements Catalog {
   /** The uploads that have pinned all packs that an item needs. */
   protected uploadsPinning(item: Item): string[] {
     const frames = framesNeededBy(item);
-    return [...this.#uploads.keys()].filter((upload) => frames.every((frame) => this.isPinned(frame, upload)));
+    return this.#uploads.names().filter((upload) => frames.every((frame) => this.isPinned(frame, upload)));
   }
 
   /** Pins packs of a known item or frame; a condemned one becomes live. */
@@ -451,16 +482,14 @@ export class MemoryCatalog implements Catalog {
     for (const [pack, uploads] of this.#pins) if (uploads.delete(upload) && uploads.size === 0) this.#pins.delete(pack);
   }
 
-  #upload(upload: string): RunningUpload {
-    const running = this.#uploads.get(upload);
-    if (running === undefined) throw new CatalogError("unknown_upload", upload);
-    return running;
-  }
-
-  #running(upload: string, now: number): RunningUpload {
-    const running = this.#upload(upload);
-    if (running.leaseUntil <= now) throw new CatalogError("lease_expired", upload);
-    return running;
+  #reserve(count: number, by?: { upload: string; request: number }): OrdinalRange {
+    const reserved = by === undefined ? null : this.#uploads.get(by.upload).ordinals;
+    const known = reserved?.get(by?.request ?? 0);
+    if (known !== undefined) return known;
+    const range = { first: this.#nextOrdinal, end: this.#nextOrdinal + count };
+    this.#nextOrdinal = range.end;
+    if (count > 0) reserved?.set(by?.request ?? 0, range);
+    return range;
   }
 
   #snapshot(id: string): SnapshotRow {

@@ -2,7 +2,7 @@
 
 import type { EngineContext } from "../context.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
-import type { Item, SnapshotRow } from "./catalog.ts";
+import type { Item, NewUpload, SnapshotRow, UploadScope, UploadUnit } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 
 /** A JavaScript number holds six bytes exactly. */
@@ -14,14 +14,31 @@ export function drawNumber(ctx: EngineContext): number {
 }
 
 /** The frames that hold an item's bytes. */
-export function itemFrames(item: Item): number[] {
+export function itemFrames(item: Pick<Item, "recipe">): number[] {
   return framesOf(decodeRecipe(item.recipe));
 }
 
 /** The frames that an item needs: those of its bytes, and that of the record by which a rebuild finds it. */
-export function framesNeededBy(item: Item): number[] {
+export function framesNeededBy(item: Pick<Item, "recipe" | "recordFrame">): number[] {
   const frames = itemFrames(item);
   return item.recordFrame === 0 || frames.includes(item.recordFrame) ? frames : [...frames, item.recordFrame];
+}
+
+/** The frames that the items of a unit and the block lists of its frames need. */
+export function framesOfUnit(unit: UploadUnit): ReadonlySet<number> {
+  const frames = new Set(unit.items.flatMap(framesNeededBy));
+  for (const { recordFrame } of unit.frames) if (recordFrame !== 0) frames.add(recordFrame);
+  return frames;
+}
+
+/** Whether an upload is told that an item is stored. */
+export function isKnownTo(owner: string, scope: UploadScope, item: Pick<Item, "owner" | "verified">): boolean {
+  return item.owner === owner || (item.verified && scope === "vault");
+}
+
+/** Throws `conflict` if a running upload of this name has another owner. */
+export function assertSameUpload(upload: string, owner: string, begun: NewUpload): void {
+  if (owner !== begun.owner) throw new CatalogError("conflict", `upload ${upload} is running`);
 }
 
 /** Throws `retained` if the snapshot is held or locked. One that is being deleted already is not protected. */

@@ -16,10 +16,18 @@ import { maxInlineSegments, writeEntry, writeReference, writeSegmentReference } 
 
 export const nodeKinds = { leaf: 0x4c, inner: 0x49, segments: 0x53, lists: 0x54 } as const;
 
-/** Stores a node, or finds it if it is stored already, and returns its ordinal. It copies the bytes that it needs. */
+/** Stores nodes, or finds those that are stored already. */
 export interface NodeSink {
   readonly nodeKey: Uint8Array;
-  putNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number;
+  /**
+   * Returns the node's ordinal, or a promise where there is something to wait for. The bytes stay valid until then.
+   * `isNew`: the node refers to an ordinal for which `isNewOrdinal` is true.
+   */
+  putNode(id: Uint8Array, bytes: Uint8Array, isNew: boolean): Promise<number> | number;
+  /** Whether an ordinal is of this upload. A node with such an ordinal in it cannot be stored already. */
+  isNewOrdinal?(ordinal: number): boolean;
+  /** Called with each node of a directory in the order in which they were made, when its ordinal is there. */
+  onNode?(id: Uint8Array, ordinal: number): void;
 }
 
 /**
@@ -42,39 +50,59 @@ const minListRows = 4096;
 const meanListRows = 4096;
 const maxListRows = 16_384;
 
-/** Builds the nodes of a directory, entry by entry in name order. Keeps one open node per level in memory. */
+/** Nodes of one directory whose ordinals may be awaited. More would hold more memory and save no round trip. */
+const maxWaitingNodes = 256;
+
+/**
+ * Builds the nodes of a directory, entry by entry in name order. Keeps one open node per level in memory, and the nodes whose
+ * ordinals are awaited: the builder goes on with the next entries meanwhile.
+ */
 export class DirectoryBuilder {
   readonly #sink: NodeSink;
   readonly #levels: Level[] = [];
   readonly #scratch = new ByteWriter(1024);
+  /** Ends when the rows of all nodes so far are in the levels above; null if no node is awaited. */
+  #waiting: Promise<void> | null = null;
+  #waitingNodes = 0;
 
   constructor(sink: NodeSink) {
     this.#sink = sink;
   }
 
-  /** Adds an entry. Returns a promise only if a node became full. */
+  /** Adds an entry. Returns a promise only if too many nodes are awaited. */
   add(entry: TreeEntry): Promise<void> | undefined {
     this.#scratch.reset();
     writeEntry(this.#scratch, entry);
-    return this.addEncoded(this.#scratch.view(), 0, this.#scratch.length);
+    this.#append(0, this.#scratch.view(), 0, this.#scratch.length, this.#isNewEntry(entry));
+    return this.#limit();
   }
 
-  /** Adds an entry that is encoded already in a part of a buffer. */
+  /** Adds an entry that is encoded already in a part of a buffer. It refers to nothing new. */
   addEncoded(bytes: Buffer, start: number, end: number): Promise<void> | undefined {
-    return this.#append(0, bytes, start, end);
+    this.#append(0, bytes, start, end, false);
+    return this.#limit();
   }
 
-  async finish(): Promise<Reference> {
-    for (let depth = 0; ; depth++) {
-      const level = this.#level(depth);
-      const isTop = depth === this.#levels.length - 1;
-      if (isTop && (depth === 0 || level.closed === 0)) {
+  /** Returns the root node, or a promise if nodes are awaited. */
+  finish(depth = 0): Promise<Reference> | Reference {
+    for (let at = depth; ; at++) {
+      const level = this.#level(at);
+      const isTop = at === this.#levels.length - 1;
+      // Rows of nodes that are awaited are still to come.
+      if (this.#waiting !== null) return this.#waiting.then(() => this.finish(at));
+      if (isTop && (at === 0 || level.closed === 0)) {
         // A top node with a single child is not stored: the child is the root.
-        if (depth > 0 && level.rows === 1 && level.only !== null) return level.only;
-        return this.#store(level);
+        if (at > 0 && level.rows === 1 && level.only !== null) return level.only;
+        const { id, ordinal } = this.#store(level);
+        return typeof ordinal === "number" ? this.#stored(id, ordinal) : ordinal.then((made) => this.#stored(id, made));
       }
-      if (level.rows > 0) await this.#close(depth);
+      if (level.rows > 0) this.#close(at);
     }
+  }
+
+  /** A promise if too many nodes are awaited. */
+  #limit(): Promise<void> | undefined {
+    return this.#waitingNodes >= maxWaitingNodes ? (this.#waiting ?? undefined) : undefined;
   }
 
   #append(
@@ -82,45 +110,87 @@ export class DirectoryBuilder {
     bytes: Buffer,
     start: number,
     end: number,
+    isNew: boolean,
     only: Reference | null = null,
-  ): Promise<void> | undefined {
+  ): void {
     const level = this.#level(depth);
     level.lastRow = level.writer.length;
     level.writer.part(bytes, start, end);
     level.rows++;
     level.only = only;
+    level.isNew ||= isNew;
     const size = level.writer.length;
-    if (size < minNodeBytes || (depth > 0 && level.rows < minInnerRows)) return undefined;
+    if (size < minNodeBytes || (depth > 0 && level.rows < minInnerRows)) return;
     // The chance to end is in proportion to the row's bytes, so the mean size of nodes does not depend on the rows.
     const chance = ((end - start) / meanBytesAfterMin) * 0x1_0000_0000;
-    if (size >= maxNodeBytes || hashOfName(depth, bytes, start) < chance) return this.#close(depth);
-    return undefined;
+    if (size >= maxNodeBytes || hashOfName(depth, bytes, start) < chance) this.#close(depth);
   }
 
-  async #close(depth: number): Promise<void> {
+  /** Ends the open node of a level. Its row goes into the level above, after the rows of the nodes before it. */
+  #close(depth: number): void {
     const level = this.#level(depth);
     const name = nameOf(depth, level.writer.view(), level.lastRow);
-    const reference = await this.#store(level);
+    const { id, ordinal } = this.#store(level);
     level.closed++;
     level.rows = 0;
+    level.isNew = false;
     level.writer.reset();
-    const row = new ByteWriter(64).bytes(name);
-    writeReference(row, reference);
-    await this.#append(depth + 1, row.view(), 0, row.length, reference);
+    const addRow = (made: number) => {
+      const reference = this.#stored(id, made);
+      const row = new ByteWriter(64).bytes(name);
+      writeReference(row, reference);
+      const isNew = this.#sink.isNewOrdinal?.(made) ?? false;
+      this.#append(depth + 1, row.view(), 0, row.length, isNew, reference);
+    };
+    if (this.#waiting === null && typeof ordinal === "number") addRow(ordinal);
+    else this.#wait(ordinal, addRow);
   }
 
-  async #store(level: Level): Promise<Reference> {
+  #wait(ordinal: Promise<number> | number, addRow: (ordinal: number) => void): void {
+    this.#waitingNodes++;
+    const waiting = Promise.all([ordinal, this.#waiting]).then(([made]) => {
+      this.#waitingNodes--;
+      // A row may end a node above, which is then awaited after this one.
+      if (this.#waiting === waiting) this.#waiting = null;
+      addRow(made);
+    });
+    this.#waiting = waiting;
+    waiting.catch(() => {
+      // `finish` rejects with it.
+    });
+  }
+
+  #stored(id: Uint8Array, ordinal: number): Reference {
+    this.#sink.onNode?.(id, ordinal);
+    return { ordinal, id };
+  }
+
+  #store(level: Level): { readonly id: Uint8Array; readonly ordinal: Promise<number> | number } {
     const head = level.depth === 0 ? nodeKinds.leaf : nodeKinds.inner;
-    return storeNode(this.#sink, head, level.rows, level.writer.view());
+    return storeNode(this.#sink, head, level.rows, level.writer.view(), level.isNew);
+  }
+
+  #isNewEntry(entry: TreeEntry): boolean {
+    const { isNewOrdinal } = this.#sink;
+    if (isNewOrdinal === undefined) return false;
+    if (entry.type === "directory") return isNewOrdinal(entry.root.ordinal);
+    return entry.type === "file" && ordinalsIn(entry.content).some((ordinal) => isNewOrdinal(ordinal));
   }
 
   #level(depth: number): Level {
     const known = this.#levels[depth];
     if (known !== undefined) return known;
-    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastRow: 0, only: null };
+    const level = { depth, writer: new ByteWriter(4096), rows: 0, closed: 0, lastRow: 0, only: null, isNew: false };
     this.#levels[depth] = level;
     return level;
   }
+}
+
+/** The ordinals that an entry's content names itself. */
+function ordinalsIn(content: FileContent): readonly number[] {
+  if (content.kind === "part") return [content.segment.ordinal];
+  if (content.kind === "segments") return content.segments.map(({ ordinal }) => ordinal);
+  return content.kind === "list" ? [content.root.ordinal] : [];
 }
 
 interface Level {
@@ -131,6 +201,8 @@ interface Level {
   /** Where the newest row begins. */
   lastRow: number;
   only: Reference | null;
+  /** A row of the open node refers to something new. */
+  isNew: boolean;
 }
 
 /** A copy of the name at the start of a row. */
@@ -175,25 +247,37 @@ async function listLevel(
   const writer = new ByteWriter(16 * 1024);
   let count = 0;
   let bytes = 0;
+  let isNew = false;
   for (const [index, row] of rows.entries()) {
     writeSegmentReference(writer, row);
+    isNew ||= sink.isNewOrdinal?.(row.ordinal) ?? false;
     count++;
     bytes += row.bytes;
     const cut = count >= minListRows && hash32(row.id) % meanListRows === 0;
     if (!cut && count < maxListRows && index < rows.length - 1) continue;
-    const reference = await storeNode(sink, kind, count, writer.view());
-    above.push({ ...reference, bytes });
+    const { id, ordinal } = storeNode(sink, kind, count, writer.view(), isNew);
+    above.push({ id, ordinal: await ordinal, bytes });
     writer.reset();
     count = 0;
     bytes = 0;
+    isNew = false;
   }
   return above;
 }
 
-async function storeNode(sink: NodeSink, kind: number, rows: number, body: Uint8Array): Promise<Reference> {
+function storeNode(
+  sink: NodeSink,
+  kind: number,
+  rows: number,
+  body: Uint8Array,
+  isNew: boolean,
+): { readonly id: Uint8Array; readonly ordinal: Promise<number> | number } {
   const writer = new ByteWriter(body.length + 16).u8(kind).varint(rows).raw(body);
   const id = nodeId(sink.nodeKey, writer.view());
-  const ordinal = await sink.putNode(id, writer.view());
-  writer.free();
-  return { ordinal, id };
+  const ordinal = sink.putNode(id, writer.view(), isNew);
+  if (typeof ordinal === "number") {
+    writer.free();
+    return { id, ordinal };
+  }
+  return { id, ordinal: ordinal.finally(() => writer.free()) };
 }

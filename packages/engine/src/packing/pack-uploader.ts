@@ -118,9 +118,14 @@ export class PackUploader {
     return opened;
   }
 
+  /** Whether the producer must wait before it adds more frames, or the upload of a pack has failed. */
+  get isFull(): boolean {
+    return this.#failure !== null || this.#hasTooMuch();
+  }
+
   /** Waits until more frames may be added. Throws the error of a failed upload. */
   async waitForSpace(): Promise<void> {
-    while (this.#failure === null && this.#isFull()) await this.#progress.promise;
+    while (this.#failure === null && this.#hasTooMuch()) await this.#progress.promise;
     if (this.#failure !== null) throw this.#failure;
   }
 
@@ -143,7 +148,7 @@ export class PackUploader {
     await Promise.all(this.#inFlight.values());
   }
 
-  #isFull(): boolean {
+  #hasTooMuch(): boolean {
     let waiting = 0;
     let notDurable = 0;
     for (const { pack, stream } of this.#inFlight.keys()) {

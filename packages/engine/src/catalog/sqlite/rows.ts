@@ -39,7 +39,13 @@ create table items (
 create index items_by_id on items (id);
 create table hooks (
   hook integer not null, owner text not null, ordinal integer not null, primary key (hook, owner)) without rowid;
-create table uploads (upload text primary key, owner text not null, lease integer not null, session integer not null, reach blob not null) without rowid;
+create table uploads (
+  upload text primary key, owner text not null, lease integer not null, session integer not null, reach blob not null,
+  scope text not null) without rowid;
+create table reservations (
+  upload text not null, request integer not null, first integer not null, after integer not null,
+  primary key (upload, request)) without rowid;
+create table units (upload text not null, number integer not null, primary key (upload, number)) without rowid;
 create table snapshots (
   id text primary key, source text not null, session integer not null, started integer not null,
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
@@ -60,6 +66,8 @@ export const tables = [
   "items",
   "hooks",
   "uploads",
+  "reservations",
+  "units",
   "snapshots",
   "chain",
   "revoked",
@@ -208,6 +216,10 @@ export function snapshotOf(row: Row): SnapshotRow {
 export const findHook =
   "select hooks.ordinal from hooks join items on items.ordinal = hooks.ordinal" +
   " where hook = ? and (hooks.owner = ? or verified = 1) order by hooks.owner = ? desc, hooks.ordinal desc limit 1";
+
+/** The newest segment of the owner with a hook. */
+export const findOwnHook =
+  "select hooks.ordinal from hooks join items on items.ordinal = hooks.ordinal where hook = ? and hooks.owner = ?";
 
 /** Inserts everything of a unit. */
 export function putUnit(sql: Sql, unit: UploadUnit): void {

@@ -8,7 +8,6 @@
 
 import { DatabaseSync } from "node:sqlite";
 import type { EngineContext } from "../../context.ts";
-import { Bitmap } from "../../format/bitmap.ts";
 import type { ChainHead } from "../../format/chain.ts";
 import type {
   Catalog,
@@ -24,13 +23,15 @@ import type {
   SessionNumbers,
   SessionRow,
   SnapshotRow,
+  UploadScope,
   UploadStart,
+  UploadState,
   UploadUnit,
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
 import { assertDeletable, drawNumber, framesNeededBy, isNewerChange } from "../rules.ts";
 import * as chain from "./chain.ts";
-import { firstUnpinned, isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
+import { isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
 import {
   blob,
   damagedFrames,
@@ -38,6 +39,7 @@ import {
   findFrame,
   findHook,
   findItem,
+  findOwnHook,
   frameOf,
   insertSnapshot,
   integer,
@@ -53,6 +55,19 @@ import {
   tables,
   text,
 } from "./rows.ts";
+import type { TakeNumbers } from "./uploads.ts";
+import {
+  addUnitNumber,
+  assertClosed,
+  assertUnitIsPinned,
+  beginUpload,
+  endUpload,
+  pinItems,
+  reserveOrdinals,
+  runningRow,
+  uploadRow,
+  uploadState,
+} from "./uploads.ts";
 
 /** How long a statement waits for the transaction of another process. */
 const busyTimeoutMs = 10_000;
@@ -100,16 +115,19 @@ export class SqliteCatalog implements Catalog {
       throw new CatalogError("conflict", `catalog version ${version}; rebuild it`);
   }
 
-  async beginUpload({ upload, owner, leaseUntil, base }: NewUpload): Promise<UploadStart> {
+  async beginUpload(begun: NewUpload): Promise<UploadStart> {
     return this.#write(() => {
-      const reach = base === null ? Buffer.alloc(0) : this.#snapshot(base).reach;
       if (this.#number("stale") !== 0) throw new CatalogError("stale", "another catalog has used its numbers");
-      const session = this.#take("session", 1);
-      const nonce = drawNumber(this.#ctx);
-      this.#sql("insert into claims values (?, ?, 1)").run(session, nonce);
-      this.#sql("insert into uploads values (?, ?, ?, ?, ?)").run(upload, owner, leaseUntil, session, reach);
-      return { session, nonce, catalogId: this.#number("catalog_id"), damaged: damagedItems(this.#sql) };
+      const start = beginUpload(this.#sql, begun, this.#take, {
+        reach: () => (begun.base === null ? Buffer.alloc(0) : this.#snapshot(begun.base).reach),
+        nonce: () => drawNumber(this.#ctx),
+      });
+      return { ...start, catalogId: this.#number("catalog_id"), damaged: damagedItems(this.#sql) };
     });
+  }
+
+  async uploadState(upload: string): Promise<UploadState | null> {
+    return this.#read(() => uploadState(this.#sql, upload));
   }
 
   async settleClaim(session: number, ours: boolean): Promise<void> {
@@ -121,13 +139,13 @@ export class SqliteCatalog implements Catalog {
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
     this.#writeWithoutSync(() => {
-      this.#running(upload, now);
+      runningRow(this.#sql, upload, now);
       this.#sql("update uploads set lease = ? where upload = ?").run(leaseUntil, upload);
     });
   }
 
   async endUpload(upload: string): Promise<void> {
-    this.#write(() => this.#end(upload));
+    this.#write(() => endUpload(this.#sql, upload));
   }
 
   async expireUploads(now: number): Promise<readonly string[]> {
@@ -135,66 +153,69 @@ export class SqliteCatalog implements Catalog {
       const ended = this.#sql("select upload from uploads where lease <= ?")
         .all(now)
         .map((row) => text(row, "upload"));
-      for (const upload of ended) this.#end(upload);
+      for (const upload of ended) endUpload(this.#sql, upload);
       return ended;
     });
   }
 
-  async reserveOrdinals(count: number): Promise<number> {
-    return this.#write(() => this.#take("ordinal", count));
+  async reserveOrdinals(count: number, by?: { upload: string; request: number }): Promise<number> {
+    return this.#write(() =>
+      by === undefined ? this.#take("ordinal", count) : reserveOrdinals(this.#sql, count, by, this.#take).first,
+    );
   }
 
   async acquire(upload: string, ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
     // Most new ids are unknown. Then there is nothing to pin and no transaction to write.
-    this.#upload(upload);
+    uploadRow(this.#sql, upload);
     const isKnown = this.#sql("select 1 from items where id = ? limit 1");
     if (ids.every((id) => isKnown.get(id) === undefined)) return ids.map(() => null);
+    return this.#writeWithoutSync(() => pinItems(this.#sql, upload, ids));
+  }
+
+  async acquireFrames(
+    upload: string,
+    frames: readonly number[],
+    generations?: readonly number[],
+  ): Promise<readonly boolean[]> {
+    const expected = this.#sql("select 1 from frames where frame = ? and generation = ?");
+    const isExpected = (frame: number, i: number) =>
+      generations === undefined || expected.get(frame, generations[i] ?? -1) !== undefined;
     return this.#writeWithoutSync(() => {
-      const owner = text(this.#upload(upload), "owner");
-      return ids.map((id) => {
-        for (const row of this.#sql("select * from items where id = ? order by verified desc, ordinal desc").all(id)) {
-          const item = itemOf(row);
-          const visible = item.verified || item.owner === owner;
-          if (visible && pinFrames(this.#sql, upload, framesNeededBy(item))) return item;
-        }
-        return null;
-      });
+      uploadRow(this.#sql, upload);
+      return frames.map((frame, i) => isExpected(frame, i) && pinFrames(this.#sql, upload, [frame]));
     });
   }
 
-  async acquireFrames(upload: string, frames: readonly number[]): Promise<readonly boolean[]> {
-    return this.#writeWithoutSync(() => frames.map((frame) => pinFrames(this.#sql, upload, [frame])));
-  }
-
-  async addUnit(upload: string, now: number, unit: UploadUnit): Promise<void> {
+  async addUnit(upload: string, now: number, unit: UploadUnit, number?: number): Promise<void> {
     this.#write(() => {
-      this.#running(upload, now);
+      runningRow(this.#sql, upload, now);
+      if (number !== undefined && !addUnitNumber(this.#sql, upload, number)) return;
       this.#register(unit);
       for (const { pack } of unit.packs) this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
+      if (number !== undefined) assertUnitIsPinned(this.#sql, upload, unit);
     });
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
     this.#write(() => {
-      const row = this.#running(upload, now);
+      const row = runningRow(this.#sql, upload, now);
       const existing = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
       if (existing !== undefined) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
-      const unpinned = firstUnpinned(
-        this.#sql,
-        upload,
-        Bitmap.decode(snapshot.reach).minus(Bitmap.decode(blob(row, "reach"))),
-      );
-      if (unpinned !== null) throw new CatalogError("not_closed", `item ${unpinned} is neither in the base nor pinned`);
+      assertClosed(this.#sql, upload, row, snapshot);
       insertSnapshot(this.#sql, snapshot);
-      this.#end(upload);
+      endUpload(this.#sql, upload);
       this.#take("revision", 1);
     });
   }
 
-  async findHooks(owner: string, hooks: readonly bigint[]): Promise<readonly (number | null)[]> {
-    const find = this.#sql(findHook);
+  async findHooks(
+    owner: string,
+    hooks: readonly bigint[],
+    scope: UploadScope = "vault",
+  ): Promise<readonly (number | null)[]> {
+    const [any, own] = [this.#sql(findHook), this.#sql(findOwnHook)];
     const one = (hook: bigint) => {
-      const row = find.get(hook, owner, owner);
+      const row = scope === "lineage" ? own.get(hook, owner) : any.get(hook, owner, owner);
       return row === undefined ? null : integer(row, "ordinal");
     };
     return this.#read(() => hooks.map(one));
@@ -343,7 +364,7 @@ export class SqliteCatalog implements Catalog {
     deadItems: readonly number[],
   ): Promise<boolean> {
     return this.#write(() => {
-      this.#running(upload, now);
+      runningRow(this.#sql, upload, now);
       const left = new Set<string>();
       for (const { from, to } of moves) {
         const row = findFrame(this.#sql, to.frame);
@@ -419,23 +440,6 @@ export class SqliteCatalog implements Catalog {
       for (const upload of uploads) pinFrames(this.#sql, upload, framesNeededBy(item));
   }
 
-  #end(upload: string): void {
-    this.#sql("delete from pins where upload = ?").run(upload);
-    this.#sql("delete from uploads where upload = ?").run(upload);
-  }
-
-  #running(upload: string, now: number) {
-    const row = this.#upload(upload);
-    if (integer(row, "lease") <= now) throw new CatalogError("lease_expired", upload);
-    return row;
-  }
-
-  #upload(upload: string) {
-    const row = this.#sql("select * from uploads where upload = ?").get(upload);
-    if (row === undefined) throw new CatalogError("unknown_upload", upload);
-    return row;
-  }
-
   #snapshot(id: string): SnapshotRow {
     const row = this.#sql("select * from snapshots where id = ?").get(id);
     if (row === undefined) throw new CatalogError("unknown_snapshot", id);
@@ -454,11 +458,11 @@ export class SqliteCatalog implements Catalog {
     return integer(this.#sql("select value from numbers where name = ?").get(name) ?? {}, "value");
   }
 
-  #take(name: string, count: number): number {
+  readonly #take: TakeNumbers = (name, count) => {
     const value = this.#number(name);
-    this.#sql("update numbers set value = value + ? where name = ?").run(count, name);
+    if (count > 0) this.#sql("update numbers set value = value + ? where name = ?").run(count, name);
     return value;
-  }
+  };
 
   /** A step that a power cut may undo: pins and leases. A backup takes thousands of them. */
   #writeWithoutSync<T>(work: () => T): T {

@@ -1,0 +1,107 @@
+/**
+ * Asks the target which segments and blocks of a portion are stored. Portions are asked for when they arrive, several at
+ * the same time; nothing in a question depends on the answer to an earlier one. How many are in flight is bounded by the
+ * buffers of the workers: a worker keeps the bytes of a portion until it is answered.
+ */
+
+import { blockIdLength, idLength } from "../format/hash.ts";
+import { hooksOf } from "../packing/hooks.ts";
+import type { JobPlan } from "../workers/cut-job-queue.ts";
+import type { Portion } from "../workers/cut-messages.ts";
+import type { SegmentAnswer, SegmentQuery } from "./upload-target.ts";
+
+/** Hooks of one bundle at most. */
+const maxHooksPerSegment = 48;
+
+/** Hooks of each file in a bundle. So a style sheet in an invoice is found through any other invoice that contains it. */
+const hooksPerFile = 2;
+
+/** A file of fewer blocks gets no hooks for itself. Its bundle has hooks. */
+const minBlocksForOwnHooks = 4;
+
+/** A segment of a portion, and what is stored of it. */
+export interface AskedSegment {
+  readonly id: Uint8Array;
+  /** Its first block in the portion. */
+  readonly first: number;
+  readonly hooks: readonly bigint[];
+  /** Null if it was not asked for, because this upload has stored it. */
+  readonly answer: SegmentAnswer | null;
+}
+
+/** How far the portions of a job were asked for. */
+interface JobProgress {
+  bytes: number;
+  /** Hooks of the last segment so far. */
+  hooks: readonly bigint[];
+}
+
+export class SegmentQuestions {
+  readonly #offer: (queries: readonly SegmentQuery[]) => Promise<readonly SegmentAnswer[]>;
+  readonly #isOwn: (id: Uint8Array) => boolean;
+  readonly #jobs = new Map<number, JobProgress>();
+
+  /** `isOwn`: the upload has stored a segment with this id, so there is no need to ask. */
+  constructor(
+    offer: (queries: readonly SegmentQuery[]) => Promise<readonly SegmentAnswer[]>,
+    isOwn: (id: Uint8Array) => boolean,
+  ) {
+    this.#offer = offer;
+    this.#isOwn = isOwn;
+  }
+
+  /** Asks for all segments of a portion. Portions of one job must come in order. */
+  async ask(portion: Portion, plan: JobPlan): Promise<readonly AskedSegment[]> {
+    const job = this.#jobs.get(portion.job) ?? { bytes: 0, hooks: [] };
+    if (portion.last) this.#jobs.delete(portion.job);
+    else this.#jobs.set(portion.job, job);
+    const asked: { readonly segment: number; readonly query: SegmentQuery }[] = [];
+    const segments = segmentsOf(portion, plan.kind === "bundle").map(({ id, first, count, hooks }, segment) => {
+      const bytes = sumOf(portion.lengths, first, count);
+      if (!this.#isOwn(id)) {
+        const continues = asked.at(-1)?.segment === segment - 1;
+        const blockIds = portion.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
+        const oldSegments = plan.oldSegmentsAt(job.bytes, bytes);
+        const precedingHooks = continues ? [] : job.hooks;
+        asked.push({ segment, query: { id, blockIds, hooks, oldSegments, continues, precedingHooks } });
+      }
+      job.bytes += bytes;
+      job.hooks = hooks;
+      return { id, first, hooks };
+    });
+    const answers = asked.length === 0 ? [] : await this.#offer(asked.map(({ query }) => query));
+    if (answers.length !== asked.length) throw new Error("the target returned fewer answers than questions");
+    const bySegment = new Map(asked.map(({ segment }, i) => [segment, answers[i] ?? null]));
+    return segments.map((each, segment) => ({ ...each, answer: bySegment.get(segment) ?? null }));
+  }
+}
+
+function segmentsOf(portion: Portion, isBundle: boolean) {
+  let block = 0;
+  return Array.from(portion.segments, (count, i) => {
+    const first = block;
+    block += count;
+    const id = portion.segmentIds.subarray(i * idLength, (i + 1) * idLength);
+    return { id, first, count, hooks: segmentHooks(portion, first, count, isBundle) };
+  });
+}
+
+function segmentHooks(portion: Portion, first: number, count: number, isBundle: boolean): bigint[] {
+  const hooks = new Set(hooksOf(portion.ids, portion.zeros, first, count));
+  if (isBundle) {
+    let block = first;
+    for (const { blocks } of portion.outcomes) {
+      if (hooks.size >= maxHooksPerSegment) break;
+      if (blocks >= minBlocksForOwnHooks)
+        for (const hook of hooksOf(portion.ids, portion.zeros, block, blocks, hooksPerFile)) hooks.add(hook);
+      block += blocks;
+    }
+  }
+  return [...hooks];
+}
+
+function sumOf(values: Uint32Array, first: number, count: number): number {
+  let sum = 0;
+  for (let i = first; i < first + count; i++) sum += values[i] ?? 0;
+  return sum;
+}

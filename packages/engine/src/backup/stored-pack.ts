@@ -1,0 +1,96 @@
+/** A client's pack in the object store: it is put once, and what it holds is read from its footer. */
+
+import { FormatError, sameBytes } from "../format/bytes.ts";
+import type { PackTable, VaultIdentity } from "../format/pack.ts";
+import { packHeaderLength, packTrailerLength, readPackTable } from "../format/pack.ts";
+import { signatureLength } from "../format/signing.ts";
+import type { ObjectStore } from "../object-store.ts";
+import { isObjectStoreError } from "../object-store.ts";
+
+/** Bytes at the end of a pack that are read at once. The footer of a usual pack is a few kilobytes. */
+const tailBytes = 32 * 1024;
+
+/** The footer's signature and the trailer. The signature is over the header and all frame ids, so it names the content. */
+const endLength = signatureLength + packTrailerLength;
+
+const packName = /^[0-9a-f]{32}$/;
+
+/** Throws `FormatError` unless a client may give a pack this name. */
+export function assertPackName(name: string): void {
+  if (!packName.test(name)) throw new FormatError("a pack's name is not 16 bytes in hexadecimal");
+}
+
+/** Stores a pack. Nothing changes if the store has the same pack already; another pack of that name is an error. */
+export async function putPackOnce(store: ObjectStore, object: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+  const read = new ObservedBody(body);
+  try {
+    await store.put(object, read, { ifAbsent: true });
+  } catch (error) {
+    if (!isObjectStoreError(error, "exists")) {
+      await read.close();
+      throw error;
+    }
+    await read.drain();
+    const stat = await store.stat(object);
+    const range = { offset: read.size - endLength, length: endLength };
+    const isSame =
+      stat?.size === read.size && range.offset >= 0 && sameBytes(await store.get(object, { range }), read.end);
+    if (!isSame) throw new FormatError("another pack has this name");
+  }
+}
+
+/** Reads and verifies the footer of a stored pack: two small reads at the same time. */
+export async function readStoredPack(
+  store: ObjectStore,
+  object: string,
+  name: string,
+  identity: VaultIdentity,
+): Promise<PackTable> {
+  const size = (await store.stat(object))?.size ?? null;
+  if (size === null) throw new FormatError(`pack ${name} is not stored`);
+  if (size < packHeaderLength + packTrailerLength) throw new FormatError("a pack is too short");
+  const tailAt = Math.max(0, size - tailBytes);
+  const get = (offset: number, length: number) => store.get(object, { range: { offset, length } });
+  const [head, tail] = await Promise.all([get(0, packHeaderLength), get(tailAt, size - tailAt)]);
+  const read = async (offset: number, length: number) => {
+    if (offset >= tailAt) return tail.subarray(offset - tailAt, offset - tailAt + length);
+    return offset === 0 && length === head.length ? head : get(offset, length);
+  };
+  return readPackTable(name, size, read, identity);
+}
+
+/** A body that is passed on, with its size and its last bytes. It can be read to its end after the store has stopped. */
+class ObservedBody implements AsyncIterable<Uint8Array> {
+  readonly #body: AsyncIterator<Uint8Array>;
+  /** The last bytes so far. */
+  end = Buffer.alloc(0);
+  size = 0;
+  #isOver = false;
+
+  constructor(body: AsyncIterable<Uint8Array>) {
+    this.#body = body[Symbol.asyncIterator]();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return { next: () => this.#next(), return: async () => ({ done: true, value: undefined }) };
+  }
+
+  async drain(): Promise<void> {
+    while (!this.#isOver) await this.#next();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isOver) await this.#body.return?.();
+  }
+
+  async #next(): Promise<IteratorResult<Uint8Array>> {
+    const result = await this.#body.next();
+    if (result.done === true) this.#isOver = true;
+    else {
+      this.size += result.value.length;
+      const last = result.value.subarray(Math.max(0, result.value.length - endLength));
+      this.end = Buffer.concat([this.end.subarray(Math.max(0, this.end.length + last.length - endLength)), last]);
+    }
+    return result;
+  }
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { TestAnswer } from "../testing/https.ts";
+import { sendHttp1, type TestAnswer } from "../testing/https.ts";
 import { startTwoServices } from "../testing/two-services.ts";
 import { codeAt } from "./factors/totp.ts";
 
@@ -140,6 +140,55 @@ describe("two processes on one database", () => {
       const back = await other.post(`${account}/resume`, { json: { reason: "a test" }, headers: staffMember });
       assert.equal(back.status, 200, back.body.toString());
       await until("validation_failed", () => write(one));
+    });
+
+    test("a package, and the ban of a session", async () => {
+      const form = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: demo.client_id,
+        client_secret: demo.client_secret,
+      });
+      const issued = await sendHttp1(`${one.url}/oauth2/token`, one.ca, {
+        method: "POST",
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: form.toString(),
+      });
+      const token = String(bodyOf(issued).access_token);
+      const auth = { authorization: `Bearer ${token}` };
+      const read = (peer: typeof one) => peer.get("/v1/oauth-clients", { headers: auth });
+      for (const peer of peers) assert.equal((await read(peer)).status, 200, (await read(peer)).body.toString());
+      await advance(60);
+      const staffMember = {
+        authorization: `Bearer ${bodyOf(await one.post("/v1/auth/login", loginOf(staff))).access_token}`,
+      };
+      const setPackage = (name: string) =>
+        one.post(`/v1/admin/accounts/${demo.account_id}/package`, {
+          json: { package: name, reason: "a test" },
+          headers: staffMember,
+        });
+      assert.equal((await setPackage("starter")).status, 200);
+      assert.equal(bodyOf(await read(one)).code, "package_required");
+      await until("package_required", () => read(other));
+      assert.equal((await setPackage(demo.package)).status, 200);
+      await until(200, () => read(other));
+      const { sid } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { sid: string };
+      const json = { kind: "session", subject: sid, hours: 1, reason: "a test" };
+      const banned = await other.post("/v1/admin/bans", { json, headers: staffMember });
+      assert.equal(banned.status, 201, banned.body.toString());
+      assert.equal(bodyOf(await read(other)).code, "banned");
+      await until("banned", () => read(one));
+    });
+
+    test("the ban of an address", async () => {
+      await advance(60);
+      const staffMember = {
+        authorization: `Bearer ${bodyOf(await one.post("/v1/auth/login", loginOf(staff))).access_token}`,
+      };
+      assert.equal(bodyOf(await other.get("/v1/account")).code, "missing_token");
+      const json = { kind: "address", subject: "127.0.0.1", hours: 1, reason: "a test" };
+      assert.equal((await one.post("/v1/admin/bans", { json, headers: staffMember })).status, 201);
+      assert.equal(bodyOf(await one.get("/v1/account")).code, "banned");
+      await until("banned", () => other.get("/v1/account"));
     });
   });
 

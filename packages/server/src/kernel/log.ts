@@ -167,10 +167,23 @@ export function errorFields(error: unknown): LogFields {
   };
 }
 
-/** Writes lines to standard error. */
+/**
+ * Writes lines to standard error. Lines of one turn of the event loop are one write, because a write costs more than the
+ * line; the end of the process writes what is left.
+ */
 export function standardErrorWriter(): (line: string) => void {
   process.stderr.off("error", ignoreLostReader).on("error", ignoreLostReader);
-  return (line) => void process.stderr.write(line);
+  let waiting = "";
+  const flush = () => {
+    const lines = waiting;
+    waiting = "";
+    if (lines !== "") process.stderr.write(lines);
+  };
+  process.once("exit", flush);
+  return (line) => {
+    if (waiting === "") setImmediate(flush);
+    waiting += line;
+  };
 }
 
 /** A closed pipe (EPIPE) must not end the service, and there is no other place for the message. */

@@ -199,11 +199,15 @@ class Transaction {
 
   /** From the next statement on; sent with it. */
   setAccess(access: RowAccess): void {
+    for (const statement of this.accessStatements(access)) this.#connection.sendLater(statement);
+  }
+
+  /** The statement that changes the row access, to be sent next; none when it is the present one. */
+  accessStatements(access: RowAccess): readonly Statement[] {
     const [kind, account] = accessValues(access);
     const [currentKind, currentAccount] = accessValues(this.#access);
-    if (kind === currentKind && account === currentAccount) return;
-    this.#connection.sendLater({ text: setRowAccess, values: [kind, account] });
     this.#access = access;
+    return kind === currentKind && account === currentAccount ? [] : [{ text: setRowAccess, values: [kind, account] }];
   }
 
   /** Runs work that can be undone alone. */
@@ -306,33 +310,48 @@ class Records {
   async write(): Promise<readonly Statement[]> {
     const streams = grouped(this.#events, (item) => item.accountId);
     const chains = grouped(this.#audits, (item) => chainKey(item.access));
-    const heads = [
-      ...streams.flatMap(([accountId, events]) =>
-        this.#scoped({ kind: "account", accountId }, [lockStream(accountId, events.length)]),
-      ),
-      ...chains.flatMap(([, audits]) => this.#scoped(chainAccess(audits), [lockChain(chainAccess(audits))])),
-    ];
-    const results = heads.length === 0 ? [] : await this.#transaction.send(heads);
-    // Every second result is that of a row access.
-    const found = results.filter((_, at) => at % 2 === 1).map(({ rows }) => rows[0]);
-    const left = this.#statements.flatMap(({ access, statement }) => this.#scoped(access, [statement]));
-    const events = streams.flatMap(([accountId, items], at) => {
+    const heads = new ScopedStatements(this.#transaction);
+    for (const [accountId, events] of streams) {
+      heads.add({ kind: "account", accountId }, [lockStream(accountId, events.length)]);
+    }
+    for (const [, audits] of chains) heads.add(chainAccess(audits), [lockChain(chainAccess(audits))]);
+    const found = await heads.send();
+    const left = new ScopedStatements(this.#transaction);
+    for (const { access, statement } of this.#statements) left.add(access, [statement]);
+    for (const [at, [accountId, items]] of streams.entries()) {
       const list = items.map(({ event }) => event);
-      return this.#scoped({ kind: "account", accountId }, eventStatements(accountId, this.#now, list, found[at]));
-    });
-    const audits = chains.flatMap(([, items], at) => {
+      left.add({ kind: "account", accountId }, eventStatements(accountId, this.#now, list, found[at]));
+    }
+    for (const [at, [, items]] of chains.entries()) {
       const list = items.map(({ entry }) => entry);
       const head = found[streams.length + at];
-      return this.#scoped(
-        chainAccess(items),
-        auditStatements(chainAccess(items), this.#now, this.#context, list, head),
-      );
-    });
-    return [...left, ...events, ...audits];
+      left.add(chainAccess(items), auditStatements(chainAccess(items), this.#now, this.#context, list, head));
+    }
+    return left.statements;
+  }
+}
+
+/** Statements with row accesses that change between them. */
+class ScopedStatements {
+  readonly #transaction: Transaction;
+  readonly statements: Statement[] = [];
+  /** Where the statements are that are no changes of the row access. */
+  readonly #places: number[] = [];
+
+  constructor(transaction: Transaction) {
+    this.#transaction = transaction;
   }
 
-  #scoped(access: RowAccess, statements: readonly Statement[]): Statement[] {
-    return [{ text: setRowAccess, values: accessValues(access) }, ...statements];
+  add(access: RowAccess, statements: readonly Statement[]): void {
+    this.statements.push(...this.#transaction.accessStatements(access));
+    for (const statement of statements) this.#places.push(this.statements.push(statement) - 1);
+  }
+
+  /** The first row of each statement. */
+  async send(): Promise<(Readonly<Record<string, unknown>> | undefined)[]> {
+    if (this.statements.length === 0) return [];
+    const results = await this.#transaction.send(this.statements);
+    return this.#places.map((at) => results[at]?.rows[0]);
   }
 }
 

@@ -77,8 +77,13 @@ async function openConnection(
   client.on("notification", ({ payload = "" }) => {
     for (const notice of parseNotices(payload)) onNotice(notice);
   });
-  await client.connect();
-  await client.query(`listen ${channel}`);
+  try {
+    await client.connect();
+    await client.query(`listen ${channel}`);
+  } catch (error) {
+    void client.end().catch(() => undefined);
+    throw error;
+  }
   client.once("end", onLost);
   return client;
 }

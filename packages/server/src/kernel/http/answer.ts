@@ -12,7 +12,8 @@ import { type Validator, validator } from "./validate.ts";
 export interface Answer {
   readonly status: number;
   readonly headers: HeaderValues;
-  readonly body: Buffer;
+  /** Text is written together with the head. */
+  readonly body: string | Buffer;
 }
 
 export const problemMediaType = "application/problem+json; charset=utf-8";
@@ -40,7 +41,7 @@ export function answerer(spec: EndpointSpec): Answerer {
     }
     const answer = encodeReply(reply, "content" in declared ? declared.content[0] : jsonMediaType);
     if (spec.method === "GET" && reply.status === 200) return conditional(answer, reply, ifNoneMatch);
-    return answersVersion(spec, reply.status) ? withEtag(answer, reply) : answer;
+    return answersVersion(spec, reply.status) ? withEtag(answer) : answer;
   };
 }
 
@@ -55,17 +56,17 @@ function isProblem(reply: Reply): boolean {
 export function encodeReply(reply: Reply, mediaType: string = problemMediaType): Answer {
   const { body } = reply;
   const empty = body === undefined;
-  const bytes = empty ? "" : typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
-  return {
-    status: reply.status,
-    headers: {
-      "cache-control": "no-store",
-      ...(empty ? {} : { "content-type": mediaType }),
-      ...lowerCase(reply.headers),
-    },
-    body:
-      typeof bytes === "string" ? Buffer.from(bytes) : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  const headers = {
+    "cache-control": "no-store",
+    ...(empty ? {} : { "content-type": mediaType }),
+    ...lowerCase(reply.headers),
   };
+  return { status: reply.status, headers, body: empty ? "" : encoded(body) };
+}
+
+function encoded(body: unknown): string | Buffer {
+  if (typeof body === "string") return body;
+  return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : JSON.stringify(body);
 }
 
 /** A change answers the version that it made, so that the next one needs no reading in between. */
@@ -74,19 +75,22 @@ export function answersVersion({ method, replies }: EndpointSpec, status: number
   return method === "PATCH" && reply !== undefined && "body" in reply;
 }
 
-function withEtag(answer: Answer, { body }: Reply): Answer {
-  return { ...answer, headers: { etag: etagOf(body), ...answer.headers } };
+function withEtag(answer: Answer): Answer {
+  return { ...answer, headers: { etag: etagOf(answer.body), ...answer.headers } };
 }
 
 function conditional(answer: Answer, reply: Reply, ifNoneMatch: string | undefined): Answer {
   const own = lowerCase(reply.headers);
-  const etag = String(own.etag ?? etagOf(reply.body));
+  const etag = String(own.etag ?? etagOf(answer.body));
   const headers = { "cache-control": "private, no-cache", ...own, etag };
-  if (noneMatch(ifNoneMatch, etag)) return { status: 304, headers, body: Buffer.alloc(0) };
+  if (noneMatch(ifNoneMatch, etag)) return { status: 304, headers, body: "" };
   return { ...answer, headers: { ...answer.headers, ...headers } };
 }
 
 /** One spelling per name, so that a reply's own header replaces the standard one instead of standing beside it. */
-function lowerCase(headers: HeaderValues = {}): Record<string, string | readonly string[]> {
+function lowerCase(headers: HeaderValues | undefined): Readonly<Record<string, string | readonly string[]>> {
+  if (headers === undefined) return noHeaders;
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
+
+const noHeaders = {};

@@ -5,7 +5,6 @@
  * answer, with request id and rate headers like any other.
  */
 
-import type { ServerResponse } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { rateHeaders } from "../limits/headers.ts";
 import type { ScanSubject } from "../limits/scan-detector.ts";
@@ -21,6 +20,7 @@ import { problemAnswer } from "./problem-answer.ts";
 import { receiveRequest } from "./receive-request.ts";
 import { refusalAtRouter } from "./refusals.ts";
 import type { RequestContext } from "./request-context.ts";
+import { RequestSignal } from "./request-signal.ts";
 import { safetyHeaders } from "./safety-headers.ts";
 
 /** A path of 4096 bytes, each byte percent-encoded. */
@@ -129,14 +129,14 @@ async function serve(
   endpoint: Endpoint,
   run: Pipeline,
 ): Promise<void> {
-  const gone = goneSignal(reply.raw);
+  const end = new RequestSignal(reply.raw);
   const context = await begin(kernel, request, reply, endpoint);
   const [, ...query] = request.url.split("?");
   send(
     kernel,
     reply,
     context,
-    await run(context, { raw: request.raw, params: request.params, query: query.join("?"), gone }),
+    await run(context, { raw: request.raw, params: request.params, query: query.join("?"), end }),
   );
 }
 
@@ -223,21 +223,14 @@ function scanSubjectOf(principal: Principal, addressKey: string): ScanSubject {
 /** The status that proxies log when the client left before the answer began; never sent. */
 const clientClosedRequest = 499;
 
-function goneSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) controller.abort(new Error("the client went away"));
-  });
-  return controller.signal;
-}
-
 function send(kernel: HttpKernel, reply: FastifyReply, context: RequestContext, answer: Answer): void {
   reply.code(answer.status);
   reply.headers(safetyHeaders(kernel.settings.profile));
   if (context.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
   reply.header("X-Request-Id", context.requestId);
   reply.headers(rateHeaders(context.limitStatuses));
-  for (const [name, value] of Object.entries(answer.headers)) reply.header(name, value);
+  for (const name in answer.headers) reply.header(name, answer.headers[name]);
+  // Text, not bytes: Node writes the head and a text in one piece.
   reply.send(answer.body.length === 0 ? undefined : answer.body);
 }
 

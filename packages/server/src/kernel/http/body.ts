@@ -4,13 +4,14 @@ import type { IncomingMessage } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import { Problem } from "../problems.ts";
 import type { EndpointSpec, RawCall } from "./endpoint.ts";
+import { missedDeadline } from "./request-signal.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 /** The terms on which a body is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
-  /** The deadline of the operation. */
-  readonly deadline: AbortSignal;
+  /** Ends at the deadline of the operation, or when the client goes away. */
+  readonly end: AbortSignal;
   /** Called before waiting for a body of at most `bytes`. It refuses, or returns what to call at the end of the body. */
   readonly begin: (bytes: number) => () => void;
 }
@@ -40,18 +41,22 @@ export async function readBytes(raw: IncomingMessage, terms: BodyTerms): Promise
   return Buffer.concat(chunks, size);
 }
 
-async function* chunksOf(raw: IncomingMessage, bytes: number, { deadline, begin }: BodyTerms): AsyncGenerator<Buffer> {
+async function* chunksOf(
+  raw: IncomingMessage,
+  bytes: number,
+  { end: signal, begin }: BodyTerms,
+): AsyncGenerator<Buffer> {
   const end = hasArrived(raw) ? undefined : begin(bytes);
   // With an error: over HTTP/2 a request that is destroyed without one does not tell its reader.
   const late = () => void raw.destroy(new Error("too late"));
-  deadline.addEventListener("abort", late);
+  signal.addEventListener("abort", late);
   try {
     yield* raw as AsyncIterable<Buffer>;
   } catch {
     // Otherwise the client broke off. It does not read the answer, and the fault is not ours.
-    throw new Problem(deadline.aborted ? "request_timeout" : "malformed_request");
+    throw new Problem(missedDeadline(signal) ? "request_timeout" : "malformed_request");
   } finally {
-    deadline.removeEventListener("abort", late);
+    signal.removeEventListener("abort", late);
     end?.();
   }
 }

@@ -50,6 +50,21 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
  * gets and can rotate through at will.
  */
 export function addressKey(address: string): string {
+  const known = addressKeys.get(address);
+  if (known !== undefined) return known;
+  if (addressKeys.size >= maxKnownAddresses) addressKeys.clear();
+  const key = makeAddressKey(address);
+  addressKeys.set(address, key);
+  return key;
+}
+
+/** Keys of addresses that were asked for lately: a client sends many requests from one address. */
+const addressKeys = new Map<string, string>();
+
+/** About 200 kB. */
+const maxKnownAddresses = 1_000;
+
+function makeAddressKey(address: string): string {
   const parsed = ipaddr.parse(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
   const network = ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`);

@@ -38,6 +38,8 @@ export function isOauthPath({ oauth }: PathRules, url: string): boolean {
  */
 export function isStaffOnlyPath({ staffOnly }: PathRules, url: string): boolean {
   let path = url.split(/[?#]/, 1)[0] ?? "";
+  // Without these there is only one way to read the path.
+  if (!/[%\\A-Z]|\/[./]/.test(path)) return `${path}/`.startsWith(`${staffOnly.prefix}/`);
   for (let round = 0; round < maxDecodingRounds && path.includes("%"); round++) {
     path = path.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   }

@@ -35,6 +35,7 @@ import { problemAnswer, problemReply } from "./problem-answer.ts";
 import { checkRefusals } from "./refusals.ts";
 import { type RequestContext, single } from "./request-context.ts";
 import { spendLater, spendUncounted } from "./request-limits.ts";
+import { missedDeadline, type RequestSignal } from "./request-signal.ts";
 import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
 
 /** A request as the router passes it on. */
@@ -43,8 +44,8 @@ export interface RoutedRequest {
   /** Query string, without the question mark. */
   readonly query: string;
   readonly params: unknown;
-  /** Ends when the client goes away. */
-  readonly gone: AbortSignal;
+  /** Ends when the deadline passes or the client goes away. */
+  readonly end: RequestSignal;
 }
 
 export type Pipeline = (context: RequestContext, request: RoutedRequest) => Promise<Answer>;
@@ -72,19 +73,15 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
   const run: Pipeline = async (context, request) => {
     try {
       checkRefusals(kernel, { spec, retirement }, context, request.raw.headers);
-      const deadline = AbortSignal.timeout(spec.deadlineMs ?? defaultDeadlineMs);
-      const parsed = await parse(context, request, bodyTerms(kernel, spec, context, deadline));
+      request.end.start(spec.deadlineMs ?? defaultDeadlineMs);
+      const { signal } = request.end;
+      const parsed = await parse(context, request, bodyTerms(kernel, spec, context, signal));
       const principal = await currentPrincipal(kernel, context, request.raw.headers);
       if (principal !== context.principal) checkAccess(spec, oauthScopes, principal, kernel.clock.now());
       const call = { ...parsed, principal };
       const fault = wantedFault(kernel, context, request.raw.headers);
       failAt("before", fault);
-      const reply = await serve(
-        { kernel, endpoint, declared },
-        context,
-        call,
-        AbortSignal.any([deadline, request.gone]),
-      );
+      const reply = await serve({ kernel, endpoint, declared }, context, call, signal);
       failAt("after", fault);
       // Counts what the handler did not count. Its work is done, so a refusal is ignored.
       await spendUncounted(kernel, context);
@@ -107,11 +104,14 @@ function bodyTerms(
   kernel: HttpKernel,
   spec: EndpointSpec,
   { addressKey }: RequestContext,
-  deadline: AbortSignal,
+  end: AbortSignal,
 ): BodyTerms {
-  // A proxy without a forwarded address stands for all clients behind it.
-  const address = kernel.addresses.coversProxy(addressKey) ? null : addressKey;
-  return { limitBytes: maxBodyBytes(spec), deadline, begin: (bytes) => kernel.unfinishedBodies.begin(address, bytes) };
+  const begin = (bytes: number) => {
+    // A proxy without a forwarded address stands for all clients behind it.
+    const address = kernel.addresses.coversProxy(addressKey) ? null : addressKey;
+    return kernel.unfinishedBodies.begin(address, bytes);
+  };
+  return { limitBytes: maxBodyBytes(spec), end, begin };
 }
 
 /** Reads a request into a call. */
@@ -143,7 +143,8 @@ function callParser(spec: EndpointSpec): CallParser {
       query: parseQuery(query, spec.query),
       body: await (spec.body ? readJsonBody(raw, terms) : refuseBody(raw, terms)),
     };
-    const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
+    const findings =
+      validators.length === 0 ? [] : validators.flatMap(({ part, check }) => check(parts[part], language));
     // A cursor of a wrong form gets the same answer as an unknown one.
     if (findings.some((finding) => finding.pointer === "/query/cursor")) throw new Problem("invalid_cursor");
     refuse(findings);
@@ -159,23 +160,39 @@ async function serve(
   signal: AbortSignal,
 ): Promise<Reply> {
   const { spec } = endpoint;
-  const txContext: TxContext = {
+  // Made when a transaction begins: reads need no audit record.
+  const txContext = (): TxContext => ({
     actor: actorOf(context.principal),
     context: auditOriginOf(context.principal, { ...context, operation: spec.id }),
     signal,
-  };
+  });
   const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
-  const log = kernel.log.child({ request_id: context.requestId, operation: spec.id });
   const work = (tx: RunTx) => {
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, context, policies, subject);
-    const read: RunRead = (access, inside) => kernel.transactions.read(txContext, access, inside);
-    const parts = { settings, clock, random, cursors, secrets, tokens, publicUrl, limiter, log, signal };
-    const ctx: Ctx = { ...parts, spend, tx, read };
+    const read: RunRead = (access, inside) => kernel.transactions.read({ signal }, access, inside);
+    const ctx: Ctx = {
+      settings,
+      clock,
+      random,
+      cursors,
+      secrets,
+      tokens,
+      publicUrl,
+      limiter,
+      signal,
+      spend,
+      tx,
+      read,
+      // Few handlers log.
+      get log() {
+        return kernel.log.child({ request_id: context.requestId, operation: spec.id });
+      },
+    };
     return endpoint.handle(ctx, call);
   };
   if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
-    const run: RunTx = (scope, inside) => kernel.transactions.run(txContext, scope, inside);
+    const run: RunTx = (scope, inside) => kernel.transactions.run(txContext(), scope, inside);
     return untilDeadline(signal, work(run));
   }
   const keyed = {
@@ -190,7 +207,7 @@ async function serve(
     if (!(problem instanceof Problem)) throw problem;
     return problemReply(kernel, context, problem);
   };
-  const { reply, replayed } = await untilDeadline(signal, kernel.idempotency.once(txContext, keyed, work, asReply));
+  const { reply, replayed } = await untilDeadline(signal, kernel.idempotency.once(txContext(), keyed, work, asReply));
   if (!replayed) return reply;
   return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }
@@ -215,7 +232,7 @@ const retryAfterDeadlineSeconds = 5;
 async function untilDeadline<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const headers = { "Retry-After": String(retryAfterDeadlineSeconds) };
-  const onAbort = () => late.reject(new Problem("unavailable", { headers, ...missedDeadline(signal) }));
+  const onAbort = () => late.reject(new Problem("unavailable", { headers, ...causeOf(signal) }));
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
@@ -226,6 +243,6 @@ async function untilDeadline<T>(signal: AbortSignal, work: Promise<T>): Promise<
 }
 
 /** A missed deadline is logged; a client that left is not. */
-function missedDeadline({ reason }: AbortSignal): { cause?: unknown } {
-  return reason instanceof DOMException && reason.name === "TimeoutError" ? { cause: reason } : {};
+function causeOf(signal: AbortSignal): { cause?: unknown } {
+  return missedDeadline(signal) ? { cause: signal.reason } : {};
 }

@@ -53,8 +53,9 @@ export async function receiveRequest(
 
 /** The language with the greatest weight in `Accept-Language`; English when there is none. */
 function preferredLanguage(header: string | undefined): Language {
+  if (header === undefined) return "en";
   let best: { language: Language; weight: number } = { language: "en", weight: 0 };
-  for (const part of (header ?? "").slice(0, maxAcceptLanguageLength).split(",")) {
+  for (const part of header.slice(0, maxAcceptLanguageLength).split(",")) {
     const match = /^\s*(tr|en|\*)(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?))?\s*$/i.exec(part);
     const language = match?.[1]?.toLowerCase();
     const weight = Number(match?.[2] ?? 1);

@@ -5,7 +5,7 @@
  * for the requests of another one.
  */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { type RedisConnection, redisScript } from "./redis-connection.ts";
 import { targetScript } from "./redis-script.ts";
@@ -62,8 +62,8 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
     remembered -= (subjects.get(id)?.size ?? 0) + subjectWeight;
     subjects.delete(id);
   };
-  const send = async (connection: RedisConnection, subject: ScanSubject, id: string, hash: string) => {
-    const values = [String(clock.offsetMs?.() ?? 0), hash, String(scanWindowMs), String(most)];
+  const send = async (connection: RedisConnection, subject: ScanSubject, id: string, target: string) => {
+    const values = [String(clock.offsetMs?.() ?? 0), target, String(scanWindowMs), String(most)];
     try {
       const found = await connection.run(script, [`emanet:targets:${nameOf(id)}`], values);
       if (Number(found) === 1) onScan(subject);
@@ -76,12 +76,12 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
     observe(subject, target) {
       const now = clock.now().getTime();
       const id = `${subject.kind} ${subject.id}`;
-      const hash = hashOf(target);
+      const name = hashOf(target);
       const targets = subjects.get(id) ?? new Map<string, number>();
-      const before = targets.get(hash);
+      const before = targets.get(name);
       if (redis && before !== undefined && before > now - resendMs) return;
-      if (targets.delete(hash)) remembered--;
-      targets.set(hash, now);
+      if (targets.delete(name)) remembered--;
+      targets.set(name, now);
       remembered++;
       if (!subjects.delete(id)) remembered += subjectWeight;
       subjects.set(id, targets);
@@ -93,7 +93,7 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
       while (remembered > maxRememberedTargets && subjects.size > 1) {
         for (const oldest of [...subjects.keys().take(Math.min(droppedAtOnce, subjects.size - 1))]) forget(oldest);
       }
-      if (redis) void send(redis, subject, id, hash);
+      if (redis) void send(redis, subject, id, name);
       if (targets.size < most) return;
       forget(id);
       onScan(subject);
@@ -102,5 +102,5 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
 }
 
 function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64url").slice(0, hashLength);
+  return hash("sha256", text, "base64url").slice(0, hashLength);
 }

@@ -71,7 +71,13 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
         operation === "put" && name.endsWith("/00000002") ? { kind: "crash", when: "after" } : null,
       );
       await assert.rejects(rotateVaultKeys(processWith(vault, crashing), masterKey), StoreCrash);
-      await assert.rejects(rewrapVault(vault, nextMasterKey), { name: "OutdatedKeysError" });
+      // Neither the chain nor a listing that lags has the new epoch: its object is found by its name.
+      const blind = processWith(
+        vault,
+        lagging(prepared.store, (name) => name.includes("/keys/")),
+      );
+      for (const each of [vault, blind])
+        await assert.rejects(rewrapVault(each, nextMasterKey), { name: "OutdatedKeysError" });
       const again = await opened(prepared);
       await rewrapVault(again.vault, nextMasterKey);
       assert.equal((await opened(prepared, nextMasterKey)).vault.keys.epoch, 2);

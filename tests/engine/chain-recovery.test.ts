@@ -115,6 +115,21 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await prune(prepared.env.vault);
     });
 
+    test("skip nothing themselves if they are of a recovery that a later one has skipped", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const nights = [await night(prepared, 1), await night(prepared, 2), await night(prepared, 3)];
+      const { names } = prepared.env.vault;
+      const putBackRecord = await takeAway(prepared.store, names.chainRecord(2));
+      await recover(prepared.env.vault, "record 2 is lost");
+      const putBackRecovery = await takeAway(prepared.store, names.chainRecord(5));
+      await putBackRecord();
+      await recover(prepared.env.vault, "record 2 is back, and the recovery is lost");
+      await putBackRecovery();
+      const { state, faults, ignored } = await chainOf(prepared);
+      assert.deepEqual([faults, namesOf(ignored)], [[], [names.chainRecord(5)]]);
+      assert.deepEqual([...state.snapshots.keys()].sort(), nights.map(({ id }) => id).sort());
+    });
+
     test("of a store that was older than the catalog get no place that is used again", async (t) => {
       const prepared = await prepare(t, newCatalog);
       await night(prepared, 1);

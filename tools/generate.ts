@@ -14,6 +14,7 @@ import { rowTypes } from "../packages/server/src/kernel/database/rows.ts";
 import { readSchema, type Schema, schemaText } from "../packages/server/src/kernel/database/schema.ts";
 import { silentLog } from "../packages/server/src/testing/database.ts";
 import { rolesPage } from "./roles-page.ts";
+import { type Document, typescriptClient, typescriptSchemas } from "./sdk/typescript.ts";
 import { startTestServer } from "./test-server.ts";
 
 interface Generator {
@@ -37,6 +38,14 @@ const generators: readonly Generator[] = [
     make: async (sources) => rowTypes(await sources.schema()),
   },
   { file: "openapi.json", make: async () => `${documentText(apiDocument(), 0)}\n` },
+  {
+    file: "sdks/typescript/src/schemas.generated.ts",
+    make: async () => typescriptSchemas(apiDocument() as unknown as Document),
+  },
+  {
+    file: "sdks/typescript/src/api.generated.ts",
+    make: async () => typescriptClient(apiDocument() as unknown as Document),
+  },
   { file: "docs/SETTINGS.md", make: async () => settingsPage() },
   { file: "docs/ROLES.md", make: async () => rolesPage(endpoints.map(({ spec }) => spec)) },
 ];

@@ -1,0 +1,1164 @@
+// GENERATED from openapi.json by `npm run generate`. Do not edit.
+
+import type { BytesOperation, CallOptions, ListOperation, Operation, ReadOperation } from "./operation.ts";
+import type {
+  Accepted,
+  AccessToken,
+  Account,
+  AccountChange,
+  AccountLimit,
+  AccountLimitReset,
+  AccountLimitSet,
+  AdminAccountPage,
+  AdminApplication,
+  AdminApplicationPage,
+  AdminAuditPage,
+  AdminBanPage,
+  AdminJobPage,
+  AdminLimitRequestPage,
+  AdminMemberPage,
+  AdminOverview,
+  AdminRateLimits,
+  ApplicationAccepted,
+  ApplicationApproved,
+  AuthorizationServerMetadata,
+  Ban,
+  ClockMove,
+  ClockTime,
+  CodeChallenge,
+  DeviceAnswer,
+  DeviceRequest,
+  Enrolment,
+  EnrolmentCodeRequest,
+  EnrolmentCompletion,
+  EnrolmentRequest,
+  Health,
+  Introspection,
+  Invitation,
+  LoginRequest,
+  Me,
+  MeChange,
+  Member,
+  MemberChange,
+  MemberPage,
+  NewApplication,
+  NewBan,
+  NewOauthClient,
+  NewRateLimitRequest,
+  OauthClient,
+  OauthClientChange,
+  OauthClientCreated,
+  OauthClientPage,
+  OauthGrant,
+  OauthGrantPage,
+  PasswordChange,
+  PasswordReset,
+  PasswordResetRequest,
+  PhoneChange,
+  PhoneConfirmation,
+  PublicKeys,
+  RateLimitRequest,
+  RateLimitRequestPage,
+  RateLimits,
+  RecoveryCodes,
+  ResetDecision,
+  RotatedSecret,
+  SecondFactorReset,
+  SecretRotation,
+  Session,
+  SessionPage,
+  SmsCodeRequest,
+  StepUpRequest,
+  TokenAnswer,
+  TokenReference,
+  TokenRequest,
+  TotpConfirmation,
+  TotpSetup,
+  Withdrawal,
+} from "./schemas.generated.ts";
+
+/** Every operation of the API. */
+export interface EmanetApi {
+  readonly account: {
+    /**
+     * Read the account. `GET /v1/account`
+     *
+     * The account, its package and its entitlements.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, or a code of every operation.
+     */
+    readonly get: ReadOperation<Record<string, never>, Account>;
+    /**
+     * Change the account. `PATCH /v1/account`
+     *
+     * Changes the name, the language, and whether SMS codes may be used to sign in. Owners only. To change `sms_sign_in` you must be a person with a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `precondition_failed`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      readonly body?: AccountChange;
+    }, Account>;
+  };
+  readonly oauthClients: {
+    /**
+     * List the OAuth clients. `GET /v1/oauth-clients`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, OauthClientPage, OauthClientPage["data"][number]>;
+    /**
+     * Create an OAuth client. `POST /v1/oauth-clients`
+     *
+     * For unattended programs (`client_credentials`, the default) and for software that acts for your members (`authorization_code`). The secret is shown only in this answer. The client's role can be at most your role, and you must have all its scopes. Without `role` it gets the narrowest role that may use all its scopes. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewOauthClient;
+    }, OauthClientCreated>;
+    /**
+     * Read an OAuth client. `GET /v1/oauth-clients/{id}`
+     *
+     * The answer has no secret. A secret is shown only once, when it is created.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** The `client_id`. */
+      readonly id: string;
+    }, OauthClient>;
+    /**
+     * Change an OAuth client. `PATCH /v1/oauth-clients/{id}`
+     *
+     * Changes name, scopes, role and vaults. Removed rights are also removed from tokens that were issued before. The client's role can be at most your role, and you must have all its scopes.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** The `client_id`. */
+      readonly id: string;
+      readonly body?: OauthClientChange;
+    }, OauthClient>;
+    /**
+     * Remove an OAuth client. `DELETE /v1/oauth-clients/{id}`
+     *
+     * Its tokens are refused from now on. This also works while the account is suspended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** The `client_id`. */
+      readonly id: string;
+    }, void>;
+    /**
+     * Replace a client's secret. `POST /v1/oauth-clients/{id}/rotate-secret`
+     *
+     * Creates a new secret, which is shown only in this answer. The old secret stays valid for `overlap_s` (default one day), so that no program has to stop; 0 ends it at once. `If-Match` with the client's ETag is required, so that two people do not replace each other's secret by mistake. The client has a new ETag afterwards.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `precondition_required`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly rotateSecret: Operation<{
+      /** The `client_id`. */
+      readonly id: string;
+      readonly body?: SecretRotation;
+    }, RotatedSecret, CallOptions & { readonly ifMatch: string }>;
+    /**
+     * Review an OAuth client. `POST /v1/oauth-clients/{id}/review`
+     *
+     * For a client with `review_since`: the member responsible for it was removed or demoted, or their password was reset. The client gets its scopes back, and you are responsible for it from now on. Its old secrets stay valid: rotate them if the former member may know one.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly review: Operation<{
+      /** The `client_id`. */
+      readonly id: string;
+    }, OauthClient>;
+  };
+  readonly members: {
+    /**
+     * List the members. `GET /v1/members`
+     *
+     * Oldest first, without removed members.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`created_at`). */
+      readonly sort?: "created_at" | "-created_at" | undefined;
+    }, MemberPage, MemberPage["data"][number]>;
+    /**
+     * Invite a member. `POST /v1/members`
+     *
+     * Mails an enrolment link that works once, for a week. Only owners can invite owners. 409 when the account already has the address, invited or active. Other accounts can invite the same address: it belongs to the person who enrols it first. At most 20 invitation mails a day per account.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly invite: Operation<{
+      readonly body: Invitation;
+    }, Member>;
+    /**
+     * Read a member. `GET /v1/members/{id}`
+     *
+     * One member of the account.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the member. */
+      readonly id: string;
+    }, Member>;
+    /**
+     * Change a member's role. `PATCH /v1/members/{id}`
+     *
+     * Applies from the member's next request on. Only owners can make or change owners, and the last owner cannot be changed. If the new role is narrower, the member's programs can only write snapshots until an owner reviews them.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `precondition_failed`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the member. */
+      readonly id: string;
+      readonly body: MemberChange;
+    }, Member>;
+    /**
+     * Remove a member. `DELETE /v1/members/{id}`
+     *
+     * Ends all sign-ins of the member at once. Their clients and grants can only write snapshots until an owner reviews them. Only owners can remove owners, and the last owner cannot be removed. This also works while the account is suspended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `precondition_failed`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly remove: Operation<{
+      /** Id of the member. */
+      readonly id: string;
+    }, void>;
+    /**
+     * Send an enrolment link again. `POST /v1/members/{id}/resend-invitation`
+     *
+     * For a member who has not enrolled yet. The link in the earlier mail stops working. Once an hour per address; it counts towards the account's 20 mails a day.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly resendInvitation: Operation<{
+      /** Id of the member. */
+      readonly id: string;
+    }, Member>;
+    /**
+     * Confirm or cancel the reset of a second factor. `POST /v1/members/{id}/second-factor-reset`
+     *
+     * Staff have started a reset of this member's authenticator. It takes effect after 24 hours. With this operation an owner confirms it at once or cancels it.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly decideSecondFactorReset: Operation<{
+      /** Id of the member. */
+      readonly id: string;
+      readonly body: ResetDecision;
+    }, void>;
+  };
+  readonly me: {
+    /**
+     * Read your own data. `GET /v1/me`
+     *
+     * The person of the access token.
+     *
+     * @throws ProblemError with `insufficient_scope`, `missing_token`, `not_found`, or a code of every operation.
+     */
+    readonly get: ReadOperation<Record<string, never>, Me>;
+    /**
+     * Change your name or language. `PATCH /v1/me`
+     *
+     * Phone, password and second factor have separate operations, which need a fresh code.
+     *
+     * @throws ProblemError with `insufficient_scope`, `malformed_json`, `missing_token`, `not_found`, `precondition_failed`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      readonly body?: MeChange;
+    }, Me>;
+    /**
+     * Change your password. `POST /v1/me/password`
+     *
+     * Needs the current password and a fresh second factor. Ends all your other sessions. Attempts count per session, together with step-ups. A new password has at least 12 characters and is not a common password.
+     *
+     * @throws ProblemError with `insufficient_scope`, `invalid_credentials`, `malformed_json`, `missing_token`, `step_up_required`, `storage_full`, `too_many_attempts`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly changePassword: Operation<{
+      readonly body: PasswordChange;
+    }, void>;
+    /**
+     * Set up a new authenticator. `POST /v1/me/totp`
+     *
+     * Shows the secret of a new authenticator. The old one works until you send a code of the new one (`/v1/me/totp/confirm`).
+     *
+     * @throws ProblemError with `insufficient_scope`, `missing_token`, `not_found`, `step_up_required`, `storage_full`, or a code of every operation.
+     */
+    readonly beginTotp: Operation<Record<string, never>, TotpSetup>;
+    /**
+     * Switch to the new authenticator. `POST /v1/me/totp/confirm`
+     *
+     * Takes a code of the new authenticator. Ends all your other sessions and makes new recovery codes.
+     *
+     * @throws ProblemError with `insufficient_scope`, `invalid_credentials`, `malformed_json`, `missing_token`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly confirmTotp: Operation<{
+      readonly body: TotpConfirmation;
+    }, RecoveryCodes>;
+    /**
+     * Make new recovery codes. `POST /v1/me/recovery-codes`
+     *
+     * The old codes stop working.
+     *
+     * @throws ProblemError with `insufficient_scope`, `missing_token`, `step_up_required`, `storage_full`, or a code of every operation.
+     */
+    readonly renewRecoveryCodes: Operation<Record<string, never>, RecoveryCodes>;
+    /**
+     * Change your phone. `POST /v1/me/phone`
+     *
+     * Sends a code to the new number. The number changes when you send the code (`/v1/me/phone/confirm`).
+     *
+     * @throws ProblemError with `insufficient_scope`, `malformed_json`, `missing_token`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly requestPhoneCode: Operation<{
+      readonly body: PhoneChange;
+    }, CodeChallenge>;
+    /**
+     * Confirm your new phone. `POST /v1/me/phone/confirm`
+     *
+     * Needs the code that was sent to the new phone.
+     *
+     * @throws ProblemError with `insufficient_scope`, `invalid_credentials`, `malformed_json`, `missing_token`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly confirmPhone: Operation<{
+      readonly body: PhoneConfirmation;
+    }, void>;
+  };
+  readonly enrolment: {
+    /**
+     * Open an enrolment. `POST /v1/enrolment`
+     *
+     * Shows the person of the link and the data for the authenticator. It can be repeated; only completing the enrolment uses the link up. 409 when the address now signs in to another account.
+     *
+     * @throws ProblemError with `malformed_json`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly begin: Operation<{
+      readonly body: EnrolmentRequest;
+    }, Enrolment>;
+    /**
+     * Verify the phone. `POST /v1/enrolment/phone`
+     *
+     * Sends a code to the phone in the application, or to the phone in this request.
+     *
+     * @throws ProblemError with `malformed_json`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly requestCode: Operation<{
+      readonly body: EnrolmentCodeRequest;
+    }, CodeChallenge>;
+    /**
+     * Complete an enrolment. `POST /v1/enrolment/complete`
+     *
+     * Sets password, authenticator and phone in one step, uses the link up and shows the recovery codes, only in this answer. After a reset of the second factor, `password` must be your current password, because access to the mailbox alone is not enough. An address belongs to the person who enrols it first: 409 for everybody else.
+     *
+     * @throws ProblemError with `invalid_credentials`, `malformed_json`, `not_found`, `state_conflict`, `storage_full`, `too_many_attempts`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly complete: Operation<{
+      readonly body: EnrolmentCompletion;
+    }, RecoveryCodes>;
+  };
+  readonly oauthGrants: {
+    /**
+     * List the grants of members to programs. `GET /v1/oauth-grants`
+     *
+     * Newest first, including agents.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, OauthGrantPage, OauthGrantPage["data"][number]>;
+    /**
+     * Read a grant. `GET /v1/oauth-grants/{id}`
+     *
+     * The ETag of the answer can be sent as `If-Match` when you end the grant.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the grant. */
+      readonly id: string;
+    }, OauthGrant>;
+    /**
+     * End a grant. `DELETE /v1/oauth-grants/{id}`
+     *
+     * Its tokens are refused from now on. This also works while the account is suspended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `precondition_failed`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly end: Operation<{
+      /** Id of the grant. */
+      readonly id: string;
+    }, void>;
+    /**
+     * Review a grant. `POST /v1/oauth-grants/{id}/review`
+     *
+     * For a grant with `review_since`: its member was removed or demoted, or replaced a password or second factor. The program gets its scopes back and acts for you from now on.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly review: Operation<{
+      /** Id of the grant. */
+      readonly id: string;
+    }, OauthGrant>;
+  };
+  readonly auth: {
+    /**
+     * Log in. `POST /v1/auth/login`
+     *
+     * Checks e-mail, password and second factor. The answer has an access token, to be kept in memory, and sets the refresh cookie. The answer is the same for every wrong value. At most 5 attempts a minute per e-mail and client address; after ten failures in a row the waiting time grows.
+     *
+     * @throws ProblemError with `invalid_credentials`, `malformed_json`, `origin_not_allowed`, `storage_full`, `too_many_attempts`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly login: Operation<{
+      readonly body: LoginRequest;
+    }, AccessToken>;
+    /**
+     * Renew the access token. `POST /v1/auth/refresh`
+     *
+     * Uses the refresh cookie and takes no body (an empty JSON object counts as none). Each use replaces the cookie. For 30 seconds the previous cookie gets the same successor (two tabs, a lost answer). An older cookie ends the whole session.
+     *
+     * @throws ProblemError with `origin_not_allowed`, `refresh_token_invalid`, `refresh_token_missing`, `refresh_token_reused`, `storage_full`, or a code of every operation.
+     */
+    readonly refresh: Operation<Record<string, never>, AccessToken>;
+    /**
+     * Log out. `POST /v1/auth/logout`
+     *
+     * Ends the session of the refresh cookie, or of the access token if there is no cookie, and deletes the cookie. Access tokens of the session are refused from then on. The answer is the same when there is no session to end.
+     *
+     * @throws ProblemError with `origin_not_allowed`, `storage_full`, or a code of every operation.
+     */
+    readonly logout: Operation<Record<string, never>, void>;
+    /**
+     * Request an SMS one-time code. `POST /auth/sms-otp/request`
+     *
+     * Sends six digits to the verified phone, to be used as `totp_code` together with `otp_challenge_id`. The answer is always the same. A message is sent only if e-mail and password are right, the phone is verified and the account allows SMS codes. With an access token, and without e-mail and password, the code is for a step-up; a message is sent only if the phone is verified and the account allows SMS codes. Once a minute and five times an hour per e-mail and client address. Each request counts towards the login lockout until the next complete login, whether or not the password was right.
+     *
+     * @throws ProblemError with `malformed_json`, `origin_not_allowed`, `storage_full`, `too_many_attempts`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly requestSmsCode: Operation<{
+      readonly body?: SmsCodeRequest;
+    }, CodeChallenge>;
+    /**
+     * Confirm with a fresh code. `POST /v1/auth/step-up`
+     *
+     * Checks a second factor again. The answer has an access token whose `auth_time` is now, with the scopes of the token in the request. Actions that cannot be undone need an `auth_time` of less than ten minutes ago (403 `step_up_required`). Failures count per session, by the rules of the lockout; failed logins of other people with your e-mail do not count.
+     *
+     * @throws ProblemError with `insufficient_scope`, `invalid_credentials`, `malformed_json`, `missing_token`, `storage_full`, `too_many_attempts`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly stepUp: Operation<{
+      readonly body: StepUpRequest;
+    }, AccessToken>;
+    /**
+     * Request a password reset. `POST /v1/auth/password-reset/request`
+     *
+     * Mails a link that works once, for an hour. Earlier links stay valid; while three links are valid, no other link is mailed. The answer is the same whether or not the address is known.
+     *
+     * @throws ProblemError with `malformed_json`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly requestPasswordReset: Operation<{
+      readonly body: PasswordResetRequest;
+    }, Accepted>;
+    /**
+     * Set a new password. `POST /v1/auth/password-reset`
+     *
+     * Uses up the link in the mail and all other reset links. Ends all sessions. The second factor does not change and is needed at the next login.
+     *
+     * @throws ProblemError with `malformed_json`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly resetPassword: Operation<{
+      readonly body: PasswordReset;
+    }, void>;
+  };
+  readonly sessions: {
+    /**
+     * List your sessions. `GET /v1/sessions`
+     *
+     * Your sessions, newest first.
+     *
+     * @throws ProblemError with `insufficient_scope`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, SessionPage, SessionPage["data"][number]>;
+    /**
+     * Read one of your sessions. `GET /v1/sessions/{id}`
+     *
+     * The ETag changes when the session is used. The field `current` depends on the caller and does not change the ETag.
+     *
+     * @throws ProblemError with `insufficient_scope`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the session. */
+      readonly id: string;
+    }, Session>;
+    /**
+     * End a session. `DELETE /v1/sessions/{id}`
+     *
+     * Ends one of your sessions. Its access and refresh tokens are refused from now on.
+     *
+     * @throws ProblemError with `insufficient_scope`, `missing_token`, `not_found`, `precondition_failed`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly end: Operation<{
+      /** Id of the session. */
+      readonly id: string;
+    }, void>;
+  };
+  readonly applications: {
+    /**
+     * Submit an application. `POST /applications`
+     *
+     * Applies for an account. The answer is the same whether or not the e-mail address is known. The decision comes by mail. At most 5 an hour from one client address.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly submit: Operation<{
+      readonly body: NewApplication;
+    }, ApplicationAccepted>;
+    /**
+     * Withdraw an application. `POST /v1/applications/withdraw`
+     *
+     * Uses up the link in the mail that confirmed the application. It works until the application is decided.
+     *
+     * @throws ProblemError with `malformed_json`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly withdraw: Operation<{
+      readonly body: Withdrawal;
+    }, ApplicationAccepted>;
+  };
+  readonly rateLimits: {
+    /**
+     * Read the account's limits. `GET /v1/rate-limits`
+     *
+     * Every limit that is counted per account, with what is left of it. This request spends nothing.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, or a code of every operation.
+     */
+    readonly list: ReadOperation<Record<string, never>, RateLimits>;
+    /**
+     * Request another limit. `POST /v1/rate-limits/requests`
+     *
+     * For corporate accounts. Staff decide, and the decision comes by mail. An account can have one open request per limit.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly request: Operation<{
+      readonly body: NewRateLimitRequest;
+    }, RateLimitRequest>;
+    /**
+     * List the account's requests for other limits. `GET /v1/rate-limits/requests`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listRequests: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, RateLimitRequestPage, RateLimitRequestPage["data"][number]>;
+  };
+  readonly oauth: {
+    /**
+     * Obtain an access token. `POST /oauth2/token`
+     *
+     * OAuth 2.0 (RFC 6749, 7636, 8628). Clients authenticate with HTTP Basic, in the form, or with a signed assertion (`private_key_jwt`). There is no `password` grant. Each use of a refresh token returns the next one. For 30 seconds the previous token gets the same successor (two uses at once, a lost answer). An older token ends the grant and all its tokens. 60 requests a minute per account; failed requests count per client address.
+     */
+    readonly token: Operation<{
+      readonly body: TokenRequest;
+    }, TokenAnswer>;
+    /**
+     * Revoke a token. `POST /oauth2/revoke`
+     *
+     * RFC 7009. Ends the grant of the token. All its access and refresh tokens stop working within a second, on every server. The answer is the same for an unknown token.
+     */
+    readonly revoke: Operation<{
+      readonly body: TokenReference;
+    }, void>;
+    /**
+     * Introspect a token. `POST /oauth2/introspect`
+     *
+     * RFC 7662. Only for authenticated clients, for their own tokens and those of their account. Any other token is `active: false`.
+     */
+    readonly introspect: Operation<{
+      readonly body: TokenReference;
+    }, Introspection>;
+    /**
+     * Start the device flow. `POST /oauth2/device_authorization`
+     *
+     * RFC 8628, for agents and other programs without a browser. The person types the user code at `verification_uri`, signs in and decides. The program polls the token endpoint with the device code. Codes are valid for ten minutes. A program that polls more often than every `interval` seconds gets `slow_down` and must add five seconds.
+     */
+    readonly authorizeDevice: Operation<{
+      readonly body?: DeviceRequest;
+    }, DeviceAnswer>;
+    /**
+     * Public keys. `GET /oauth2/jwks`
+     *
+     * The keys that sign access tokens (RFC 7517). A new key is published before its first use and stays until all tokens that it signed have expired.
+     */
+    readonly keys: ReadOperation<Record<string, never>, PublicKeys>;
+    /**
+     * Metadata of the authorization server. `GET /oauth2/.well-known/oauth-authorization-server`
+     *
+     * RFC 8414. This path is below the issuer; many clients expect it here.
+     */
+    readonly metadata: ReadOperation<Record<string, never>, AuthorizationServerMetadata>;
+    /**
+     * Metadata of the authorization server. `GET /.well-known/oauth-authorization-server/oauth2`
+     *
+     * The same document at the path that RFC 8414 defines for an issuer with a path.
+     */
+    readonly metadataByRfc: ReadOperation<Record<string, never>, AuthorizationServerMetadata>;
+    /**
+     * Metadata of the authorization server. `GET /oauth2/.well-known/openid-configuration`
+     *
+     * The same document for clients that read only this path (RFC 8414, section 5). There are no ID tokens.
+     */
+    readonly metadataOpenid: ReadOperation<Record<string, never>, AuthorizationServerMetadata>;
+  };
+  readonly sandbox: {
+    /**
+     * Move the clock. `POST /v1/sandbox/clock`
+     *
+     * Profile `sandbox` only. Moves the application's clock forwards for every process on the database; jobs that become due run. 0 shows the time.
+     *
+     * @throws ProblemError with `admin_required`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly moveClock: Operation<{
+      readonly body: ClockMove;
+    }, ClockTime>;
+  };
+  readonly health: {
+    /**
+     * Is the process running?. `GET /health/live`
+     *
+     * Answers as long as the process runs, also when the database is not available.
+     */
+    readonly live: ReadOperation<Record<string, never>, Health>;
+    /**
+     * Can requests be served?. `GET /health/ready`
+     *
+     * Checks the database. 503 `unavailable` while the database does not answer.
+     */
+    readonly ready: ReadOperation<Record<string, never>, Health>;
+  };
+  readonly docs: {
+    /**
+     * OpenAPI document as JSON. `GET /docs/json`
+     *
+     * The machine-readable description of this API, OpenAPI 3.1.
+     */
+    readonly json: ReadOperation<Record<string, never>, unknown>;
+    /**
+     * OpenAPI document as YAML. `GET /docs/yaml`
+     *
+     * The same object as `/docs/json`.
+     */
+    readonly yaml: BytesOperation<Record<string, never>>;
+  };
+  readonly admin: {
+    /**
+     * List the accounts. `GET /v1/admin/accounts`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listAccounts: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only items in this state. */
+      readonly state?: "active" | "suspended" | "closed" | undefined;
+    }, AdminAccountPage, AdminAccountPage["data"][number]>;
+    /**
+     * Read an account. `GET /v1/admin/accounts/{id}`
+     *
+     * One customer's account.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly getAccount: ReadOperation<{
+      /** Id. */
+      readonly id: string;
+    }, Account>;
+    /**
+     * Suspend an account. `POST /v1/admin/accounts/{id}/suspend`
+     *
+     * Its members can sign in, read and restore, but not write. Emits `account.suspended`.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly suspendAccount: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The cause that is sent to the customer's systems. */
+  readonly cause: "unpaid" | "abuse" | "security" | "request" | "other";
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, Account>;
+    /**
+     * Resume an account. `POST /v1/admin/accounts/{id}/resume`
+     *
+     * Ends a suspension.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly resumeAccount: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, Account>;
+    /**
+     * Set an account's package. `POST /v1/admin/accounts/{id}/package`
+     *
+     * Applies from the account's next request on.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setPackage: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The package. */
+  readonly package: "starter" | "professional" | "accountant" | "corporate";
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, Account>;
+    /**
+     * Switch an entitlement on or off. `POST /v1/admin/accounts/{id}/entitlements`
+     *
+     * Overrides the package for one account; null uses the package again.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setEntitlement: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** Which. */
+  readonly entitlement: "api";
+  readonly enabled: boolean | null;
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, Account>;
+    /**
+     * Switch early access on or off. `POST /v1/admin/accounts/{id}/early-access`
+     *
+     * With early access, planned limits are counted but never refuse, and webhooks are off.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setEarlyAccess: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** On or off. */
+  readonly early_access: boolean;
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, Account>;
+    /**
+     * List the members of all accounts. `GET /v1/admin/members`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listMembers: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, AdminMemberPage, AdminMemberPage["data"][number]>;
+    /**
+     * Reset a member's second factor. `POST /v1/admin/members/{id}/reset-second-factor`
+     *
+     * Mails every owner of the account. Takes effect after 24 hours, or as soon as an owner confirms it. The password does not change.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_scope`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly resetSecondFactor: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, SecondFactorReset>;
+    /**
+     * List the applications. `GET /v1/admin/applications`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listApplications: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only items in this state. */
+      readonly status?: "submitted" | "under_review" | "approved" | "rejected" | "withdrawn" | undefined;
+    }, AdminApplicationPage, AdminApplicationPage["data"][number]>;
+    /**
+     * Read an application. `GET /v1/admin/applications/{id}`
+     *
+     * One application.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly getApplication: ReadOperation<{
+      /** Id. */
+      readonly id: string;
+    }, AdminApplication>;
+    /**
+     * Take an application into review. `POST /v1/admin/applications/{id}/review`
+     *
+     * Marks the application as being reviewed.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly reviewApplication: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, AdminApplication>;
+    /**
+     * Approve an application. `POST /v1/admin/applications/{id}/approve`
+     *
+     * Creates the account and its owner and mails the owner an enrolment link. 409 when the e-mail address already signs in here. Invitations of other accounts do not matter.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly approveApplication: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, ApplicationApproved>;
+    /**
+     * Reject an application. `POST /v1/admin/applications/{id}/reject`
+     *
+     * The applicant gets a mail with exactly this reason.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly rejectApplication: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, AdminApplication>;
+    /**
+     * List the bans. `GET /v1/admin/bans`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listBans: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only bans that are active now. */
+      readonly state?: "active" | undefined;
+    }, AdminBanPage, AdminBanPage["data"][number]>;
+    /**
+     * Ban a client, a session or an address. `POST /v1/admin/bans`
+     *
+     * The ban of an address applies to requests without a credential and lasts at most a day. A configured proxy cannot be banned.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setBan: Operation<{
+      readonly body: NewBan;
+    }, Ban>;
+    /**
+     * Lift a ban. `POST /v1/admin/bans/{id}/lift`
+     *
+     * Applies from the next request on; for an address it reaches other processes within about a second.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly liftBan: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, Ban>;
+    /**
+     * List the accounts nearest to their limits. `GET /v1/admin/rate-limits`
+     *
+     * Accounts with recent requests, the most used first.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, or a code of every operation.
+     */
+    readonly listRateLimits: ReadOperation<Record<string, never>, AdminRateLimits>;
+    /**
+     * Set a limit for one account. `POST /v1/admin/accounts/{id}/limits`
+     *
+     * Any limit that is counted per account. It applies from the account's next request on.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setAccountLimit: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: AccountLimit;
+    }, AccountLimitSet>;
+    /**
+     * Reset a limit of one account. `POST /v1/admin/accounts/{id}/limits/reset`
+     *
+     * The account uses the limit of its package or the default limit again.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly resetAccountLimit: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: AccountLimitReset;
+    }, void>;
+    /**
+     * List the requests for other limits. `GET /v1/admin/rate-limit-requests`
+     *
+     * Newest first.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listLimitRequests: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only items in this state. */
+      readonly state?: "pending" | "approved" | "rejected" | undefined;
+    }, AdminLimitRequestPage, AdminLimitRequestPage["data"][number]>;
+    /**
+     * Approve a request for another limit. `POST /v1/admin/rate-limit-requests/{id}/approve`
+     *
+     * The account's owners get a mail. An approved rate applies from the account's next request on.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly approveLimitRequest: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, RateLimitRequest>;
+    /**
+     * Reject a request for another limit. `POST /v1/admin/rate-limit-requests/{id}/reject`
+     *
+     * The account's owners get a mail. An approved rate applies from the account's next request on.
+     *
+     * @throws ProblemError with `admin_required`, `idempotency_in_progress`, `idempotency_key_reused`, `malformed_json`, `missing_token`, `not_found`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly rejectLimitRequest: Operation<{
+      /** Id. */
+      readonly id: string;
+      readonly body: {
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+};
+    }, RateLimitRequest>;
+    /**
+     * Read the overview. `GET /v1/admin/overview`
+     *
+     * Accounts and applications by state.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, or a code of every operation.
+     */
+    readonly overview: ReadOperation<Record<string, never>, AdminOverview>;
+    /**
+     * Read the audit trail. `GET /v1/admin/audit`
+     *
+     * The records of all accounts and of the platform, newest first.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listAudit: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-occurred_at`). */
+      readonly sort?: "-occurred_at" | "occurred_at" | undefined;
+      /** Only records of this account. */
+      readonly account_id?: string | undefined;
+      /** Only records of this action. */
+      readonly action?: string | undefined;
+    }, AdminAuditPage, AdminAuditPage["data"][number]>;
+    /**
+     * List the jobs. `GET /v1/admin/jobs`
+     *
+     * Jobs that are waiting or running, and jobs that failed in the last 90 days, newest first. Payloads are not shown, because they can contain personal data. Finished jobs are deleted.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listJobs: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | undefined;
+      /** The kind of work. */
+      readonly kind?: string | undefined;
+      /** Only items in this state. */
+      readonly state?: "scheduled" | "queued" | "running" | "failed" | undefined;
+    }, AdminJobPage, AdminJobPage["data"][number]>;
+  };
+}
+
+/** By group and name. */
+export const operations = {
+  "account.get": {"method":"GET","path":"/v1/account","reply":"json"},
+  "account.update": {"method":"PATCH","path":"/v1/account","body":"json","reply":"json"},
+  "oauthClients.list": {"method":"GET","path":"/v1/oauth-clients","query":["limit","cursor","sort"],"reply":"json"},
+  "oauthClients.create": {"method":"POST","path":"/v1/oauth-clients","body":"json","keyed":true,"reply":"json"},
+  "oauthClients.get": {"method":"GET","path":"/v1/oauth-clients/{id}","reply":"json"},
+  "oauthClients.update": {"method":"PATCH","path":"/v1/oauth-clients/{id}","body":"json","reply":"json"},
+  "oauthClients.delete": {"method":"DELETE","path":"/v1/oauth-clients/{id}","reply":"empty"},
+  "oauthClients.rotateSecret": {"method":"POST","path":"/v1/oauth-clients/{id}/rotate-secret","body":"json","keyed":true,"reply":"json"},
+  "oauthClients.review": {"method":"POST","path":"/v1/oauth-clients/{id}/review","keyed":true,"reply":"json"},
+  "members.list": {"method":"GET","path":"/v1/members","query":["limit","cursor","sort"],"reply":"json"},
+  "members.invite": {"method":"POST","path":"/v1/members","body":"json","keyed":true,"reply":"json"},
+  "members.get": {"method":"GET","path":"/v1/members/{id}","reply":"json"},
+  "members.update": {"method":"PATCH","path":"/v1/members/{id}","body":"json","reply":"json"},
+  "members.remove": {"method":"DELETE","path":"/v1/members/{id}","reply":"empty"},
+  "members.resendInvitation": {"method":"POST","path":"/v1/members/{id}/resend-invitation","keyed":true,"reply":"json"},
+  "me.get": {"method":"GET","path":"/v1/me","reply":"json"},
+  "me.update": {"method":"PATCH","path":"/v1/me","body":"json","reply":"json"},
+  "me.changePassword": {"method":"POST","path":"/v1/me/password","body":"json","reply":"empty"},
+  "me.beginTotp": {"method":"POST","path":"/v1/me/totp","reply":"json"},
+  "me.confirmTotp": {"method":"POST","path":"/v1/me/totp/confirm","body":"json","reply":"json"},
+  "me.renewRecoveryCodes": {"method":"POST","path":"/v1/me/recovery-codes","reply":"json"},
+  "me.requestPhoneCode": {"method":"POST","path":"/v1/me/phone","body":"json","reply":"json"},
+  "me.confirmPhone": {"method":"POST","path":"/v1/me/phone/confirm","body":"json","reply":"empty"},
+  "enrolment.begin": {"method":"POST","path":"/v1/enrolment","body":"json","reply":"json","anonymous":true},
+  "enrolment.requestCode": {"method":"POST","path":"/v1/enrolment/phone","body":"json","reply":"json","anonymous":true},
+  "enrolment.complete": {"method":"POST","path":"/v1/enrolment/complete","body":"json","reply":"json","anonymous":true},
+  "oauthGrants.list": {"method":"GET","path":"/v1/oauth-grants","query":["limit","cursor","sort"],"reply":"json"},
+  "oauthGrants.get": {"method":"GET","path":"/v1/oauth-grants/{id}","reply":"json"},
+  "oauthGrants.end": {"method":"DELETE","path":"/v1/oauth-grants/{id}","reply":"empty"},
+  "oauthGrants.review": {"method":"POST","path":"/v1/oauth-grants/{id}/review","keyed":true,"reply":"json"},
+  "auth.login": {"method":"POST","path":"/v1/auth/login","body":"json","reply":"json","anonymous":true},
+  "auth.refresh": {"method":"POST","path":"/v1/auth/refresh","reply":"json","anonymous":true},
+  "auth.logout": {"method":"POST","path":"/v1/auth/logout","reply":"empty","anonymous":true},
+  "auth.requestSmsCode": {"method":"POST","path":"/auth/sms-otp/request","body":"json","reply":"json","anonymous":true},
+  "auth.stepUp": {"method":"POST","path":"/v1/auth/step-up","body":"json","reply":"json"},
+  "sessions.list": {"method":"GET","path":"/v1/sessions","query":["limit","cursor","sort"],"reply":"json"},
+  "sessions.get": {"method":"GET","path":"/v1/sessions/{id}","reply":"json"},
+  "sessions.end": {"method":"DELETE","path":"/v1/sessions/{id}","reply":"empty"},
+  "members.decideSecondFactorReset": {"method":"POST","path":"/v1/members/{id}/second-factor-reset","body":"json","keyed":true,"reply":"empty"},
+  "auth.requestPasswordReset": {"method":"POST","path":"/v1/auth/password-reset/request","body":"json","reply":"json","anonymous":true},
+  "auth.resetPassword": {"method":"POST","path":"/v1/auth/password-reset","body":"json","reply":"empty","anonymous":true},
+  "applications.submit": {"method":"POST","path":"/applications","body":"json","keyed":true,"reply":"json","anonymous":true},
+  "applications.withdraw": {"method":"POST","path":"/v1/applications/withdraw","body":"json","reply":"json","anonymous":true},
+  "rateLimits.list": {"method":"GET","path":"/v1/rate-limits","reply":"json"},
+  "rateLimits.request": {"method":"POST","path":"/v1/rate-limits/requests","body":"json","keyed":true,"reply":"json"},
+  "rateLimits.listRequests": {"method":"GET","path":"/v1/rate-limits/requests","query":["limit","cursor","sort"],"reply":"json"},
+  "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
+  "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
+  "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},
+  "oauth.authorizeDevice": {"method":"POST","path":"/oauth2/device_authorization","body":"form","reply":"json","anonymous":true},
+  "oauth.keys": {"method":"GET","path":"/oauth2/jwks","reply":"json","anonymous":true},
+  "oauth.metadata": {"method":"GET","path":"/oauth2/.well-known/oauth-authorization-server","reply":"json","anonymous":true},
+  "oauth.metadataByRfc": {"method":"GET","path":"/.well-known/oauth-authorization-server/oauth2","reply":"json","anonymous":true},
+  "oauth.metadataOpenid": {"method":"GET","path":"/oauth2/.well-known/openid-configuration","reply":"json","anonymous":true},
+  "sandbox.moveClock": {"method":"POST","path":"/v1/sandbox/clock","body":"json","reply":"json"},
+  "health.live": {"method":"GET","path":"/health/live","reply":"json","anonymous":true},
+  "health.ready": {"method":"GET","path":"/health/ready","reply":"json","anonymous":true},
+  "docs.json": {"method":"GET","path":"/docs/json","reply":"json","anonymous":true},
+  "docs.yaml": {"method":"GET","path":"/docs/yaml","reply":"bytes","anonymous":true},
+  "admin.listAccounts": {"method":"GET","path":"/v1/admin/accounts","query":["limit","cursor","sort","state"],"reply":"json"},
+  "admin.getAccount": {"method":"GET","path":"/v1/admin/accounts/{id}","reply":"json"},
+  "admin.suspendAccount": {"method":"POST","path":"/v1/admin/accounts/{id}/suspend","body":"json","keyed":true,"reply":"json"},
+  "admin.resumeAccount": {"method":"POST","path":"/v1/admin/accounts/{id}/resume","body":"json","keyed":true,"reply":"json"},
+  "admin.setPackage": {"method":"POST","path":"/v1/admin/accounts/{id}/package","body":"json","keyed":true,"reply":"json"},
+  "admin.setEntitlement": {"method":"POST","path":"/v1/admin/accounts/{id}/entitlements","body":"json","keyed":true,"reply":"json"},
+  "admin.setEarlyAccess": {"method":"POST","path":"/v1/admin/accounts/{id}/early-access","body":"json","keyed":true,"reply":"json"},
+  "admin.listMembers": {"method":"GET","path":"/v1/admin/members","query":["limit","cursor","sort"],"reply":"json"},
+  "admin.resetSecondFactor": {"method":"POST","path":"/v1/admin/members/{id}/reset-second-factor","body":"json","keyed":true,"reply":"json"},
+  "admin.listApplications": {"method":"GET","path":"/v1/admin/applications","query":["limit","cursor","sort","status"],"reply":"json"},
+  "admin.getApplication": {"method":"GET","path":"/v1/admin/applications/{id}","reply":"json"},
+  "admin.reviewApplication": {"method":"POST","path":"/v1/admin/applications/{id}/review","body":"json","keyed":true,"reply":"json"},
+  "admin.approveApplication": {"method":"POST","path":"/v1/admin/applications/{id}/approve","body":"json","keyed":true,"reply":"json"},
+  "admin.rejectApplication": {"method":"POST","path":"/v1/admin/applications/{id}/reject","body":"json","keyed":true,"reply":"json"},
+  "admin.listBans": {"method":"GET","path":"/v1/admin/bans","query":["limit","cursor","sort","state"],"reply":"json"},
+  "admin.setBan": {"method":"POST","path":"/v1/admin/bans","body":"json","keyed":true,"reply":"json"},
+  "admin.liftBan": {"method":"POST","path":"/v1/admin/bans/{id}/lift","body":"json","keyed":true,"reply":"json"},
+  "admin.listRateLimits": {"method":"GET","path":"/v1/admin/rate-limits","reply":"json"},
+  "admin.setAccountLimit": {"method":"POST","path":"/v1/admin/accounts/{id}/limits","body":"json","keyed":true,"reply":"json"},
+  "admin.resetAccountLimit": {"method":"POST","path":"/v1/admin/accounts/{id}/limits/reset","body":"json","keyed":true,"reply":"empty"},
+  "admin.listLimitRequests": {"method":"GET","path":"/v1/admin/rate-limit-requests","query":["limit","cursor","sort","state"],"reply":"json"},
+  "admin.approveLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/approve","body":"json","keyed":true,"reply":"json"},
+  "admin.rejectLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/reject","body":"json","keyed":true,"reply":"json"},
+  "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
+  "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","account_id","action"],"reply":"json"},
+  "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
+} as const;
+

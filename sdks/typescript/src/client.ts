@@ -1,0 +1,61 @@
+/** Puts a client together from its options. */
+
+import { type EmanetApi, operations } from "./api.generated.ts";
+import { type OperationSpec, operation } from "./operation.ts";
+import { platform } from "./platform.ts";
+import { type Credentials, type RawAnswer, type RawRequest, type Surroundings, sender } from "./request.ts";
+import type { Retries } from "./retry.ts";
+
+export interface ClientOptions {
+  /** Origin of the service: `https://api.emanet.example`. */
+  readonly baseUrl: string;
+  /** How to sign in; without it only public operations work. */
+  readonly credentials?: Credentials;
+  readonly retries?: Retries;
+  /** Longest time of one attempt. Default 60 000: the service answers within 30 s. */
+  readonly timeoutMs?: number;
+  /** Language of the texts of problems. */
+  readonly language?: "tr" | "en";
+  /** Sends the cookies of the service, for `browserSession`. */
+  readonly cookies?: boolean;
+  /** In place of those of the platform. */
+  readonly surroundings?: Partial<Surroundings>;
+}
+
+export interface EmanetClient extends EmanetApi {
+  /** A request that no operation describes: a body that is a stream, an answer as it comes. */
+  request(request: RawRequest): Promise<RawAnswer>;
+}
+
+/** The service answers within 30 s; the rest is for slow connections. */
+const defaultTimeoutMs = 60_000;
+
+export function createClient(options: ClientOptions): EmanetClient {
+  const surroundings: Surroundings = { ...platform, ...options.surroundings };
+  const send = sender({
+    baseUrl: originOf(options.baseUrl),
+    credentials: options.credentials,
+    headers: options.language === undefined ? {} : { "accept-language": options.language },
+    timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+    retries: options.retries ?? {},
+    mode: options.cookies === true ? "include" : "omit",
+    surroundings,
+  });
+  const groups: Record<string, Record<string, unknown>> = {};
+  for (const [id, spec] of Object.entries<OperationSpec>(operations)) {
+    const [group = "", name = ""] = id.split(".");
+    groups[group] = { ...groups[group], [name]: operation(spec, send, surroundings.newKey) };
+  }
+  // The table and the type are generated from the same document.
+  return { ...(groups as unknown as EmanetApi), request: send };
+}
+
+/** A token is never sent in clear text, except to this machine. */
+function originOf(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLocal)) {
+    throw new TypeError("the base URL must begin with https://");
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}

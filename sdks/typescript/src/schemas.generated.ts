@@ -1,0 +1,1009 @@
+// GENERATED from openapi.json by `npm run generate`. Do not edit.
+
+/** The version of the API that this client was made from. */
+export const apiVersion = "0.1.0";
+
+export interface Accepted {
+  readonly accepted: boolean;
+}
+
+export interface AccessToken {
+  /** JWT. Keep it in memory. */
+  readonly access_token: string;
+  /** The scheme of the `Authorization` header. */
+  readonly token_type: "Bearer";
+  /** Seconds. */
+  readonly expires_in: number;
+}
+
+export interface Account {
+  /** Id of the account. */
+  readonly id: string;
+  /** The kind of customer. */
+  readonly kind: "accounting_office" | "company" | (string & {});
+  /** Name of the office or company. */
+  readonly name: string;
+  /** Tax number; only its last four digits are shown. */
+  readonly tax_id: string;
+  /** The package. */
+  readonly package: "starter" | "professional" | "accountant" | "corporate" | (string & {});
+  /** The features that the account may use: those of its package, with the overrides of this account. */
+  readonly entitlements: readonly string[];
+  /** A suspended account can read and restore, but not write. */
+  readonly state: "active" | "suspended" | "closed" | (string & {});
+  /** Planned limits never refuse, and webhooks are off. */
+  readonly early_access: boolean;
+  /** SMS codes can replace the authenticator at sign-in. */
+  readonly sms_sign_in: boolean;
+  /** Language of mails and messages. */
+  readonly language: "tr" | "en" | (string & {});
+  /** When the account was created. */
+  readonly created_at: string;
+  readonly version: number;
+}
+
+export interface AccountChange {
+  /** Name of the office or company. */
+  readonly name?: string | undefined;
+  /** Language of mails and messages. */
+  readonly language?: "tr" | "en" | undefined;
+  /** SMS codes can replace the authenticator. */
+  readonly sms_sign_in?: boolean | undefined;
+}
+
+export interface AccountLimit {
+  /** Name of the limit. */
+  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  /** Requests in the window. */
+  readonly limit: number;
+  /** Length of the window, in seconds. */
+  readonly window_s: number;
+  /** Size of the bucket (only for policy `package`); default: twice the limit. */
+  readonly burst?: number | undefined;
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+}
+
+export interface AccountLimitReset {
+  /** Name of the limit. */
+  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+}
+
+export interface AccountLimitSet {
+  /** Name of the limit. */
+  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  /** Requests in the window. */
+  readonly limit: number;
+  /** Length of the window, in seconds. */
+  readonly window_s: number;
+  /** Size of the bucket (only for policy `package`); default: twice the limit. */
+  readonly burst?: number | undefined;
+}
+
+export interface AccountSuspended {
+  /** Why. */
+  readonly reason: "unpaid" | "abuse" | "security" | "request" | "other" | (string & {});
+}
+
+export interface AdminAccountPage {
+  readonly data: readonly Account[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminApplication {
+  /** Id of the application. */
+  readonly id: string;
+  /** State of the application. */
+  readonly status: "submitted" | "under_review" | "approved" | "rejected" | "withdrawn" | (string & {});
+  /** The kind of applicant. */
+  readonly kind: "accounting_office" | "company" | (string & {});
+  /** Name. */
+  readonly full_name: string;
+  /** E-mail address. */
+  readonly email: string;
+  /** Phone. */
+  readonly phone: string;
+  /** Name of the office or company. */
+  readonly company_name: string;
+  /** Tax number; only its last four digits are shown. */
+  readonly tax_id: string;
+  /** The requested package. */
+  readonly package: "starter" | "professional" | "accountant" | "corporate" | (string & {});
+  readonly note: string | null;
+  readonly duplicate_of: string | null;
+  readonly decided_at: string | null;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+  /** When it was submitted. */
+  readonly created_at: string;
+}
+
+export interface AdminApplicationPage {
+  readonly data: readonly AdminApplication[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminAuditPage {
+  readonly data: readonly AdminAuditRecord[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminAuditRecord {
+  /** Id of the record. */
+  readonly id: string;
+  /** The audit chain: the id of an account, or `platform`. */
+  readonly chain: string;
+  readonly seq: number;
+  /** When. */
+  readonly occurred_at: string;
+  /** What. */
+  readonly action: string;
+  readonly actor: {
+    /** Kind of the actor. */
+    readonly kind: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | (string & {});
+    /** Id of the actor. */
+    readonly id?: string | undefined;
+  };
+  readonly targets: readonly ({
+    /** Kind of the object. */
+    readonly type: string;
+    /** Its id. */
+    readonly id: string;
+  })[];
+  readonly context: AuditContext;
+  /** Result of the action. */
+  readonly outcome: "success" | "failure" | (string & {});
+  /** Data about the action, without personal data. */
+  readonly metadata: { readonly [name: string]: unknown };
+}
+
+export interface AdminBanPage {
+  readonly data: readonly Ban[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminJob {
+  /** Id of the job. */
+  readonly id: string;
+  /** The kind of work. */
+  readonly kind: string;
+  /** `scheduled` until `run_at`, `queued` for a worker, `running`, or `failed` for good. */
+  readonly state: "scheduled" | "queued" | "running" | "failed" | (string & {});
+  /** Number of the current attempt, from 1. */
+  readonly attempt: number;
+  /** How many workers died while they ran the job. */
+  readonly crashes: number;
+  readonly last_error: {
+    /** Class of the error. */
+    readonly class: string;
+    readonly code: string | null;
+  } | null;
+  /** When it was created. */
+  readonly created_at: string;
+  /** When it is or was due. */
+  readonly run_at: string;
+  readonly failed_at: string | null;
+}
+
+export interface AdminJobPage {
+  readonly data: readonly AdminJob[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminLimitRequest {
+  /** Id of the request. */
+  readonly id: string;
+  /** Name of the limit. */
+  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  /** Requests in the window. */
+  readonly limit: number;
+  /** Length of the window, in seconds. */
+  readonly window_s: number;
+  /** Size of the bucket. */
+  readonly burst: number;
+  /** Why it is needed. */
+  readonly reason: string;
+  /** State of the application. */
+  readonly state: "pending" | "approved" | "rejected" | (string & {});
+  readonly decided_at: string | null;
+  /** When it was made. */
+  readonly created_at: string;
+  /** The account that requests the limit. */
+  readonly account_id: string;
+}
+
+export interface AdminLimitRequestPage {
+  readonly data: readonly AdminLimitRequest[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminMember {
+  /** Id of the member. */
+  readonly id: string;
+  /** E-mail address. */
+  readonly email: string;
+  /** Name. */
+  readonly full_name: string;
+  /** The role of the member; see the table of roles. */
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor" | (string & {});
+  /** `invited` until the person has used the enrolment link. */
+  readonly state: "invited" | "active" | "removed" | (string & {});
+  /** Whether codes can be sent by SMS. */
+  readonly phone_verified: boolean;
+  /** When they were invited. */
+  readonly created_at: string;
+  readonly version: number;
+  /** The member's account. */
+  readonly account_id: string;
+}
+
+export interface AdminMemberPage {
+  readonly data: readonly AdminMember[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminOverview {
+  readonly accounts: { readonly [name: string]: number };
+  readonly applications: { readonly [name: string]: number };
+}
+
+export interface AdminRateLimit {
+  /** The account. */
+  readonly account_id: string;
+  /** The limit. */
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  /** Whether the limit refuses requests. */
+  readonly mode: "enforce" | "shadow" | "off" | (string & {});
+  /** Number of allowed requests. */
+  readonly limit: number;
+  /** Number of requests left. */
+  readonly remaining: number;
+  /** Used part in percent. */
+  readonly used_percent: number;
+  /** When the whole limit is available again. */
+  readonly reset_at: string;
+}
+
+export interface AdminRateLimits {
+  readonly data: readonly AdminRateLimit[];
+}
+
+export interface ApplicationAccepted {
+  /** The application's number. */
+  readonly id: string;
+  /** State of the application. */
+  readonly status: "submitted" | "under_review" | "approved" | "rejected" | "withdrawn" | (string & {});
+}
+
+export interface ApplicationApproved {
+  readonly application: AdminApplication;
+  /** The new account. */
+  readonly account_id: string;
+  /** Its owner. */
+  readonly owner_id: string;
+}
+
+export interface AuditContext {
+  /** The request. */
+  readonly request_id?: string | undefined;
+  /** The operation of the request. */
+  readonly operation?: string | undefined;
+  /** The session of the request. */
+  readonly session_id?: string | undefined;
+  /** The member of the session. */
+  readonly member_id?: string | undefined;
+  /** The OAuth client of the session. */
+  readonly client_id?: string | undefined;
+  /** The network that the request came from. */
+  readonly address?: string | undefined;
+}
+
+export interface AuthorizationServerMetadata {
+  /** The issuer of every token. */
+  readonly issuer: string;
+  /** The endpoint for browsers. */
+  readonly authorization_endpoint: string;
+  /** The token endpoint. */
+  readonly token_endpoint: string;
+  /** The endpoint that starts the device flow (RFC 8628). */
+  readonly device_authorization_endpoint: string;
+  /** RFC 7009. */
+  readonly revocation_endpoint: string;
+  /** RFC 7662. */
+  readonly introspection_endpoint: string;
+  /** The keys that sign access tokens. */
+  readonly jwks_uri: string;
+  /** The documentation. */
+  readonly service_documentation: string;
+  /** Every scope. */
+  readonly scopes_supported: readonly string[];
+  /** Always `code`. */
+  readonly response_types_supported: readonly string[];
+  /** Always `query`. */
+  readonly response_modes_supported: readonly string[];
+  /** See the token operation. */
+  readonly grant_types_supported: readonly string[];
+  /** Always `S256`. */
+  readonly code_challenge_methods_supported: readonly string[];
+  /** How clients authenticate. */
+  readonly token_endpoint_auth_methods_supported: readonly string[];
+  /** For `private_key_jwt`. */
+  readonly token_endpoint_auth_signing_alg_values_supported: readonly string[];
+  /** As for the token endpoint. */
+  readonly revocation_endpoint_auth_methods_supported: readonly string[];
+  /** As for the token endpoint. */
+  readonly revocation_endpoint_auth_signing_alg_values_supported: readonly string[];
+  /** As for the token endpoint, but without `none`. */
+  readonly introspection_endpoint_auth_methods_supported: readonly string[];
+  /** As for the token endpoint. */
+  readonly introspection_endpoint_auth_signing_alg_values_supported: readonly string[];
+  /** Languages of the pages. */
+  readonly ui_locales_supported: readonly string[];
+  /** RFC 9207. */
+  readonly authorization_response_iss_parameter_supported: boolean;
+}
+
+export interface Ban {
+  /** Id of the ban. */
+  readonly id: string;
+  /** What is banned. */
+  readonly kind: "client" | "session" | "address" | (string & {});
+  /** Id of the client or session, or the address (for IPv6 the /64 network). */
+  readonly subject: string;
+  readonly account_id: string | null;
+  /** Set automatically for a suspicious pattern, or by staff. */
+  readonly cause: "pattern" | "staff" | (string & {});
+  readonly reason: string | null;
+  /** When the ban started. */
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly lifted_at: string | null;
+  readonly lift_reason: string | null;
+}
+
+export interface ClockMove {
+  /** Seconds. */
+  readonly advance_s: number;
+}
+
+export interface ClockTime {
+  /** The application's time. */
+  readonly now: string;
+}
+
+export interface CodeChallenge {
+  /** Send it together with the code. */
+  readonly challenge_id: string;
+  /** Seconds. */
+  readonly expires_in: number;
+}
+
+export interface DeviceAnswer {
+  /** The device sends it to the token endpoint. */
+  readonly device_code: string;
+  /** The person types it. */
+  readonly user_code: string;
+  /** The page on which the person types the user code. */
+  readonly verification_uri: string;
+  readonly verification_uri_complete: string;
+  /** Seconds. */
+  readonly expires_in: number;
+  /** Seconds between two polls. */
+  readonly interval: number;
+}
+
+export interface DeviceRequest {
+  /** Scopes, separated by spaces. Default: all scopes of the client. */
+  readonly scope?: string | undefined;
+  /** The client; not needed with HTTP Basic. */
+  readonly client_id?: string | undefined;
+  /** `client_secret_post`: its secret. */
+  readonly client_secret?: string | undefined;
+  /** `private_key_jwt` (RFC 7523). */
+  readonly client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" | undefined;
+  /** `private_key_jwt`: a JWT signed by the client. It can be used once. */
+  readonly client_assertion?: string | undefined;
+}
+
+export interface Enrolment {
+  /** A new person, or a new authenticator. */
+  readonly purpose: "enrolment" | "second_factor_reset" | (string & {});
+  /** The e-mail address for the sign-in. */
+  readonly email: string;
+  readonly phone: string | null;
+  /** Whether a phone must be verified. */
+  readonly phone_required: boolean;
+  readonly totp: TotpSetup;
+}
+
+export interface EnrolmentCodeRequest {
+  /** The part after `#` in the link of the mail. */
+  readonly token: string;
+  /** Turkish mobile. */
+  readonly phone?: string | undefined;
+}
+
+export interface EnrolmentCompletion {
+  /** The part after `#` in the link of the mail. */
+  readonly token: string;
+  /** Password. */
+  readonly password: string;
+  /** Six digits. */
+  readonly totp_code: string;
+  /** The `challenge_id` of the SMS code. */
+  readonly phone_challenge_id?: string | undefined;
+  /** Six digits. */
+  readonly phone_code?: string | undefined;
+}
+
+export interface EnrolmentRequest {
+  /** The part after `#` in the link of the mail. */
+  readonly token: string;
+}
+
+export interface FieldError {
+  /** JSON Pointer into the body; `/query/…` and `/path/…` for parameters. */
+  readonly pointer: string;
+  /** The kind of error. */
+  readonly code: string;
+  readonly detail: string;
+}
+
+export interface Health {
+  /** Always `ok`; otherwise the answer is a problem. */
+  readonly status: "ok";
+}
+
+export interface Introspection {
+  /** Whether the token is valid now. The other fields are present only if it is. */
+  readonly active: boolean;
+  /** Scopes of the token. */
+  readonly scope?: string | undefined;
+  /** The client of the token. */
+  readonly client_id?: string | undefined;
+  readonly token_type?: "Bearer" | undefined;
+  /** Expiry, Unix seconds. */
+  readonly exp?: number | undefined;
+  /** Issue, Unix seconds. */
+  readonly iat?: number | undefined;
+  /** The member, or the client itself. */
+  readonly sub?: string | undefined;
+  readonly aud?: string | undefined;
+  readonly iss?: string | undefined;
+  readonly jti?: string | undefined;
+  /** The session of the token. */
+  readonly sid?: string | undefined;
+  /** The account. */
+  readonly acct?: string | undefined;
+}
+
+export interface Invitation {
+  /** E-mail address. */
+  readonly email: string;
+  /** Name. */
+  readonly full_name: string;
+  /** The role of the member; see the table of roles. */
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor";
+}
+
+export interface LoginRequest {
+  /** E-mail address. */
+  readonly email: string;
+  /** Password. */
+  readonly password: string;
+  /** Six digits of the authenticator or of an SMS, or a recovery code (`xxxxx-xxxxx`). */
+  readonly totp_code: string;
+  /** For an SMS code: its `challenge_id`. */
+  readonly otp_challenge_id?: string | undefined;
+  /** The kind of session (default `api`). */
+  readonly client?: "api" | "dashboard" | undefined;
+}
+
+export interface Me {
+  /** Your id. */
+  readonly id: string;
+  readonly account_id: string | null;
+  /** Your role. */
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor" | "staff" | (string & {});
+  /** E-mail address. */
+  readonly email: string;
+  /** Your name. */
+  readonly full_name: string;
+  /** Language of mails and messages. */
+  readonly language: "tr" | "en" | (string & {});
+  readonly phone: string | null;
+  /** Whether codes can be sent by SMS. */
+  readonly phone_verified: boolean;
+  readonly recovery_codes_left: number;
+  readonly version: number;
+}
+
+export interface MeChange {
+  /** Your name. */
+  readonly full_name?: string | undefined;
+  /** Language of mails and messages. */
+  readonly language?: "tr" | "en" | undefined;
+}
+
+export interface Member {
+  /** Id of the member. */
+  readonly id: string;
+  /** E-mail address. */
+  readonly email: string;
+  /** Name. */
+  readonly full_name: string;
+  /** The role of the member; see the table of roles. */
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor" | (string & {});
+  /** `invited` until the person has used the enrolment link. */
+  readonly state: "invited" | "active" | "removed" | (string & {});
+  /** Whether codes can be sent by SMS. */
+  readonly phone_verified: boolean;
+  /** When they were invited. */
+  readonly created_at: string;
+  readonly version: number;
+}
+
+export interface MemberChange {
+  /** The role of the member; see the table of roles. */
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor";
+}
+
+export interface MemberPage {
+  readonly data: readonly Member[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface NewApplication {
+  /** The kind of applicant. */
+  readonly kind: "accounting_office" | "company";
+  /** Name of the person who applies. */
+  readonly full_name: string;
+  /** The e-mail address for the answer. */
+  readonly email: string;
+  /** Turkish mobile: `05…`, `5…`, `90…` or `+90…`. */
+  readonly phone: string;
+  /** Name of the office or company. */
+  readonly company_name: string;
+  /** VKN (10 digits) or TCKN (11 digits), with valid check digits. */
+  readonly tax_id: string;
+  /** The requested package. */
+  readonly package: "starter" | "professional" | "accountant" | "corporate";
+  /** A note to us. */
+  readonly note?: string | undefined;
+  readonly consents: {
+    /** The terms of service are accepted; must be true. */
+    readonly terms: boolean;
+    /** The privacy notice (KVKK) was read; must be true. */
+    readonly privacy: boolean;
+    /** We may send news by e-mail. */
+    readonly marketing?: boolean | undefined;
+  };
+}
+
+export interface NewBan {
+  /** What to ban. */
+  readonly kind: "client" | "session" | "address";
+  /** Id of the client or session, or the address. */
+  readonly subject: string;
+  readonly hours: number | null;
+  /** The reason. It is stored in the audit trail, so it must not contain personal data. */
+  readonly reason: string;
+}
+
+export interface NewOauthClient {
+  /** Name of the client. */
+  readonly name: string;
+  /** Scopes. */
+  readonly scopes: readonly ("snapshots:read" | "snapshots:write" | "restores:read" | "restores:write" | "restores:agent" | "audit:read" | "webhooks:read" | "webhooks:write" | "account:read" | "account:write" | "taxpayers:read" | "taxpayers:write")[];
+  /** The role limits what the client may do, in addition to its scopes. */
+  readonly role?: "owner" | "manager" | "operator" | "viewer" | "auditor" | undefined;
+  readonly vault_ids?: readonly string[] | null | undefined;
+  /** For `authorization_code`. */
+  readonly redirect_uris?: readonly string[] | undefined;
+  readonly grant_types?: readonly ("client_credentials" | "authorization_code")[] | undefined;
+  /** How the client authenticates. */
+  readonly auth_method?: "client_secret" | "private_key_jwt" | "none" | undefined;
+  /** Public keys of `private_key_jwt` (RFC 7517). */
+  readonly jwks?: {
+    readonly keys: readonly ({
+      /** Elliptic curve. */
+      readonly kty: "EC";
+      /** For ES256. */
+      readonly crv: "P-256";
+      /** Coordinate. */
+      readonly x: string;
+      /** Coordinate. */
+      readonly y: string;
+      /** Name of the key. */
+      readonly kid?: string | undefined;
+      /** Algorithm. */
+      readonly alg?: "ES256" | undefined;
+      /** Use. */
+      readonly use?: "sig" | undefined;
+    })[];
+  } | undefined;
+}
+
+export interface NewRateLimitRequest {
+  /** Name of the limit. */
+  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  /** Requests in the window. */
+  readonly limit: number;
+  /** Length of the window, in seconds. */
+  readonly window_s: number;
+  /** Size of the bucket (only for policy `package`); default: twice the limit. */
+  readonly burst?: number | undefined;
+  /** Why you need it. */
+  readonly reason: string;
+}
+
+export interface OauthClient {
+  /** The `client_id`. */
+  readonly id: string;
+  /** Name of the client. */
+  readonly name: string;
+  /** Scopes. */
+  readonly scopes: readonly ("snapshots:read" | "snapshots:write" | "restores:read" | "restores:write" | "restores:agent" | "audit:read" | "webhooks:read" | "webhooks:write" | "account:read" | "account:write" | "taxpayers:read" | "taxpayers:write" | (string & {}))[];
+  /** The role limits what the client may do, in addition to its scopes. */
+  readonly role: "owner" | "manager" | "operator" | "viewer" | "auditor" | (string & {});
+  readonly vault_ids: readonly string[] | null;
+  /** For `authorization_code`. */
+  readonly redirect_uris: readonly string[];
+  readonly grant_types: readonly ("client_credentials" | "authorization_code" | (string & {}))[];
+  /** How the client authenticates. */
+  readonly auth_method: "client_secret" | "private_key_jwt" | "none" | (string & {});
+  readonly jwks: {
+    readonly keys: readonly ({
+      /** Elliptic curve. */
+      readonly kty: "EC";
+      /** For ES256. */
+      readonly crv: "P-256";
+      /** Coordinate. */
+      readonly x: string;
+      /** Coordinate. */
+      readonly y: string;
+      /** Name of the key. */
+      readonly kid?: string | undefined;
+      /** Algorithm. */
+      readonly alg?: "ES256" | undefined;
+      /** Use. */
+      readonly use?: "sig" | undefined;
+    })[];
+  } | null;
+  /** When it was made. */
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly responsible_id: string | null;
+  readonly review_since: string | null;
+  readonly version: number;
+}
+
+export interface OauthClientChange {
+  /** Name of the client. */
+  readonly name?: string | undefined;
+  /** Scopes. */
+  readonly scopes?: readonly ("snapshots:read" | "snapshots:write" | "restores:read" | "restores:write" | "restores:agent" | "audit:read" | "webhooks:read" | "webhooks:write" | "account:read" | "account:write" | "taxpayers:read" | "taxpayers:write")[] | undefined;
+  /** The role limits what the client may do, in addition to its scopes. */
+  readonly role?: "owner" | "manager" | "operator" | "viewer" | "auditor" | undefined;
+  readonly vault_ids?: readonly string[] | null | undefined;
+}
+
+export interface OauthClientCreated {
+  readonly client: OauthClient;
+  /** Shown only in this answer. Keep it where only the client can read it. */
+  readonly secret?: string | undefined;
+}
+
+export interface OauthClientPage {
+  readonly data: readonly OauthClient[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface OauthError {
+  /** The error code of RFC 6749 and its extensions. */
+  readonly error: "access_denied" | "authorization_pending" | "consent_required" | "expired_token" | "interaction_required" | "invalid_client" | "invalid_client_metadata" | "invalid_grant" | "invalid_redirect_uri" | "invalid_request" | "invalid_scope" | "login_required" | "request_not_supported" | "request_uri_not_supported" | "registration_not_supported" | "server_error" | "slow_down" | "temporarily_unavailable" | "unauthorized_client" | "unsupported_grant_type" | "unsupported_response_mode" | "unsupported_response_type" | "unsupported_token_type" | (string & {});
+  /** For developers, in English. */
+  readonly error_description?: string | undefined;
+  /** `invalid_scope`: the scope that is not allowed. */
+  readonly scope?: string | undefined;
+  /** The `state` of the request. */
+  readonly state?: string | undefined;
+  /** The issuer of the answer (RFC 9207). */
+  readonly iss?: string | undefined;
+}
+
+export interface OauthGrant {
+  /** Id of the grant. If the program is an agent, also the id of the agent. */
+  readonly id: string;
+  /** The program's `client_id`; all agents share one. */
+  readonly client_id: string;
+  /** Name of the program. */
+  readonly client_name: string;
+  /** The kind of its tokens. */
+  readonly kind: "api" | "agent" | (string & {});
+  readonly scopes: readonly ("snapshots:read" | "snapshots:write" | "restores:read" | "restores:write" | "restores:agent" | "audit:read" | "webhooks:read" | "webhooks:write" | "account:read" | "account:write" | "taxpayers:read" | "taxpayers:write" | (string & {}))[];
+  /** The member responsible for it: the member who granted it, or the owner who last reviewed it. */
+  readonly member_id: string;
+  /** When it was granted. */
+  readonly created_at: string;
+  /** When the program last got a token. */
+  readonly last_used_at: string;
+  readonly review_since: string | null;
+}
+
+export interface OauthGrantPage {
+  readonly data: readonly OauthGrant[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface PasswordChange {
+  /** Password. */
+  readonly current_password: string;
+  /** Password. */
+  readonly new_password: string;
+}
+
+export interface PasswordReset {
+  /** The part after `#` in the link of the mail. */
+  readonly token: string;
+  /** Password. */
+  readonly new_password: string;
+}
+
+export interface PasswordResetRequest {
+  /** E-mail address. */
+  readonly email: string;
+}
+
+export interface PhoneChange {
+  /** Turkish mobile. */
+  readonly phone: string;
+}
+
+export interface PhoneConfirmation {
+  /** The `challenge_id` of the request. */
+  readonly challenge_id: string;
+  /** Six digits. */
+  readonly code: string;
+}
+
+export interface Problem {
+  /** Page that explains the code. */
+  readonly type: string;
+  /** The code in words, in the language of `Accept-Language` (tr, en). */
+  readonly title: string;
+  readonly status: number;
+  /** The error code. A code never changes its meaning. */
+  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "retention_locked" | "legal_hold" | "quota_exceeded" | "endpoint_sunset" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "webhook_url_blocked" | "content_mismatch" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
+  /** What to do about it. It never contains data of the request. */
+  readonly detail: string;
+  /** The server's own id of the request, also when you sent a request id. */
+  readonly instance: string;
+  /** Give this id to support. */
+  readonly request_id: string;
+  readonly errors?: readonly FieldError[] | undefined;
+  /** `rate_limited`: the limit that was exceeded. */
+  readonly policy?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Seconds. */
+  readonly window?: number | undefined;
+  readonly retry_after?: number | undefined;
+  /** `package_required`: the smallest package that includes this. */
+  readonly required?: string | undefined;
+  /** `package_required`: the account's package. */
+  readonly current?: string | undefined;
+}
+
+export interface PublicKey {
+  readonly kty: "EC";
+  readonly crv: "P-256";
+  readonly x: string;
+  readonly y: string;
+  readonly kid: string;
+  readonly alg: "ES256";
+  readonly use: "sig";
+}
+
+export interface PublicKeys {
+  readonly keys: readonly PublicKey[];
+}
+
+export interface RateLimit {
+  /** Name of the limit. */
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  /** An exact window, or a bucket that refills. */
+  readonly kind: "window" | "bucket" | (string & {});
+  /** Whether the limit refuses, only counts, or is off. */
+  readonly mode: "enforce" | "shadow" | "off" | (string & {});
+  /** Requests in the window, or the size of the bucket. */
+  readonly limit: number;
+  /** Length of the window, or the time until an empty bucket is full again, in seconds. */
+  readonly window_s: number;
+  /** Number of requests left. */
+  readonly remaining: number;
+  /** When the whole limit is available again. */
+  readonly reset_at: string;
+  /** Whether staff set it for this account. */
+  readonly custom: boolean;
+}
+
+export interface RateLimitRequest {
+  /** Id of the request. */
+  readonly id: string;
+  /** Name of the limit. */
+  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  /** Requests in the window. */
+  readonly limit: number;
+  /** Length of the window, in seconds. */
+  readonly window_s: number;
+  /** Size of the bucket. */
+  readonly burst: number;
+  /** Why it is needed. */
+  readonly reason: string;
+  /** State of the application. */
+  readonly state: "pending" | "approved" | "rejected" | (string & {});
+  readonly decided_at: string | null;
+  /** When it was made. */
+  readonly created_at: string;
+}
+
+export interface RateLimitRequestPage {
+  readonly data: readonly RateLimitRequest[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface RateLimits {
+  readonly data: readonly RateLimit[];
+}
+
+export interface RecoveryCodes {
+  /** Shown only in this answer. Print the codes and do not keep them with the phone. */
+  readonly recovery_codes: readonly string[];
+}
+
+export interface ResetDecision {
+  /** What to do. */
+  readonly decision: "confirm" | "cancel";
+}
+
+export interface RotatedSecret {
+  /** The client. */
+  readonly client_id: string;
+  /** Shown only in this answer. Keep it where only the client can read it. */
+  readonly secret: string;
+}
+
+export interface SecondFactorReset {
+  /** Id of the reset. */
+  readonly id: string;
+  /** When it takes effect. */
+  readonly effective_at: string;
+}
+
+export interface SecretRotation {
+  /** Seconds (86400). */
+  readonly overlap_s?: number | undefined;
+}
+
+export interface Session {
+  /** Id of the session. */
+  readonly id: string;
+  /** The kind of its tokens. */
+  readonly kind: "api" | "dashboard" | "agent" | (string & {});
+  readonly client_id: string | null;
+  /** Whether this is the session of the request. */
+  readonly current: boolean;
+  /** When the account was created. */
+  readonly created_at: string;
+  /** When it was last refreshed. */
+  readonly last_used_at: string;
+  /** When it expires if it is not used again. */
+  readonly expires_at: string;
+}
+
+export interface SessionPage {
+  readonly data: readonly Session[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface SmsCodeRequest {
+  /** E-mail address. */
+  readonly email?: string | undefined;
+  /** Password. */
+  readonly password?: string | undefined;
+}
+
+export interface StepUpRequest {
+  /** Six digits of the authenticator or of an SMS, or a recovery code (`xxxxx-xxxxx`). */
+  readonly totp_code: string;
+  /** For an SMS code: its `challenge_id`. */
+  readonly otp_challenge_id?: string | undefined;
+}
+
+export interface TokenAnswer {
+  /** JWT (RFC 9068), for `Authorization: Bearer`. */
+  readonly access_token: string;
+  readonly token_type: "Bearer";
+  /** Seconds. */
+  readonly expires_in: number;
+  /** Scopes of the token. */
+  readonly scope: string;
+  /** Use it to get the next token. It replaces the previous refresh token. */
+  readonly refresh_token?: string | undefined;
+}
+
+export interface TokenReference {
+  /** An access or refresh token. */
+  readonly token: string;
+  /** `access_token` or `refresh_token`; only a hint, it can be wrong. */
+  readonly token_type_hint?: string | undefined;
+  /** The client; not needed with HTTP Basic. */
+  readonly client_id?: string | undefined;
+  /** `client_secret_post`: its secret. */
+  readonly client_secret?: string | undefined;
+  /** `private_key_jwt` (RFC 7523). */
+  readonly client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" | undefined;
+  /** `private_key_jwt`: a JWT signed by the client. It can be used once. */
+  readonly client_assertion?: string | undefined;
+}
+
+export interface TokenRequest {
+  /** How the token is obtained. */
+  readonly grant_type: "authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code";
+  /** Scopes, separated by spaces. Default: all scopes of the client, or of the refreshed grant. */
+  readonly scope?: string | undefined;
+  /** `authorization_code`: the code. */
+  readonly code?: string | undefined;
+  /** `authorization_code`: as in the request. */
+  readonly redirect_uri?: string | undefined;
+  /** PKCE (RFC 7636). */
+  readonly code_verifier?: string | undefined;
+  /** Device flow: the device code. */
+  readonly device_code?: string | undefined;
+  /** `refresh_token`: the newest one; one that was replaced more than 30 seconds ago ends the grant. */
+  readonly refresh_token?: string | undefined;
+  /** The client; not needed with HTTP Basic. */
+  readonly client_id?: string | undefined;
+  /** `client_secret_post`: its secret. */
+  readonly client_secret?: string | undefined;
+  /** `private_key_jwt` (RFC 7523). */
+  readonly client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" | undefined;
+  /** `private_key_jwt`: a JWT signed by the client. It can be used once. */
+  readonly client_assertion?: string | undefined;
+}
+
+export interface TotpConfirmation {
+  /** Six digits. */
+  readonly totp_code: string;
+}
+
+export interface TotpSetup {
+  /** The secret in base32, to type it in. */
+  readonly totp_secret: string;
+  /** For authenticators. */
+  readonly otpauth_uri: string;
+  /** The same as a QR code in SVG. */
+  readonly qr_svg: string;
+  /** The same as a QR code in PNG, in base64. */
+  readonly qr_png: string;
+}
+
+export interface Withdrawal {
+  /** The part after `#` in the link of the mail. */
+  readonly token: string;
+}
+

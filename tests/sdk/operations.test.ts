@@ -1,0 +1,298 @@
+/** Every operation of the TypeScript client, called once against the running service. A new one without a call here fails. */
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
+import { agentClientId } from "../../packages/server/src/oauth/index.ts";
+import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
+import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";
+import { operations } from "../../sdks/typescript/src/api.generated.ts";
+import { bearerToken, type EmanetClient } from "../../sdks/typescript/src/index.ts";
+import { clientAs, clientOf, startForClients } from "./connect.ts";
+
+const service = await startForClients({ after });
+const { demo, staff: staffLogin } = await readFirstRun(service.dataDir);
+const anonymous = clientOf(service);
+const reason = "test gerekçesi";
+const rate = { policy: "snapshots_create", limit: 50, window_s: 60 } as const;
+const newClient = { name: "Defter", scopes: ["account:read"] } as const;
+
+let serial = 0;
+const newEmail = () => `kisi-${++serial}@ornek.example`;
+/** Made for each call: the clock moves between them. */
+const owner = async (accountId?: string) => clientAs(service, accountId === undefined ? {} : { accountId });
+const staff = async () => (await clientAs(service, { as: "staff" })).client;
+const accountId = async () => (await tokenFor(service)).accountId ?? assert.fail("no account");
+
+async function invited(by: EmanetClient) {
+  const email = newEmail();
+  const { id } = await by.members.invite({ body: { email, full_name: "Kişi", role: "viewer" } });
+  return { id, email };
+}
+
+async function enrolmentToken(): Promise<string> {
+  const { email } = await invited((await owner()).client);
+  return tokenIn(await messageTo(service.dataDir, email, "enrolment"));
+}
+
+async function oauthClient(by: EmanetClient): Promise<string> {
+  return (await by.oauthClients.create({ body: newClient })).client.id;
+}
+
+async function grant() {
+  const { client, accountId: account } = await owner();
+  const made = await tokenFor(service, { accountId: account ?? "", as: "grant" });
+  return { client, id: made.sessionId };
+}
+
+async function member(wanted: Bearer = {}) {
+  const { client, accountId: account } = await owner();
+  const made = await tokenFor(service, { accountId: account ?? "", role: "viewer", ...wanted });
+  return { client, id: made.personId ?? assert.fail("no person") };
+}
+
+/** A person who signed in with a password: only they have a factor and a phone. */
+async function person() {
+  const { token, refresh } = await signInAs(service, demo);
+  return { client: clientOf(service, { credentials: bearerToken(token) }), cookie: `__Host-refresh=${refresh}` };
+}
+
+const nextCode = () => {
+  service.clock.advance(30_000);
+  return codeAt(demo.totp_secret, service.clock.now());
+};
+
+const application = (email = newEmail()) => ({
+  ...({ kind: "company", full_name: "Deniz Örnek", email, phone: "05321112233", company_name: "Örnek AŞ" } as const),
+  ...({ tax_id: "1234567808", package: "starter", consents: { terms: true, privacy: true } } as const),
+});
+const submitted = async () => (await anonymous.applications.submit({ body: application() })).id;
+
+async function limitRequest(): Promise<string> {
+  return (await (await owner()).client.rateLimits.request({ body: { ...rate, reason } })).id;
+}
+
+async function ban(by: EmanetClient) {
+  const { sessionId: subject } = await tokenFor(service);
+  return by.admin.setBan({ body: { kind: "session", subject, hours: 1, reason } });
+}
+
+const asProgram = { client_id: demo.client_id, client_secret: demo.client_secret } as const;
+const programToken = async () =>
+  (await anonymous.oauth.token({ body: { grant_type: "client_credentials", ...asProgram } })).access_token;
+
+const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+  "account.get": async () => (await owner()).client.account.get(),
+  "account.update": async () => (await owner()).client.account.update({ body: { name: "Başka Ofis" } }),
+  "oauthClients.list": async () => (await owner()).client.oauthClients.list({ limit: 5 }),
+  "oauthClients.create": async () => (await owner()).client.oauthClients.create({ body: newClient }),
+  "oauthClients.get": async () => {
+    const { client } = await owner();
+    return client.oauthClients.get({ id: await oauthClient(client) });
+  },
+  "oauthClients.update": async () => {
+    const { client } = await owner();
+    return client.oauthClients.update({ id: await oauthClient(client), body: { name: "Başka" } });
+  },
+  "oauthClients.delete": async () => {
+    const { client } = await owner();
+    return client.oauthClients.delete({ id: await oauthClient(client) });
+  },
+  "oauthClients.rotateSecret": async () => {
+    const { client } = await owner();
+    const id = await oauthClient(client);
+    const { etag } = await client.oauthClients.get.answer({ id });
+    return client.oauthClients.rotateSecret({ id }, { ifMatch: etag ?? assert.fail("no ETag") });
+  },
+  "oauthClients.review": async () => {
+    const { client } = await owner();
+    return client.oauthClients.review({ id: await oauthClient(client) });
+  },
+  "members.list": async () => (await owner()).client.members.list(),
+  "members.invite": async () => invited((await owner()).client),
+  "members.get": async () => {
+    const { client, id } = await member();
+    return client.members.get({ id });
+  },
+  "members.update": async () => {
+    const { client, id } = await member();
+    return client.members.update({ id, body: { role: "operator" } }, { ifMatch: "*" });
+  },
+  "members.remove": async () => {
+    const { client, id } = await member();
+    return client.members.remove({ id });
+  },
+  "members.resendInvitation": async () => {
+    const { client, accountId: account } = await owner();
+    const { id } = await invited(client);
+    service.clock.advance(3_601_000);
+    return (await owner(account ?? "")).client.members.resendInvitation({ id });
+  },
+  "members.decideSecondFactorReset": async () => {
+    const { client, id } = await member();
+    await (await staff()).admin.resetSecondFactor({ id, body: { reason } });
+    return client.members.decideSecondFactorReset({ id, body: { decision: "cancel" } });
+  },
+  "me.get": async () => (await person()).client.me.get(),
+  "me.update": async () => (await person()).client.me.update({ body: { full_name: "Başka Ad" } }),
+  "me.changePassword": async () => {
+    const { client } = await person();
+    const body = { current_password: demo.password, new_password: "dokuz yeşil tekne uyur" };
+    await client.me.changePassword({ body });
+    const back = { current_password: body.new_password, new_password: demo.password };
+    await client.me.changePassword({ body: back });
+  },
+  "me.beginTotp": async () => (await person()).client.me.beginTotp(),
+  "me.confirmTotp": async () => {
+    const { client } = await person();
+    const { totp_secret: secret } = await client.me.beginTotp();
+    const answer = await client.me.confirmTotp({ body: { totp_code: codeAt(secret, service.clock.now()) } });
+    Object.assign(demo, { totp_secret: secret });
+    return answer;
+  },
+  "me.renewRecoveryCodes": async () => (await person()).client.me.renewRecoveryCodes(),
+  "me.requestPhoneCode": async () => (await person()).client.me.requestPhoneCode({ body: { phone: "05334445577" } }),
+  "me.confirmPhone": async () => {
+    const { client } = await person();
+    service.clock.advance(60_000);
+    const { challenge_id } = await client.me.requestPhoneCode({ body: { phone: "05334445588" } });
+    const code = codeIn(await messageTo(service.dataDir, "+905334445588", "otp_code"));
+    return client.me.confirmPhone({ body: { challenge_id, code } });
+  },
+  "enrolment.begin": async () => anonymous.enrolment.begin({ body: { token: await enrolmentToken() } }),
+  "enrolment.requestCode": async () =>
+    anonymous.enrolment.requestCode({ body: { token: await enrolmentToken(), phone: "05334445599" } }),
+  "enrolment.complete": async () => {
+    const token = await enrolmentToken();
+    const { totp } = await anonymous.enrolment.begin({ body: { token } });
+    const secret = totp?.totp_secret ?? assert.fail("no secret");
+    const body = { token, password: "mavi bulut kırk yaprak", totp_code: codeAt(secret, service.clock.now()) };
+    return anonymous.enrolment.complete({ body });
+  },
+  "oauthGrants.list": async () => (await grant()).client.oauthGrants.list(),
+  "oauthGrants.get": async () => {
+    const { client, id } = await grant();
+    return client.oauthGrants.get({ id });
+  },
+  "oauthGrants.end": async () => {
+    const { client, id } = await grant();
+    return client.oauthGrants.end({ id });
+  },
+  "oauthGrants.review": async () => {
+    const { client, id } = await grant();
+    return client.oauthGrants.review({ id });
+  },
+  "auth.login": async () => {
+    const { email, password } = demo;
+    return anonymous.auth.login({ body: { email, password, totp_code: nextCode(), client: "api" } });
+  },
+  "auth.refresh": async () => anonymous.auth.refresh({}, { headers: { cookie: (await person()).cookie } }),
+  "auth.logout": async () => anonymous.auth.logout({}, { headers: { cookie: (await person()).cookie } }),
+  "auth.requestSmsCode": async () => {
+    const { email, password } = demo;
+    return anonymous.auth.requestSmsCode({ body: { email, password } });
+  },
+  "auth.stepUp": async () => (await person()).client.auth.stepUp({ body: { totp_code: nextCode() } }),
+  "auth.requestPasswordReset": async () => anonymous.auth.requestPasswordReset({ body: { email: demo.email } }),
+  "auth.resetPassword": async () => {
+    const token = tokenIn(await messageTo(service.dataDir, demo.email, "password_reset"));
+    return anonymous.auth.resetPassword({ body: { token, new_password: demo.password } });
+  },
+  "sessions.list": async () => (await person()).client.sessions.list(),
+  "sessions.get": async () => {
+    const { client, sessionId: id } = await owner();
+    return client.sessions.get({ id });
+  },
+  "sessions.end": async () => {
+    const { client, sessionId: id } = await owner();
+    return client.sessions.end({ id });
+  },
+  "applications.submit": async () => submitted(),
+  "applications.withdraw": async () => {
+    const email = newEmail();
+    await anonymous.applications.submit({ body: application(email) });
+    const token = tokenIn(await messageTo(service.dataDir, email, "application_received"));
+    return anonymous.applications.withdraw({ body: { token } });
+  },
+  "rateLimits.list": async () => (await owner()).client.rateLimits.list(),
+  "rateLimits.request": async () => limitRequest(),
+  "rateLimits.listRequests": async () => (await owner()).client.rateLimits.listRequests(),
+  "oauth.token": programToken,
+  "oauth.revoke": async () => anonymous.oauth.revoke({ body: { token: await programToken(), ...asProgram } }),
+  "oauth.introspect": async () => anonymous.oauth.introspect({ body: { token: await programToken(), ...asProgram } }),
+  "oauth.authorizeDevice": async () => anonymous.oauth.authorizeDevice({ body: { client_id: agentClientId } }),
+  "oauth.keys": () => anonymous.oauth.keys(),
+  "oauth.metadata": () => anonymous.oauth.metadata(),
+  "oauth.metadataByRfc": () => anonymous.oauth.metadataByRfc(),
+  "oauth.metadataOpenid": () => anonymous.oauth.metadataOpenid(),
+  "sandbox.moveClock": async () => {
+    const { token } = await signInAs(service, staffLogin);
+    return clientOf(service, { credentials: bearerToken(token) }).sandbox.moveClock({ body: { advance_s: 1 } });
+  },
+  "health.live": () => anonymous.health.live(),
+  "health.ready": () => anonymous.health.ready(),
+  "docs.json": () => anonymous.docs.json(),
+  "docs.yaml": async () => (await anonymous.docs.yaml()).text(),
+  "admin.listAccounts": async () => (await staff()).admin.listAccounts({ limit: 1 }),
+  "admin.getAccount": async () => (await staff()).admin.getAccount({ id: await accountId() }),
+  "admin.suspendAccount": async () =>
+    (await staff()).admin.suspendAccount({ id: await accountId(), body: { reason, cause: "unpaid" } }),
+  "admin.resumeAccount": async () => {
+    const { accountId: id } = await tokenFor(service, { state: "suspended" });
+    return (await staff()).admin.resumeAccount({ id: id ?? "", body: { reason } });
+  },
+  "admin.setPackage": async () =>
+    (await staff()).admin.setPackage({ id: await accountId(), body: { reason, package: "starter" } }),
+  "admin.setEntitlement": async () =>
+    (await staff()).admin.setEntitlement({
+      id: await accountId(),
+      body: { reason, entitlement: "api", enabled: true },
+    }),
+  "admin.setEarlyAccess": async () =>
+    (await staff()).admin.setEarlyAccess({ id: await accountId(), body: { reason, early_access: true } }),
+  "admin.listMembers": async () => (await staff()).admin.listMembers({ limit: 1 }),
+  "admin.resetSecondFactor": async () =>
+    (await staff()).admin.resetSecondFactor({ id: (await member()).id, body: { reason } }),
+  "admin.listApplications": async () => (await staff()).admin.listApplications(),
+  "admin.getApplication": async () => (await staff()).admin.getApplication({ id: await submitted() }),
+  "admin.reviewApplication": async () =>
+    (await staff()).admin.reviewApplication({ id: await submitted(), body: { reason } }),
+  "admin.approveApplication": async () =>
+    (await staff()).admin.approveApplication({ id: await submitted(), body: { reason } }),
+  "admin.rejectApplication": async () =>
+    (await staff()).admin.rejectApplication({ id: await submitted(), body: { reason } }),
+  "admin.listBans": async () => (await staff()).admin.listBans(),
+  "admin.setBan": async () => ban(await staff()),
+  "admin.liftBan": async () => {
+    const by = await staff();
+    return by.admin.liftBan({ id: (await ban(by)).id, body: { reason } });
+  },
+  "admin.listRateLimits": async () => (await staff()).admin.listRateLimits(),
+  "admin.setAccountLimit": async () =>
+    (await staff()).admin.setAccountLimit({ id: await accountId(), body: { ...rate, reason } }),
+  "admin.resetAccountLimit": async () =>
+    (await staff()).admin.resetAccountLimit({ id: await accountId(), body: { policy: rate.policy, reason } }),
+  "admin.listLimitRequests": async () => (await staff()).admin.listLimitRequests(),
+  "admin.approveLimitRequest": async () =>
+    (await staff()).admin.approveLimitRequest({ id: await limitRequest(), body: { reason } }),
+  "admin.rejectLimitRequest": async () =>
+    (await staff()).admin.rejectLimitRequest({ id: await limitRequest(), body: { reason } }),
+  "admin.overview": async () => (await staff()).admin.overview(),
+  "admin.listAudit": async () => (await staff()).admin.listAudit({ limit: 2 }),
+  "admin.listJobs": async () => (await staff()).admin.listJobs(),
+};
+
+describe("every operation of the client", () => {
+  test("has a call here, and no call is without an operation", () => {
+    assert.deepEqual(Object.keys(calls).sort(), Object.keys(operations).sort());
+  });
+
+  for (const [id, call] of Object.entries(calls)) {
+    test(`${id} succeeds, and its answer has the form that its type promises`, async () => {
+      const answer = await call();
+      const { reply } = operations[id as keyof typeof operations];
+      assert.equal(answer === undefined, reply === "empty", JSON.stringify(answer));
+    });
+  }
+});

@@ -42,6 +42,37 @@ describe("a lost database connection", { concurrency: true }, () => {
     assert.equal(begun, 2);
   });
 
+  test("a job that other workers took back meanwhile is stopped, and its outcome changes nothing", async (t) => {
+    const bench = await jobBench(t);
+    const aborted = Promise.withResolvers<void>();
+    let begun = 0;
+    const work: Ports["work"] = async ({ signal }) => {
+      begun += 1;
+      await once(signal, "abort");
+      aborted.resolve();
+      throw new Error("interrupted");
+    };
+    const worker = await bench.start({ tasks: [workTask], ports: { work } });
+    await bench.enqueue(request);
+    await until("the job runs", () => begun === 1);
+    const other = await bench.database.app.connect();
+    t.after(() => other.release(true));
+    await other.query("select pg_advisory_lock(1785684595, 5)");
+    const { owner } = bench.database;
+    await owner.query("update emanet.jobs set worker = 5 where task = $1", [workTask.name]);
+    const [holder] = (await liveWorkers(bench)).filter((number) => number !== 5);
+    await owner.query(
+      "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid::bigint = $1",
+      [holder],
+    );
+    await aborted.promise;
+    await worker.drain(patienceMs);
+    assert.deepEqual(
+      (await bench.jobs()).map((job) => [job.worker, job.attempt, job.error_class]),
+      [[5, 1, null]],
+    );
+  });
+
   test("cut again and again under load, the worker does all its jobs", async (t) => {
     const bench = await jobBench(t);
     const done = new Set<string>();

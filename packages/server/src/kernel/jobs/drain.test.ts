@@ -33,6 +33,8 @@ describe("stopping a worker", { concurrency: true }, () => {
     gate.resolve();
     assert.equal(await drained, 0);
     assert.equal(begun, 1);
+    const { totalCount, idleCount } = bench.database.owner;
+    assert.equal(totalCount - idleCount, 0, "its session has ended");
     assert.equal((await bench.jobs()).length, 1);
     assert.equal(await worker.drain(0), 0, "stopping twice is stopping once");
     const next = await bench.start({ tasks: [workTask], ports: { work } });
@@ -52,6 +54,7 @@ describe("stopping a worker", { concurrency: true }, () => {
     await bench.enqueue(request);
     await begun.promise;
     assert.equal(await worker.drain(0), 1);
+    assert.equal(bench.database.owner.totalCount - bench.database.owner.idleCount, 0, "its session has ended");
     const [job] = await bench.jobs();
     assert.deepEqual([job?.state, job?.attempt, job?.crashes, job?.worker], ["queued", 1, 0, null]);
     const attempts: number[] = [];

@@ -139,7 +139,7 @@ class JobWorker<Ports> implements Worker {
     while (this.#stage !== "closed" || (this.#ended.size > 0 && this.#store !== undefined)) {
       this.#woken = Promise.withResolvers<void>();
       const waitMs = await this.#turn().catch((error: unknown) => this.#failed(error));
-      await within(this.#woken.promise, waitMs);
+      await within(this.#woken.promise, this.#stage === "closed" ? Math.min(waitMs, regainPauseMs) : waitMs);
       // Jobs that end together are written together.
       await nextTick();
     }

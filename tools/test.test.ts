@@ -25,6 +25,17 @@ test("a failing test: status 1, nothing left behind", async (t) => {
   await run.assertNothingLeft();
 });
 
+test("a file with parts runs once per part, each in its own process", async (t) => {
+  const body = ["// parts: 3", 'test("part " + process.env.EMANET_TEST_PART, () => console.log("pid", process.pid));'];
+  const run = await startRun(t, body.join("\n"));
+  const { status, output } = await run.end();
+  assert.equal(status, 0, output);
+  assert.match(output, /ℹ tests 3\n/);
+  for (const part of [0, 1, 2]) assert.match(output, new RegExp(`✔ part ${part} `));
+  assert.equal(new Set(output.match(/pid \d+/g)).size, 3);
+  await run.assertNothingLeft();
+});
+
 const hangs = [
   ["a test that never ends", `test("t", () => new Promise(() => setInterval(() => {}, 1000)));`],
   ["a file that keeps running after its tests", `test("t", () => {}); setInterval(() => {}, 1000);`],

@@ -7,6 +7,7 @@
  *   npm test -- --file-timeout=60                seconds that a test file may take
  *   npm run test:heavy                           the long versions of the same tests
  *
+ * A file with the line `// parts: N` is split into N processes (test-parts.ts).
  * The summary of the runner is the last output, and its exit status is ours.
  */
 
@@ -17,6 +18,7 @@ import { availableParallelism, constants } from "node:os";
 import path from "node:path";
 import { testServerVariable } from "../packages/server/src/testing/database.ts";
 import { heavyVariable } from "../packages/server/src/testing/scale.ts";
+import { splitTests } from "./test-parts.ts";
 import { startTestServer } from "./test-server.ts";
 import { fileTimeoutVariable } from "./test-watchdog.ts";
 
@@ -63,7 +65,8 @@ async function main(args: readonly string[]): Promise<number> {
       // Every test file is a process of its own. Half of its CPU time was compiling the same modules again.
       NODE_COMPILE_CACHE: path.join(temporary, "compile-cache"),
     };
-    return await runTests([...runnerOptions(timeoutSeconds), ...options, ...files], environment, interrupt.signal);
+    const parts = splitTests(files, root, path.join(temporary, "parts"));
+    return await runTests([...runnerOptions(timeoutSeconds), ...options, ...parts], environment, interrupt.signal);
   } finally {
     await stop();
   }

@@ -56,7 +56,6 @@ describe("a lost database connection", { concurrency: true }, () => {
     await bench.enqueue(request);
     await until("the job runs", () => begun === 1);
     const other = await bench.database.app.connect();
-    t.after(() => other.release(true));
     await other.query("select pg_advisory_lock(1785684595, 5)");
     const { owner } = bench.database;
     await owner.query("update emanet.jobs set worker = 5 where task = $1", [workTask.name]);
@@ -71,6 +70,7 @@ describe("a lost database connection", { concurrency: true }, () => {
       (await bench.jobs()).map((job) => [job.worker, job.attempt, job.error_class]),
       [[5, 1, null]],
     );
+    other.release(true);
   });
 
   test("cut again and again under load, the worker does all its jobs", async (t) => {

@@ -1,3 +1,5 @@
+// parts: 8
+
 import { propertyTests } from "./testing/property-cases.ts";
 
-propertyTests(2);
+propertyTests(process.env.EMANET_TEST_PART);

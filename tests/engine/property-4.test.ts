@@ -1,3 +1,0 @@
-import { propertyTests } from "./testing/property-cases.ts";
-
-propertyTests(4);

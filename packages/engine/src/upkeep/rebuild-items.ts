@@ -1,7 +1,7 @@
 /** Registers packs, frames, block lists, segments and nodes in the catalog that a rebuild makes. */
 
 import type { FrameRow, Item, UploadUnit } from "../catalog/catalog.ts";
-import { decodeBlockList, emptyBlockList, encodeBlockList } from "../format/block-list.ts";
+import { emptyBlockList, encodeBlockList } from "../format/block-list.ts";
 import { FormatError, hex } from "../format/bytes.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
 import { openFrame, readFrameHeader } from "../format/frame.ts";
@@ -14,6 +14,7 @@ import type { StoredFrame, StoredItem, StoredPacks } from "./rebuild-packs.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
 import { sessionOfFrame } from "./rebuild-sessions.ts";
+import { KnownSlots } from "./rebuild-versions.ts";
 
 /** Rows per transaction of the catalog. */
 const rowsPerBatch = 1000;
@@ -31,8 +32,9 @@ export class ItemRegistration {
   /** Data frames whose block list was found in the metadata. */
   readonly #withBlockList = new Set<number>();
   readonly #ordinals = new Set<number>();
-  /** Segments that need frames which no pack has, and how many such frames. */
-  readonly #missingFrames = new Map<number, number>();
+  /** Segments that need blocks which no chosen version of a frame has, and how many such blocks. */
+  readonly #missingBlocks = new Map<number, number>();
+  readonly #slots = new KnownSlots();
   #batch: { frames: FrameRow[]; items: Item[]; hooks: (readonly [bigint, number])[] } = {
     frames: [],
     items: [],
@@ -60,17 +62,15 @@ export class ItemRegistration {
     return this.#ordinals.has(ordinal);
   }
 
-  /** Reads the block lists in the metadata: how many slots of each version are filled, and which frames no pack has. */
-  async readBlockLists(): Promise<{ filledSlots: (frame: StoredFrame) => number; lostFrames: ReadonlySet<number> }> {
-    const filled = new Map<string, number>();
+  /** Reads the block lists in the metadata: the slots of each version, and which frames no pack has. */
+  async readBlockLists(): Promise<{ slots: KnownSlots; lostFrames: ReadonlySet<number> }> {
     const lostFrames = new Set<number>();
-    for await (const { item, table } of this.#packs.metadataItems(() => true)) {
+    for await (const { item, version, table } of this.#packs.metadataItems(() => true)) {
       if (item.kind !== "blockList" || !this.#mayRecord(item, table)) continue;
-      const slots = decodeBlockList(item.blockList).lengths.reduce((sum, length) => sum + (length > 0 ? 1 : 0), 0);
-      filled.set(`${item.frame} ${item.generation}`, slots);
-      if (!this.#packs.hasFrame(item.frame)) lostFrames.add(item.frame);
+      this.#slots.add(item, version.frame);
+      if (this.#packs.versions(item.frame).length === 0) lostFrames.add(item.frame);
     }
-    return { filledSlots: ({ frame, generation }) => filled.get(`${frame} ${generation}`) ?? 0, lostFrames };
+    return { slots: this.#slots, lostFrames };
   }
 
   /** Registers every pack with the chosen versions of its frames. */
@@ -90,7 +90,7 @@ export class ItemRegistration {
 
   /** Registers what the metadata frames hold. */
   async registerItems(): Promise<void> {
-    for await (const stored of this.#packs.metadataItems((frame, pack) => this.#packs.isChosen(frame, pack)))
+    for await (const stored of this.#packs.metadataItems((version) => this.#packs.isChosen(version)))
       if (this.#mayRecord(stored.item, stored.table)) await this.#registerItem(stored);
     for (const frame of this.#packs.chosen.values())
       if (frame.kind === "data" && !this.#withBlockList.has(frame.frame)) await this.#registerWithoutRecord(frame);
@@ -110,7 +110,7 @@ export class ItemRegistration {
     return isNew;
   }
 
-  async #registerItem({ item, frame, slot, table }: StoredItem): Promise<void> {
+  async #registerItem({ item, version: { frame }, slot, table }: StoredItem): Promise<void> {
     if (item.kind === "dropped") return;
     // A frame that upkeep rewrote still belongs to the writer of its first session.
     const first = this.#sessions.header(sessionOfFrame(frame)) ?? table.header;
@@ -143,7 +143,8 @@ export class ItemRegistration {
   async #registerBlockList(item: MetadataItem & { kind: "blockList" }, recordFrame: number): Promise<void> {
     const { frame, generation } = item;
     const chosen = this.#packs.chosen.get(frame);
-    if (chosen !== undefined && chosen.generation !== generation) return;
+    const isOther = chosen?.generation !== generation || chosen.session !== sessionOfFrame(recordFrame);
+    if (chosen !== undefined && isOther) return;
     this.#withBlockList.add(frame);
     const blockList = Buffer.from(item.blockList);
     await this.#add(
@@ -175,10 +176,13 @@ export class ItemRegistration {
     ownership: Ownership,
   ): Promise<void> {
     const { ordinal, id, recipe } = item;
-    const missing = framesOf(decodeRecipe(recipe)).filter((frame) => !this.#packs.chosen.has(frame)).length;
-    if (missing > (this.#missingFrames.get(ordinal) ?? 0) && this.#ordinals.has(ordinal)) return;
-    if (missing > 0) this.#missingFrames.set(ordinal, missing);
-    else this.#missingFrames.delete(ordinal);
+    const missing = this.#slots.countMissing(decodeRecipe(recipe), (frame) => {
+      const chosen = this.#packs.chosen.get(frame);
+      return chosen === undefined ? [] : [chosen];
+    });
+    if (missing > (this.#missingBlocks.get(ordinal) ?? 0) && this.#ordinals.has(ordinal)) return;
+    if (missing > 0) this.#missingBlocks.set(ordinal, missing);
+    else this.#missingBlocks.delete(ordinal);
     const hooks = item.hooks.map((hook) => [hook, ordinal] as const);
     await this.#addItem({ ordinal, kind: "segment", id, recipe, recordFrame, ...ownership }, hooks);
   }

@@ -23,10 +23,16 @@ export interface StoredFrame extends PackFrame {
   readonly session: number;
 }
 
+/** What a version holds, as numbers of slots or items: what the snapshots need, and everything. */
+export interface VersionContent {
+  readonly needed: number;
+  readonly filled: number;
+}
+
 /** An item of a metadata frame, with the frame, slot and pack that hold it. */
 export interface StoredItem {
   readonly item: MetadataItem;
-  readonly frame: number;
+  readonly version: StoredFrame;
   readonly slot: number;
   readonly table: PackTable;
 }
@@ -55,8 +61,13 @@ export class StoredPacks {
     return this.#chosen;
   }
 
-  hasFrame(frame: number): boolean {
-    return this.#versions.has(frame);
+  /** The accepted versions of a frame. */
+  versions(frame: number): readonly StoredFrame[] {
+    return this.#versions.get(frame) ?? [];
+  }
+
+  framesWithSeveralVersions(): ReadonlySet<number> {
+    return new Set([...this.#versions].filter(([, versions]) => versions.length > 1).map(([frame]) => frame));
   }
 
   isOfAuthority({ header }: PackTable): boolean {
@@ -104,35 +115,43 @@ export class StoredPacks {
     versions.push({ ...frame, pack: hex(table.packId), session });
   }
 
-  /** Chooses the version of each frame with the most filled slots, then with the highest generation. */
-  chooseVersions(filledSlots: (frame: StoredFrame) => number): void {
+  /** Chooses the version of each frame with the most needed content, then the most content, then the highest generation. */
+  chooseVersions(contentOf: (version: StoredFrame) => VersionContent): void {
     for (const [frame, versions] of this.#versions) {
-      const [best] = versions.sort((a, b) => filledSlots(b) - filledSlots(a) || b.generation - a.generation);
-      if (best !== undefined) this.#chosen.set(frame, best);
+      const [only, ...others] = versions;
+      if (only !== undefined) this.#chosen.set(frame, others.length === 0 ? only : bestVersion(versions, contentOf));
     }
   }
 
   /** Whether this version of a frame was chosen. */
-  isChosen({ frame, generation }: PackFrame, pack: string): boolean {
+  isChosen({ frame, generation, pack }: StoredFrame): boolean {
     const chosen = this.#chosen.get(frame);
     return chosen?.pack === pack && chosen.generation === generation;
   }
 
-  /** Reads the items of the metadata frames that `isWanted` accepts, in the order of sessions. */
-  async *metadataItems(isWanted: (frame: PackFrame, pack: string) => boolean): AsyncGenerator<StoredItem> {
-    const { names, keys } = this.#vault;
-    for (const table of this.#tables) {
-      const pack = hex(table.packId);
-      const frames = table.frames.filter((frame) => frame.kind === "meta" && isWanted(frame, pack));
-      if (frames.length === 0) continue;
-      const contentKey = await this.#refusals.accept(names.pack(pack), async () => openContentKey(keys, table.header));
-      if (contentKey === null) continue;
-      // Frame by frame: a damaged frame must not hide the others of its pack.
-      for (const frame of frames) {
-        const items = await this.#refusals.accept(names.pack(pack), () => this.#readItems(table, frame, contentKey));
-        for (const [slot, item] of (items ?? []).entries()) yield { item, frame: frame.frame, slot, table };
+  /**
+   * Reads the items of the metadata frames that `isWanted` accepts, in the order of frame numbers. A rewritten frame keeps
+   * its number, so its records come before those that have replaced them, also if it was rewritten later.
+   */
+  async *metadataItems(isWanted: (version: StoredFrame) => boolean): AsyncGenerator<StoredItem> {
+    const tables = new Map(this.#tables.map((table) => [hex(table.packId), table]));
+    const contentKeys = new Map<string, Uint8Array | null>();
+    for (const frame of [...this.#versions.keys()].sort((a, b) => a - b))
+      for (const version of this.versions(frame)) {
+        const table = tables.get(version.pack);
+        if (version.kind !== "meta" || table === undefined || !isWanted(version)) continue;
+        const contentKey = contentKeys.get(version.pack) ?? (await this.#openContentKey(version.pack, table));
+        contentKeys.set(version.pack, contentKey);
+        if (contentKey === null) continue;
+        // Frame by frame: a damaged frame must not hide the others of its pack.
+        const name = this.#vault.names.pack(version.pack);
+        const items = await this.#refusals.accept(name, () => this.#readItems(table, version, contentKey));
+        for (const [slot, item] of (items ?? []).entries()) yield { item, version, slot, table };
       }
-    }
+  }
+
+  #openContentKey(pack: string, { header }: PackTable): Promise<Uint8Array | null> {
+    return this.#refusals.accept(this.#vault.names.pack(pack), async () => openContentKey(this.#vault.keys, header));
   }
 
   async #readItems(table: PackTable, place: PackFrame, contentKey: Uint8Array): Promise<readonly MetadataItem[]> {
@@ -147,6 +166,19 @@ export class StoredPacks {
     for (const item of items) assertDecodable(item);
     return items;
   }
+}
+
+function bestVersion(
+  versions: readonly StoredFrame[],
+  contentOf: (version: StoredFrame) => VersionContent,
+): StoredFrame {
+  const [first, ...others] = versions.map((version) => ({ version, ...contentOf(version) }));
+  if (first === undefined) throw new Error("a frame without versions");
+  return others.reduce((best, other) => {
+    const order =
+      other.needed - best.needed || other.filled - best.filled || other.version.generation - best.version.generation;
+    return order > 0 ? other : best;
+  }, first).version;
 }
 
 /** Throws `FormatError` if the recipe or block list in an item cannot be decoded. Later steps do not check this again. */

@@ -5,19 +5,18 @@
  * objects that the authority or a registered writer of this vault has signed, under the right name, are accepted. Steps:
  * 0. Read the chain (`catalog/vault-chain.ts`). Records that are missing or wrong are named.
  * 1. Read header and footer of every pack (`rebuild-packs.ts`): sessions, frames and their locations.
- * 2. Choose a version of each frame: the one with more filled slots, because rewriting only drops slots, then the one with
- *    the higher generation.
- * 3. Clear the catalog, then register packs and frames.
- * 4. Read every metadata frame and register block lists, segments and nodes (`rebuild-items.ts`). A segment may have two
- *    records. The later one wins, unless more of the frames that it needs are missing.
- * 5. Read every manifest that the chain has not deleted (`rebuild-snapshots.ts`). Snapshots get the status `recovered` and the
+ * 2. Read every manifest that the chain has not deleted (`rebuild-snapshots.ts`). Snapshots get the status `recovered` and the
  *    retention that the chain has. A snapshot of the chain without a valid manifest is named as hidden.
+ * 3. Choose a version of each frame: the one with most of what the snapshots need (`rebuild-versions.ts`).
+ * 4. Clear the catalog, then register packs and frames.
+ * 5. Read every metadata frame and register block lists, segments and nodes (`rebuild-items.ts`). A segment may have several
+ *    records. The later one wins, unless more of the blocks that it needs are missing.
  * 6. Set the next ordinal and the next session number above everything that was found.
  *
  * A writer may record only frames and ordinals that are new. Only the authority may rewrite frames and replace records. A
  * frame whose block list is known and whose bytes are missing is registered as damaged, so that a backup can heal it.
  *
- * If rebuild is interrupted before step 3, the old catalog is unchanged. After it, the catalog is incomplete and rebuild
+ * If rebuild is interrupted before step 4, the old catalog is unchanged. After it, the catalog is incomplete and rebuild
  * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed.
  */
 
@@ -26,12 +25,14 @@ import { VaultChain } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import type { ReadableVault } from "../vault.ts";
 import { identityOf } from "../vault.ts";
+import { unionOfBitmaps } from "./live-set.ts";
 import { ItemRegistration } from "./rebuild-items.ts";
 import { StoredPacks } from "./rebuild-packs.ts";
 import type { RefusedObject } from "./rebuild-refusals.ts";
 import { Refusals } from "./rebuild-refusals.ts";
 import { KnownSessions } from "./rebuild-sessions.ts";
 import { readSnapshots } from "./rebuild-snapshots.ts";
+import { chooseVersions } from "./rebuild-versions.ts";
 
 export interface RebuildReport {
   readonly packs: number;
@@ -71,12 +72,12 @@ export async function rebuild(
   await packs.readTables(chain.revoked, onProgress);
   await sessions.readClaims(refusals);
   const items = new ItemRegistration(vault, packs, sessions, refusals);
-  const { filledSlots, lostFrames } = await items.readBlockLists();
-  packs.chooseVersions(filledSlots);
+  const { slots, lostFrames } = await items.readBlockLists();
+  const { rows: snapshots, hidden, unconfirmed } = await readSnapshots(vault, chain, sessions, refusals);
+  await chooseVersions(packs, slots, unionOfBitmaps(snapshots.map(({ reach }) => reach)));
   await vault.catalog.clear(vault.ctx);
   await items.registerPacks();
   await items.registerItems();
-  const { rows: snapshots, hidden, unconfirmed } = await readSnapshots(vault, chain, sessions, refusals);
   const afterSnapshots = snapshots.map(({ reach }) => Bitmap.decode(reach).highest + 1);
   const nextOrdinal = afterSnapshots.reduce((a, b) => Math.max(a, b), items.nextOrdinal) + ordinalGap;
   const numbers = { nextOrdinal, nextSession: sessions.next };

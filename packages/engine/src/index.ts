@@ -60,5 +60,5 @@ export { deleteSnapshot, setRetention } from "./upkeep/snapshot-changes.ts";
 export type { VerifyFinding, VerifyReport } from "./upkeep/verify.ts";
 export { verifySnapshots } from "./upkeep/verify.ts";
 export * from "./vault.ts";
-export { CutWorkerPool } from "./workers/cut-worker-pool.ts";
+export { CutWorkerPool, WorkerDiedError } from "./workers/cut-worker-pool.ts";
 export { RestoreWorkerPool } from "./workers/restore-worker-pool.ts";

@@ -31,6 +31,8 @@ import type { BackupWarning } from "../format/warnings.ts";
 import type { Writer } from "../format/writer-registration.ts";
 import type { BackupSource, QuickStats, SourceEvent } from "../source/source.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
+import { WorkerDiedError } from "../workers/cut-worker-pool.ts";
+import { abortableTarget } from "./abortable-target.ts";
 import { FileScheduler } from "./file-scheduler.ts";
 import { LazyUpload } from "./lazy-upload.ts";
 import { TreeWriter } from "./tree-writer.ts";
@@ -63,6 +65,8 @@ export interface BackupOptions {
   readonly details?: SnapshotDetails | undefined;
   readonly settings?: Partial<UploadSettings> | undefined;
   readonly onProgress?: ((progress: BackupProgress) => void) | undefined;
+  /** Ends the backup: it rejects with the signal's reason, stores nothing more and ends its upload. */
+  readonly signal?: AbortSignal | undefined;
   /** Renews the lease. The system's timer if absent. */
   readonly repeat?: Repeat | undefined;
 }
@@ -79,12 +83,35 @@ export interface BackupResult {
   readonly cacheError: Error | null;
 }
 
-/** Makes a snapshot of the source. A file that cannot be read is a warning; any other failure rejects. */
+/** How often an upload is begun again after a thread of the pool has died. A file that kills it each time is the cause then. */
+const maxAttempts = 3;
+
+/** How long an aborted backup waits for its upload to be ended. If the target does not answer, the lease ends it. */
+const abandonMs = 5_000;
+
+/**
+ * Makes a snapshot of the source. A file that cannot be read is a warning; any other failure rejects. If a thread of the
+ * pool dies, the backup begins again: what was registered is not stored twice.
+ */
 export async function runBackup(options: BackupOptions): Promise<BackupResult> {
-  const { ctx, target, cache } = options;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(options);
+    } catch (error) {
+      if (!(error instanceof WorkerDiedError) || attempt >= maxAttempts) throw error;
+    }
+  }
+}
+
+async function runOnce(options: BackupOptions): Promise<BackupResult> {
+  const { ctx, cache, signal } = options;
+  signal?.throwIfAborted();
+  const target = signal === undefined ? options.target : abortableTarget(options.target, signal);
   const startedAt = ctx.now();
   let upload: LazyUpload | null = null;
   let stopRenewing = () => {};
+  const abort = () => upload?.fail(signal?.reason);
+  signal?.addEventListener("abort", abort);
   try {
     const { start, usable, hasBase } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
@@ -92,19 +119,26 @@ export async function runBackup(options: BackupOptions): Promise<BackupResult> {
       // If the upload has ended, `complete` reports it.
       target.renew().catch(() => undefined);
     });
-    upload = new LazyUpload({ ...options, session, hasBase, ordinals: start.ordinals });
-    const stored = await store(options, session, upload, start, usable, startedAt);
+    upload = new LazyUpload({ ...options, target, session, hasBase, ordinals: start.ordinals });
+    const stored = await store({ ...options, target }, session, upload, start, usable, startedAt);
     return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.catalogId) };
   } catch (error) {
     cache?.rollback();
-    await target.abandon().catch(() => {
-      // The first error is reported. An upload that cannot be ended now expires with its lease.
-    });
+    // The first error is reported. An upload that cannot be ended now expires with its lease.
+    const ended = target.abandon().catch(() => undefined);
+    await (signal?.aborted === true ? Promise.race([ended, pause(abandonMs)]) : ended);
     throw error;
   } finally {
+    signal?.removeEventListener("abort", abort);
     stopRenewing();
     await upload?.close();
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }
 
 /** A timer that does not keep the process alive. */
@@ -148,12 +182,14 @@ async function takeQuickWalk(
   walk: Iterable<SourceEvent | QuickStats>,
   files: FileScheduler,
   report: () => void,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
   let sincePause = 0;
   const pause = async () => {
     sincePause = 0;
     report();
     await new Promise((resolve) => setImmediate(resolve));
+    signal?.throwIfAborted();
   };
   for (const event of walk) {
     if (event.type !== "quick-stats") {
@@ -183,9 +219,10 @@ async function store(
   const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, usable && start.damaged.length === 0);
   const files = new FileScheduler(upload, tree, usable ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
-  if (usable && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report);
+  if (usable && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report, options.signal);
   else
     for await (const event of source.walk()) {
+      options.signal?.throwIfAborted();
       await files.take(event);
       report();
     }

@@ -42,6 +42,11 @@ export class LazyUpload implements NodeSink {
     if (this.#opening !== null) await (await this.#opening).finish();
   }
 
+  /** Ends all jobs with this error. */
+  fail(error: unknown): void {
+    this.#upload?.fail(error);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#upload?.close();

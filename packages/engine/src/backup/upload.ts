@@ -211,6 +211,11 @@ export class Upload implements NodeSink {
     await this.#registerUnit(true);
   }
 
+  /** Ends all jobs with this error. What waits for them rejects. */
+  fail(error: unknown): void {
+    this.#jobs.fail(error);
+  }
+
   /** Leaves the worker pool and abandons the packs in flight. Called after success and failure. */
   async close(): Promise<void> {
     this.#jobs.close();

@@ -11,8 +11,12 @@ import type { CutJob, FileOutcome, FileRange, FromWorker, Portion, WorkerSession
 import type { CutWorkerPool } from "./cut-worker-pool.ts";
 import type { PageLayout } from "./cutter/page-files.ts";
 
-/** Jobs per worker: one being cut and one waiting, so that no worker is idle while the main thread decides. */
-const jobsPerWorker = 2;
+/**
+ * What a worker may have of one upload: two stripes, one being cut and one waiting, or six bundles. A bundle is cut in
+ * milliseconds, so several of them wait for answers.
+ */
+const loadPerWorker = 6;
+const loadOf = { stripe: 3, bundle: 1 } as const;
 
 export type JobPlan = (
   | { readonly kind: "bundle"; readonly files: readonly FileRange[] }
@@ -90,14 +94,15 @@ export class CutJobQueue {
    * promise would await both.
    */
   async submit(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
+    const load = loadOf[plan.kind];
     let workerIndex = this.#leastLoaded();
-    while ((this.#load[workerIndex] ?? 0) >= jobsPerWorker) {
+    while ((this.#load[workerIndex] ?? 0) + load > loadPerWorker) {
       await this.#waitForChange();
       workerIndex = this.#leastLoaded();
     }
     this.#throwFailure();
     const job = this.#nextJob++;
-    this.#load[workerIndex] = (this.#load[workerIndex] ?? 0) + 1;
+    this.#load[workerIndex] = (this.#load[workerIndex] ?? 0) + load;
     const result = new Promise<CutResult>((resolve, reject) => {
       this.#jobs.set(job, { plan, workerIndex, segments: [], resolve, reject, bytes: 0, previous: 0 });
     });
@@ -165,7 +170,7 @@ export class CutJobQueue {
 
   #finish(portion: Portion, job: OpenJob): void {
     this.#jobs.delete(portion.job);
-    this.#load[job.workerIndex] = (this.#load[job.workerIndex] ?? 1) - 1;
+    this.#load[job.workerIndex] = (this.#load[job.workerIndex] ?? 0) - loadOf[job.plan.kind];
     const outcome = job.plan.kind === "stripe" ? (portion.outcomes[0] ?? null) : null;
     job.resolve({ segments: job.segments, parts: job.plan.kind === "bundle" ? partsOf(portion) : [], outcome });
     this.#notify();

@@ -13,7 +13,9 @@
  * A pool is used by several backups. Starting a thread takes tens of milliseconds, so a thread starts with its first
  * job; a backup that finds nothing changed starts none. With zero threads, one worker runs inside the caller's thread.
  *
- * A thread that fails, fails every session that uses it. Nothing is retried here: the backup as a whole can be repeated.
+ * A thread that fails or is killed takes the blocks of its open frames with it. So it fails every upload that has sent it a
+ * job, with a `WorkerDiedError`; `runBackup` then begins these uploads again. Other uploads go on, and the next job starts a
+ * new thread.
  */
 
 import { releaseFrameBuffer } from "../packing/shared-frame-buffers.ts";
@@ -29,13 +31,17 @@ export interface CutWorkerClient {
   onFailure(error: Error): void;
 }
 
+/** A thread of the pool has ended. The upload can be repeated: what it has registered is known. */
+export class WorkerDiedError extends Error {
+  override readonly name = "WorkerDiedError";
+}
+
 /** Limit of a thread's JavaScript heap. Buffers are outside it, and what a session keeps in a worker is bounded. */
 const threadHeapMib = 16;
 
 export class CutWorkerPool {
   readonly #workers: LazyWorker[] = [];
   readonly #clients = new Map<number, CutWorkerClient>();
-  #failure: Error | null = null;
   #lastClientId = 0;
 
   /** `onStart` is called before a thread is started. */
@@ -54,7 +60,6 @@ export class CutWorkerPool {
 
   /** Returns the client's id. Answers to messages with this id go to the client until it is removed. */
   addClient(client: CutWorkerClient): number {
-    if (this.#failure !== null) throw this.#failure;
     const clientId = ++this.#lastClientId;
     this.#clients.set(clientId, client);
     // An idle pool must not keep the process alive, a working one must.
@@ -73,11 +78,13 @@ export class CutWorkerPool {
   }
 
   #worker(index: number, start: StartWorker): LazyWorker {
-    const events = {
-      onMessage: (message: FromWorker) => this.#dispatch(index, message),
-      onFailure: (error: Error) => this.#fail(error),
-    };
-    return new LazyWorker(() => start(events), events.onFailure);
+    const onMessage = (message: FromWorker) => this.#dispatch(index, message);
+    return new LazyWorker(
+      (onFailure) => start({ onMessage, onFailure }),
+      (clientIds, error) => {
+        for (const clientId of clientIds) this.#clients.get(clientId)?.onFailure(error);
+      },
+    );
   }
 
   #dispatch(workerIndex: number, message: FromWorker): void {
@@ -85,11 +92,6 @@ export class CutWorkerPool {
     if (client !== undefined) client.onMessage(workerIndex, message);
     // The client is gone, but the worker and its shared buffers are still used by others.
     else if (message.type === "sealed") releaseFrameBuffer(message.bytes);
-  }
-
-  #fail(error: Error): void {
-    this.#failure = error;
-    for (const client of this.#clients.values()) client.onFailure(error);
   }
 }
 
@@ -109,39 +111,48 @@ type StartWorker = (events: WorkerEvents) => Promise<RunningWorker>;
 
 /**
  * A worker that is started by its first job. States:
- *   idle      no job yet: `open` messages wait, and a `close` removes the `open` of the same client
+ *   idle      no job yet: nothing is sent
  *   starting  the first job came: all messages wait
  *   running   messages are sent at once
  *   closed    waiting messages are dropped
+ * If the worker dies, it is idle again: the sessions of all clients are kept, and the next job starts a new one.
  */
 class LazyWorker implements CutWorkerChannel {
-  readonly #start: () => Promise<RunningWorker>;
-  readonly #onFailure: (error: Error) => void;
+  readonly #start: (onFailure: (error: Error) => void) => Promise<RunningWorker>;
+  readonly #onDeath: (clientIds: readonly number[], error: Error) => void;
+  /** The session of every client that is not closed. */
+  readonly #sessions = new Map<number, ToWorker>();
+  /** Clients that have sent a job to the worker as it runs now. */
+  readonly #users = new Set<number>();
   #waiting: ToWorker[] = [];
   #starting: Promise<void> | null = null;
   #running: RunningWorker | null = null;
   #working = false;
   #closed = false;
 
-  constructor(start: () => Promise<RunningWorker>, onFailure: (error: Error) => void) {
+  constructor(
+    start: (onFailure: (error: Error) => void) => Promise<RunningWorker>,
+    onDeath: (clientIds: readonly number[], error: Error) => void,
+  ) {
     this.#start = start;
-    this.#onFailure = onFailure;
+    this.#onDeath = onDeath;
   }
 
   /** A property and not a method, because callers use it detached from the object. */
   readonly send = (message: ToWorker): void => {
-    if (this.#running !== null) {
-      this.#running.send(message);
-      return;
+    if (message.type === "open") this.#sessions.set(message.session.clientId, message);
+    if (message.type === "cut") this.#users.add(message.clientId);
+    if (message.type === "close") {
+      this.#sessions.delete(message.clientId);
+      this.#users.delete(message.clientId);
     }
-    if (this.#starting === null && message.type === "close") {
-      this.#waiting = this.#waiting.filter(
-        (each) => each.type !== "open" || each.session.clientId !== message.clientId,
-      );
-      return;
+    if (this.#running !== null) this.#running.send(message);
+    else if (this.#starting !== null) this.#waiting.push(message);
+    else if (message.type === "cut") {
+      // Sessions that were opened before, this one's too, come first.
+      this.#waiting = [...this.#sessions.values(), message];
+      this.#starting = this.#run();
     }
-    this.#waiting.push(message);
-    if (message.type === "cut") this.#starting ??= this.#run();
   };
 
   keepAlive(working: boolean): void {
@@ -157,14 +168,24 @@ class LazyWorker implements CutWorkerChannel {
 
   async #run(): Promise<void> {
     try {
-      const running = await this.#start();
+      const running = await this.#start((error) => this.#die(error));
       this.#running = running;
       if (this.#closed) return;
       running.keepAlive(this.#working);
       for (const message of this.#waiting.splice(0)) running.send(message);
     } catch (error) {
-      this.#onFailure(error instanceof Error ? error : new Error(String(error)));
+      this.#die(error);
     }
+  }
+
+  #die(cause: unknown): void {
+    if (this.#closed) return;
+    const affected = [...this.#users];
+    this.#users.clear();
+    this.#waiting = [];
+    this.#starting = null;
+    this.#running = null;
+    this.#onDeath(affected, new WorkerDiedError("a worker thread has ended", { cause }));
   }
 }
 
@@ -177,7 +198,14 @@ async function startThread(events: WorkerEvents): Promise<RunningWorker> {
     resourceLimits: { maxOldGenerationSizeMb: threadHeapMib, maxYoungGenerationSizeMb: 3 },
   });
   thread.on("message", (message: FromWorker) => events.onMessage(message));
-  thread.on("error", (error) => events.onFailure(error instanceof Error ? error : new Error(String(error))));
+  // An error is followed by the thread's exit. A thread that was killed only exits.
+  let failure: unknown = null;
+  thread.on("error", (error) => {
+    failure = error;
+  });
+  thread.on("exit", (code) =>
+    events.onFailure(failure instanceof Error ? failure : new Error(`it exited with ${code}`)),
+  );
   return {
     send: (message) => thread.postMessage(message),
     keepAlive: (working) => (working ? thread.ref() : thread.unref()),
@@ -189,6 +217,7 @@ async function startThread(events: WorkerEvents): Promise<RunningWorker> {
 
 async function startInline(events: WorkerEvents): Promise<RunningWorker> {
   const { CutWorker } = await import("./cut-worker.ts");
+  // It cannot die alone.
   const worker = new CutWorker((message) => queueMicrotask(() => events.onMessage(message)));
   return { send: (message) => worker.handle(message), keepAlive: () => {}, close: async () => {} };
 }

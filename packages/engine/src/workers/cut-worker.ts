@@ -5,6 +5,12 @@
  *
  * Invariants: a buffer is written to only while it is free. It becomes free when its portion was answered with `append`.
  * A session has one `FrameBuilder` per worker, so its sealing counters never repeat.
+ *
+ * Several uploads share a worker. Each has its own jobs, buffers and cutter, so one whose answers do not come (a store that
+ * hangs) holds its own memory only, and the others go on. The worker cuts their portions in turn.
+ *
+ * Memory of one upload in one worker, at most: two buffers of 8 MiB, four of 4 MiB, three frames of 2 MiB and a bit: 40 MiB.
+ * Memory that was not written to costs nothing: an upload whose answers come at once uses one buffer of each kind.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -25,12 +31,10 @@ import type { BlockSizes } from "./cutter/cutter.ts";
 import { CutBlocks, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter/cutter.ts";
 import { EmbeddedTextCache } from "./cutter/embedded-text-cache.ts";
 import { embeddedTexts } from "./cutter/embedded-texts.ts";
+import { buffersPerUpload, FreeBuffers } from "./free-buffers.ts";
 
 /** A buffer holds two of the largest segments. At most one of them is left over from before, so half of it is newly read. */
 export const workerBufferBytes = 2 * maxSegmentBytes;
-
-/** Two buffers: one is cut while the other waits for `append`. */
-const workerBuffers = 2;
 
 /** Bytes that are read, cut and hashed before more are read: few enough to stay in the core's cache. */
 const readStepBytes = 512 * 1024;
@@ -49,18 +53,10 @@ const classIncompressible = 2;
 export class CutWorker {
   readonly #send: (message: FromWorker, transfer: ArrayBuffer[]) => void;
   readonly #sessions = new Map<number, WorkerState>();
-  readonly #free: number[] = [];
-  readonly #portions = new Map<number, PortionBlocks & { readonly buffer: number; readonly clientId: number }>();
-  readonly #waiting: (() => void)[] = [];
-  readonly #frameBuffers = new SharedFrameBuffers(sharedFrameBuffers, frameBufferBytes);
-  #cutter: Cutter | null = null;
-  #cutterClient = -1;
   #lastPortion = 0;
-  #queue: Promise<void> = Promise.resolve();
 
   constructor(send: (message: FromWorker, transfer: ArrayBuffer[]) => void) {
     this.#send = send;
-    for (let i = 0; i < workerBuffers; i++) this.#free.push(i);
   }
 
   handle(message: ToWorker): void {
@@ -68,9 +64,11 @@ export class CutWorker {
       case "open":
         this.#open(message.session);
         return;
-      case "cut":
-        this.#queue = this.#queue.then(() => this.#run(message.clientId, message.job));
+      case "cut": {
+        const state = this.#sessions.get(message.clientId);
+        if (state !== undefined) state.queue = state.queue.then(() => this.#run(state, message.job));
         return;
+      }
       case "append":
         this.#append(message.clientId, message.portion, message.appends);
         return;
@@ -81,7 +79,8 @@ export class CutWorker {
 
   #open(session: WorkerSession): void {
     const { clientId } = session;
-    const allocate = (length: number) => this.#frameBuffers.allocate(length);
+    const frameBuffers = new SharedFrameBuffers(sharedFrameBuffers, frameBufferBytes);
+    const allocate = (length: number) => frameBuffers.allocate(length);
     const frames = new FrameBuilder(session, allocate, (n, bytes) => {
       const { buffer } = bytes;
       const message = { type: "sealed", clientId, n, bytes, frameId: frameIdOf(bytes) } as const;
@@ -91,29 +90,35 @@ export class CutWorker {
       session,
       frames,
       texts: new EmbeddedTextCache(textKey(session.contentKey, session.worker)),
+      buffers: new FreeBuffers(),
+      portions: new Map(),
+      cutter: null,
+      queue: Promise.resolve(),
     });
   }
 
+  /** Ends a session. A job that waits for a buffer ends too. */
   #close(clientId: number): void {
+    this.#sessions.get(clientId)?.buffers.close();
     this.#sessions.delete(clientId);
-    for (const [number, portion] of this.#portions)
-      if (portion.clientId === clientId) this.#release(number, portion.buffer);
   }
 
-  async #run(clientId: number, job: CutJob): Promise<void> {
-    const open = this.#sessions.get(clientId);
-    if (open === undefined) return;
+  async #run(state: WorkerState, job: CutJob): Promise<void> {
+    const { clientId } = state.session;
+    if (!this.#sessions.has(clientId)) return;
     try {
-      if (job.kind === "bundle") await this.#cutBundle(open, job.job, job.files);
-      else await this.#cutStripe(open.session, job);
+      if (job.kind === "bundle") await this.#cutBundle(state, job.job, job.files);
+      else await this.#cutStripe(state, job);
     } catch (error) {
       this.#send({ type: "failed", clientId, job: job.job, message: codeOf(error) }, []);
     }
   }
 
-  async #cutBundle({ session, texts }: WorkerState, job: number, files: readonly FileRange[]): Promise<void> {
-    const cutter = this.#cutterFor(session);
-    const index = await this.#freeBuffer();
+  async #cutBundle(state: WorkerState, job: number, files: readonly FileRange[]): Promise<void> {
+    const { session, texts, buffers } = state;
+    const cutter = cutterOf(state);
+    const index = await buffers.take("bundle");
+    if (index === null) return;
     const buffer = cutter.buffer(index);
     const list = new CutBlocks(512);
     const fileClasses: number[] = [];
@@ -139,7 +144,7 @@ export class CutWorker {
     const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
     const hashes = fileHashes(ids, list.lengths, outcomes);
     const segments = list.count === 0 ? new Uint32Array(0) : Uint32Array.of(list.count);
-    this.#sendPortion(session, index, {
+    this.#sendPortion(state, index, {
       job,
       list,
       ids,
@@ -151,9 +156,12 @@ export class CutWorker {
     });
   }
 
-  async #cutStripe(session: WorkerSession, job: StripeJob): Promise<void> {
-    const cutter = this.#cutterFor(session);
-    let index = await this.#freeBuffer();
+  async #cutStripe(state: WorkerState, job: StripeJob): Promise<void> {
+    const { session, buffers } = state;
+    const cutter = cutterOf(state);
+    const taken = await buffers.take("stripe");
+    if (taken === null) return;
+    let index = taken;
     let reader: RangeFile | null = null;
     try {
       reader = openRange(job.file);
@@ -175,11 +183,12 @@ export class CutWorker {
         const bytes = sum(list.lengths, blocks);
         const classes = new Uint8Array(blocks).fill(stripeClass(job, buffer.subarray(0, filled)));
         const outcomes = final ? [reader.finish()] : [];
-        const next = final ? -1 : await this.#freeBuffer();
+        const next = final ? -1 : await buffers.take("stripe");
+        if (next === null) return;
         if (!final) cutter.buffer(next).set(buffer.subarray(bytes, filled));
         const sent = index;
         index = next;
-        this.#sendPortion(session, sent, {
+        this.#sendPortion(state, sent, {
           job: job.job,
           list,
           ids,
@@ -197,7 +206,7 @@ export class CutWorker {
     } catch (error) {
       this.#sendFailedPortion(session, job.job, codeOf(error));
     } finally {
-      if (index >= 0) this.#release(0, index);
+      if (index >= 0) buffers.release(index);
       reader?.close();
     }
   }
@@ -256,20 +265,18 @@ export class CutWorker {
     return ends.at(-1) ?? from;
   }
 
-  #sendPortion(session: WorkerSession, buffer: number, cut: CutPortion): void {
+  #sendPortion(state: WorkerState, buffer: number, cut: CutPortion): void {
+    const { session } = state;
     const blocks = cut.segments.reduce((total, count) => total + count, 0);
     const portion = ++this.#lastPortion;
     const lengths = cut.list.lengths.slice(0, blocks);
     const starts = new Uint32Array(blocks);
     for (let i = 1; i < blocks; i++) starts[i] = (starts[i - 1] ?? 0) + (lengths[i - 1] ?? 0);
     const ids = new Uint8Array(cut.ids.subarray(0, blocks * blockIdLength));
-    const bytes = this.#cutterFor(session).buffer(buffer);
-    this.#portions.set(portion, { clientId: session.clientId, buffer, bytes, starts, lengths, ids });
     // The session was closed while this was cut: there will be no `append`.
-    if (!this.#sessions.has(session.clientId)) {
-      this.#release(portion, buffer);
-      return;
-    }
+    if (!this.#sessions.has(session.clientId)) return;
+    const bytes = cutterOf(state).buffer(buffer);
+    state.portions.set(portion, { buffer, bytes, starts, lengths, ids });
     const message: Portion = {
       job: cut.job,
       portion,
@@ -287,38 +294,32 @@ export class CutWorker {
   }
 
   #append(clientId: number, number: number, appends: readonly FrameAppend[]): void {
-    const portion = this.#portions.get(number);
-    const frames = this.#sessions.get(clientId)?.frames;
-    for (const append of appends) frames?.append(append, portion ?? noBlocks);
-    if (portion !== undefined) this.#release(number, portion.buffer);
-  }
-
-  #release(portion: number, buffer: number): void {
-    this.#portions.delete(portion);
-    this.#free.push(buffer);
-    this.#waiting.shift()?.();
-  }
-
-  async #freeBuffer(): Promise<number> {
-    for (;;) {
-      const index = this.#free.pop();
-      if (index !== undefined) return index;
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-  }
-
-  #cutterFor(session: WorkerSession): Cutter {
-    if (this.#cutter === null) this.#cutter = new Cutter(session.cutterKey, workerBufferBytes, workerBuffers);
-    else if (this.#cutterClient !== session.clientId) this.#cutter.rekey(session.cutterKey);
-    this.#cutterClient = session.clientId;
-    return this.#cutter;
+    const state = this.#sessions.get(clientId);
+    if (state === undefined) return;
+    const portion = state.portions.get(number);
+    for (const append of appends) state.frames.append(append, portion ?? noBlocks);
+    if (portion === undefined) return;
+    state.portions.delete(number);
+    state.buffers.release(portion.buffer);
   }
 }
 
+/** What a worker keeps of one upload. */
 interface WorkerState {
   readonly session: WorkerSession;
   readonly frames: FrameBuilder;
   readonly texts: EmbeddedTextCache;
+  readonly buffers: FreeBuffers;
+  readonly portions: Map<number, PortionBlocks & { readonly buffer: number }>;
+  /** Made with the first job. */
+  cutter: Cutter | null;
+  /** Ends when the last job is cut. */
+  queue: Promise<void>;
+}
+
+function cutterOf(state: WorkerState): Cutter {
+  state.cutter ??= new Cutter(state.session.cutterKey, workerBufferBytes, buffersPerUpload);
+  return state.cutter;
 }
 
 interface CutPortion {

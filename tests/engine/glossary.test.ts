@@ -18,7 +18,8 @@ const generalWords = new Set([
 
 /** Exported types of the format that name nothing of the format: tools for reading and writing bytes. */
 const toolTypes = new Set([
-  ...["AllocateFrame", "ByteReader", "ByteWriter", "FormatError", "RangeReader", "Visit", "XWingEncapsulation"],
+  ...["AllocateFrame", "ByteReader", "ByteWriter", "FormatError", "NameOrder", "RangeReader", "Visit"],
+  "XWingEncapsulation",
 ]);
 
 /** Headings and bold words of FORMAT.md that define no noun. */

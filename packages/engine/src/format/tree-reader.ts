@@ -108,7 +108,7 @@ export async function* segmentsOf(
 }
 
 /** A segment and its offset in the file. */
-export interface SegmentAt {
+export interface PlacedSegment {
   readonly segment: SegmentReference;
   readonly start: number;
 }
@@ -119,7 +119,7 @@ export async function* segmentsInRange(
   content: FileContent,
   from: number,
   to: number,
-): AsyncGenerator<SegmentAt> {
+): AsyncGenerator<PlacedSegment> {
   if (content.kind === "segments") yield* rowsInRange(content.segments, 0, from, to);
   else if (content.kind === "list") yield* listRange(source, content.root, content.depth, { from, to, start: 0 });
 }
@@ -129,7 +129,7 @@ async function* listRange(
   at: Reference,
   depth: number,
   { from, to, start }: { readonly from: number; readonly to: number; readonly start: number },
-): AsyncGenerator<SegmentAt> {
+): AsyncGenerator<PlacedSegment> {
   for (const row of rowsInRange(await readListNode(source, at, depth), start, from, to)) {
     if (depth === 0) yield row;
     else yield* listRange(source, row.segment, depth - 1, { from, to, start: row.start });
@@ -141,7 +141,7 @@ function* rowsInRange(
   start: number,
   from: number,
   to: number,
-): Generator<SegmentAt> {
+): Generator<PlacedSegment> {
   let at = start;
   for (const segment of rows) {
     if (at < to && at + segment.bytes > from) yield { segment, start: at };

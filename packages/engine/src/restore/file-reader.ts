@@ -14,7 +14,7 @@ import type { FrameRow } from "../catalog/catalog.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { blockIdLength, fileHash, segmentId } from "../format/hash.ts";
 import type { FileEntry, SegmentReference } from "../format/tree-entry.ts";
-import type { SegmentAt } from "../format/tree-reader.ts";
+import type { PlacedSegment } from "../format/tree-reader.ts";
 import { segmentsInRange, segmentsOf } from "../format/tree-reader.ts";
 import type { ByteRange } from "../object-store.ts";
 import type { OpenedFrame } from "../workers/open-frames.ts";
@@ -128,7 +128,7 @@ export class FileReader {
       yield* inBatches(runsOf(resolver, segment.ordinal, blocks, first, first + count, 0, from, to));
       return;
     }
-    let batch: SegmentAt[] = [];
+    let batch: PlacedSegment[] = [];
     let most = 1;
     for await (const segment of this.#segments(entry, from, to)) {
       batch.push(segment);
@@ -140,7 +140,7 @@ export class FileReader {
     if (batch.length > 0) yield* this.#resolveBatch(batch, from, to);
   }
 
-  async *#resolveBatch(batch: readonly SegmentAt[], from: number, to: number): AsyncGenerator<PlannedRun[]> {
+  async *#resolveBatch(batch: readonly PlacedSegment[], from: number, to: number): AsyncGenerator<PlannedRun[]> {
     const resolver = await this.#resolver(batch.map(({ segment }) => segment.ordinal));
     const runs: PlannedRun[] = [];
     for (const { segment, start } of batch) {
@@ -159,7 +159,7 @@ export class FileReader {
    * The segments of the range. All ids of the file are compared with its hash, where its list is in one node. Of a longer
    * list only the nodes of the range are read; each is checked against its id.
    */
-  async *#segments(entry: FileEntry, from: number, to: number): AsyncGenerator<SegmentAt> {
+  async *#segments(entry: FileEntry, from: number, to: number): AsyncGenerator<PlacedSegment> {
     const { content, size, hash } = entry;
     if (content.kind === "list" && content.depth > 0 && (from > 0 || to < size)) {
       yield* segmentsInRange(this.frames, content, from, to);

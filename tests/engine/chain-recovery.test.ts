@@ -147,6 +147,38 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
     });
   });
 
+  describe(`a rebuild while the newest records are missing (${kind} catalog)`, () => {
+    test("is refused if the catalog knows them: the hold is there when they are back", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { id } = await night(prepared, 1);
+      const { vault } = prepared.env;
+      await setRetention(vault, id, held);
+      const putBack = await takeAway(prepared.store, vault.names.chainRecord(3));
+      const other = processWith(vault, prepared.store);
+      await assert.rejects(rebuild(other), /store is older than the catalog/);
+      await assert.rejects(night(nightsOf(prepared, other), 2), /store is older than the catalog/);
+      await putBack();
+      await rebuild(other);
+      await night(nightsOf(prepared, other), 3);
+      await prune(other);
+      const { state, faults } = await chainOf(prepared);
+      assert.deepEqual([faults, state.snapshots.get(id)?.retention.hold], [[], true]);
+    });
+
+    test("does not stop a recovery, which leaves their places free", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { id } = await night(prepared, 1);
+      const { vault } = prepared.env;
+      await setRetention(vault, id, held);
+      await prepared.store.delete(vault.names.chainRecord(3));
+      const other = processWith(vault, lagging(prepared.store, isRecord));
+      await recover(other, "record 3 is lost");
+      await night(nightsOf(prepared, processWith(vault, prepared.store)), 2);
+      assert.equal(await prepared.store.stat(vault.names.chainRecord(3)), null);
+      assert.equal((await chainOf(prepared)).state.head.sequence, 5);
+    });
+  });
+
   describe(`a recovery that ends in the middle (${kind} catalog)`, () => {
     test("after its record: nothing is added to the places that it skips, and changes go on behind it", async (t) => {
       const prepared = await prepare(t, newCatalog);

@@ -16,13 +16,18 @@
  * A writer may record only frames and ordinals that are new. Only the authority may rewrite frames and replace records. A
  * frame whose block list is known and whose bytes are missing is registered as damaged, so that a backup can heal it.
  *
+ * If the old catalog knows records behind the end of the chain, the store is an older copy or has lost them. Without its newest
+ * records a chain looks whole, so rebuild refuses: a new catalog would not know that a hold is missing, and would use the
+ * places again. Once the records are back rebuild works; `recover` goes on without them.
+ *
  * If rebuild is interrupted before step 4, the old catalog is unchanged. After it, the catalog is incomplete and rebuild
  * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed.
  */
 
 import type { ChainFault } from "../catalog/vault-chain.ts";
-import { VaultChain } from "../catalog/vault-chain.ts";
+import { ChainMismatchError, compareRecord, describeHead, VaultChain } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
+import type { ChainHead } from "../format/chain.ts";
 import type { ReadableVault } from "../vault.ts";
 import { identityOf } from "../vault.ts";
 import { unionOfBitmaps } from "./live-set.ts";
@@ -60,14 +65,29 @@ export interface RebuildReport {
  */
 const ordinalGap = 2 ** 20;
 
+/** Throws `ChainMismatchError` if the newest record that the old catalog knows is not in the store. */
+async function assertInStore(vault: ReadableVault, known: ChainHead): Promise<void> {
+  const comparison = await compareRecord(vault, known);
+  if (comparison === "absent") throw new ChainMismatchError([describeHead(vault.names, known, comparison) ?? ""]);
+}
+
+type OnProgress = (progress: { readonly packs: number }) => void;
+
 /** Rebuilds the catalog. */
-export async function rebuild(
+export async function rebuild(vault: ReadableVault, onProgress?: OnProgress): Promise<RebuildReport> {
+  return rebuildBehind(await vault.catalog.chainHead(), vault, onProgress);
+}
+
+/** Rebuilds the catalog. `known` is the newest record that the chain must have; a recovery requires none. */
+export async function rebuildBehind(
+  known: ChainHead,
   vault: ReadableVault,
-  onProgress: (progress: { readonly packs: number }) => void = () => {},
+  onProgress: OnProgress = () => {},
 ): Promise<RebuildReport> {
   const refusals = new Refusals();
   const sessions = new KnownSessions(vault);
   const { state: chain, faults, ignored } = await new VaultChain({ ...vault, ...identityOf(vault) }).readAll();
+  if (faults.length === 0 && known.sequence > chain.head.sequence) await assertInStore(vault, known);
   const packs = new StoredPacks(vault, sessions, refusals);
   await packs.readTables(chain.revoked, onProgress);
   await sessions.readClaims(refusals);

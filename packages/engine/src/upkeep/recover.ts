@@ -6,9 +6,10 @@
  */
 
 import { appendIncarnation, chainWriter } from "../catalog/vault-chain.ts";
+import { emptyChain } from "../format/chain.ts";
 import type { Vault } from "../vault.ts";
 import type { RebuildReport } from "./rebuild.ts";
-import { rebuild } from "./rebuild.ts";
+import { rebuildBehind } from "./rebuild.ts";
 
 /** Begins a new incarnation and rebuilds. `reason` is kept in the chain. The report names what the chain has lost. */
 export async function recover(
@@ -17,6 +18,6 @@ export async function recover(
   onProgress?: (progress: { readonly packs: number }) => void,
 ): Promise<RebuildReport> {
   const before = await appendIncarnation(chainWriter(vault, vault.authority), reason);
-  const report = await rebuild(vault, onProgress);
+  const report = await rebuildBehind(emptyChain, vault, onProgress);
   return { ...report, chainFaults: [...before.faults, ...report.chainFaults] };
 }

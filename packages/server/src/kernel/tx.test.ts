@@ -282,6 +282,15 @@ describe("reads", () => {
     assert.deepEqual(await traces("after a failure"), [0, 0, 0, 0]);
   });
 
+  test("that were skipped after a failed statement work the next time, on the same connections", async () => {
+    const skipped = (tx: ReadTx) => sql<{ n: number }>`select 42 as n`.execute(tx.db);
+    for (let turn = 0; turn < 3; turn++) {
+      const failed = read(alice, (tx) => Promise.all([sql`select 2 / 0`.execute(tx.db), skipped(tx)]));
+      await assert.rejects(failed, { code: "22012" });
+      assert.deepEqual((await read(alice, skipped)).rows, [{ n: 42 }]);
+    }
+  });
+
   test("go on after a migration changed the columns of a statement that was prepared before it", async (t) => {
     const { owner } = database;
     t.after(() => owner.query("drop table emanet.test_columns"));

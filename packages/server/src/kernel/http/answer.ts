@@ -41,7 +41,7 @@ export function answerer(spec: EndpointSpec): Answerer {
     }
     const answer = encodeReply(reply, "content" in declared ? declared.content[0] : jsonMediaType);
     if (spec.method === "GET" && reply.status === 200) return conditional(answer, reply, ifNoneMatch);
-    return answersVersion(spec, reply.status) ? withEtag(answer) : answer;
+    return answersVersion(spec, reply.status) ? withEtag(answer, reply) : answer;
   };
 }
 
@@ -75,13 +75,13 @@ export function answersVersion({ method, replies }: EndpointSpec, status: number
   return method === "PATCH" && reply !== undefined && "body" in reply;
 }
 
-function withEtag(answer: Answer): Answer {
-  return { ...answer, headers: { etag: etagOf(answer.body), ...answer.headers } };
+function withEtag(answer: Answer, { body }: Reply): Answer {
+  return { ...answer, headers: { etag: etagOf(body), ...answer.headers } };
 }
 
 function conditional(answer: Answer, reply: Reply, ifNoneMatch: string | undefined): Answer {
   const own = lowerCase(reply.headers);
-  const etag = String(own.etag ?? etagOf(answer.body));
+  const etag = String(own.etag ?? etagOf(reply.body));
   const headers = { "cache-control": "private, no-cache", ...own, etag };
   if (noneMatch(ifNoneMatch, etag)) return { status: 304, headers, body: "" };
   return { ...answer, headers: { ...answer.headers, ...headers } };

@@ -71,8 +71,24 @@ function makeAddressKey(address: string): string {
   return `${network.toString()}/64`;
 }
 
-/** IPv4 in IPv6 clothing (::ffff:…) becomes plain IPv4; brackets, zones and ports of some proxies are taken off. */
+/** What {@link parseAddress} made of texts that were asked for lately. */
+const canonicalAddresses = new Map<string, string | null>();
+
 function canonical(text: string): string | null {
+  const known = canonicalAddresses.get(text);
+  if (known !== undefined) return known;
+  if (canonicalAddresses.size >= maxKnownAddresses) canonicalAddresses.clear();
+  const address = parseAddress(text);
+  // Longer texts are no addresses, and would fill the memory.
+  if (text.length <= maxAddressLength) canonicalAddresses.set(text, address);
+  return address;
+}
+
+/** An IPv6 address with brackets, zone and port. */
+const maxAddressLength = 64;
+
+/** IPv4 in IPv6 clothing (::ffff:…) becomes plain IPv4; brackets, zones and ports of some proxies are taken off. */
+function parseAddress(text: string): string | null {
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text)?.[1] ?? text;
   const address = bare.split("%")[0] ?? "";
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : null;

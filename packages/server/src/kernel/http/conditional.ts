@@ -1,9 +1,10 @@
 /**
- * ETags and the conditions on them. An ETag is a hash of the representation itself, as it is sent, so it depends on nothing
- * but what is shown: not on the token, the process or the language.
+ * ETags and the conditions on them. An ETag is a hash of the representation itself, so it depends on nothing but what
+ * is shown: not on the token, the process or the language.
  */
 
 import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
 import { Problem } from "../problems.ts";
 
 /** 128 bits: no two versions of a resource ever share one. */
@@ -21,11 +22,11 @@ export const maxConditionLength = 1_000;
 const conditionRule = new RegExp(conditionPattern);
 const tagRule = new RegExp(tagForm, "g");
 
-/** The strong ETag of bytes or text as they are sent, or of a JSON value, which is sent as its text. */
+/** The strong ETag of a JSON value or of bytes. */
 export function etagOf(representation: unknown): string {
-  const isSent = representation instanceof Uint8Array || typeof representation === "string";
-  const sent = isSent ? representation : JSON.stringify(representation);
-  return `"${hash("sha256", sent, "buffer").subarray(0, etagBytes).toString("base64url")}"`;
+  const isBytes = representation instanceof Uint8Array || typeof representation === "string";
+  const bytes = isBytes ? representation : (canonicalize(representation) ?? "");
+  return `"${hash("sha256", bytes, "buffer").subarray(0, etagBytes).toString("base64url")}"`;
 }
 
 /** Refuses a condition that is written in no form of the document: guessing at it could let a change through. */

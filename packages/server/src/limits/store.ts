@@ -1,6 +1,6 @@
 /** All SQL about rates. Runs with row access to the account; lists of all accounts with row access `staff`. */
 
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import { policies } from "../declarations.ts";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
 import type { LimitRequestsRow } from "../kernel/database/rows.generated.ts";
@@ -74,24 +74,29 @@ export interface NewLimitRequest {
 
 /** Undefined when a request for that policy is already waiting. */
 export async function insertLimitRequest(tx: Tx, request: NewLimitRequest): Promise<LimitRequestRow | undefined> {
-  return tx.db
-    .insertInto("limit_requests")
-    .values({
-      id: request.id,
-      account_id: request.accountId,
-      policy: request.policy,
-      rate_limit: request.rate.limit,
-      window_s: request.rate.windowMs / 1000,
-      burst: request.rate.burst,
-      reason: request.reason,
-      state: "pending",
-      requested_by: request.requestedBy,
-      created_at: tx.now,
-      updated_at: tx.now,
-    })
-    .onConflict((conflict) => conflict.columns(["account_id", "policy"]).where("state", "=", "pending").doNothing())
-    .returningAll()
-    .executeTakeFirst();
+  return (
+    tx.db
+      .insertInto("limit_requests")
+      .values({
+        id: request.id,
+        account_id: request.accountId,
+        policy: request.policy,
+        rate_limit: request.rate.limit,
+        window_s: request.rate.windowMs / 1000,
+        burst: request.rate.burst,
+        reason: request.reason,
+        state: "pending",
+        requested_by: request.requestedBy,
+        created_at: tx.now,
+        updated_at: tx.now,
+      })
+      // A literal: the plan of a prepared statement must find the partial index without knowing its parameters.
+      .onConflict((conflict) =>
+        conflict.columns(["account_id", "policy"]).where("state", "=", sql.lit("pending")).doNothing(),
+      )
+      .returningAll()
+      .executeTakeFirst()
+  );
 }
 
 /** A page of one account, or with row access `staff` of all accounts. */

@@ -1,5 +1,6 @@
 /** All SQL of requests to reset a second factor. Runs with row access to the account. */
 
+import { sql } from "kysely";
 import type { ReadTx, Tx } from "../../kernel/tx.ts";
 
 export interface ResetRequest {
@@ -32,7 +33,8 @@ export async function insertReset(
       effective_at: request.effectiveAt,
       state: "waiting",
     })
-    .onConflict((conflict) => conflict.column("person_id").where("state", "=", "waiting").doNothing())
+    // A literal: the plan of a prepared statement must find the partial index without knowing its parameters.
+    .onConflict((conflict) => conflict.column("person_id").where("state", "=", sql.lit("waiting")).doNothing())
     .executeTakeFirst();
   return inserted.numInsertedOrUpdatedRows === 1n;
 }

@@ -73,6 +73,25 @@ describe("a lost database connection", { concurrency: true }, () => {
     other.release(true);
   });
 
+  test("a job that was taken by a statement whose answer was lost is given back by the next session", async (t) => {
+    const bench = await jobBench(t);
+    let begun = 0;
+    const work = async () => {
+      begun += 1;
+    };
+    const worker = await bench.start({ tasks: [workTask], ports: { work } });
+    const { owner } = bench.database;
+    const [number] = await liveWorkers(bench);
+    await owner.query(
+      `insert into emanet.jobs (id, task, payload, worker, run_at, created_at)
+       values (gen_random_uuid(), $1, '{}', $2, $3, $3)`,
+      [workTask.name, number, bench.clock.now()],
+    );
+    await cutConnections(bench.database);
+    await settled(worker);
+    assert.equal(begun, 1);
+  });
+
   test("cut again and again under load, the worker does all its jobs", async (t) => {
     const bench = await jobBench(t);
     const done = new Set<string>();

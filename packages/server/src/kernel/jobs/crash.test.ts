@@ -60,6 +60,16 @@ describe("worker processes", { concurrency: true }, () => {
     assert.equal((await bench.runs()).length, 1);
   });
 
+  test("the death of a worker is counted on its job, and the attempt keeps its number", async (t) => {
+    const bench = await jobBench(t);
+    await bench.enqueue({ task: hangOnceTask, payload: {} });
+    await bench.database.owner.query("update emanet.jobs set worker = 7");
+    await bench.start({ tasks: [], ports: {} });
+    await until("it is taken back", async () => (await bench.jobs())[0]?.worker === null);
+    const [job] = await bench.jobs();
+    assert.deepEqual([job?.state, job?.crashes, job?.attempt], ["queued", 1, 1]);
+  });
+
   test("a job that took its worker down too often is given up", async (t) => {
     const bench = await jobBench(t);
     const { owner } = bench.database;

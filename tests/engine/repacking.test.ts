@@ -28,6 +28,7 @@ import { repack } from "../../packages/engine/src/upkeep/repack.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import { agedDump } from "./testing/aged-dump.ts";
 import { dump, pageBytes } from "./testing/dump.ts";
 
 test("repack gathers scattered segments: fewer frames are read, and the same bytes are restored", async (t) => {
@@ -338,45 +339,6 @@ test("a recipe that names slots which its frame does not have is left alone and 
   const [after] = await catalog.itemsByOrdinal([ordinal]);
   assert.ok(Buffer.from(after?.recipe ?? []).equals(lie.recipe));
 });
-
-interface Ageing {
-  readonly pages: number;
-  readonly nights: number;
-  /** How many pages change between two backups, and which. */
-  readonly changes: number;
-  readonly pick: (random: SeededRandom) => number;
-}
-
-const hereAndThere: Ageing = { pages: 600, nights: 16, changes: 20, pick: (random) => random.below(600) };
-
-/** A database that was changed and backed up several times. */
-async function agedDump(
-  t: TestContext,
-  seed: number,
-  { pages, nights, changes, pick } = hereAndThere,
-): Promise<{
-  readonly folder: string;
-  readonly from: string;
-  readonly env: TestEnvironment;
-  readonly newest: SnapshotRow;
-}> {
-  const folder = scratch(t);
-  const from = path.join(folder, "from");
-  mkdirSync(from);
-  const random = new SeededRandom(seed);
-  const bytes = dump(random, pages);
-  const env = await openTestEnvironment(new MemoryStore());
-  for (let night = 0; night < nights; night++) {
-    for (let i = 0; i < changes; i++) random.bytes(300).copy(bytes, pick(random) * pageBytes + 200);
-    writeFileSync(path.join(from, "db.bak"), bytes);
-    settleTimes(from);
-    await env.backup(from);
-    env.ctx.advance(1000);
-  }
-  const newest = (await env.vault.catalog.snapshots()).at(-1);
-  assert.ok(newest);
-  return { folder, from, env, newest };
-}
 
 /** What a restore opens: which share of each frame it needs, and the largest number of frames of one segment. */
 async function opened(

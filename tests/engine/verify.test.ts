@@ -19,6 +19,7 @@ import {
   openTestEnvironment,
   scratch,
   seededBytes,
+  settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
 import type { VerifyOptions, VerifyReport } from "../../packages/engine/src/upkeep/verify.ts";
@@ -180,6 +181,30 @@ test("if every data pack is missing, every file of every snapshot is reported, a
   );
   assert.equal(files, allFiles);
   assert.equal(new Set(findings.map(({ snapshot, path: at }) => `${snapshot} ${Buffer.from(at)}`)).size, allFiles);
+});
+
+test("two directories of one snapshot that have the same node are both reported", async (t) => {
+  const folder = scratch(t);
+  const content = seededBytes(33)(300_000);
+  for (const name of ["a", "b"]) {
+    mkdirSync(path.join(folder, name));
+    writeFileSync(path.join(folder, name, "f"), content);
+  }
+  settleTimes(folder);
+  const store = new MemoryStore();
+  const env = await openTestEnvironment(store);
+  const { snapshot } = await env.backup(folder);
+  for await (const { pack, kind, offset, length } of env.vault.catalog.allFrames()) {
+    if (kind !== "data") continue;
+    const bytes = Buffer.from(await store.get(env.vault.names.pack(pack)));
+    bytes.writeUInt8(bytes.readUInt8(offset + length - 1) ^ 1, offset + length - 1);
+    await store.put(env.vault.names.pack(pack), bytes);
+  }
+  const { findings } = await verify({ env, store, snapshots: [] }, [snapshot, { ...snapshot, id: "again" }]);
+  assert.deepEqual(
+    findings.map((each) => `${each.snapshot === snapshot.id} ${Buffer.from(each.path)}`),
+    ["true a/f", "true b/f", "false a/f", "false b/f"],
+  );
 });
 
 /** Stores tree nodes as a client could: rows of any order. Returns their references. */

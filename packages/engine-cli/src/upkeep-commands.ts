@@ -93,13 +93,18 @@ export async function pruneCommand({ vault }: Repository, { giveUp }: CommandLin
   return { lines, data: report, complete: report.unknownPacks.length === 0 };
 }
 
-export async function repackCommand({ vault }: Repository, _line: CommandLine, progress: Progress): Promise<Answer> {
+export async function repackCommand({ vault }: Repository, line: CommandLine, progress: Progress): Promise<Answer> {
   const healed = await heal(vault);
-  const report = await repack(vault, ({ framesRead, segments, packs }) =>
-    progress.report(() => `${framesRead} frames read, ${segments} segments repacked, ${packs} packs rewritten`),
-  );
+  const pool = new RestoreWorkerPool(line.threads);
+  const report = await repack(
+    vault,
+    ({ framesRead, segments, packs }) =>
+      progress.report(() => `${framesRead} frames read, ${segments} segments repacked, ${packs} packs rewritten`),
+    { pool },
+  ).finally(() => pool.close());
   const lines = [
     `${report.segments} segments repacked, ${report.rewrittenPacks.length} packs rewritten, ${healed.healed.length} frames healed`,
+    ...(report.isComplete ? [] : ["the limit of a run was reached: the next repack does the rest"]),
     ...healed.stillDamaged.map((frame) => `frame ${frame} is still damaged: a backup of its source can heal it`),
   ];
   return { lines, data: { ...report, ...healed }, complete: healed.stillDamaged.length === 0 };

@@ -4,7 +4,7 @@
  * workers count from 1.
  */
 
-import type { AllocateFrame, CompressionLevel, FrameKind } from "../format/frame.ts";
+import type { AllocateFrame, CompressionLevel, FrameKind, FrameSeal } from "../format/frame.ts";
 import { sealFrame } from "../format/frame.ts";
 import type { OpenSession } from "../format/session-header.ts";
 import { sessionBinding } from "../format/session-header.ts";
@@ -32,9 +32,13 @@ export class FrameSealer {
     level: CompressionLevel,
     allocate?: AllocateFrame,
   ): Uint8Array {
+    return sealFrame(this.nextSeal(kind, frame, generation), plain, level, allocate);
+  }
+
+  /** What seals one frame, in any thread. Each call uses a counter that no other frame gets. */
+  nextSeal(kind: FrameKind, frame: number, generation: number): FrameSeal {
     const { session, worker, contentKey, binding } = this.#key;
-    const seal = { kind, frame, generation, session, worker, counter: this.#counter++, contentKey, binding };
-    return sealFrame(seal, plain, level, allocate);
+    return { kind, frame, generation, session, worker, counter: this.#counter++, contentKey, binding };
   }
 }
 

@@ -6,16 +6,16 @@
 import type { FrameRow } from "../catalog/catalog.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { decodeBlockList, encodeBlockList, slotId } from "../format/block-list.ts";
-import { ByteWriter } from "../format/bytes.ts";
-import { parseDataFrame } from "../format/data-frame.ts";
-import { isBlock } from "../format/hash.ts";
+import { ByteWriter, ownCopy } from "../format/bytes.ts";
 import { frameBytes } from "../packing/frame-class.ts";
 import { hooksOf } from "../packing/hooks.ts";
-import { appendBlockList, compressionLevelFor, OpenDataFrame } from "../packing/open-data-frame.ts";
+import { OpenDataFrame } from "../packing/open-data-frame.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
+import { openFrames } from "../workers/open-frames.ts";
+import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 
 /** A block whose bytes match its id. */
@@ -24,28 +24,44 @@ export interface CheckedBlock {
   readonly bytes: Uint8Array;
 }
 
-/** An opened frame. A frame that cannot be opened has no blocks. */
-export interface CheckedFrame {
+/** Blocks of a frame by slot. Those that do not match their id are missing; all are, if the frame cannot be opened. */
+export interface CheckedBlocks {
   /** The version that was read; null if the catalog has none. */
   readonly row: FrameRow | null;
-  /** Compares a block with its id in the catalog's block list; null if it does not match. */
-  get(slot: number): CheckedBlock | null;
+  readonly blocks: ReadonlyMap<number, CheckedBlock>;
 }
 
-export async function readCheckedFrame(vault: Vault, reader: FrameReader, frame: number): Promise<CheckedFrame> {
-  const [row = null] = await vault.catalog.frames([frame]);
+/** Reads blocks of a frame and compares each with its id in the catalog's block list. A worker of the pool opens the frame. */
+export async function readCheckedBlocks(
+  vault: Vault,
+  reader: FrameReader,
+  frame: number,
+  slots: Iterable<number>,
+  pool: RestoreWorkerPool | null,
+): Promise<CheckedBlocks> {
+  const [current = null] = await vault.catalog.frames([frame]);
+  const blocks = new Map<number, CheckedBlock>();
   try {
-    const { starts, blocks } = await reader.dataFrame(frame);
-    const blockList = decodeBlockList(row?.blockList ?? new Uint8Array(0));
-    const get = (slot: number) => {
-      const bytes = blocks.subarray(starts[slot], starts[slot + 1]);
-      const id = slotId(blockList, slot);
-      const matches = bytes.length === blockList.lengths[slot] && isBlock(vault.keys.blockIdKey, id, bytes);
-      return matches ? { id, bytes } : null;
-    };
-    return { row, get };
+    const { row, bytes: sealed } = await reader.sealedFrame(frame);
+    const { key, binding } = await reader.frameKey(row, sealed);
+    const blockList = decodeBlockList(row.blockList);
+    // Slots of length 0 are not checked.
+    const lengths = new Uint32Array(blockList.lengths.length);
+    for (const slot of slots) lengths[slot] = blockList.lengths[slot] ?? 0;
+    const task = { offset: 0, length: sealed.length, key, binding, ids: blockList.ids, hashBlocks: true, lengths };
+    const job = { sealed, blockIdKey: vault.keys.blockIdKey, frames: [task] };
+    const [opened = ""] = (pool === null ? openFrames({ ...job, job: 0 }) : await pool.open(job)).frames;
+    if (typeof opened === "string") return { row, blocks };
+    const wrong = new Set(opened.badSlots);
+    for (const slot of slots) {
+      if (wrong.has(slot) || lengths[slot] === undefined || lengths[slot] === 0) continue;
+      // A copy: the caller keeps a few blocks, and not the whole frame.
+      const bytes = Buffer.from(opened.blocks.subarray(opened.starts[slot], opened.starts[slot + 1]));
+      blocks.set(slot, { id: slotId(blockList, slot), bytes });
+    }
+    return { row, blocks };
   } catch (error) {
-    if (error instanceof DamageError) return { row, get: () => null };
+    if (error instanceof DamageError) return { row: current, blocks };
     throw error;
   }
 }
@@ -79,10 +95,7 @@ export class DataFrameWriter {
   }
 }
 
-/**
- * Seals a data frame's blocks with its block list. The sealed frame is opened again and its blocks are hashed: what was
- * verified before must not be lost by a bit that flips while it is written again.
- */
+/** Seals the blocks of a data frame with its block list, and checks the sealed frame (`../workers/seal-blocks.ts`). */
 export function sealData(
   session: UpkeepSession,
   frame: number,
@@ -90,16 +103,9 @@ export function sealData(
   plain: ByteWriter,
   blockList: BlockList,
 ): void {
-  const level = compressionLevelFor(plain.view());
-  appendBlockList(plain, blockList);
-  session.putFrame("data", frame, generation, plain.view(), level, (opened) => {
-    const { starts, blocks } = parseDataFrame(opened);
-    for (const [slot, length] of blockList.lengths.entries()) {
-      const block = blocks.subarray(starts[slot], starts[slot + 1]);
-      const matches = block.length === length && isBlock(session.blockIdKey, slotId(blockList, slot), block);
-      if (length > 0 && !matches) throw new Error(`slot ${slot} of frame ${frame} changed while it was sealed`);
-    }
-  });
+  // Copies: they are sent to a thread, and the writer's memory is larger than its content.
+  const list = { ids: ownCopy(blockList.ids), lengths: blockList.lengths };
+  session.putBlocks(frame, generation, plain.take(), list);
 }
 
 /** Writes a copy of a frame's block list to a metadata frame; returns the number of that frame. */

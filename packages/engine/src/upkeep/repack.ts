@@ -6,6 +6,9 @@
  *    by side, in the order of their segments. Their segments get new recipes. No other recipe changes.
  * 2. Packs that are mostly dead are written again without their dead slots (`rewrite-packs.ts`).
  *
+ * Opening, checking, compressing and sealing is done by the threads of a pool, if there is one. A run moves and rewrites a
+ * limited number of bytes; what is left then is done by the next run, which plans anew and finds what has not moved.
+ *
  * Step 1 works in batches, each with a session. A batch pins all frames that it reads or names. It reads the moving blocks
  * and compares each with its id, because the copy may become the only one. It uploads the new packs. Then one step of the
  * catalog registers them and replaces the recipes. Nothing is deleted: prune deletes the old packs later.
@@ -23,8 +26,9 @@ import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { SegmentBlocks } from "../restore/resolve-segments.ts";
 import { resolveItems } from "../restore/resolve-segments.ts";
 import type { Vault } from "../vault.ts";
+import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 import type { CheckedBlock } from "./copy-blocks.ts";
-import { DataFrameWriter, readCheckedFrame, segmentHooks } from "./copy-blocks.ts";
+import { DataFrameWriter, readCheckedBlocks, segmentHooks } from "./copy-blocks.ts";
 import { unionOfBitmaps } from "./live-set.ts";
 import type { SegmentToRepack } from "./repack-plan.ts";
 import { segmentsToRepack, storedBlocks } from "./repack-plan.ts";
@@ -42,12 +46,27 @@ const wastefulShare = 0.5;
 const bytesPerBatch = 64 * 1024 * 1024;
 const segmentsPerBatch = 1024;
 
+/**
+ * Bytes of blocks that one run moves, and bytes of packs that it rewrites. Enough for the weekly index rebuild of a database of
+ * 5 GB, which moves half of its pages, and short enough for a night: a thread opens and seals about 100 MB/s.
+ */
+export const maxBytesPerRun = 4 * 1024 ** 3;
+
+export interface RepackOptions {
+  /** Opens and seals frames. Without it, the caller's thread does. */
+  readonly pool?: RestoreWorkerPool | undefined;
+  /** The default is `maxBytesPerRun`. */
+  readonly maxBytes?: number | undefined;
+}
+
 export interface RepackReport {
   /** The number of segments that got a new recipe. */
   readonly segments: number;
   readonly rewrittenPacks: readonly string[];
   /** Packs that were not rewritten, because an upload needed them or a block is damaged. */
   readonly refusedPacks: readonly string[];
+  /** False if the limit of a run was reached. The next run does the rest. */
+  readonly isComplete: boolean;
 }
 
 /** The work done so far. */
@@ -60,7 +79,11 @@ export interface RepackProgress {
 type ReportProgress = (more: Partial<RepackProgress>) => void;
 
 /** Repacks the newest snapshot of every source, then rewrites wasteful packs. */
-export async function repack(vault: Vault, onProgress?: (progress: RepackProgress) => void): Promise<RepackReport> {
+export async function repack(
+  vault: Vault,
+  onProgress?: (progress: RepackProgress) => void,
+  { pool, maxBytes = maxBytesPerRun }: RepackOptions = {},
+): Promise<RepackReport> {
   const done = { framesRead: 0, segments: 0, packs: 0 };
   const report: ReportProgress = (more) => {
     done.framesRead += more.framesRead ?? 0;
@@ -70,31 +93,57 @@ export async function repack(vault: Vault, onProgress?: (progress: RepackProgres
   };
   const newest = new Map<string, SnapshotRow>();
   for (const row of await vault.catalog.snapshots()) newest.set(row.source, row);
-  const segments = await repackSegments(vault, newest.values(), report);
-  const { rewritten, refused } = await rewritePacks(vault, wastefulShare, () => report({ packs: 1 }));
-  return { segments, rewrittenPacks: rewritten, refusedPacks: refused };
+  const work: RepackWork = { vault, pool: pool ?? null, maxBytes, report };
+  const moved = await repackSegments(work, newest.values());
+  const options = { pool, maxBytes, onPack: () => report({ packs: 1 }) };
+  const { rewritten, refused, isComplete } = await rewritePacks(vault, wastefulShare, options);
+  return {
+    segments: moved.segments,
+    rewrittenPacks: rewritten,
+    refusedPacks: refused,
+    isComplete: isComplete && moved.isComplete,
+  };
 }
 
-/** Repacks segments of these snapshots. Returns how many. */
-async function repackSegments(vault: Vault, snapshots: Iterable<SnapshotRow>, report: ReportProgress): Promise<number> {
+interface RepackWork {
+  readonly vault: Vault;
+  readonly pool: RestoreWorkerPool | null;
+  readonly maxBytes: number;
+  readonly report: ReportProgress;
+}
+
+/** Repacks segments of these snapshots, until the limit is reached. */
+async function repackSegments(
+  work: RepackWork,
+  snapshots: Iterable<SnapshotRow>,
+): Promise<{ readonly segments: number; readonly isComplete: boolean }> {
+  const { vault, pool, maxBytes } = work;
   const reach = unionOfBitmaps([...snapshots].map((snapshot) => snapshot.reach));
   let repacked = 0;
   let batch: SegmentToRepack[] = [];
   let bytes = 0;
+  let total = 0;
   const flush = async () => {
     const segments = batch;
+    pool?.startThreadsFor(bytes);
     batch = [];
     bytes = 0;
     if (segments.length === 0) return;
-    repacked += await withUpkeepSession(vault, (session) => repackBatch(vault, session, segments, report));
+    repacked += await withUpkeepSession(vault, (session) => repackBatch(work, session, segments), pool);
   };
   for await (const segment of segmentsToRepack(vault.catalog, reach)) {
+    if (total >= maxBytes) {
+      await flush();
+      return { segments: repacked, isComplete: false };
+    }
     batch.push(segment);
-    bytes += movedBytes(segment);
+    const moved = movedBytes(segment);
+    bytes += moved;
+    total += moved;
     if (bytes >= bytesPerBatch || batch.length >= segmentsPerBatch) await flush();
   }
   await flush();
-  return repacked;
+  return { segments: repacked, isComplete: true };
 }
 
 /** An estimate of the bytes that a segment adds to a batch. */
@@ -112,13 +161,13 @@ interface PinnedSegment extends SegmentToRepack {
 }
 
 async function repackBatch(
-  vault: Vault,
+  work: RepackWork,
   session: UpkeepSession,
   segments: readonly SegmentToRepack[],
-  report: ReportProgress,
 ): Promise<number> {
+  const { vault, report } = work;
   const pinned = await pinSegments(vault, session, segments);
-  const moved = await readMovedBlocks(vault, pinned, report);
+  const moved = await readMovedBlocks(work, pinned);
   const frames = new DataFrameWriter(session);
   const copier = new BlockCopier(frames, moved);
   const items: Item[] = [];
@@ -173,9 +222,8 @@ type MovedBlocks = ReadonlyMap<number, ReadonlyMap<number, CheckedBlock>>;
 
 /** Reads all blocks that move. Each frame is opened once. Frames with a wrong block are marked as damaged. */
 async function readMovedBlocks(
-  vault: Vault,
+  { vault, pool, report }: RepackWork,
   segments: readonly SegmentToRepack[],
-  report: ReportProgress,
 ): Promise<MovedBlocks> {
   const wanted = new Map<number, Set<number>>();
   for (const { recipe, isMoved } of segments)
@@ -186,18 +234,19 @@ async function readMovedBlocks(
       slots.add(slot);
     }
   const reader = frameReaderOf(vault);
-  const blocks = new Map<number, Map<number, CheckedBlock>>();
-  for (const [frame, slots] of [...wanted].sort(([a], [b]) => a - b)) {
-    const opened = await readCheckedFrame(vault, reader, frame);
-    const found = new Map<number, CheckedBlock>();
-    for (const slot of slots) {
-      const block = opened.get(slot);
-      if (block !== null) found.set(slot, { id: block.id, bytes: Buffer.from(block.bytes) });
-    }
-    if (found.size < slots.size && opened.row !== null) await vault.catalog.setDamaged([opened.row], true);
-    blocks.set(frame, found);
+  const blocks = new Map<number, ReadonlyMap<number, CheckedBlock>>();
+  const read = async ([frame, slots]: [number, Set<number>]) => {
+    const found = await readCheckedBlocks(vault, reader, frame, slots, pool);
+    if (found.blocks.size < slots.size && found.row !== null) await vault.catalog.setDamaged([found.row], true);
+    blocks.set(frame, found.blocks);
     report({ framesRead: 1 });
-  }
+  };
+  // As many readers as the pool runs jobs, so that no worker waits for the store.
+  const frames = [...wanted].sort(([a], [b]) => a - b).values();
+  const readAll = async () => {
+    for (const each of frames) await read(each);
+  };
+  await Promise.all(Array.from({ length: pool?.maxParallelJobs ?? 1 }, readAll));
   return blocks;
 }
 

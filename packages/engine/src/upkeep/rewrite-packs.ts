@@ -20,8 +20,9 @@ import { writeMetadataItem } from "../format/metadata-items.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { Vault } from "../vault.ts";
+import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 import { assertChainMatches } from "./compare-chain.ts";
-import { putBlockList, readCheckedFrame, sealData } from "./copy-blocks.ts";
+import { putBlockList, readCheckedBlocks, sealData } from "./copy-blocks.ts";
 import { deletePackObject } from "./delete-packs.ts";
 import type { LiveSet } from "./live-set.ts";
 import { wastefulPacks } from "./live-set.ts";
@@ -31,6 +32,21 @@ import { recoverOrphanManifests } from "./orphan-manifests.ts";
 import type { UpkeepSession } from "./upkeep-session.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
+export interface RewriteOptions {
+  /** Opens and seals frames. Without it, the caller's thread does. */
+  readonly pool?: RestoreWorkerPool | undefined;
+  /** The limit for the sum of the packs. One pack is rewritten in any case. */
+  readonly maxBytes?: number | undefined;
+  readonly onPack?: (() => void) | undefined;
+}
+
+export interface RewriteReport {
+  readonly rewritten: readonly string[];
+  readonly refused: readonly string[];
+  /** False if the limit was reached. */
+  readonly isComplete: boolean;
+}
+
 /**
  * Rewrites packs of which more than `deadShare` is dead. One marking serves for all of them: as long as a pack is condemned
  * by it, no upload has come to need anything in the pack.
@@ -38,21 +54,50 @@ import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 export async function rewritePacks(
   vault: Vault,
   deadShare: number,
-  onPack?: () => void,
-): Promise<{ rewritten: string[]; refused: string[] }> {
+  { pool, maxBytes = Number.POSITIVE_INFINITY, onPack }: RewriteOptions = {},
+): Promise<RewriteReport> {
   const rewritten: string[] = [];
   const refused: string[] = [];
   // Dropped slots cannot be restored. A snapshot without a row may need them, so every manifest must have its row.
   await recoverOrphanManifests(vault);
   await assertChainMatches(vault);
-  const marking = await markAndCondemn(vault, (liveSet) => wastefulPacks(liveSet, deadShare));
+  let isComplete = true;
+  const marking = await markAndCondemn(vault, (liveSet) => {
+    const wasteful = wastefulPacks(liveSet, deadShare);
+    const chosen = firstPacks(liveSet, wasteful, maxBytes);
+    isComplete = chosen.length === wasteful.length;
+    return chosen;
+  });
+  pool?.startThreadsFor(bytesOf(marking.liveSet, marking.condemned));
   for (const [pack, frames] of await framesByPack(vault, marking.condemned)) {
-    const done = await withUpkeepSession(vault, (session) => rewritePack(vault, session, pack, frames, marking));
+    const rewrite = (session: UpkeepSession) =>
+      rewritePack({ vault, session, marking, pool: pool ?? null }, pack, frames);
+    const done = await withUpkeepSession(vault, rewrite, pool);
     (done ? rewritten : refused).push(pack);
     onPack?.();
     if (done) await deletePackObject(vault, pack);
   }
-  return { rewritten, refused };
+  return { rewritten, refused, isComplete };
+}
+
+/** The first packs, as long as their sum is below the limit; at least one. */
+function firstPacks(liveSet: LiveSet, packs: readonly string[], maxBytes: number): string[] {
+  let bytes = 0;
+  return packs.filter((pack, i) => {
+    bytes += bytesOf(liveSet, [pack]);
+    return i === 0 || bytes <= maxBytes;
+  });
+}
+
+function bytesOf(liveSet: LiveSet, packs: readonly string[]): number {
+  return packs.reduce((sum, pack) => sum + (liveSet.packs.get(pack)?.size ?? 0), 0);
+}
+
+interface PackRewrite {
+  readonly vault: Vault;
+  readonly session: UpkeepSession;
+  readonly marking: CondemnedMarking;
+  readonly pool: RestoreWorkerPool | null;
 }
 
 /** Returns the frames of each pack. No frame is added to a pack later, so one query is enough. */
@@ -63,13 +108,9 @@ async function framesByPack(vault: Vault, packs: readonly string[]): Promise<Map
 }
 
 /** Rewrites one pack. False if its frames stay where they are. */
-async function rewritePack(
-  vault: Vault,
-  session: UpkeepSession,
-  pack: string,
-  frames: readonly number[],
-  { liveSet, revision: marking }: CondemnedMarking,
-): Promise<boolean> {
+async function rewritePack(rewrite: PackRewrite, pack: string, frames: readonly number[]): Promise<boolean> {
+  const { vault, session, marking: condemned } = rewrite;
+  const { liveSet, revision: marking } = condemned;
   const reader = frameReaderOf(vault);
   const records = new Map<number, { recordFrame: number; blockList: BlockList }>();
   const old = new Map<number, FrameRow>();
@@ -81,7 +122,7 @@ async function rewritePack(
     if (row.kind === "data" ? slots === undefined : !liveSet.metaFrames.has(frame)) continue;
     old.set(frame, row);
     if (row.kind === "meta") await rewriteMeta(reader, session, row, liveSet);
-    else if (!(await rewriteData(vault, reader, session, row, slots ?? new Bitmap(), records))) {
+    else if (!(await rewriteData(rewrite, reader, row, slots ?? new Bitmap(), records))) {
       // Pinning its frames makes the pack live again. It keeps the damaged frame until that is healed.
       await vault.catalog.acquireFrames(session.upload, [...old.keys()]);
       await vault.catalog.setDamaged([row], true);
@@ -105,24 +146,23 @@ async function rewritePack(
 
 /** Writes a data frame without its dead slots. False if a live block does not match its id. */
 async function rewriteData(
-  vault: Vault,
+  { vault, session, pool }: PackRewrite,
   reader: FrameReader,
-  session: UpkeepSession,
   row: FrameRow,
   live: Bitmap,
   records: Map<number, { recordFrame: number; blockList: BlockList }>,
 ): Promise<boolean> {
-  const frame = await readCheckedFrame(vault, reader, row.frame);
   const blockList = decodeBlockList(row.blockList);
   const ids = Buffer.from(blockList.ids);
   const lengths = Uint32Array.from(blockList.lengths);
   const plain = new ByteWriter(1 << 20);
   // A live recipe names a slot that the block list does not have. The frame stays as it is.
   if (live.highest >= blockList.lengths.length) return false;
+  const { blocks } = await readCheckedBlocks(vault, reader, row.frame, live, pool);
   for (const slot of blockList.lengths.keys()) {
-    const block = live.has(slot) ? frame.get(slot) : null;
-    if (live.has(slot) && block === null) return false;
-    if (block !== null) plain.raw(block.bytes);
+    const block = blocks.get(slot);
+    if (live.has(slot) && block === undefined) return false;
+    if (block !== undefined) plain.raw(block.bytes);
     else {
       lengths[slot] = 0;
       ids.fill(0, slot * 16, (slot + 1) * 16);

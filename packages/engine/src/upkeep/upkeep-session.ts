@@ -1,7 +1,7 @@
 /**
  * A session of upkeep: repack, rewriting and heal write their frames through it.
  *
- * It seals in the main thread and signs with the key of the authority. Only the authority may write frames and records of
+ * Data frames are sealed by the workers of a pool, if there is one, and otherwise in the main thread. It signs with the key of the authority. Only the authority may write frames and records of
  * other sessions again; a rebuild accepts them from no other writer. The caller registers everything in one step at the end. If
  * it does not, the uploaded packs are orphans, and prune deletes them.
  */
@@ -11,15 +11,17 @@ import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { encodeBlockList } from "../format/block-list.ts";
 import type { CompressionLevel, FrameKind } from "../format/frame.ts";
-import { frameNumber, openFrame, readFrameHeader } from "../format/frame.ts";
+import { frameNumber } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
-import { frameKey, sessionBinding, startSession } from "../format/session-header.ts";
+import { startSession } from "../format/session-header.ts";
 import { frameRows, packRows } from "../packing/catalog-rows.ts";
 import { mainThreadSealer } from "../packing/frame-sealer.ts";
 import { MetadataWriter } from "../packing/metadata-writer.ts";
 import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
 import type { Vault } from "../vault.ts";
+import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
+import { SealQueue } from "./seal-queue.ts";
 
 /** Each session is one small step of upkeep. One that takes longer than this has crashed. */
 const upkeepLeaseMs = 30 * 60_000;
@@ -35,27 +37,24 @@ export interface UpkeepSession {
   readonly session: number;
   /** Returns the number of a new frame. A rewritten frame keeps its number. */
   nextFrame(): number;
-  /** The key of block ids, for callers that check what they write. */
-  readonly blockIdKey: Uint8Array;
-  /** Seals a frame and adds it to a pack. `check` gets the plain bytes of the sealed frame, opened again. */
-  putFrame(
-    kind: FrameKind,
-    frame: number,
-    generation: number,
-    plain: Uint8Array,
-    level: CompressionLevel,
-    check?: (opened: Uint8Array) => void,
-  ): void;
+  /** Seals a frame and adds it to a pack. What it seals is not checked. */
+  putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, level: CompressionLevel): void;
+  /** Seals blocks with their block list, checks the sealed frame, and adds it to a pack. */
+  putBlocks(frame: number, generation: number, blocks: Uint8Array, blockList: BlockList): void;
   /** Adds a metadata item; returns the number of its metadata frame. */
   putRecord(item: MetadataItem): number;
-  /** Waits until the upload of packs has caught up. */
+  /** Waits until the workers and the upload of packs have caught up. */
   waitForSpace(): Promise<void>;
   /** Uploads everything and returns the packs. */
   flush(): Promise<{ readonly packs: readonly DurablePack[]; readonly header: Uint8Array }>;
 }
 
 /** Runs `work` with a new session, and ends its upload afterwards. */
-export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepSession) => Promise<T>): Promise<T> {
+export async function withUpkeepSession<T>(
+  vault: Vault,
+  work: (session: UpkeepSession) => Promise<T>,
+  pool: RestoreWorkerPool | null = null,
+): Promise<T> {
   const { ctx, catalog, store, names, authority: writer } = vault;
   const upload = `upkeep ${Buffer.from(ctx.random(16)).toString("hex")}`;
   const leaseUntil = ctx.now() + upkeepLeaseMs;
@@ -74,29 +73,36 @@ export async function withUpkeepSession<T>(vault: Vault, work: (session: UpkeepS
   const nextFrame = () => frameNumber(start.session, n++);
   const sealer = mainThreadSealer(open);
   const meta = new MetadataWriter(sealer, nextFrame, (frame, bytes) => uploader.add("meta", frame, 0, bytes));
+  const queue = new SealQueue(pool);
   const session: UpkeepSession = {
     upload,
     session: start.session,
     nextFrame,
-    putFrame: (kind, frame, generation, plain, level, check) => {
-      const sealed = sealer.seal(kind, frame, generation, plain, level);
-      if (check !== undefined) {
-        const key = frameKey(open.contentKey, readFrameHeader(sealed));
-        check(openFrame(sealed, key, sessionBinding(open.header)));
-      }
-      uploader.add(kind, frame, generation, sealed);
+    putFrame: (kind, frame, generation, plain, level) =>
+      uploader.add(kind, frame, generation, sealer.seal(kind, frame, generation, plain, level)),
+    putBlocks: (frame, generation, blocks, blockList) => {
+      const seal = sealer.nextSeal("data", frame, generation);
+      const { blockIdKey } = vault.keys;
+      queue.push({ seal, blocks, blockList, blockIdKey }, (sealed) =>
+        uploader.add("data", frame, generation, sealed),
+      );
     },
-    blockIdKey: vault.keys.blockIdKey,
     putRecord: (item) => meta.add("records", item).frame,
-    waitForSpace: () => uploader.waitForSpace(),
+    waitForSpace: async () => {
+      await queue.waitForSpace();
+      await uploader.waitForSpace();
+    },
     flush: async () => {
+      await queue.drain();
       meta.flush("records");
       await uploader.drain();
       return { packs: uploader.takeDurable(), header: open.header.bytes };
     },
   };
   try {
-    return await work(session);
+    const result = await work(session);
+    await queue.drain();
+    return result;
   } finally {
     await uploader.abandon();
     await catalog.endUpload(upload);

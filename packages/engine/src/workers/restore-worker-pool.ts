@@ -1,5 +1,5 @@
 /**
- * The worker pool of restores and downloads. A job goes to the worker with the fewest jobs; the caller bounds how many it
+ * The worker pool of restores, downloads and upkeep. A job goes to the worker with the fewest jobs; the caller bounds how many it
  * runs at a time. Threads are started when there is enough work: starting one costs more than writing a small file.
  * Without threads, jobs run in the caller's thread.
  *
@@ -11,6 +11,7 @@ import type { OpenFramesJob, OpenFramesResult } from "./open-frames.ts";
 import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import type { WorkerJob, WorkerResult } from "./restore-worker-thread.ts";
 import { restoreWorkerThread, runJob } from "./restore-worker-thread.ts";
+import type { SealBlocksJob, SealBlocksResult } from "./seal-blocks.ts";
 
 /** Jobs per worker: one being written and two waiting, so that a worker does not wait for the planning thread. */
 const jobsPerThread = 3;
@@ -45,6 +46,10 @@ export class RestoreWorkerPool {
     return Math.max(1, this.#threads.length * jobsPerThread);
   }
 
+  get hasThreads(): boolean {
+    return this.#threads.length > 0;
+  }
+
   /** Starts as many threads as are worth it for this many bytes. */
   startThreadsFor(bytes: number): void {
     const wanted = Math.min(this.#maxThreads, Math.floor(bytes / bytesPerThread));
@@ -61,6 +66,11 @@ export class RestoreWorkerPool {
     return this.#submit({ ...job, kind: "open", job: this.#next++ }) as Promise<OpenFramesResult>;
   }
 
+  /** Seals blocks as a data frame. */
+  seal(job: Omit<SealBlocksJob, "job">): Promise<SealBlocksResult> {
+    return this.#submit({ ...job, kind: "seal", job: this.#next++ }) as Promise<SealBlocksResult>;
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
   }
@@ -72,7 +82,7 @@ export class RestoreWorkerPool {
     thread.worker.ref();
     return new Promise((resolve, reject) => {
       thread.waiting.set(job.job, { resolve, reject });
-      thread.worker.postMessage(job, transferable(job.sealed));
+      thread.worker.postMessage(job, transferable(job.kind === "seal" ? job.blocks : job.sealed));
     });
   }
 

@@ -5,21 +5,35 @@ import type { OpenFramesJob, OpenFramesResult } from "./open-frames.ts";
 import { openFrames, transferableFrames } from "./open-frames.ts";
 import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import { writeFrames } from "./restore-worker.ts";
+import type { SealBlocksJob, SealBlocksResult } from "./seal-blocks.ts";
+import { sealBlocks } from "./seal-blocks.ts";
 
-export type WorkerJob = (RestoreJob & { readonly kind: "write" }) | (OpenFramesJob & { readonly kind: "open" });
-export type WorkerResult = RestoreJobResult | OpenFramesResult;
+export type WorkerJob =
+  | (RestoreJob & { readonly kind: "write" })
+  | (OpenFramesJob & { readonly kind: "open" })
+  | (SealBlocksJob & { readonly kind: "seal" });
+export type WorkerResult = RestoreJobResult | OpenFramesResult | SealBlocksResult;
 
 /** The entry file of the thread, and also its `workerData`, by which the thread knows that it was started as a worker. */
 export const restoreWorkerThread = new URL(import.meta.url);
 
 export function runJob(job: WorkerJob): WorkerResult {
+  if (job.kind === "seal") return sealBlocks(job);
   return job.kind === "write" ? writeFrames(job) : openFrames(job);
+}
+
+/** The memory of a result, to be transferred to the thread that asked. */
+function transferableMemory(result: WorkerResult): ArrayBuffer[] {
+  if ("frames" in result) return transferableFrames(result);
+  if (!("sealed" in result) || typeof result.sealed === "string") return [];
+  // A sealed frame has memory of its own.
+  return result.sealed.buffer instanceof ArrayBuffer ? [result.sealed.buffer] : [];
 }
 
 if (parentPort !== null && workerData === restoreWorkerThread.href) {
   const port = parentPort;
   port.on("message", (job: WorkerJob) => {
     const result = runJob(job);
-    port.postMessage(result, "frames" in result ? transferableFrames(result) : []);
+    port.postMessage(result, transferableMemory(result));
   });
 }

@@ -1,14 +1,14 @@
 /**
- * Recognises page files (databases, disk images) by their first bytes. They change in aligned pages: cut at the page size,
+ * Recognises page files (databases, disk images) by their first bytes: by known formats, and otherwise by a structure that
+ * repeats from page to page (`page-structure.ts`). They change in aligned pages: cut at the page size,
  * a changed database stores 1.7 % of its bytes, with content-defined blocks 3 % (docs/decisions/0104). A wrong guess costs
  * space, never correctness, because a restore does not depend on how a file was cut.
  */
 
-/** The layout of a page file: `phase` bytes before the first page, then pages of `pageBytes`. */
-export interface PageLayout {
-  readonly pageBytes: number;
-  readonly phase: number;
-}
+import type { PageLayout } from "./page-structure.ts";
+import { findPages } from "./page-structure.ts";
+
+export type { PageLayout } from "./page-structure.ts";
 
 /** Bytes of a file's start that `recognisePages` examines. */
 export const probeBytes = 256 * 1024;
@@ -32,7 +32,9 @@ const minPageShare = 0.75;
 export function recognisePages(head: Uint8Array, size: number): PageLayout | null {
   if (size < minPageFileBytes || head.length < sectorBytes * 4) return null;
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
-  return sqlitePages(bytes) ?? firebirdPages(bytes) ?? sqlServerPages(bytes) ?? diskImagePages(bytes);
+  return (
+    sqlitePages(bytes) ?? firebirdPages(bytes) ?? sqlServerPages(bytes) ?? diskImagePages(bytes) ?? findPages(bytes)
+  );
 }
 
 function sqlitePages(head: Buffer): PageLayout | null {

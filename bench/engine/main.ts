@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { bundleEngine } from "../../tools/bundle.ts";
 import { type PartName, partNames, type ScaleName, scales } from "../ofis/scale.ts";
 import { findPeers } from "../peers/peers.ts";
+import { otherDataMarkdown, runOtherData } from "./other-data.ts";
 import { storedPlot, wallPlot } from "./plot.ts";
 import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
 import { type Phase, phases } from "./records.ts";
@@ -27,7 +28,8 @@ const help = `npm run --silent bench:engine -- [options]
   --runs N            repetitions, of which medians are taken (default 3)
   --nights N          nights after the first backup (default 30; 400 for small-nights)
   --parts a,b         parts that are also backed up alone (default dumps,invoices-60,invoices-600,scans; "none" for none);
-                      small-nights, alone: a small office without large files, verify after many nights
+                      small-nights, alone: a small office without large files, verify after many nights;
+                      other-data, alone: a tree made by other rules than Ofis (1.3 GB at scale M, an eighth at S)
   --only a,b          only these programs (emanet, restic, kopia, rustic) and phases (${phases.join(", ")})
   --results DIR       where table, plots and figures go (default bench/results)
   --work DIR          where tree and repositories are made (default: a new folder for temporary files)
@@ -38,7 +40,11 @@ Peers are taken from the PATH or built with Go; those that are not there are lef
 
 const resultsFolder = path.resolve(import.meta.dirname, "../results");
 const systemNames = ["emanet", "restic", "kopia", "rustic"];
-const smallNightsPart = "small-nights";
+/** Parts with a tree and a report of their own. */
+const ownParts = ["small-nights", "other-data"] as const;
+
+/** What the 1.3 GB of other data are divided by. */
+const otherDataDivisors: Readonly<Record<ScaleName, number>> = { XS: 64, S: 8, M: 1, L: 1 };
 
 /** More than a year of workdays. */
 const defaultSmallNights = "400";
@@ -63,15 +69,15 @@ async function main(): Promise<void> {
     .join(" ");
   const work = values.work ?? mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
   mkdirSync(work, { recursive: true });
-  const isSmallNights = values.parts === smallNightsPart;
-  const options = optionsOf(isSmallNights ? { ...values, parts: "none" } : values, work);
+  const ownPart = ownParts.find((part) => part === values.parts);
+  const options = optionsOf(ownPart === undefined ? values : { ...values, parts: "none" }, work);
   // Ends the program that is being measured (measure.ts) and removes its files.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
   if (values.keep !== true) process.once("exit", () => rmSync(work, { recursive: true, force: true }));
   const { systems, missing } = await systemsOf(values.only, work);
   for (const sentence of missing) console.error(`bench: ${sentence}`);
-  if (isSmallNights) {
-    await publishSmallNights(systems, options, values);
+  if (ownPart !== undefined) {
+    await (ownPart === "small-nights" ? publishSmallNights : publishOtherData)(systems, options, values);
     return;
   }
   const outcome = await runRace(systems, options);
@@ -141,6 +147,16 @@ async function publishSmallNights(systems: readonly System[], options: RaceOptio
   writeFileSync(path.join(folder, "engine-small-nights.md"), text);
   const figures = { targetResults: smallNightTargets(outcome), ...outcome };
   console.log(values.json === true ? JSON.stringify(figures) : text);
+}
+
+async function publishOtherData(systems: readonly System[], options: RaceOptions, values: Values): Promise<void> {
+  const own = { ...options, divisor: otherDataDivisors[options.scale] };
+  const results = await runOtherData(systems, own);
+  const text = otherDataMarkdown(results, systems, own);
+  const folder = values.results ?? resultsFolder;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path.join(folder, "engine-other-data.md"), text);
+  console.log(values.json === true ? JSON.stringify({ results }) : text);
 }
 
 function whole(text: string): number {

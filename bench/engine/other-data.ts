@@ -55,14 +55,20 @@ export async function runOtherData(systems: readonly System[], options: OtherDat
     for (const program of programs) {
       const result = step === "restore" ? await restore(program, tree) : await backUp(program, step, tree);
       results.push(result);
-      log(`  ${step} #${program.run} ${program.system}: ${result.wallSeconds.toFixed(2)} s, CPU ${result.cpuSeconds.toFixed(2)} s, +${(result.addedBytes / 1e6).toFixed(2)} MB`);
+      log(
+        `  ${step} #${program.run} ${program.system}: ${result.wallSeconds.toFixed(2)} s, CPU ${result.cpuSeconds.toFixed(2)} s, +${(result.addedBytes / 1e6).toFixed(2)} MB`,
+      );
     }
   }
   return results;
 }
 
 /** The part's report. */
-export function otherDataMarkdown(results: readonly OtherDataResult[], systems: readonly System[], { seed, divisor, runs }: OtherDataOptions): string {
+export function otherDataMarkdown(
+  results: readonly OtherDataResult[],
+  systems: readonly System[],
+  { seed, divisor, runs }: OtherDataOptions,
+): string {
   const value = (system: SystemName, step: Step, of: (result: OtherDataResult) => number) =>
     median(results.filter((each) => each.system === system && each.step === step).map(of)) ?? 0;
   const cell = (system: SystemName, step: Step) => {
@@ -71,7 +77,9 @@ export function otherDataMarkdown(results: readonly OtherDataResult[], systems: 
       value(system, step, (each) => each.cpuSeconds),
       value(system, step, (each) => each.addedBytes / 1e6),
     ];
-    return step === "restore" ? `${wall.toFixed(2)} / ${cpu.toFixed(2)}` : `${wall.toFixed(2)} / ${cpu.toFixed(2)} / ${added.toFixed(2)}`;
+    return step === "restore"
+      ? `${wall.toFixed(2)} / ${cpu.toFixed(2)}`
+      : `${wall.toFixed(2)} / ${cpu.toFixed(2)} / ${added.toFixed(2)}`;
   };
   return [
     "# Data that the engine was not tuned for",

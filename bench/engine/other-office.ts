@@ -40,7 +40,8 @@ const poolBytes = 16 * 1024 ** 2;
 
 /** Makes the tree of day 0. */
 export function makeOtherOffice(folder: string, office: OtherOffice): void {
-  for (const name of ["belgeler", "yedek", "posta", "pdf", "tablolar"]) mkdirSync(path.join(folder, name), { recursive: true });
+  for (const name of ["belgeler", "yedek", "posta", "pdf", "tablolar"])
+    mkdirSync(path.join(folder, name), { recursive: true });
   for (let i = 0; i < office.xmlFiles; i++) writeXml(folder, office, i);
   const pool = textPool(office.seed);
   for (let dump = 0; dump < dumps; dump++) writeDump(folder, office, dump, pool);
@@ -64,7 +65,9 @@ function writeXml(folder: string, { seed }: OtherOffice, index: number): void {
   const random = new SeededRandom(seed, "other office, xml", index);
   const parts = [`<?xml version="1.0"?>\n<irsaliye no="${random.digits(16)}">\n`];
   for (let i = 0; i < 90; i++)
-    parts.push(`  <kalem kod="${random.digits(8)}" miktar="${random.below(500)}"><ad>${word(random)} ${word(random)}</ad></kalem>\n`);
+    parts.push(
+      `  <kalem kod="${random.digits(8)}" miktar="${random.below(500)}"><ad>${word(random)} ${word(random)}</ad></kalem>\n`,
+    );
   parts.push("</irsaliye>\n");
   const below = path.join(folder, "belgeler", String(index % 40));
   mkdirSync(below, { recursive: true });
@@ -75,7 +78,11 @@ function textPool(seed: number): Buffer {
   const random = new SeededRandom(seed, "other office, rows");
   const pool = Buffer.alloc(poolBytes);
   for (let at = 0; at < poolBytes; )
-    at += pool.write(`${random.below(1e9)}|${word(random)} ${word(random)}|${random.below(1e6)}.${random.below(100)}|`, at, "latin1");
+    at += pool.write(
+      `${random.below(1e9)}|${word(random)} ${word(random)}|${random.below(1e6)}.${random.below(100)}|`,
+      at,
+      "latin1",
+    );
   return pool;
 }
 
@@ -85,7 +92,8 @@ function writeDump(folder: string, office: OtherOffice, dump: number, pool: Buff
   const group = Buffer.alloc(128 * pageBytes);
   for (let written = 0; written < office.dumpBytes; ) {
     const bytes = Math.min(group.length, office.dumpBytes - written);
-    for (let at = 0; at < bytes; at += pageBytes) writePage(group.subarray(at, at + pageBytes), (written + at) / pageBytes, random, pool);
+    for (let at = 0; at < bytes; at += pageBytes)
+      writePage(group.subarray(at, at + pageBytes), (written + at) / pageBytes, random, pool);
     written += writeSync(fd, group, 0, bytes);
   }
   closeSync(fd);
@@ -113,7 +121,13 @@ function changeDump(folder: string, { seed, dumpBytes }: OtherOffice, dump: numb
   for (let i = 0; i < (dumpBytes / pageBytes) * changedPages; i++) {
     const page = random.below(pages) * pageBytes;
     writeSync(fd, random.bytes(4), 0, 4, page);
-    writeSync(fd, Buffer.from(`${random.below(1e9)}|${word(random)}|${random.below(1e6)}|`), 0, null, page + 24 + random.below(8000));
+    writeSync(
+      fd,
+      Buffer.from(`${random.below(1e9)}|${word(random)}|${random.below(1e6)}|`),
+      0,
+      null,
+      page + 24 + random.below(8000),
+    );
   }
   closeSync(fd);
 }
@@ -141,7 +155,8 @@ function writeNoise(file: string, { seed }: OtherOffice, label: string, bytes: n
   writeFileSync(file, random.bytes(bytes + random.below(bytes / 4)));
 }
 
-const words = "mizan cari kasa banka stok fatura iade tahsilat ödeme virman bordro kdv tevkifat avans depo sevk rapor".split(" ");
+const words =
+  "mizan cari kasa banka stok fatura iade tahsilat ödeme virman bordro kdv tevkifat avans depo sevk rapor".split(" ");
 
 function word(random: SeededRandom): string {
   return random.pickSkewed(words);

@@ -29,11 +29,20 @@ test("a file is known after it was added, whatever its name and times, and not w
     assert.equal(files.has(other), false);
 });
 
+test("files of many segments are told apart by each segment", () => {
+  const files = new CheckedFiles(1024 * 1024);
+  const segments = Array.from({ length: 60 }, (_, i) => ({ ordinal: i, id: Buffer.alloc(32, i), bytes: 1000 }));
+  files.add(file(1, { content: { kind: "segments", segments } }));
+  assert.equal(files.has(file(1, { content: { kind: "segments", segments: [...segments] } })), true);
+  const other = segments.with(40, { ordinal: 40, id: Buffer.alloc(32, 99), bytes: 1000 });
+  assert.equal(files.has(file(1, { content: { kind: "segments", segments: other } })), false);
+});
+
 test("files that do not fit are not known, and those that fit stay known while the set grows", () => {
   for (const [memoryBytes, least, most] of [
     [0, 0, 0],
-    [1000, 0, 0],
-    [64 * 1024, 1000, 4096],
+    [100, 0, 1],
+    [64 * 1024, 500, 1000],
     [1024 * 1024, 5000, 5000],
   ] as const) {
     const files = new CheckedFiles(memoryBytes);

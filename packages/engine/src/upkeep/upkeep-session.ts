@@ -83,9 +83,7 @@ export async function withUpkeepSession<T>(
     putBlocks: (frame, generation, blocks, blockList) => {
       const seal = sealer.nextSeal("data", frame, generation);
       const { blockIdKey } = vault.keys;
-      queue.push({ seal, blocks, blockList, blockIdKey }, (sealed) =>
-        uploader.add("data", frame, generation, sealed),
-      );
+      queue.push({ seal, blocks, blockList, blockIdKey }, (sealed) => uploader.add("data", frame, generation, sealed));
     },
     putRecord: (item) => meta.add("records", item).frame,
     waitForSpace: async () => {

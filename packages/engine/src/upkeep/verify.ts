@@ -70,7 +70,7 @@ const slash = Buffer.from("/");
 const itemsPerStep = 1000;
 
 /**
- * The default of `memoryBytes`: about 75 000 nodes (of 1.5 million files), and 390 000 files. What does not fit is checked for each
+ * The default of `memoryBytes`: about 75 000 nodes (of 1.5 million files), and 110 000 files. What does not fit is checked for each
  * snapshot that has it.
  */
 const defaultMemoryBytes = 32 * 1024 * 1024;
@@ -224,8 +224,11 @@ class Verifier {
       ...{ firstName: null, lastName: null, isIncomplete: false, number: null },
     };
     for (const row of directoryRows(await this.#reader.node(at)))
-      if (row.kind === "entry") await this.#addEntry(directory, row.entry, node);
-      else {
+      if (row.kind === "entry") {
+        passName(directory, row.entry, node);
+        // Most entries of a changed leaf were checked before. They need no promise and no path.
+        if (!this.#passKnownFile(row.entry, node)) await this.#addEntry(directory, row.entry, node);
+      } else {
         const child = await this.#walkNode(directory, row.reference, depth + 1);
         addBelow(node, child);
         node.firstName ??= child.firstName;
@@ -252,10 +255,17 @@ class Verifier {
     return node;
   }
 
-  async #addEntry({ row, path, order }: DirectoryWalk, entry: TreeEntry, leaf: WalkedNode): Promise<void> {
-    order.pass(entry.name);
-    leaf.firstName ??= entry.name;
-    leaf.lastName = entry.name;
+  /** Counts a file that was checked before. False if it must be checked. The nodes of a segment list are always read. */
+  #passKnownFile(entry: TreeEntry, leaf: WalkedNode): boolean {
+    if (entry.type !== "file" || entry.content.kind === "list" || !this.#checkedFiles.has(entry)) return false;
+    if (entry.content.kind === "part") addOrdinal(leaf, entry.content.segment);
+    else if (entry.content.kind === "segments") for (const each of entry.content.segments) addOrdinal(leaf, each);
+    leaf.files++;
+    this.#files++;
+    return true;
+  }
+
+  async #addEntry({ row, path }: DirectoryWalk, entry: TreeEntry, leaf: WalkedNode): Promise<void> {
     const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
     try {
       if (entry.type === "directory") addBelow(leaf, await this.#walkDirectory(row, entry.root, at));
@@ -268,10 +278,7 @@ class Verifier {
 
   async #addFile(row: SnapshotRow, path: Buffer, entry: FileEntry, leaf: WalkedNode): Promise<void> {
     const segments: SegmentReference[] = [];
-    const visit = ({ ordinal }: Reference) => {
-      // The files of one bundle follow each other and have the same ordinal.
-      if (ordinal !== leaf.ordinals.at(-1)) leaf.ordinals.push(ordinal);
-    };
+    const visit = (reference: Reference) => addOrdinal(leaf, reference);
     for await (const segment of segmentsOf(this.#reader, entry.content, visit)) segments.push(segment);
     for (const segment of segments) visit(segment);
     if (entry.content.kind === "part") visit(entry.content.segment);
@@ -347,4 +354,16 @@ function addBelow(above: WalkedNode, { number, files }: NodeBelow): void {
   above.files += files;
   if (number === null) above.isIncomplete = true;
   else above.children.push(number);
+}
+
+/** Passes the name of an entry in its leaf. */
+function passName({ order }: DirectoryWalk, { name }: TreeEntry, leaf: WalkedNode): void {
+  order.pass(name);
+  leaf.firstName ??= name;
+  leaf.lastName = name;
+}
+
+/** Adds what a file of the leaf reaches. The files of one bundle follow each other and have the same ordinal. */
+function addOrdinal(leaf: WalkedNode, { ordinal }: Reference): void {
+  if (ordinal !== leaf.ordinals.at(-1)) leaf.ordinals.push(ordinal);
 }

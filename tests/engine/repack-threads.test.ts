@@ -26,14 +26,19 @@ function threads(t: TestContext): RestoreWorkerPool {
   return pool;
 }
 
-/** Recipes and block lists of all segments: where each block is. */
+/** Recipes and block lists, and the order of data frames in each pack: where each block is. */
 async function layoutOf({ vault }: TestEnvironment): Promise<unknown[]> {
   const layout: unknown[] = [];
   for await (const item of vault.catalog.allItems())
     if (item.kind === "segment") layout.push(decodeRecipe(item.recipe));
-  for await (const row of vault.catalog.allFrames())
-    if (row.kind === "data") layout.push([row.frame, row.generation, decodeBlockList(row.blockList)]);
-  return layout;
+  const rows = (await Array.fromAsync(vault.catalog.allFrames())).filter(({ kind }) => kind === "data");
+  for (const { frame, generation, blockList } of rows) layout.push([frame, generation, decodeBlockList(blockList)]);
+  const packs = Map.groupBy(
+    rows.sort((a, b) => a.offset - b.offset),
+    ({ pack }) => pack,
+  );
+  const orders = [...packs.values()].map((inPack) => inPack.map(({ frame }) => frame).join());
+  return [...layout, orders.sort()];
 }
 
 async function assertIntact(env: TestEnvironment, from: string, to: string): Promise<void> {

@@ -43,6 +43,6 @@ export class CheckedFiles {
     this.#scratch.reset();
     writeContent(this.#scratch.varint(size).raw(hash), content);
     const bytes = this.#scratch.view();
-    return (bytes.length > maxKeyBytes ? sha256(bytes) : bytes).latin1Slice();
+    return (bytes.length > maxKeyBytes ? sha256(bytes) : bytes).toString("latin1");
   }
 }

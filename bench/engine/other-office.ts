@@ -29,6 +29,7 @@ export function otherOffice(seed: number, divisor: number): OtherOffice {
   };
 }
 
+/** The page size of most databases. */
 const pageBytes = 8192;
 const dumps = 2;
 const changedPages = 0.017;

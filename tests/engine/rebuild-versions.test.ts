@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { Catalog, FrameMove, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import type { Catalog, FrameMove, Item, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import type { FrameKind } from "../../packages/engine/src/format/frame.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -137,4 +137,32 @@ test("the record of a segment that repack has replaced does not count, also if i
     await assertWholeAfterRebuild(backups, [middle, start]);
   }
   assert.ok(moved > 0, "segments were moved");
+});
+
+test("prune deletes nothing while the catalog has recipes from before a repack, whose blocks were dropped since", async (t) => {
+  let refused = 0;
+  for (const seed of seeds) {
+    const backups = await prepare(t, seed, { packBytes: 1_000_000, unitBytes: 2_000_000 });
+    const { env, backup } = backups;
+    const { catalog, store, names } = env.vault;
+    const bytes = seededBytes(seed);
+    const big = bytes(900_000);
+    const first = await backup({ big });
+    const middle = await backup({ big: Buffer.concat([big.subarray(500_000, 800_000), bytes(50_000)]) });
+    const old: Item[] = [];
+    for await (const item of catalog.allItems()) old.push(item);
+    await deleteSnapshot(env.vault, first.snapshot.id);
+    if ((await repack(env.vault)).segments === 0) continue;
+    await rewritePacks(env.vault, -1);
+    await prune(env.vault);
+    // As a rebuild makes them if the pack with the new recipes is away.
+    const nothing = { packs: [], header: Buffer.alloc(0), frames: [], hooks: [], follows: [] };
+    const known = await catalog.itemsByOrdinal(old.map(({ ordinal }) => ordinal));
+    await catalog.addRebuilt({ unit: { ...nothing, items: old.filter((_, i) => known[i]?.kind === "segment") } });
+    await assert.rejects(prune(env.vault), { name: "IncompleteCatalogError", message: /need blocks of \d+ frames/ });
+    refused++;
+    for (const { pack } of await catalog.packs()) assert.notEqual(await store.stat(names.pack(pack)), null);
+    await assertWholeAfterRebuild(backups, [middle]);
+  }
+  assert.ok(refused > 0, "segments were moved");
 });

@@ -12,6 +12,7 @@
 
 import type { FrameRow, Item, PackRow } from "../catalog/catalog.ts";
 import { Bitmap } from "../format/bitmap.ts";
+import { decodeBlockList } from "../format/block-list.ts";
 import { decodeRecipe } from "../format/recipe.ts";
 
 export interface PackUsage {
@@ -28,6 +29,12 @@ export interface LiveSet {
   readonly ordinals: Bitmap;
   /** The number of live ordinals without an item in the catalog. What such an item needs looks dead and is not. */
   readonly missingItems: number;
+  /**
+   * The number of live frames that the catalog does not have, or that have dropped a live slot. The catalog has an old
+   * recipe, for example because it was rebuilt while the pack with the new one was away. What the new recipe needs looks
+   * dead and is not.
+   */
+  readonly incompleteFrames: number;
   /** The live slots of every live data frame. */
   readonly slots: ReadonlyMap<number, Bitmap>;
   readonly metaFrames: ReadonlySet<number>;
@@ -74,14 +81,19 @@ export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSet
     }
   }
   const locations = new Map<number, FrameLocation>();
+  let complete = 0;
   for await (const row of frames) {
     const { frame, kind, pack, length, recordFrame } = row;
     locations.set(frame, { frame, kind, pack, length, slotCount: slotCountOf(row) });
-    if (slots.has(frame) && recordFrame !== 0) metaFrames.add(recordFrame);
+    const live = slots.get(frame);
+    if (live === undefined) continue;
+    if (recordFrame !== 0) metaFrames.add(recordFrame);
+    if (!hasDropped(row, live)) complete++;
   }
   return {
     ordinals,
     missingItems: ordinals.size - found,
+    incompleteFrames: slots.size - complete,
     slots,
     metaFrames,
     packs: packUsages(packs, locations, slots, metaFrames),
@@ -158,6 +170,17 @@ function deadItemsByPack(
     }
   }
   return byPack;
+}
+
+/**
+ * Whether upkeep has dropped one of these slots from a frame: it has the length 0. Only upkeep makes later generations. A
+ * client that names slots which its own frame never had harms its own snapshots and stops nothing.
+ */
+function hasDropped({ blockList, generation }: FrameRow, live: Bitmap): boolean {
+  if (generation === 0) return false;
+  const { lengths } = decodeBlockList(blockList);
+  for (const slot of live) if (lengths[slot] === 0) return true;
+  return false;
 }
 
 /** The number of slots of an encoded block list: its leading varint. The rest is not decoded. */

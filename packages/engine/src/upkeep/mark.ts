@@ -20,7 +20,10 @@ export interface Marking {
   readonly revision: number;
 }
 
-/** Marks once. Throws `IncompleteCatalogError` where a snapshot reaches an item that the catalog does not have. */
+/**
+ * Marks once. Throws `IncompleteCatalogError` where a snapshot reaches an item that the catalog does not have, or needs a
+ * slot that the catalog's frames do not have.
+ */
 export async function markVault(vault: Pick<Vault, "catalog">): Promise<Marking> {
   const { catalog } = vault;
   for (let i = 0; i < maxMarkings; i++) {
@@ -28,12 +31,17 @@ export async function markVault(vault: Pick<Vault, "catalog">): Promise<Marking>
     const packs = await catalog.packs();
     const ordinals = unionOfBitmaps(reach);
     const liveSet = await computeLiveSet({ ordinals, items: catalog.allItems(), frames: catalog.allFrames(), packs });
-    if (liveSet.missingItems === 0) return { liveSet, revision };
+    const { missingItems, incompleteFrames } = liveSet;
+    if (missingItems === 0 && incompleteFrames === 0) return { liveSet, revision };
+    const now = await catalog.roots();
+    // Frames have moved between the reading of items and of frames: mark again.
+    if (missingItems === 0 && now.revision !== revision) continue;
     // A snapshot may have been deleted and pruned after its bitmap was read. Then the bitmaps have changed: mark again.
-    const now = unionOfBitmaps((await catalog.roots()).reach);
-    if (now.minus(ordinals).size > 0 || ordinals.minus(now).size > 0) continue;
+    const union = unionOfBitmaps(now.reach);
+    if (union.minus(ordinals).size > 0 || ordinals.minus(union).size > 0) continue;
+    const what = missingItems > 0 ? `reach ${missingItems} items` : `need blocks of ${incompleteFrames} frames`;
     throw new IncompleteCatalogError(
-      `snapshots reach ${liveSet.missingItems} items that the catalog does not have: rebuild it, or delete the snapshots that verify names`,
+      `snapshots ${what} that the catalog does not have: rebuild it, or delete the snapshots that verify names`,
     );
   }
   throw new IncompleteCatalogError("snapshots change faster than they can be marked: prune later");

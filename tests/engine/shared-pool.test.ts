@@ -66,7 +66,7 @@ for (const threads of [0, 1])
       },
     };
     const abort = new AbortController();
-    const stopped = env.backup(writeFiles(t, 1, 8), {
+    const stopped = env.backup(writeFiles(t, 1, 16), {
       pool,
       settings,
       target: hanging,

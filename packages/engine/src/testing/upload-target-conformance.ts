@@ -160,6 +160,25 @@ function processes(make: () => Promise<TargetUnderTest>): void {
     assert.equal((await chainRecords(under.env)) - before, 1);
     await assertRestores(t, done);
   });
+
+  test("a process that ends between the record in the chain and the row: the repeated call adds the row and no second record", async (t) => {
+    const under = await make();
+    const { catalog } = under.env.vault;
+    const before = await chainRecords(under.env);
+    const commit = t.mock.method(catalog, "commit", async () => {
+      throw new Error("the process has ended");
+    });
+    const around: AroundCall = async (name, call) => {
+      if (name !== "complete") return call();
+      await assert.rejects(call(), /the process has ended/);
+      commit.mock.restore();
+      return call();
+    };
+    const done = await backUp(t, under, (targets) => intercept(inTurn(targets), around));
+    assert.equal((await chainRecords(under.env)) - before, 1);
+    await assertRestores(t, done);
+    await assertSound(under.env);
+  });
 }
 
 function ends(make: () => Promise<TargetUnderTest>): void {

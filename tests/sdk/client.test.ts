@@ -372,7 +372,7 @@ describe("sign-in", () => {
     assert.equal(never.sent.filter(({ path }) => path === "/v1/account").length, 2);
   });
 
-  test("a refresh token is used once, whoever asks at the same time, and its successor is handed over first", async () => {
+  test("a refresh token is used once, also by requests at the same time, and its successor is handed over first", async () => {
     const handed: string[] = [];
     let uses = 0;
     const tokens = { access_token: "a.b.c", token_type: "Bearer", expires_in: 900, scope: "", refresh_token: "ikinci" };

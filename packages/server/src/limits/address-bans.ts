@@ -9,7 +9,7 @@ import { errorFields, type Log } from "../kernel/log.ts";
 import type { RunTx, Transactions } from "../kernel/tx.ts";
 import { addressBansChanged, type BanRow, holds, listAddressBans } from "./ban-store.ts";
 
-/** Time between two reads without a notice, for a connection of notices that was lost and nobody has noticed yet. */
+/** Time between two reads without a notice: the connection that brings notices may be lost before the process sees it. */
 const readEveryMs = 30_000;
 
 /** Each read overlaps the last one by this time: another process's clock can be behind, and its commit can come late. */

@@ -47,6 +47,8 @@ export interface StartOptions {
   readonly limiter?: (real: Limiter) => Limiter;
   readonly endpoints?: readonly Endpoint[];
   readonly database?: DatabaseTarget;
+  /** How long requests and jobs wait for a connection or a lock. */
+  readonly databaseWaitMs?: number;
   readonly writeLog?: (line: string) => void;
 }
 
@@ -137,7 +139,7 @@ async function openFoundation(
   const folder = await openDataFolder({ folder: config.dataDir, profile: config.profile, log });
   stack.defer(() => folder.close());
   const target = options.database ?? (await databaseTarget(config, folder, log, stack, lost));
-  const pools = await openPools({ target, log });
+  const pools = await openPools({ target, log, ...(options.databaseWaitMs && { waitMs: options.databaseWaitMs }) });
   stack.defer(() => pools.close());
   await migrateOrRefuse(config, options.role, pools, log);
   const secrets = createSecrets(await rootKey(config, folder, pools, { clock: wallClock, random }), random);

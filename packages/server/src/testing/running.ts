@@ -55,6 +55,9 @@ export interface TestService {
   send(method: string, path: string, call?: TestCall): Promise<Sent>;
 }
 
+/** Longer than the default of the service: twenty requests behind one lock take that long on a machine with no CPU left. */
+const databaseWaitMs = 25_000;
+
 export async function startTestService(outerCleanup: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
   const cleanup = inReverse(outerCleanup);
   const database = options.database ?? (await testDatabase(cleanup));
@@ -74,6 +77,7 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     role: "all",
     clock,
     database: database.target,
+    databaseWaitMs,
     endpoints: all,
     authenticator: (real) =>
       options.authenticator ?? { authenticate: async (token) => readTestToken(token) ?? real.authenticate(token) },

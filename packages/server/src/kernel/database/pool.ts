@@ -33,17 +33,17 @@ const appConnections = 10;
 /** Migrations need one, the job queue a few. */
 const ownerConnections = 6;
 
-/** How long a caller waits for a free or a new connection. Shorter than a request's patience, longer than a restart. */
-const connectTimeoutMs = 10_000;
+/**
+ * How long a caller waits for a connection, and a statement for a lock. Shorter than a request's patience and than the
+ * statement timeout, so that the error shows what took too long; longer than a restart.
+ */
+const defaultWaitMs = 10_000;
 
 /** A spare connection is given back after this; the next burst opens it again in a few milliseconds. */
 const idleTimeoutMs = 60_000;
 
 /** No request's statement needs longer; one that does is a missing index or a lock queue. */
 const statementTimeoutMs = 30_000;
-
-/** Below the statement timeout, so that the error shows whether a lock or the statement took too long. */
-const lockTimeoutMs = 10_000;
 
 /** A transaction whose process hangs must not hold its locks for ever. */
 const idleInTransactionTimeoutMs = 60_000;
@@ -69,6 +69,8 @@ export interface PoolOptions {
   /** Most connections of each pool; the defaults suit one service. */
   readonly appConnections?: number;
   readonly ownerConnections?: number;
+  /** How long callers wait for a connection or a lock. */
+  readonly waitMs?: number;
 }
 
 /**
@@ -77,18 +79,24 @@ export interface PoolOptions {
  * Connections of `app` work from the first migration on: before it their role does not exist.
  */
 export async function openPools(options: PoolOptions): Promise<Pools> {
-  const { target, log } = options;
-  const app = makePool(target, log, options.appConnections ?? appConnections, {
-    role: appRole,
-    search_path: schemaName,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-  });
-  const owner = makePool(target, log, options.ownerConnections ?? ownerConnections, {
-    search_path: schemaName,
-    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
-  });
+  const { target, log, waitMs = defaultWaitMs } = options;
+  const app = makePool(
+    { target, log, waitMs, max: options.appConnections ?? appConnections },
+    {
+      role: appRole,
+      search_path: schemaName,
+      statement_timeout: statementTimeoutMs,
+      lock_timeout: waitMs,
+      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    },
+  );
+  const owner = makePool(
+    { target, log, waitMs, max: options.ownerConnections ?? ownerConnections },
+    {
+      search_path: schemaName,
+      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    },
+  );
   const close = once(() => closePools([app, owner], log));
   try {
     await checkVersion(owner.pool);
@@ -140,9 +148,7 @@ interface EndingPool {
 }
 
 function makePool(
-  target: DatabaseTarget,
-  log: Log,
-  max: number,
+  { target, log, waitMs, max }: { target: DatabaseTarget; log: Log; waitMs: number; max: number },
   settings: Record<string, string | number>,
 ): EndingPool {
   const pool = new pg.Pool({
@@ -150,7 +156,7 @@ function makePool(
     application_name: "emanet",
     types: typeParsers,
     max,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: waitMs,
     idleTimeoutMillis: idleTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,

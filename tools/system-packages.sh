@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the programs that tests drive and that npm does not bring: a browser for /docs, curl and openssl to speak to
 # the service from outside, a shared store for limits, Debian's PostgreSQL as the second database that the suite runs on,
-# and Python for the fuzzer.
+# Python for the fuzzer and for archives, and bsdtar for archives.
 # Does nothing when all are there. Debian and Ubuntu, as root or with a sudo that asks nothing.
 set -euo pipefail
 
@@ -14,6 +14,7 @@ readonly lock_wait_s=120
 main() {
   local missing=()
   have chromium || missing+=(chromium)
+  have bsdtar || missing+=(libarchive-tools)
   have curl || missing+=(curl)
   have openssl || missing+=(openssl)
   have redis-server || have valkey-server || missing+=(redis-server)

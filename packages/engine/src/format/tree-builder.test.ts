@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hex } from "./bytes.ts";
+import { ByteWriter, hex } from "./bytes.ts";
 import { sha256 } from "./hash.ts";
 import type { NodeSink } from "./tree-builder.ts";
 import { DirectoryBuilder } from "./tree-builder.ts";
 import type { FileEntry, Reference, TreeEntry } from "./tree-entry.ts";
+import { writeEntry } from "./tree-entry.ts";
 import { entriesOf, findEntry } from "./tree-reader.ts";
 
 /** Keeps nodes by their id, as a vault does. */
@@ -122,4 +123,9 @@ test("names of any length give a tree that is read back in order, with each entr
     const depth = await depthOf(sink, root, names[0] ?? assert.fail());
     assert.ok(depth <= 6, `${depth} levels`);
   }
+});
+
+test("an entry that readers refuse is not written", () => {
+  for (const wrong of [{ linkGroup: Buffer.alloc(16) }, { sha256: Buffer.alloc(31) }])
+    assert.throws(() => writeEntry(new ByteWriter(), { ...file("a"), ...wrong }), /wrong length/);
 });

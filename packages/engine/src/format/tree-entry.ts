@@ -109,6 +109,7 @@ function writeEntryFields(writer: ByteWriter, entry: TreeEntry): void {
     writer.varint(0);
     return;
   }
+  checkLengths(sha256, linkGroup);
   writeFields(writer, [
     [fieldTags.sha256, sha256 ?? null],
     [fieldTags.linkGroup, linkGroup ?? null],
@@ -122,10 +123,15 @@ function readFileFields(reader: ByteReader): Pick<FileEntry, "sha256" | "linkGro
   if (fields.size === 0) return noFields;
   const sha256 = fields.get(fieldTags.sha256);
   const linkGroup = fields.get(fieldTags.linkGroup);
+  checkLengths(sha256, linkGroup);
+  return { sha256, linkGroup };
+}
+
+/** Checked before writing too: a tree with an entry that readers refuse could not be restored. */
+function checkLengths(sha256: Uint8Array | undefined, linkGroup: Uint8Array | undefined): void {
   if (sha256 !== undefined && sha256.length !== idLength) throw new FormatError("a SHA-256 has a wrong length");
   if (linkGroup !== undefined && linkGroup.length !== linkGroupLength)
     throw new FormatError("a hard-link group has a wrong length");
-  return { sha256, linkGroup };
 }
 
 /** Reads an entry at the reader's position. */

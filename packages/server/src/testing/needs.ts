@@ -8,10 +8,13 @@ import path from "node:path";
 
 /** Names to look for on the PATH, best first. `tools/system-packages.sh` installs the first of each. */
 const commands = {
+  bsdtar: ["bsdtar"],
   chromium: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   curl: ["curl"],
   openssl: ["openssl"],
+  python: ["python3"],
   redis: ["redis-server", "valkey-server"],
+  tar: ["tar"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type Program = keyof typeof commands;

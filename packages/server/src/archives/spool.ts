@@ -1,0 +1,197 @@
+/**
+ * Spool files: scratch copies of what clients send, so that content can be read in another order than it arrives.
+ *
+ * A *spool* is a folder of this process. It bounds the bytes of all files together and of each owner, so that one account
+ * cannot take the room of the others. What is left of an earlier process is removed when the spool is opened. Worker
+ * threads open the files by path.
+ */
+
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, readdir, rm, unlink } from "node:fs/promises";
+import path from "node:path";
+
+/** Chunks of a socket have 16 KiB; collected to this size, writing takes half the CPU time. */
+const writeBytes = 1024 * 1024;
+
+const ownerOnlyFolder = 0o700;
+const ownerOnlyFile = 0o600;
+
+/** The disk, the spool or the owner's share of it is full. Nothing half-written is kept. */
+export class SpoolFullError extends Error {
+  readonly limit: "disk" | "spool" | "owner";
+
+  constructor(limit: SpoolFullError["limit"], options?: ErrorOptions) {
+    super(`the spool is full: ${limit}`, options);
+    this.name = "SpoolFullError";
+    this.limit = limit;
+  }
+}
+
+export interface SpoolLimits {
+  readonly totalBytes: number;
+  readonly ownerBytes: number;
+}
+
+export class Spool {
+  readonly #folder: string;
+  readonly #limits: SpoolLimits;
+  readonly #byOwner = new Map<string, number>();
+  #total = 0;
+  #files = 0;
+
+  private constructor(folder: string, limits: SpoolLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
+  }
+
+  /** Opens the folder for this process alone, and empties it. */
+  static async open(folder: string, limits: SpoolLimits): Promise<Spool> {
+    await mkdir(folder, { recursive: true, mode: ownerOnlyFolder });
+    for (const name of await readdir(folder)) await rm(path.join(folder, name), { recursive: true, force: true });
+    return new Spool(folder, limits);
+  }
+
+  get usedBytes(): number {
+    return this.#total;
+  }
+
+  /** A path in the folder that no other file has. */
+  newPath(kind: string): string {
+    return path.join(this.#folder, `${this.#files++}.${kind}`);
+  }
+
+  async create(owner: string, kind: string): Promise<SpoolFile> {
+    const file = this.newPath(kind);
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    return new SpoolFile(this, owner, file, await open(file, flags, ownerOnlyFile));
+  }
+
+  /** Counts bytes before they are written. */
+  reserve(owner: string, bytes: number): void {
+    const ofOwner = (this.#byOwner.get(owner) ?? 0) + bytes;
+    if (ofOwner > this.#limits.ownerBytes) throw new SpoolFullError("owner");
+    if (this.#total + bytes > this.#limits.totalBytes) throw new SpoolFullError("spool");
+    this.#byOwner.set(owner, ofOwner);
+    this.#total += bytes;
+  }
+
+  release(owner: string, bytes: number): void {
+    const left = (this.#byOwner.get(owner) ?? 0) - bytes;
+    if (left > 0) this.#byOwner.set(owner, left);
+    else this.#byOwner.delete(owner);
+    this.#total -= bytes;
+  }
+}
+
+/** One file of a spool. It is removed by its creator, also after an error. */
+export class SpoolFile {
+  readonly path: string;
+  readonly #spool: Spool;
+  readonly #owner: string;
+  readonly #handle: FileHandle;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #written = 0;
+  #reserved = 0;
+  #isClosed = false;
+
+  constructor(spool: Spool, owner: string, file: string, handle: FileHandle) {
+    this.#spool = spool;
+    this.#owner = owner;
+    this.path = file;
+    this.#handle = handle;
+  }
+
+  /** Bytes that were appended. */
+  get size(): number {
+    return this.#written + this.#waitingBytes;
+  }
+
+  /** Appends a chunk. The chunk must not be changed afterwards. Resolves when more may come. */
+  async append(chunk: Buffer): Promise<void> {
+    this.#reserve(chunk.length);
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes >= writeBytes) await this.flush();
+  }
+
+  /** Writes what is collected. Workers see everything that was appended before. */
+  async flush(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const start = this.#written;
+    this.#written += this.#waitingBytes;
+    this.#waitingBytes = 0;
+    await this.#write(waiting, start);
+  }
+
+  /** Copies bytes of another spool file. What is left out between two copies stays a hole. */
+  async copy(from: SpoolFile, fromOffset: number, toOffset: number, length: number): Promise<void> {
+    this.#reserve(length);
+    const buffer = Buffer.allocUnsafe(Math.min(length, writeBytes));
+    for (let done = 0; done < length; ) {
+      const bytes = await from.#read(buffer.subarray(0, Math.min(buffer.length, length - done)), fromOffset + done);
+      await this.#write([bytes], toOffset + done);
+      done += bytes.length;
+    }
+  }
+
+  /** Makes the file this long, with a hole at its end. */
+  async extend(size: number): Promise<void> {
+    await this.#guarded(() => this.#handle.truncate(size));
+  }
+
+  async remove(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#handle.close();
+    await unlink(this.path);
+    this.#spool.release(this.#owner, this.#reserved);
+  }
+
+  #reserve(bytes: number): void {
+    this.#spool.reserve(this.#owner, bytes);
+    this.#reserved += bytes;
+  }
+
+  async #read(buffer: Buffer, position: number): Promise<Buffer> {
+    const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, position);
+    if (bytesRead === 0) throw new Error("a spool file is shorter than what was written to it");
+    return buffer.subarray(0, bytesRead);
+  }
+
+  /** A nearly full disk takes a part of a write without an error, and fails only the next one. */
+  async #write(chunks: readonly Buffer[], start: number): Promise<void> {
+    let position = start;
+    let left: readonly Buffer[] = chunks.filter(({ length }) => length > 0);
+    while (left.length > 0) {
+      const { bytesWritten } = await this.#guarded(() => this.#handle.writev(left as Buffer[], position));
+      position += bytesWritten;
+      left = without(left, bytesWritten);
+    }
+  }
+
+  async #guarded<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code;
+      if (code === "ENOSPC" || code === "EDQUOT") throw new SpoolFullError("disk", { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** The chunks without their first bytes. */
+function without(chunks: readonly Buffer[], bytes: number): readonly Buffer[] {
+  let left = bytes;
+  const rest: Buffer[] = [];
+  for (const chunk of chunks) {
+    if (left >= chunk.length) left -= chunk.length;
+    else {
+      rest.push(left === 0 ? chunk : chunk.subarray(left));
+      left = 0;
+    }
+  }
+  return rest;
+}

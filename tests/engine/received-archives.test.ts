@@ -1,0 +1,77 @@
+/** A folder that came as one tar archive is backed up like the folder itself. */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type TestContext, test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
+import {
+  assertSameTree,
+  openTestEnvironment,
+  scratch,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { type ArchiveEncoding, receiveTar, Spool } from "../../packages/server/src/archives/index.ts";
+import { needs } from "../../packages/server/src/testing/needs.ts";
+import { dump } from "./testing/dump.ts";
+
+function makeFolder(t: TestContext): string {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(path.join(from, "alt", "boş"), { recursive: true });
+  writeFileSync(path.join(from, "alt", "gece.bak"), dump(new SeededRandom(41), 300));
+  linkSync(path.join(from, "alt", "gece.bak"), path.join(from, "alt", "ikinci ad"));
+  for (let at = 0; at < 200; at++)
+    writeFileSync(path.join(from, `fatura-${at}.xml`), `<fatura no="${at}"/>`.repeat(50));
+  writeFileSync(Buffer.concat([Buffer.from(from), Buffer.from([0x2f, 0xff, 0xfe, 0x41])]), "not utf-8");
+  writeFileSync(path.join(from, "sparse"), "head");
+  truncateSync(path.join(from, "sparse"), 5_000_000);
+  symlinkSync("../nowhere", path.join(from, "alt", "link"));
+  settleTimes(from);
+  return from;
+}
+
+async function receiveFolder(
+  t: TestContext,
+  from: string,
+  options: readonly string[],
+  encoding: ArchiveEncoding | null,
+) {
+  const spool = await Spool.open(path.join(scratch(t), "spool"), { totalBytes: 2 ** 30, ownerBytes: 2 ** 30 });
+  const bytes = execFileSync("tar", ["--format=pax", "--numeric-owner", ...options, "-c", "."], {
+    cwd: from,
+    maxBuffer: 2 ** 30,
+  });
+  const { signal } = new AbortController();
+  return receiveTar([bytes] as unknown as AsyncIterable<Buffer>, {
+    spool,
+    owner: "a",
+    encoding,
+    maxBytes: 2 ** 40,
+    signal,
+  });
+}
+
+for (const [what, options, encoding] of [
+  ["a tar", [], null],
+  ["a tar with sparse files, compressed with gzip", ["--sparse", "--gzip"], "gzip"],
+] as const) {
+  test(`${what} of a folder has the same tree as the folder, stores no data again, and restores to the same folder`, async (t) => {
+    if (needs(t, "tar") === undefined) return;
+    const from = makeFolder(t);
+    const env = await openTestEnvironment(new MemoryStore());
+    const first = await env.backup(from);
+    const archive = await receiveFolder(t, from, options, encoding);
+    const second = await env.backup(from, { source: archive, sourceName: "as tar" });
+    await archive.remove();
+    assert.deepEqual(second.warnings, []);
+    assert.equal(second.snapshot.files, first.snapshot.files);
+    for await (const row of env.vault.catalog.allFrames())
+      assert.ok(row.kind !== "data" || sessionOfFrame(row.frame) !== second.snapshot.session, "data was stored again");
+    const to = path.join(scratch(t), "to");
+    assert.deepEqual((await env.restore(second.snapshot, to)).failures, []);
+    assertSameTree(from, to);
+  });
+}

@@ -78,7 +78,7 @@ export class EntryTable {
     this.#db.exec("begin");
   }
 
-  /** Adds an entry. Returns false for a hard link to a file that did not come before. */
+  /** Adds an entry. Returns false for a hard link to what did not come before, or to a directory. */
   add(entry: TarEntry, content: { readonly file: ContentFile; readonly offset: number } | null = null): boolean {
     if (++this.#sinceCommit % entriesPerCommit === 0) this.#db.exec("commit; begin");
     if (entry.type === "hard-link") return this.#addHardLink(entry.path, entry.target);
@@ -94,12 +94,13 @@ export class EntryTable {
     return true;
   }
 
-  /** The name gets the content that the other name has now. A later file at that name does not change it. */
+  /** The name gets what the other name has now. A later entry at that name does not change it. */
   #addHardLink(path: Buffer, target: Buffer): boolean {
     const row = this.#find.get(keyOf(target)) as unknown as Row | undefined;
-    if (row === undefined || row.type !== "file") return false;
+    if (row === undefined || row.type === "directory") return false;
     if (path.equals(target)) return true;
-    const linkGroup = row.link_group ?? this.#groups++;
+    // Snapshots group the names of files alone. A second name of a symbolic link becomes an equal link.
+    const linkGroup = row.type === "file" ? (row.link_group ?? this.#groups++) : null;
     this.#setGroup.run(linkGroup, keyOf(target));
     this.#put({ ...entryOf(row), path, linkGroup });
     return true;

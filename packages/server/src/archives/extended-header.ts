@@ -49,7 +49,8 @@ function readRecord(body: Buffer, start: number): { end: number; key: string; va
   }
   const end = start + length;
   const keyEnd = body.indexOf(equals, at + 1);
-  if (at === start || end > body.length || body[end - 1] !== newline || keyEnd < 0 || keyEnd >= end) throw malformed();
+  // Beyond the end of the body there is no newline.
+  if (at === start || body[end - 1] !== newline || keyEnd < 0 || keyEnd >= end) throw malformed();
   return { end, key: body.toString("latin1", at + 1, keyEnd), value: body.subarray(keyEnd + 1, end - 1) };
 }
 

@@ -3,6 +3,7 @@ import { readdir } from "node:fs/promises";
 import { after, describe, test } from "node:test";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 import { ArchiveTooLargeError, receiveTar } from "./receive-tar.ts";
+import { maxSparseParts } from "./sparse-map.ts";
 import { SpoolFullError } from "./spool.ts";
 import {
   endMark,
@@ -53,6 +54,7 @@ describe("paths of a received archive", () => {
     await refused(tar(member({ name: "./", type: "2", linkName: "x" })), "empty_path");
     const long = `${"a".repeat(200)}/`.repeat(21);
     await refused(tar(extendedHeader({ path: `${long}x` }), file("a")), "path_too_long");
+    await refused(tar(extendedHeader({ path: "a".repeat(4097) }), file("a")), "path_too_long");
     assert.equal(Object.keys(await seen(tar(extendedHeader({ path: "a".repeat(4096) }), file("a"))))[1]?.length, 4096);
   });
 
@@ -125,6 +127,22 @@ describe("entries of a received archive", () => {
     const both = await seen(tar(file("f", "same"), link, member({ name: "third", type: "1", linkName: "link" })));
     assert.deepEqual([both.f?.group, both.link?.group, both.third?.group], [0, 0, 0]);
     assert.equal(both.f?.sha256, both.third?.sha256);
+    assert.equal((await seen(tar(file("f"), member({ name: "f", type: "1", linkName: "f" })))).f?.size, 1);
+  });
+
+  test("a second name of a symbolic link is an equal link; a directory has no second name", async () => {
+    const to = (name: string, linkName: string) => member({ name, type: "1", linkName });
+    const link = member({ name: "l", type: "2", linkName: "somewhere" });
+    const entries = await seen(tar(link, to("m", "l"), member({ name: "d/", type: "5" }), to("e", "d")));
+    assert.deepEqual([entries.m?.type, entries.m?.target], ["link", "somewhere"]);
+    assert.equal(entries["warning e"]?.code, "link_target_missing");
+  });
+
+  test("a checksum over signed bytes, as old programs wrote it, is accepted", async () => {
+    const block = header({ name: Buffer.from([0xe7, 0x61]), type: "0" });
+    const sum = block.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : (byte << 24) >> 24), 0);
+    block.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+    assert.ok((await seen(tar(block)))["\xe7a"]);
   });
 
   test("what is left out is a warning: devices, pipes, links without a target, unknown types are files", async () => {
@@ -241,6 +259,19 @@ describe("sparse files of a received archive", () => {
     const entries = await seen(sparse(expanded.length));
     assert.deepEqual([entries.s?.size, entries.after?.size], [expanded.length, 1]);
     await refused(sparse(515), "malformed_sparse_map");
+  });
+
+  test("a map with more parts than memory is given to is refused, also over several files", async () => {
+    const sparse = (name: string, parts: number) => {
+      const map = Array.from({ length: parts }, (_, at) => `${at * 2},1`).join(",");
+      return [
+        extendedHeader({ "GNU.sparse.size": String(parts * 2), "GNU.sparse.map": map }),
+        file(name, "x".repeat(parts)),
+      ];
+    };
+    await refused(tar(...sparse("a", maxSparseParts + 1)), "header_too_large");
+    const three = ["a", "b", "c"].flatMap((name) => sparse(name, maxSparseParts));
+    await refused(tar(...three), "header_too_large", "c");
   });
 
   test("the size of the expanded file counts, so a few bytes cannot become a terabyte", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { open, readFile, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { Spool, SpoolFullError } from "./spool.ts";
@@ -51,15 +51,14 @@ test("a full disk is reported as such, and the bytes of the file are given back 
   const file = await spool.create("a", "tar");
   const full = Object.assign(new Error("no space left"), { code: "ENOSPC" });
   const handle = await open(file.path);
-  const handles = Object.getPrototypeOf(handle) as { writev: unknown };
+  const handles = Object.getPrototypeOf(handle) as Pick<FileHandle, "writev">;
   await handle.close();
   let calls = 0;
-  const writev = handles.writev as (...args: unknown[]) => Promise<{ bytesWritten: number }>;
-  context.mock.method(handles, "writev", function (this: unknown, ...args: unknown[]) {
-    const [chunks, position] = args as [Buffer[], number];
+  const { writev } = handles;
+  context.mock.method(handles, "writev", function (this: FileHandle, chunks: Buffer[], position: number) {
     // As on a nearly full disk: first a part, then the error.
     if (calls++ > 0) return Promise.reject(full);
-    return writev.call(this, [chunks[0]?.subarray(0, 10)], position);
+    return writev.call(this, [Buffer.from(chunks[0] ?? []).subarray(0, 10)], position);
   });
   await file.append(Buffer.alloc(100, 1));
   await assert.rejects(file.flush(), (error: unknown) => error instanceof SpoolFullError && error.limit === "disk");

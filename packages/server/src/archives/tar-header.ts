@@ -100,11 +100,11 @@ export function sizeOf(value: number, path: Uint8Array): number {
 export function readNumber(field: Buffer, path: Uint8Array): number {
   const isBase256 = ((field[0] ?? 0) & 0x80) !== 0;
   const value = isBase256 ? readBase256(field) : readOctal(field);
-  if (value === null || !Number.isSafeInteger(value)) throw new InvalidArchiveError("number_out_of_range", path);
+  if (value === null) throw new InvalidArchiveError("number_out_of_range", path);
   return value;
 }
 
-/** Null where the field has other bytes than octal digits between spaces and NULs. */
+/** Null if the field has other bytes than octal digits between spaces and NULs. Twelve digits stay far below 2^53. */
 function readOctal(field: Buffer): number | null {
   let at = 0;
   while (at < field.length && field[at] === space) at++;
@@ -118,7 +118,7 @@ function readOctal(field: Buffer): number | null {
   return value;
 }
 
-/** Two's complement, big-endian. The highest bit of the field is the mark of this form, the next one is the sign. */
+/** Two's complement, big-endian. The highest bit of the field marks this form, the next one is the sign. Null beyond 2^53. */
 function readBase256(field: Buffer): number | null {
   const isNegative = ((field[0] ?? 0) & 0x40) !== 0;
   let value = BigInt((field[0] ?? 0) & 0x7f) - (isNegative ? 0x80n : 0n);

@@ -27,7 +27,7 @@ interface Problems {
 
 /** Headers of the connection and of safety, which the document does not list. */
 const unlisted = new Set(
-  "cache-control connection content-language content-length content-security-policy content-type cross-origin-opener-policy date keep-alive pragma referrer-policy strict-transport-security transfer-encoding x-content-type-options x-frame-options allow vary".split(
+  "cache-control connection content-encoding content-language content-length content-security-policy content-type cross-origin-opener-policy date keep-alive pragma referrer-policy strict-transport-security transfer-encoding x-content-type-options x-frame-options allow vary".split(
     " ",
   ),
 );

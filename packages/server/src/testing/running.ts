@@ -6,6 +6,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { readConfig } from "../config.ts";
 import { declared, policies } from "../declarations.ts";
 import { endpoints, events, tags } from "../endpoints.ts";
@@ -102,11 +103,23 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
       const jsonCall = json === undefined ? {} : { body: JSON.stringify(json) };
       const headers = { ...(json === undefined ? {} : { "content-type": "application/json" }), ...call.headers };
       const wire = http2 ? sendHttp2 : sendHttp1;
-      const answer = await wire(`${url}${target}`, ca, { ...call, ...jsonCall, method, headers });
+      const answer = decoded(await wire(`${url}${target}`, ca, { ...call, ...jsonCall, method, headers }));
       check(method, target, answer);
       return { ...answer, json: parse(answer) };
     },
   };
+}
+
+const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+/** The answer with its body as it was before it was compressed. */
+function decoded(answer: TestAnswer): TestAnswer {
+  const decode = decoders[answer.headers["content-encoding"] ?? ""];
+  return decode === undefined || answer.body.length === 0 ? answer : { ...answer, body: decode(answer.body) };
 }
 
 async function temporaryFolder(cleanup: Cleanup): Promise<string> {

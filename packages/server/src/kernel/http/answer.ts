@@ -66,6 +66,8 @@ export function encodeReply(reply: Reply, mediaType: string = problemMediaType):
 
 function encoded(body: unknown): string | Buffer {
   if (typeof body === "string") return body;
+  // Compressed documents are kept by the very object.
+  if (Buffer.isBuffer(body)) return body;
   return body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : JSON.stringify(body);
 }
 

@@ -12,6 +12,7 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { Transport } from "../transport/server.ts";
 import type { Answer } from "./answer.ts";
+import { type Compressor, compressor } from "./compression.ts";
 import { isFromForeignPage } from "./cookies.ts";
 import type { Endpoint, EndpointSpec } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
@@ -63,12 +64,12 @@ export function createApp(
 }
 
 function addRoutes(app: FastifyInstance, kernel: HttpKernel, endpoint: Endpoint): void {
-  const run = pipeline(kernel, endpoint);
+  const route = { endpoint, run: pipeline(kernel, endpoint), compress: compressor(endpoint.spec) };
   for (const path of spellings(endpoint.spec)) {
     app.route({
       method: endpoint.spec.method,
       url: routerPath(path),
-      handler: (request, reply) => serve(kernel, request, reply, endpoint, run),
+      handler: (request, reply) => serve(kernel, request, reply, route),
     });
   }
 }
@@ -122,22 +123,25 @@ function routerPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
+/** An endpoint with what was compiled from its spec. */
+interface Route {
+  readonly endpoint: Endpoint;
+  readonly run: Pipeline;
+  readonly compress: Compressor;
+}
+
 async function serve(
   kernel: HttpKernel,
   request: FastifyRequest,
   reply: FastifyReply,
-  endpoint: Endpoint,
-  run: Pipeline,
+  { endpoint, run, compress }: Route,
 ): Promise<void> {
   const end = new RequestSignal(reply.raw);
   const context = await begin(kernel, request, reply, endpoint);
   const [, ...query] = request.url.split("?");
-  send(
-    kernel,
-    reply,
-    context,
-    await run(context, { raw: request.raw, params: request.params, query: query.join("?"), end }),
-  );
+  const answer = await run(context, { raw: request.raw, params: request.params, query: query.join("?"), end });
+  const sent = compress(answer, request.headers);
+  send(kernel, reply, context, sent instanceof Promise ? await sent : sent);
 }
 
 /** Answers with a problem outside any endpoint. */

@@ -47,8 +47,24 @@ export function requireMatch(header: string | undefined, representation: unknown
 }
 
 function tags(header: string): readonly string[] {
-  return conditionRule.test(header) ? (header.match(tagRule) ?? []) : [];
+  return conditionRule.test(header) ? (header.match(tagRule) ?? []).map(withoutEncoding) : [];
 }
+
+/** Content codings of compressed answers, in the order of our preference. */
+export const encodings = ["zstd", "br", "gzip"] as const;
+export type Encoding = (typeof encodings)[number];
+
+/** The ETag of a compressed representation. Our own tags have no dot. */
+export function tagOfEncoding(etag: string, encoding: Encoding): string {
+  return etag.replace(/"$/, `.${encoding}"`);
+}
+
+/** Conditions are about the content, whatever its encoding was. */
+function withoutEncoding(tag: string): string {
+  return tag.replace(encodingAtEnd, '"');
+}
+
+const encodingAtEnd = new RegExp(`\\.(?:${encodings.join("|")})"$`);
 
 function strip(tag: string): string {
   return tag.replace(/^W\//, "");

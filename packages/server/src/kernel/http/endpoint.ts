@@ -89,6 +89,8 @@ export interface EndpointSpec {
   readonly ifMatch?: "optional" | "required";
   /** From the end of the header to the answer; reading the body is part of it. */
   readonly deadlineMs?: number;
+  /** The answer to a GET holds a secret, so it is not compressed; see `compression.ts`. Other methods never are. */
+  readonly secret?: true;
   /** Pages and documents that are the same for everyone: other origins may read them, and no token is asked for. */
   readonly crossOrigin?: true;
   readonly deprecated?: Deprecation;

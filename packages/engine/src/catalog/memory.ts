@@ -10,7 +10,6 @@ import type { EngineContext } from "../context.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { hex } from "../format/bytes.ts";
 import type { ChainHead } from "../format/chain.ts";
-import { emptyChain } from "../format/chain.ts";
 import type {
   Catalog,
   FrameMove,
@@ -33,16 +32,9 @@ import type {
 } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 import { MemoryHooks } from "./memory-hooks.ts";
+import { MemorySnapshots } from "./memory-snapshots.ts";
 import { MemoryUploads } from "./memory-uploads.ts";
-import {
-  assertDeletable,
-  drawNumber,
-  framesNeededBy,
-  framesOfUnit,
-  isKnownTo,
-  isNewerChange,
-  itemFrames,
-} from "./rules.ts";
+import { drawNumber, framesNeededBy, framesOfUnit, isKnownTo, itemFrames } from "./rules.ts";
 
 export class MemoryCatalog implements Catalog {
   readonly #items = new Map<number, Item>();
@@ -55,15 +47,12 @@ export class MemoryCatalog implements Catalog {
   readonly #hooks = new MemoryHooks();
   readonly #sessions = new Map<number, SessionRow>();
   readonly #uploads = new MemoryUploads();
-  readonly #snapshots = new Map<string, SnapshotRow>();
+  readonly #snapshots = new MemorySnapshots();
   readonly #claims = new Map<number, { readonly nonce: number; open: boolean }>();
   readonly #ctx: EngineContext;
   #stale = false;
   #revision = 1;
   #catalogId: number;
-  #chainHead: ChainHead = emptyChain;
-  readonly #revoked = new Map<string, number>();
-  #epoch = 1;
   #nextOrdinal = 1;
   #nextSession = 1;
 
@@ -76,7 +65,7 @@ export class MemoryCatalog implements Catalog {
     if (this.#stale) throw new CatalogError("stale", "another catalog has used its numbers");
     const { upload, base, ordinals = 0 } = begun;
     const { session, nonce } = this.#uploads.begin(begun, () => {
-      const reach = base === null ? new Uint8Array(0) : this.#snapshot(base).reach;
+      const reach = base === null ? new Uint8Array(0) : this.#snapshots.get(base).reach;
       const drawn = { session: this.#nextSession++, nonce: drawNumber(this.#ctx) };
       this.#claims.set(drawn.session, { nonce: drawn.nonce, open: true });
       return { ...drawn, reach };
@@ -170,7 +159,7 @@ export class MemoryCatalog implements Catalog {
       for (const ordinal of Bitmap.decode(snapshot.reach))
         if (this.#items.get(ordinal)?.owner !== owner)
           throw new CatalogError("not_closed", `item ${ordinal} is of another owner`);
-    this.#snapshots.set(snapshot.id, snapshot);
+    this.#snapshots.put(snapshot);
     this.#end(upload);
     this.#revision++;
   }
@@ -203,56 +192,48 @@ export class MemoryCatalog implements Catalog {
   }
 
   async snapshots(): Promise<readonly SnapshotRow[]> {
-    return [...this.#snapshots.values()].sort((a, b) => a.completedAt - b.completedAt || (a.id < b.id ? -1 : 1));
+    return this.#snapshots.all();
   }
 
   async changeRetention(id: string, retention: Retention, sequence: number): Promise<void> {
-    const row = this.#snapshot(id);
-    if (isNewerChange(row, sequence)) this.#snapshots.set(id, { ...row, retention, changes: sequence });
+    this.#snapshots.changeRetention(id, retention, sequence);
   }
 
   async chainHead(): Promise<ChainHead> {
-    return this.#chainHead;
+    return this.#snapshots.head;
   }
 
   async advanceChain(head: ChainHead, epoch = 1): Promise<void> {
-    if (head.sequence > this.#chainHead.sequence) this.#chainHead = head;
-    this.#epoch = Math.max(this.#epoch, epoch);
+    this.#snapshots.advanceChain(head, epoch);
   }
 
   async newestEpoch(): Promise<number> {
-    return this.#epoch;
+    return this.#snapshots.epoch;
   }
 
   async revokeWriter(writerId: string, fromSession: number): Promise<void> {
-    this.#revoked.set(writerId, Math.min(fromSession, this.#revoked.get(writerId) ?? fromSession));
+    this.#snapshots.revokeWriter(writerId, fromSession);
   }
 
   async revokedFrom(writerId: string): Promise<number | null> {
-    return this.#revoked.get(writerId) ?? null;
+    return this.#snapshots.revokedFrom(writerId);
   }
 
   async beginDeleteSnapshot(id: string, now: number): Promise<void> {
-    const row = this.#snapshot(id);
-    assertDeletable(row, now);
-    this.#snapshots.set(id, { ...row, status: "deleting" });
+    this.#snapshots.beginDelete(id, now);
   }
 
   async cancelDeleteSnapshot(id: string, retention: Retention, sequence: number): Promise<boolean> {
-    const row = this.#snapshots.get(id);
-    if (row?.status !== "deleting" || sequence <= row.changes) return false;
-    this.#snapshots.set(id, { ...row, status: "completed", retention, changes: sequence });
-    return true;
+    return this.#snapshots.cancelDelete(id, retention, sequence);
   }
 
   async deleteSnapshot(id: string, now: number): Promise<void> {
-    assertDeletable(this.#snapshot(id), now);
-    this.#snapshots.delete(id);
+    this.#snapshots.delete(id, now);
     this.#revision++;
   }
 
   async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
-    const rows = [...this.#snapshots.values(), ...this.#uploads.all()];
+    const rows = [...this.#snapshots.all(), ...this.#uploads.all()];
     return { revision: this.#revision, reach: rows.map(({ reach }) => reach) };
   }
 
@@ -361,12 +342,11 @@ export class MemoryCatalog implements Catalog {
       this.#hooks,
       this.#sessions,
       this.#uploads,
+      this.#snapshots,
+      this.#claims,
     ];
-    for (const map of [...all, this.#snapshots, this.#revoked]) map.clear();
-    this.#chainHead = emptyChain;
-    this.#epoch = 1;
+    for (const map of all) map.clear();
     this.#revision++;
-    this.#claims.clear();
     this.#stale = false;
     this.#catalogId = drawNumber(ctx);
   }
@@ -376,7 +356,7 @@ export class MemoryCatalog implements Catalog {
     if (unit !== undefined) this.#register(unit);
     if (chainHead !== undefined) await this.advanceChain(chainHead, epoch);
     for (const [writer, session] of revoked ?? []) await this.revokeWriter(writer, session);
-    for (const snapshot of snapshots ?? []) this.#snapshots.set(snapshot.id, snapshot);
+    for (const snapshot of snapshots ?? []) this.#snapshots.put(snapshot);
     this.#nextOrdinal = Math.max(this.#nextOrdinal, nextOrdinal ?? 0);
     this.#nextSession = Math.max(this.#nextSession, nextSession ?? 0);
     this.#revision++;
@@ -490,12 +470,6 @@ export class MemoryCatalog implements Catalog {
     this.#nextOrdinal = range.end;
     if (count > 0) reserved?.set(by?.request ?? 0, range);
     return range;
-  }
-
-  #snapshot(id: string): SnapshotRow {
-    const row = this.#snapshots.get(id);
-    if (row === undefined) throw new CatalogError("unknown_snapshot", id);
-    return row;
   }
 }
 

@@ -6,7 +6,6 @@
  * Only pins and leases may be lost: the commit of an upload that has lost its pins is refused.
  */
 
-import { DatabaseSync } from "node:sqlite";
 import type { EngineContext } from "../../context.ts";
 import type { ChainHead } from "../../format/chain.ts";
 import type {
@@ -31,7 +30,10 @@ import type {
 import { CatalogError } from "../catalog.ts";
 import { assertDeletable, drawNumber, framesNeededBy, isNewerChange } from "../rules.ts";
 import * as chain from "./chain.ts";
+import type { BeforeStatement } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
+import type { Sql } from "./rows.ts";
 import {
   blob,
   damagedFrames,
@@ -51,7 +53,6 @@ import {
   schemaVersion,
   sessionNumbers,
   snapshotOf,
-  statements,
   tables,
   text,
 } from "./rows.ts";
@@ -69,12 +70,6 @@ import {
   uploadState,
 } from "./uploads.ts";
 
-/** How long a statement waits for the transaction of another process. */
-const busyTimeoutMs = 10_000;
-
-/** Page cache: small, because the memory of a backup is bounded and the system caches the file anyway. */
-const cacheKib = 2 * 1024;
-
 /** Rows per page of a full scan. The row of a frame holds its block list, tens of kilobytes. */
 const itemsPage = 500;
 const framesPage = 32;
@@ -84,30 +79,19 @@ export function openSqliteCatalog(path: string, ctx: EngineContext): SqliteCatal
   return new SqliteCatalog(path, ctx);
 }
 
-/**
- * Called before each statement outside of a write transaction. The simulation runs a step of another process there. A
- * write transaction has the database for itself: others wait, or read the state before it.
- */
-export type BeforeStatement = () => void;
-
 export class SqliteCatalog implements Catalog {
-  readonly #database: DatabaseSync;
-  readonly #sql: ReturnType<typeof statements>;
+  readonly #db: Connection;
+  readonly #sql: Sql;
   readonly #ctx: EngineContext;
-  #isWriting = false;
 
   constructor(path: string, ctx: EngineContext, before?: BeforeStatement) {
     this.#ctx = ctx;
-    this.#database = new DatabaseSync(path);
-    this.#database.exec(
-      `pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyTimeoutMs};` +
-        `pragma cache_size = -${cacheKib}; pragma temp_store = memory`,
-    );
-    this.#sql = statements(this.#database, before && (() => this.#isWriting || before()));
+    this.#db = new Connection(path, before);
+    this.#sql = this.#db.sql;
     const version = integer(this.#sql("pragma user_version").get() ?? {}, "user_version");
     if (version === 0) {
-      this.#write(() => {
-        this.#database.exec(`${schema}; pragma user_version = ${schemaVersion}`);
+      this.#db.write(() => {
+        this.#db.exec(`${schema}; pragma user_version = ${schemaVersion}`);
         this.#newCatalogId(ctx);
       });
     }
@@ -116,7 +100,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async beginUpload(begun: NewUpload): Promise<UploadStart> {
-    return this.#write(() => {
+    return this.#db.write(() => {
       if (this.#number("stale") !== 0) throw new CatalogError("stale", "another catalog has used its numbers");
       const start = beginUpload(this.#sql, begun, this.#take, {
         reach: () => (begun.base === null ? Buffer.alloc(0) : this.#snapshot(begun.base).reach),
@@ -127,29 +111,29 @@ export class SqliteCatalog implements Catalog {
   }
 
   async uploadState(upload: string): Promise<UploadState | null> {
-    return this.#read(() => uploadState(this.#sql, upload));
+    return this.#db.read(() => uploadState(this.#sql, upload));
   }
 
   async settleClaim(session: number, ours: boolean): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       this.#sql("update claims set open = 0 where session = ?").run(session);
       if (!ours) this.#sql("update numbers set value = 1 where name = 'stale'").run();
     });
   }
 
   async renewUpload(upload: string, now: number, leaseUntil: number): Promise<void> {
-    this.#writeWithoutSync(() => {
+    this.#db.writeWithoutSync(() => {
       runningRow(this.#sql, upload, now);
       this.#sql("update uploads set lease = ? where upload = ?").run(leaseUntil, upload);
     });
   }
 
   async endUpload(upload: string): Promise<void> {
-    this.#write(() => endUpload(this.#sql, upload));
+    this.#db.write(() => endUpload(this.#sql, upload));
   }
 
   async expireUploads(now: number): Promise<readonly string[]> {
-    return this.#write(() => {
+    return this.#db.write(() => {
       const ended = this.#sql("select upload from uploads where lease <= ?")
         .all(now)
         .map((row) => text(row, "upload"));
@@ -159,7 +143,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async reserveOrdinals(count: number, by?: { upload: string; request: number }): Promise<number> {
-    return this.#write(() =>
+    return this.#db.write(() =>
       by === undefined ? this.#take("ordinal", count) : reserveOrdinals(this.#sql, count, by, this.#take).first,
     );
   }
@@ -169,7 +153,7 @@ export class SqliteCatalog implements Catalog {
     uploadRow(this.#sql, upload);
     const isKnown = this.#sql("select 1 from items where id = ? limit 1");
     if (ids.every((id) => isKnown.get(id) === undefined)) return ids.map(() => null);
-    return this.#writeWithoutSync(() => pinItems(this.#sql, upload, ids));
+    return this.#db.writeWithoutSync(() => pinItems(this.#sql, upload, ids));
   }
 
   async acquireFrames(
@@ -180,14 +164,14 @@ export class SqliteCatalog implements Catalog {
     const expected = this.#sql("select 1 from frames where frame = ? and generation = ?");
     const isExpected = (frame: number, i: number) =>
       generations === undefined || expected.get(frame, generations[i] ?? -1) !== undefined;
-    return this.#writeWithoutSync(() => {
+    return this.#db.writeWithoutSync(() => {
       uploadRow(this.#sql, upload);
       return frames.map((frame, i) => isExpected(frame, i) && pinFrames(this.#sql, upload, [frame]));
     });
   }
 
   async addUnit(upload: string, now: number, unit: UploadUnit, number?: number): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       runningRow(this.#sql, upload, now);
       if (number !== undefined && !addUnitNumber(this.#sql, upload, number)) return;
       this.#register(unit);
@@ -197,7 +181,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       const row = runningRow(this.#sql, upload, now);
       const existing = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
       if (existing !== undefined) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
@@ -218,11 +202,11 @@ export class SqliteCatalog implements Catalog {
       const row = scope === "lineage" ? own.get(hook, owner) : any.get(hook, owner, owner);
       return row === undefined ? null : integer(row, "ordinal");
     };
-    return this.#read(() => hooks.map(one));
+    return this.#db.read(() => hooks.map(one));
   }
 
   async itemsByOrdinal(ordinals: readonly number[]): Promise<readonly (Item | null)[]> {
-    return this.#read(() => ordinals.map((ordinal) => findItem(this.#sql, ordinal)));
+    return this.#db.read(() => ordinals.map((ordinal) => findItem(this.#sql, ordinal)));
   }
 
   async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
@@ -231,11 +215,11 @@ export class SqliteCatalog implements Catalog {
       const row = find.get(id);
       return row === undefined ? null : itemOf(row);
     };
-    return this.#read(() => ids.map(one));
+    return this.#db.read(() => ids.map(one));
   }
 
   async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
-    return this.#read(() => frames.map((frame) => findFrame(this.#sql, frame)));
+    return this.#db.read(() => frames.map((frame) => findFrame(this.#sql, frame)));
   }
 
   async session(session: number): Promise<SessionRow | null> {
@@ -248,7 +232,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async changeRetention(id: string, retention: Retention, sequence: number): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       if (isNewerChange(this.#snapshot(id), sequence)) chain.putRetention(this.#sql, id, retention, sequence);
     });
   }
@@ -258,7 +242,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async advanceChain(head: ChainHead, epoch?: number): Promise<void> {
-    this.#write(() => chain.advanceChainHead(this.#sql, head, epoch));
+    this.#db.write(() => chain.advanceChainHead(this.#sql, head, epoch));
   }
 
   async newestEpoch(): Promise<number> {
@@ -266,7 +250,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async revokeWriter(writerId: string, fromSession: number): Promise<void> {
-    this.#write(() => chain.putRevocation(this.#sql, writerId, fromSession));
+    this.#db.write(() => chain.putRevocation(this.#sql, writerId, fromSession));
   }
 
   async revokedFrom(writerId: string): Promise<number | null> {
@@ -274,18 +258,18 @@ export class SqliteCatalog implements Catalog {
   }
 
   async beginDeleteSnapshot(id: string, now: number): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       assertDeletable(this.#snapshot(id), now);
       this.#sql("update snapshots set status = 'deleting' where id = ?").run(id);
     });
   }
 
   async cancelDeleteSnapshot(id: string, retention: Retention, sequence: number): Promise<boolean> {
-    return this.#write(() => chain.cancelDeletion(this.#sql, id, retention, sequence));
+    return this.#db.write(() => chain.cancelDeletion(this.#sql, id, retention, sequence));
   }
 
   async deleteSnapshot(id: string, now: number): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       assertDeletable(this.#snapshot(id), now);
       this.#sql("delete from snapshots where id = ?").run(id);
       this.#take("revision", 1);
@@ -293,7 +277,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
-    return this.#read(() => {
+    return this.#db.read(() => {
       const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
       return { revision: this.#number("revision"), reach: rows.map((row) => blob(row, "reach")) };
     });
@@ -324,7 +308,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async sessions(): Promise<SessionNumbers> {
-    return this.#read(() => sessionNumbers(this.#sql, (name) => this.#number(name)));
+    return this.#db.read(() => sessionNumbers(this.#sql, (name) => this.#number(name)));
   }
 
   async issuedNonce(session: number): Promise<number | null> {
@@ -333,7 +317,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
-    return this.#write(() => {
+    return this.#db.write(() => {
       if (this.#number("revision") !== marking) return { condemned: [], revisionChanged: true };
       const change = this.#sql(
         "update packs set state = 'condemned', marking = ? where pack = ? and state in ('live', 'condemned') and not exists (select 1 from pins where pins.pack = packs.pack)",
@@ -343,7 +327,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
-    return this.#write(() => {
+    return this.#db.write(() => {
       if (!isCondemned(this.#sql, pack, marking)) return false;
       this.#toDeleting(pack);
       this.#sql("delete from frames where pack = ?").run(pack);
@@ -353,7 +337,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async forgetPack(pack: string): Promise<void> {
-    this.#write(() => this.#sql("delete from packs where pack = ? and state = 'deleting'").run(pack));
+    this.#db.write(() => this.#sql("delete from packs where pack = ? and state = 'deleting'").run(pack));
   }
 
   async moveFrames(
@@ -363,7 +347,7 @@ export class SqliteCatalog implements Catalog {
     moves: readonly FrameMove[],
     deadItems: readonly number[],
   ): Promise<boolean> {
-    return this.#write(() => {
+    return this.#db.write(() => {
       runningRow(this.#sql, upload, now);
       const left = new Set<string>();
       for (const { from, to } of moves) {
@@ -383,7 +367,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async setDamaged(versions: readonly FrameVersion[], damaged: boolean): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
       for (const { frame, pack, generation } of versions) mark.run(damaged ? 1 : 0, frame, pack, generation);
       this.#take("revision", 1);
@@ -395,13 +379,13 @@ export class SqliteCatalog implements Catalog {
   }
 
   async setVerified(ordinals: readonly number[]): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       for (const ordinal of ordinals) this.#sql("update items set verified = 1 where ordinal = ?").run(ordinal);
     });
   }
 
   async clear(ctx: EngineContext): Promise<void> {
-    this.#write(() => {
+    this.#db.write(() => {
       for (const table of tables) this.#sql(`delete from ${table}`).run();
       this.#take("revision", 1);
       this.#sql("update numbers set value = 0 where name = 'stale'").run();
@@ -411,7 +395,7 @@ export class SqliteCatalog implements Catalog {
 
   async addRebuilt(found: RebuiltCatalog): Promise<void> {
     const { unit, snapshots, nextOrdinal, nextSession, chainHead, epoch, revoked } = found;
-    this.#write(() => {
+    this.#db.write(() => {
       if (unit !== undefined) this.#register(unit);
       if (chainHead !== undefined) chain.advanceChainHead(this.#sql, chainHead, epoch);
       for (const [writer, session] of revoked ?? []) chain.putRevocation(this.#sql, writer, session);
@@ -424,7 +408,7 @@ export class SqliteCatalog implements Catalog {
   }
 
   async close(): Promise<void> {
-    this.#database.close();
+    this.#db.close();
   }
 
   #register(unit: UploadUnit): void {
@@ -463,40 +447,4 @@ export class SqliteCatalog implements Catalog {
     if (count > 0) this.#sql("update numbers set value = value + ? where name = ?").run(count, name);
     return value;
   };
-
-  /** A step that a power cut may undo: pins and leases. A backup takes thousands of them. */
-  #writeWithoutSync<T>(work: () => T): T {
-    this.#database.exec("pragma synchronous = normal");
-    try {
-      return this.#write(work);
-    } finally {
-      this.#database.exec("pragma synchronous = full");
-    }
-  }
-
-  #write<T>(work: () => T): T {
-    return this.#transaction("begin immediate", () => {
-      this.#isWriting = true;
-      return work();
-    });
-  }
-
-  /** Runs statements that see one state of the database, even if another process commits meanwhile. */
-  #read<T>(work: () => T): T {
-    return this.#transaction("begin", work);
-  }
-
-  #transaction<T>(begin: string, work: () => T): T {
-    this.#sql(begin).run();
-    try {
-      const result = work();
-      this.#database.exec("commit");
-      return result;
-    } catch (error) {
-      this.#database.exec("rollback");
-      throw error;
-    } finally {
-      this.#isWriting = false;
-    }
-  }
 }

@@ -5,6 +5,7 @@ import path from "node:path";
 import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { allFrameRows, listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { Command } from "./measure.ts";
 import { folderSize, measure } from "./measure.ts";
 import type { Repository, System } from "./system.ts";
@@ -56,9 +57,9 @@ function repository(engine: Engine, folder: string): Repository {
 async function newBytes(file: string): Promise<number> {
   const catalog = openSqliteCatalog(file, { now: () => Date.now(), random: (length) => Buffer.alloc(length) });
   try {
-    const newest = (await catalog.snapshots()).at(-1);
+    const newest = (await listSnapshots(catalog)).at(-1);
     let bytes = 0;
-    for await (const row of catalog.allFrames()) {
+    for await (const row of allFrameRows(catalog)) {
       if (row.kind !== "data" || sessionOfFrame(row.frame) !== newest?.session) continue;
       for (const length of decodeBlockList(row.blockList).lengths) bytes += length;
     }

@@ -7,6 +7,7 @@ import { appendToChain, chainWriter } from "../../packages/engine/src/catalog/va
 import { encodeChainRecord } from "../../packages/engine/src/format/chain.ts";
 import { sha256 } from "../../packages/engine/src/format/hash.ts";
 import { signatureLength } from "../../packages/engine/src/format/signing.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { registeredWriter } from "../../packages/engine/src/testing/test-environment.ts";
 import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
@@ -54,7 +55,11 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       );
       await assert.rejects(revokeWriter(processWith(vault, crashing), writer.id, "member 1"), StoreCrash);
       await assert.rejects(night(prepared, 1, { signer: writer }), /revoked/);
-      assert.deepEqual(await vault.catalog.packs(), [], "no unit of the revoked writer is registered");
+      assert.deepEqual(
+        await Array.fromAsync(vault.catalog.allPacks()),
+        [],
+        "no unit of the revoked writer is registered",
+      );
       await night(prepared, 2);
     });
 
@@ -152,10 +157,10 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
         const setting = setRetention(processWith(vault, store), id, held);
         if (ends) {
           await assert.rejects(setting, StoreCrash);
-          assert.equal((await vault.catalog.snapshots())[0]?.status, "deleting");
+          assert.equal((await listSnapshots(vault.catalog))[0]?.status, "deleting");
           await assert.rejects(deleteSnapshot(vault, id), { code: "retained" });
         } else await setting;
-        const [row] = await vault.catalog.snapshots();
+        const [row] = await listSnapshots(vault.catalog);
         assert.deepEqual([row?.status, row?.retention], ["completed", held]);
         await prune(vault);
         await setRetention(vault, id, free);
@@ -175,7 +180,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       );
       await assert.rejects(setRetention(processWith(vault, crashing), id, held), StoreCrash);
       await prune(vault);
-      const [row] = await vault.catalog.snapshots();
+      const [row] = await listSnapshots(vault.catalog);
       assert.deepEqual([row?.status, row?.retention.hold], ["completed", true]);
     });
 
@@ -189,7 +194,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const change = { ...free, expiresAt: 77 };
       await assert.rejects(setRetention(processWith(vault, racing), id, change), { code: "conflict" });
       await prune(vault);
-      assert.deepEqual(await vault.catalog.snapshots(), []);
+      assert.deepEqual(await listSnapshots(vault.catalog), []);
     });
 
     test("a hold that only the chain has stops the record of a deletion, whatever the row says", async (t) => {
@@ -238,7 +243,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
         await assert.rejects(setRetention(processWith(vault, crashing), id, held), StoreCrash);
       });
       await prune(processWith(vault, racing));
-      assert.equal((await vault.catalog.snapshots())[0]?.retention.hold, true);
+      assert.equal((await listSnapshots(vault.catalog))[0]?.retention.hold, true);
     });
 
     test("a change of retention over an older store is refused, and nothing is added behind the gap", async (t) => {

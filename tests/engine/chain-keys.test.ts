@@ -6,6 +6,7 @@ import { describe, test } from "node:test";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import {
   describeTree,
   inlineRestorePool,
@@ -107,10 +108,10 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       for (const name of [names.keyObject(2), names.keyCopy(2)]) await prepared.store.put(name, Buffer.alloc(99, 1));
       const { vault, refused } = await opened(prepared);
       assert.deepEqual([vault.keys.epoch, refused.sort()], [1, [names.keyObject(2), names.keyCopy(2)]]);
-      const packs = (await vault.catalog.packs()).length;
+      const packs = (await Array.fromAsync(vault.catalog.allPacks())).length;
       await assert.rejects(night(nightsOf(prepared, vault), 3), { name: "OutdatedKeysError" });
       await assert.rejects(prune(vault), { name: "OutdatedKeysError" });
-      assert.equal((await vault.catalog.packs()).length, packs);
+      assert.equal((await Array.fromAsync(vault.catalog.allPacks())).length, packs);
       const target = path.join(prepared.folder, "to");
       const result = await restoreSnapshot({
         port: new LocalReadPort(vault),
@@ -127,7 +128,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const third = await rotateVaultKeys(vault, masterKey);
       assert.deepEqual([third.keys.epoch, [...third.keys.privateSeeds.keys()]], [3, [1, 3]]);
       await night(nightsOf(prepared, third), 5);
-      assert.ok((await third.catalog.snapshots()).some(({ id }) => id === second.id));
+      assert.ok((await listSnapshots(third.catalog)).some(({ id }) => id === second.id));
     });
 
     test("an upload that began before a rotation writes nothing under the old epoch", async (t) => {
@@ -135,8 +136,8 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await rotateVaultKeys(prepared.env.vault, masterKey);
       // The first process goes on with the keys of epoch 1.
       await assert.rejects(night(prepared, 1), { name: "OutdatedKeysError" });
-      assert.deepEqual(await prepared.env.vault.catalog.packs(), []);
-      assert.deepEqual(await prepared.env.vault.catalog.snapshots(), []);
+      assert.deepEqual(await Array.fromAsync(prepared.env.vault.catalog.allPacks()), []);
+      assert.deepEqual(await listSnapshots(prepared.env.vault.catalog), []);
     });
 
     test("keys that are not those that the chain names are not wrapped", async (t) => {

@@ -5,10 +5,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
+import type { Catalog, SnapshotQuery } from "../../packages/engine/src/catalog/catalog.ts";
 import { writeRecoveryKit } from "../../packages/engine/src/format/recovery-kit.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -121,10 +122,10 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       for (const { id } of [first, second]) await prepared.store.delete(prepared.env.vault.names.manifest(id));
       const vault = await reopened(prepared);
       await rebuild(vault);
-      const packs = (await vault.catalog.packs()).length;
+      const packs = (await Array.fromAsync(vault.catalog.allPacks())).length;
       await assert.rejects(prune(vault, { giveUp: [first.id, second.id] }), /held or locked in the chain/);
       assert.equal((await vault.chain.read()).snapshots.get(first.id)?.deleted, false);
-      assert.equal((await vault.catalog.packs()).length, packs);
+      assert.equal((await Array.fromAsync(vault.catalog.allPacks())).length, packs);
     });
 
     test("holds, locks, deletions and reasons come back as the chain has them", async (t) => {
@@ -136,7 +137,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await deleteSnapshot(prepared.env.vault, first.id);
       const vault = await reopened(prepared);
       assert.deepEqual((await rebuild(vault)).snapshots, [second.id]);
-      const [row] = await vault.catalog.snapshots();
+      const [row] = await listSnapshots(vault.catalog);
       assert.deepEqual(row?.retention, { expiresAt: 5, lockedUntil, hold: true });
       await assert.rejects(deleteSnapshot(vault, second.id), { code: "retained" });
     });
@@ -161,12 +162,15 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
   });
 
   describe(`somebody with the database alone (${kind} catalog)`, () => {
-    /** The catalog as somebody has changed it: `rows` is what it returns as snapshots. */
-    function changed(catalog: Catalog, rows: (all: Awaited<ReturnType<Catalog["snapshots"]>>) => typeof all): Catalog {
+    /** The catalog as somebody has changed it: the row of a snapshot is removed. */
+    function withoutRow(catalog: Catalog, removed: string): Catalog {
       return new Proxy(catalog, {
         get: (target, name) => {
           const value: unknown = Reflect.get(target, name, target);
-          if (name === "snapshots") return async () => rows(await target.snapshots());
+          if (name === "snapshot") return async (id: string) => (id === removed ? null : target.snapshot(id));
+          if (name === "snapshotPage")
+            return async (query: SnapshotQuery) =>
+              (await target.snapshotPage(query)).filter(({ id }) => id !== removed);
           return typeof value === "function" ? value.bind(target) : value;
         },
       });
@@ -190,11 +194,11 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const prepared = await prepare(t);
       const { id } = await night(prepared, 1);
       const { vault } = prepared.env;
-      const packs = (await vault.catalog.packs()).length;
+      const packs = (await Array.fromAsync(vault.catalog.allPacks())).length;
       await prepared.store.delete(vault.names.manifest(id));
-      const catalog = changed(vault.catalog, (all) => all.filter((row) => row.id !== id));
+      const catalog = withoutRow(vault.catalog, id);
       await assert.rejects(prune({ ...vault, catalog }), { name: "ChainMismatchError" });
-      assert.equal((await vault.catalog.packs()).length, packs);
+      assert.equal((await Array.fromAsync(vault.catalog.allPacks())).length, packs);
     });
   });
 
@@ -269,7 +273,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const vault = openReadableVault(access, kitKey, kit);
       assert.deepEqual((await rebuild(vault)).snapshots, [snapshot.id]);
       assert.equal("authoritySeed" in vault.keys || "authority" in vault, false);
-      const [row] = await vault.catalog.snapshots();
+      const [row] = await listSnapshots(vault.catalog);
       assert.ok(row);
       const target = path.join(prepared.folder, "to");
       const result = await restoreSnapshot({

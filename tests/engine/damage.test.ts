@@ -6,6 +6,7 @@ import { MemoryStore } from "@emanet/storage";
 import { acceptManifest } from "../../packages/engine/src/format/manifest.ts";
 import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import type { RestoreResult } from "../../packages/engine/src/restore/folder/restore.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -110,7 +111,7 @@ test("scrub finds and names truncated, deleted and swapped packs", async (t) => 
 test("scrub finds a manifest that the authority accepted and that is not the one in the chain", async (t) => {
   const bench = await prepare(t);
   const { store, env } = bench;
-  const [snapshot] = await env.vault.catalog.snapshots();
+  const [snapshot] = await listSnapshots(env.vault.catalog);
   assert.ok(snapshot);
   const name = env.vault.names.manifest(snapshot.id);
   const good = Buffer.from(await store.get(name));
@@ -133,7 +134,7 @@ test("scrub finds a manifest that the authority accepted and that is not the one
 
 test("a restore of damaged content names file and pack, and restores everything else", async (t) => {
   const bench = await prepare(t);
-  const snapshot = (await bench.env.vault.catalog.snapshots()).at(-1);
+  const snapshot = (await listSnapshots(bench.env.vault.catalog)).at(-1);
   assert.ok(snapshot);
   let found = 0;
   for (const name of bench.packs) {
@@ -155,7 +156,7 @@ test("a restore of damaged content names file and pack, and restores everything 
 
 test("verify finds and names the damage that scrub finds", async (t) => {
   const bench = await prepare(t);
-  const snapshots = await bench.env.vault.catalog.snapshots();
+  const snapshots = await listSnapshots(bench.env.vault.catalog);
   const data = (await bench.env.vault.catalog.frames([2 ** 24 + 1]))[0];
   assert.ok(data);
   const name = bench.env.vault.names.pack(data.pack);
@@ -171,7 +172,7 @@ test("verify finds and names the damage that scrub finds", async (t) => {
 test("a backup heals what its source still has: old snapshots restore again, and recipes do not change", async (t) => {
   const bench = await prepare(t);
   const { env, store, from, folder } = bench;
-  const old = (await env.vault.catalog.snapshots()).at(-1);
+  const old = (await listSnapshots(env.vault.catalog)).at(-1);
   assert.ok(old);
   const recipes = new Map<number, string>();
   for await (const item of env.vault.catalog.allItems())
@@ -203,7 +204,7 @@ test("a backup heals what its source still has: old snapshots restore again, and
 test("a lost data pack is healed too, also if the catalog was lost with it", async (t) => {
   const bench = await prepare(t);
   const { env, store, from, folder } = bench;
-  const old = (await env.vault.catalog.snapshots()).at(-1);
+  const old = (await listSnapshots(env.vault.catalog)).at(-1);
   const data = (await env.vault.catalog.frames([2 ** 24 + 1]))[0];
   assert.ok(old && data);
   await store.delete(env.vault.names.pack(data.pack));

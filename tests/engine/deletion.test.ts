@@ -7,6 +7,7 @@ import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { appendToChain, chainWriter } from "../../packages/engine/src/catalog/vault-chain.ts";
 import { sha256 } from "../../packages/engine/src/format/hash.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import {
   openTestEnvironment,
   scratch,
@@ -78,9 +79,9 @@ describe("holds against deletions", () => {
           () => false,
           (error: unknown) => error instanceof StoreCrash,
         );
-        const decided = (await env.vault.catalog.snapshots()).every(({ status }) => status === "deleting");
+        const decided = (await listSnapshots(env.vault.catalog)).every(({ status }) => status === "deleting");
         await prune(env.vault);
-        const left = await env.vault.catalog.snapshots();
+        const left = await listSnapshots(env.vault.catalog);
         assert.equal(left.length, decided ? 0 : 1, `${when} ${call}`);
         assert.equal((await store.stat(env.vault.names.manifest(id))) === null, decided, `${when} ${call}`);
         assert.ok(died || decided);
@@ -94,7 +95,7 @@ describe("holds against deletions", () => {
       operation === "put" ? { kind: "crash", when: "after" } : null,
     );
     await assert.rejects(setRetention({ ...env.vault, store: faulty }, id, held), StoreCrash);
-    assert.equal((await env.vault.catalog.snapshots())[0]?.retention.hold, false);
+    assert.equal((await listSnapshots(env.vault.catalog))[0]?.retention.hold, false);
     await assert.rejects(deleteSnapshot(env.vault, id), { code: "retained" });
     assert.equal((await env.vault.chain.read()).snapshots.get(id)?.deleted, false);
   });
@@ -110,11 +111,11 @@ test("after two changes at once the catalog has the one with the highest number,
     await setRetention(env.vault, id, locked);
   });
   await assert.rejects(setRetention({ ...env.vault, store: racing }, id, held), { code: "retained" });
-  assert.deepEqual((await env.vault.catalog.snapshots())[0]?.retention, locked);
+  assert.deepEqual((await listSnapshots(env.vault.catalog))[0]?.retention, locked);
   await rebuild(env.vault);
-  assert.deepEqual((await env.vault.catalog.snapshots())[0]?.retention, locked);
+  assert.deepEqual((await listSnapshots(env.vault.catalog))[0]?.retention, locked);
   await setRetention(env.vault, id, { ...locked, hold: true });
-  const { changes } = (await env.vault.catalog.snapshots())[0] ?? {};
+  const { changes } = (await listSnapshots(env.vault.catalog))[0] ?? {};
   assert.equal(changes, (await env.vault.chain.read()).head.sequence);
 });
 
@@ -143,6 +144,6 @@ test("a recovered snapshot has the hold that the store has for it", async (t) =>
   }));
   env.ctx.advance(3 * 3_600_000);
   assert.deepEqual((await prune(env.vault)).recoveredSnapshots, [id]);
-  const [row] = await env.vault.catalog.snapshots();
+  const [row] = await listSnapshots(env.vault.catalog);
   assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 2]);
 });

@@ -7,6 +7,7 @@ import { type Fault, FaultyStore, faultAt, StoreCrash } from "@emanet/storage/te
 import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { VaultChain } from "../../packages/engine/src/catalog/vault-chain.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -76,7 +77,7 @@ function steps(scene: Scene, env: TestEnvironment): (() => Promise<unknown>)[] {
     () => env.backup(scene.from, { settings }),
     () => setRetention(env.vault, second ?? "", { expiresAt: null, lockedUntil: null, hold: true }),
     async () => {
-      const there = (await scene.catalog.snapshots()).some(({ id }) => id === first);
+      const there = (await listSnapshots(scene.catalog)).some(({ id }) => id === first);
       if (there) await deleteSnapshot(env.vault, first ?? "");
     },
     () => prune(env.vault),
@@ -86,7 +87,7 @@ function steps(scene: Scene, env: TestEnvironment): (() => Promise<unknown>)[] {
 
 /** Every snapshot in the catalog restores to the tree that was backed up. */
 async function assertRestores(scene: Scene, env: TestEnvironment, label: string): Promise<void> {
-  const rows = await env.vault.catalog.snapshots();
+  const rows = await listSnapshots(env.vault.catalog);
   const ids = rows.map(({ id }) => id);
   const [first, second] = [...scene.expected.keys()];
   assert.ok(ids.includes(second ?? ""), `${label}: the newest old snapshot is there`);

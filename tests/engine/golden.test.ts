@@ -24,6 +24,7 @@ import type { TreeEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { readEntry, writeEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { restoreSnapshot } from "../../packages/engine/src/restore/folder/restore.ts";
 import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import {
   describeTree,
   inlineRestorePool,
@@ -152,7 +153,7 @@ test("is rebuilt, scrubbed, verified and restored from its objects and the maste
   assert.deepEqual([report.refused, report.incomplete, report.lostFrames], [[], [], []]);
   assert.deepEqual([report.hidden, report.unconfirmed, report.chainFaults], [[], [], []]);
   assert.deepEqual(report.snapshots, [fixture.snapshot]);
-  const [snapshot] = await catalog.snapshots();
+  const [snapshot] = await listSnapshots(catalog);
   assert.ok(snapshot);
   assert.equal(hexOf(snapshot.rootId), fixture.root_id);
   assert.equal(snapshot.source, "golden");

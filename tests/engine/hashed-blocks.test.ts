@@ -15,6 +15,7 @@ import {
   parseSessionHeader,
   sessionBinding,
 } from "../../packages/engine/src/format/session-header.ts";
+import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -39,7 +40,7 @@ async function prepare(t: { after(fn: () => void): void }) {
   const env = await openTestEnvironment(store);
   const { snapshot } = await env.backup(from);
   const lie = async () => {
-    for await (const row of env.vault.catalog.allFrames())
+    for await (const row of allFrameRows(env.vault.catalog))
       if (row.kind === "data") await replaceByFalseFrame(env, store, row);
   };
   return { folder, from, env, store, snapshot, lie };
@@ -117,7 +118,7 @@ test("a restore of one file verifies its segments and no others; a file that fai
 test("a frame in the place of another fails by its header, a changed byte by decryption; both failures name the pack", async (t) => {
   const { folder, env, store, snapshot } = await prepare(t);
   const rows: FrameRow[] = [];
-  for await (const row of env.vault.catalog.allFrames()) if (row.kind === "data") rows.push(row);
+  for await (const row of allFrameRows(env.vault.catalog)) if (row.kind === "data") rows.push(row);
   const [first, second] = rows;
   assert.ok(first && second);
   const name = env.vault.names.pack(first.pack);

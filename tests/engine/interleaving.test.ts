@@ -8,6 +8,7 @@ import { MemoryStore } from "@emanet/storage";
 import type { Catalog, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import { Scheduler } from "../../packages/engine/src/testing/scheduler.ts";
@@ -120,7 +121,7 @@ async function realInterleaving(seed: number): Promise<void> {
         made.push({ row: snapshot, lines: describeTree(each) });
       }),
       async () => {
-        const [oldest] = await vault.catalog.snapshots();
+        const [oldest] = await listSnapshots(vault.catalog);
         if (oldest !== undefined) await deleteSnapshot(vault, oldest.id);
         await prune(vault);
       },

@@ -27,6 +27,7 @@ import { authoritySigner, createVaultKeys } from "../../packages/engine/src/form
 import { encodeRegistration, writerFromSeed } from "../../packages/engine/src/format/writer-registration.ts";
 import { appendBlockList } from "../../packages/engine/src/packing/open-data-frame.ts";
 import { FrameReader } from "../../packages/engine/src/restore/frame-reader.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -106,7 +107,7 @@ test("rewriting does not copy a block that does not match its id: the frame is m
   assert.deepEqual([rewritten.includes(row?.pack ?? ""), refused.includes(row?.pack ?? "")], [false, true]);
   const [after] = await catalog.frames([frame]);
   assert.deepEqual([after?.damaged, after?.pack, after?.generation], [true, row?.pack, 0]);
-  assert.equal((await catalog.packs()).find(({ pack }) => pack === row?.pack)?.state, "live");
+  assert.equal((await Array.fromAsync(catalog.allPacks())).find(({ pack }) => pack === row?.pack)?.state, "live");
 });
 
 test("verify without reading data sets no item to verified; with reading, other clients find the items", async (t) => {
@@ -157,11 +158,11 @@ test("the row is read from the accepted manifest, whatever else the client sends
   });
   env.ctx.advance(1000);
   const { snapshot } = await env.backup(from, { target: new LyingTarget(env, lie), owner: "liar" });
-  const before = await env.vault.catalog.snapshots();
+  const before = await listSnapshots(env.vault.catalog);
   assert.ok(Bitmap.decode(snapshot.reach).size > 0);
   await rebuild(env.vault);
   const plain = (row: SnapshotRow) => ({ ...row, status: "", reach: [...Bitmap.decode(row.reach)] });
-  assert.deepEqual((await env.vault.catalog.snapshots()).map(plain), before.map(plain));
+  assert.deepEqual((await listSnapshots(env.vault.catalog)).map(plain), before.map(plain));
 });
 
 test("the authority decides time and retention: a client cannot lock a snapshot for a century", async (t) => {
@@ -176,7 +177,7 @@ test("the authority decides time and retention: a client cannot lock a snapshot 
   const { snapshot } = await env.backup(from, { target, owner: "liar", ctx: later, retention: century });
   assert.deepEqual([snapshot.completedAt, snapshot.retention], [env.ctx.now(), noRetention]);
   await rebuild(env.vault);
-  const row = (await env.vault.catalog.snapshots()).find(({ id }) => id === snapshot.id);
+  const row = (await listSnapshots(env.vault.catalog)).find(({ id }) => id === snapshot.id);
   assert.deepEqual([row?.completedAt, row?.retention], [env.ctx.now(), noRetention]);
 });
 
@@ -196,7 +197,7 @@ test("a manifest of another session, or with a broken signature, is not accepted
     return { manifest: bad, row };
   });
   await assert.rejects(env.backup(from, { target: broken, owner: "liar" }), /signature|private/);
-  assert.equal((await env.vault.catalog.snapshots()).length, 2);
+  assert.equal((await listSnapshots(env.vault.catalog)).length, 2);
 });
 
 test("a unit with rows that do not belong to the upload is refused; a client cannot set owner and verified", () => {
@@ -284,7 +285,7 @@ test("rebuild accepts a rewritten frame and a second record of an item from the 
   assert.equal(refused.length, 1);
   assert.equal((await env.vault.catalog.frames([victim.frame]))[0]?.generation, 0);
   const to = path.join(folder, "to");
-  const [row] = await env.vault.catalog.snapshots();
+  const [row] = await listSnapshots(env.vault.catalog);
   assert.ok(row);
   assert.deepEqual((await env.restore(row, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));

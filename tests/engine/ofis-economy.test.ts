@@ -8,13 +8,14 @@ import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import { openTestEnvironment, scratch } from "../../packages/engine/src/testing/test-environment.ts";
 
 /** Block bytes that a snapshot's session stored. */
 async function newBytes(env: TestEnvironment, snapshot: SnapshotRow): Promise<number> {
   let bytes = 0;
-  for await (const row of env.vault.catalog.allFrames()) {
+  for await (const row of allFrameRows(env.vault.catalog)) {
     if (row.kind !== "data" || sessionOfFrame(row.frame) !== snapshot.session) continue;
     bytes += decodeBlockList(row.blockList).lengths.reduce((sum, length) => sum + length, 0);
   }

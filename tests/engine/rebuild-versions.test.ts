@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { Catalog, FrameMove, Item, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import type { FrameKind } from "../../packages/engine/src/format/frame.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -55,7 +56,7 @@ async function assertWholeAfterRebuild({ folder, env }: Backups, nights: readonl
   assert.deepEqual([incomplete, lostFrames], [[], []]);
   await prune(env.vault);
   await rebuild(env.vault);
-  const rows = await env.vault.catalog.snapshots();
+  const rows = await listSnapshots(env.vault.catalog);
   for (const [i, { snapshot, lines }] of nights.entries()) {
     const row = rows.find(({ id }) => id === snapshot.id);
     assert.ok(row);
@@ -161,7 +162,8 @@ test("prune deletes nothing while the catalog has recipes from before a repack, 
     await catalog.addRebuilt({ unit: { ...nothing, items: old.filter((_, i) => known[i]?.kind === "segment") } });
     await assert.rejects(prune(env.vault), { name: "IncompleteCatalogError", message: /need blocks of \d+ frames/ });
     refused++;
-    for (const { pack } of await catalog.packs()) assert.notEqual(await store.stat(names.pack(pack)), null);
+    for (const { pack } of await Array.fromAsync(catalog.allPacks()))
+      assert.notEqual(await store.stat(names.pack(pack)), null);
     await assertWholeAfterRebuild(backups, [middle]);
   }
   assert.ok(refused > 0, "segments were moved");

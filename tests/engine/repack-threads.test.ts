@@ -6,6 +6,7 @@ import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts"
 import { ByteWriter } from "../../packages/engine/src/format/bytes.ts";
 import { blockId } from "../../packages/engine/src/format/hash.ts";
 import { decodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { allFrameRows, listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import { describeTree, inlineRestorePool, seededBytes } from "../../packages/engine/src/testing/test-environment.ts";
 import { sealData } from "../../packages/engine/src/upkeep/copy-blocks.ts";
@@ -31,7 +32,7 @@ async function layoutOf({ vault }: TestEnvironment): Promise<unknown[]> {
   const layout: unknown[] = [];
   for await (const item of vault.catalog.allItems())
     if (item.kind === "segment") layout.push(decodeRecipe(item.recipe));
-  const rows = (await Array.fromAsync(vault.catalog.allFrames())).filter(({ kind }) => kind === "data");
+  const rows = (await Array.fromAsync(allFrameRows(vault.catalog))).filter(({ kind }) => kind === "data");
   for (const { frame, generation, blockList } of rows) layout.push([frame, generation, decodeBlockList(blockList)]);
   const packs = Map.groupBy(
     rows.sort((a, b) => a.offset - b.offset),
@@ -43,7 +44,7 @@ async function layoutOf({ vault }: TestEnvironment): Promise<unknown[]> {
 
 async function assertIntact(env: TestEnvironment, from: string, to: string): Promise<void> {
   const { vault } = env;
-  const snapshots = await vault.catalog.snapshots();
+  const snapshots = await listSnapshots(vault.catalog);
   const { findings } = await verifySnapshots({ vault, snapshots, pool: inlineRestorePool, readData: true });
   assert.deepEqual(findings, []);
   const newest = snapshots.at(-1) ?? assert.fail();
@@ -114,7 +115,7 @@ test("a damaged frame is marked by repack in threads, and its segments keep thei
   const { env } = await agedDump(t, 24);
   const { catalog, store, names } = env.vault;
   const damaged = new Set<number>();
-  for await (const { kind, frame, pack, offset, length } of catalog.allFrames()) {
+  for await (const { kind, frame, pack, offset, length } of allFrameRows(catalog)) {
     if (kind !== "data" || damaged.size > 3) continue;
     const bytes = Buffer.from(await store.get(names.pack(pack)));
     bytes[offset + length - 1] = (bytes[offset + length - 1] ?? 0) ^ 1;
@@ -137,7 +138,7 @@ test("a damaged frame is marked by repack in threads, and its segments keep thei
   assert.ok(marked.size > 0 && [...marked].every((frame) => damaged.has(frame)));
   assert.ok(before > 0 && (await recipesOn()).length > 0);
   const { findings } = await verifySnapshots({
-    ...{ vault: env.vault, snapshots: await catalog.snapshots() },
+    ...{ vault: env.vault, snapshots: await listSnapshots(catalog) },
     ...{ pool: inlineRestorePool, readData: true },
   });
   assert.ok(findings.every(({ frame }) => damaged.has(frame)));

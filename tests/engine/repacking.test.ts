@@ -13,6 +13,7 @@ import { frameNumber, sessionOfFrame } from "../../packages/engine/src/format/fr
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
 import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
+import { allFrameRows, listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -61,7 +62,7 @@ test("a verification during which repack and prune run checks again and has no f
 async function overtakenDump(t: TestContext) {
   const { folder, from, env, newest } = await agedDump(t, 5);
   const { store } = env.vault;
-  const older = (await env.vault.catalog.snapshots()).filter(({ id }) => id !== newest.id);
+  const older = (await listSnapshots(env.vault.catalog)).filter(({ id }) => id !== newest.id);
   let moved = 0;
   const overtaken = new Proxy(store, {
     get(target, name) {
@@ -99,7 +100,7 @@ test("a segment that another run has repacked since the plan is not repacked aga
   const { env } = await agedDump(t, 4);
   // An upload pins all frames, so the old recipe can still be read.
   const frames: number[] = [];
-  for await (const { frame } of env.vault.catalog.allFrames()) frames.push(frame);
+  for await (const { frame } of allFrameRows(env.vault.catalog)) frames.push(frame);
   const holder = { upload: "holder", owner: "holder", leaseUntil: Number.MAX_SAFE_INTEGER, base: null };
   await env.vault.catalog.beginUpload(holder);
   await env.vault.catalog.acquireFrames(holder.upload, frames);
@@ -118,7 +119,7 @@ test("a segment that another run has repacked since the plan is not repacked aga
       };
     },
   });
-  const streams = { allItems: () => env.vault.catalog.allItems(), allFrames: () => env.vault.catalog.allFrames() };
+  const streams = { allItems: () => env.vault.catalog.allItems(), allFrames: () => allFrameRows(env.vault.catalog) };
   const overtaken = new Proxy(catalog, {
     get: (target, name) => Reflect.get(name in streams ? streams : target, name) as unknown,
   });
@@ -187,7 +188,7 @@ test("after repack a restore opens no frame of which it needs less than half, an
   assert.deepEqual(describeTree(to), describeTree(from));
   // A rebuilt catalog has the same result, and all older snapshots restore.
   assert.deepEqual((await rebuild(env.vault)).refused, []);
-  for (const [i, row] of (await env.vault.catalog.snapshots()).entries())
+  for (const [i, row] of (await listSnapshots(env.vault.catalog)).entries())
     assert.deepEqual((await env.restore(row, path.join(folder, String(i)))).failures, []);
 });
 
@@ -208,7 +209,7 @@ test("blocks that many segments share are not moved, in however many frames they
     await env.backup(from);
     env.ctx.advance(1000);
   }
-  const newest = (await env.vault.catalog.snapshots()).at(-1);
+  const newest = (await listSnapshots(env.vault.catalog)).at(-1);
   assert.ok(newest);
   assert.ok((await opened(env, newest)).mostFrames > 8, "a segment reads from many frames");
   await repack(env.vault);
@@ -239,7 +240,7 @@ test("sources that share frames are repacked together: a second run has nothing 
   assert.ok((await repack(env.vault)).segments > 0);
   assert.equal((await repack(env.vault)).segments, 0);
   for (const { name, from } of sources) {
-    const newest = (await env.vault.catalog.snapshots()).filter(({ source }) => source === name).at(-1);
+    const newest = (await listSnapshots(env.vault.catalog)).filter(({ source }) => source === name).at(-1);
     assert.ok(newest);
     const to = path.join(folder, `to ${name}`);
     assert.deepEqual((await env.restore(newest, to)).failures, []);
@@ -281,7 +282,7 @@ test("repack does not bring back dropped slots of packs that are deleted or rewr
     settleTimes(from);
     const { snapshot } = await env.backup(from);
     env.ctx.advance(1000);
-    for (const { id } of await real.snapshots()) if (id !== snapshot.id) await deleteSnapshot(env.vault, id);
+    for (const { id } of await listSnapshots(real)) if (id !== snapshot.id) await deleteSnapshot(env.vault, id);
     const { rewrittenPacks } = await repack(env.vault);
     const { rewritten } = await rewritePacks(env.vault, 0.01);
     assert.ok(rewrittenPacks.length + rewritten.length > 0, "slots were dropped meanwhile");

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { FrameRow, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { emptyBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -66,7 +67,7 @@ async function oneFrameVault(t: { after(fn: () => void): void }): Promise<OneFra
 
 async function dataFrames(env: TestEnvironment): Promise<FrameRow[]> {
   const rows: FrameRow[] = [];
-  for await (const row of env.vault.catalog.allFrames()) if (row.kind === "data") rows.push(row);
+  for await (const row of allFrameRows(env.vault.catalog)) if (row.kind === "data") rows.push(row);
   return rows;
 }
 

@@ -9,6 +9,7 @@ import { MemoryStore } from "@emanet/storage";
 import type { BackupResult } from "../../packages/engine/src/backup/backup.ts";
 import { LocalTarget } from "../../packages/engine/src/backup/local-target.ts";
 import type { UploadTarget } from "../../packages/engine/src/backup/upload-target.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { beforeCall, intercept } from "../../packages/engine/src/testing/index.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -141,7 +142,7 @@ test("an abort at any call but the last: the backup rejects with its reason, and
     const before = beforeCall(number, async () => abort.abort(new Error(`stop ${number}`)));
     const local = localTarget(env, `abort ${number}`);
     const target = intercept(() => local, before.around);
-    const completed = (await env.vault.catalog.snapshots()).length;
+    const completed = (await listSnapshots(env.vault.catalog)).length;
     const running = env.backup(from, { settings, target, owner: "a", signal: abort.signal });
     const result = await running.catch((error: Error) => error);
     if (!(result instanceof Error)) {
@@ -150,7 +151,7 @@ test("an abort at any call but the last: the backup rejects with its reason, and
       break;
     }
     assert.match(String(result), new RegExp(`stop ${number}`));
-    assert.equal((await env.vault.catalog.snapshots()).length, completed);
+    assert.equal((await listSnapshots(env.vault.catalog)).length, completed);
     assert.deepEqual((await env.vault.catalog.sessions()).running, []);
     env.ctx.advance(1000);
   }

@@ -14,6 +14,7 @@ import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
 import { frameReaderOf } from "../../packages/engine/src/restore/local-read-port.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
 import type { BackupSource, SourceEvent } from "../../packages/engine/src/source/source.ts";
+import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import { openTestEnvironment, scratch, settleTimes } from "../../packages/engine/src/testing/test-environment.ts";
@@ -49,7 +50,7 @@ function spoolSource(spool: string, name: string, offset: number, size: number):
 
 async function newBytes(env: TestEnvironment, { session }: SnapshotRow): Promise<number> {
   let bytes = 0;
-  for await (const row of env.vault.catalog.allFrames())
+  for await (const row of allFrameRows(env.vault.catalog))
     if (row.kind === "data" && sessionOfFrame(row.frame) === session)
       bytes += decodeBlockList(row.blockList).lengths.reduce((sum, length) => sum + length, 0);
   return bytes;

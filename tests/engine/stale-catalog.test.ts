@@ -4,9 +4,10 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore } from "@emanet/storage/testing";
-import type { FrameRow } from "../../packages/engine/src/catalog/catalog.ts";
+import type { FramePlace } from "../../packages/engine/src/catalog/catalog.ts";
 import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
 import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -60,7 +61,7 @@ async function assertRestores(
   env: TestEnvironment,
   expected: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
-  const rows = await env.vault.catalog.snapshots();
+  const rows = await listSnapshots(env.vault.catalog);
   assert.deepEqual(rows.map(({ id }) => id).sort(), [...expected.keys()].sort());
   for (const row of rows) {
     const to = path.join(bench.folder, "to");
@@ -261,7 +262,7 @@ describe("what rebuild refused is no garbage", () => {
     const { snapshot } = await env.backup(bench.from);
     await setRetention(env.vault, snapshot.id, { expiresAt: null, lockedUntil: null, hold: true });
     const name = env.vault.names.manifest(snapshot.id);
-    const [before] = await env.vault.catalog.snapshots();
+    const [before] = await listSnapshots(env.vault.catalog);
     assert.ok(before);
     const found = async () => (await scrub({ ...env.vault, identity: identityOf(env.vault) })).manifests;
     for (const damage of ["flipped", "gone"]) {
@@ -273,11 +274,11 @@ describe("what rebuild refused is no garbage", () => {
       assert.deepEqual(await found(), [], damage);
       const report = await rebuild(env.vault);
       assert.deepEqual([report.refused, report.incomplete], [[], []], damage);
-      const [after] = await env.vault.catalog.snapshots();
+      const [after] = await listSnapshots(env.vault.catalog);
       assert.deepEqual({ ...after, session: 0, status: "" }, { ...before, session: 0, status: "" }, damage);
       await assertRestores(bench, env, new Map([[snapshot.id, describeTree(bench.from)]]));
       await prune(env.vault);
-      assert.equal((await env.vault.catalog.snapshots()).length, 1);
+      assert.equal((await listSnapshots(env.vault.catalog)).length, 1);
     }
   });
 
@@ -299,7 +300,7 @@ describe("what rebuild refused is no garbage", () => {
     const env = await openTestEnvironment(bench.store);
     write(bench, "a");
     await env.backup(bench.from);
-    const frames: FrameRow[] = [];
+    const frames: FramePlace[] = [];
     for await (const row of env.vault.catalog.allFrames()) if (row.kind === "meta") frames.push(row);
     const packs = new Set(frames.map(({ pack }) => pack));
     assert.deepEqual([frames.length > 1, packs.size], [true, 1]);

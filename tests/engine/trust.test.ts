@@ -19,6 +19,7 @@ import {
   writerKeys,
 } from "../../packages/engine/src/format/vault-keys.ts";
 import { authorityWriter } from "../../packages/engine/src/format/writer-registration.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -262,7 +263,7 @@ test("a deleted snapshot stays deleted if its manifest is stored again; holds an
   await deleteSnapshot(env.vault, first.id);
   await store.put(env.vault.names.manifest(first.id), manifest);
   assert.deepEqual((await rebuild(env.vault)).snapshots, [second.id]);
-  const [row] = await env.vault.catalog.snapshots();
+  const [row] = await listSnapshots(env.vault.catalog);
   assert.deepEqual(row?.retention, { expiresAt: null, lockedUntil: env.ctx.now() + 5000, hold: true });
   await assert.rejects(deleteSnapshot(env.vault, second.id), { code: "retained" });
   await assert.rejects(setRetention(env.vault, second.id, { expiresAt: null, lockedUntil: null, hold: true }), {
@@ -284,7 +285,7 @@ test("a forged record of a deletion deletes nothing: rebuild names it, and upkee
   await recover(env.vault, "a forged record");
   await prune(env.vault);
   assert.deepEqual(
-    (await env.vault.catalog.snapshots()).map(({ id }) => id),
+    (await listSnapshots(env.vault.catalog)).map(({ id }) => id),
     [snapshot.id],
   );
   await deleteSnapshot(env.vault, snapshot.id);

@@ -10,6 +10,7 @@ import type { ClientUnit, UploadTarget } from "../../packages/engine/src/backup/
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import { framesNeededBy } from "../../packages/engine/src/catalog/rules.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
@@ -95,7 +96,7 @@ test("if the file cache cannot be written, the snapshot stays and the next backu
   const { snapshot, cacheError } = await env.backup(from, { cache });
   assert.match(cacheError?.message ?? "", /disk full/);
   assert.deepEqual(
-    (await env.vault.catalog.snapshots()).map(({ id }) => id),
+    (await listSnapshots(env.vault.catalog)).map(({ id }) => id),
     [snapshot.id],
   );
   commit.mock.restore();

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
+import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import {
   describeTree,
@@ -43,7 +44,7 @@ test("a renamed database of an unknown format with 1.7 % of its pages changed up
     env.ctx.advance(1000);
     const { snapshot } = await env.backup(from);
     let added = 0;
-    for await (const row of env.vault.catalog.allFrames())
+    for await (const row of allFrameRows(env.vault.catalog))
       if (row.kind === "data" && sessionOfFrame(row.frame) === snapshot.session)
         for (const length of decodeBlockList(row.blockList).lengths) added += length;
     assert.ok(added / bytes.length <= 0.02, `night ${night}: ${((added / bytes.length) * 100).toFixed(2)} %`);

@@ -14,6 +14,7 @@ import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { IncompleteCatalogError } from "../../packages/engine/src/catalog/claim-session.ts";
 import { DamageError } from "../../packages/engine/src/restore/frame-reader.ts";
 import { recheckDamagedFrames } from "../../packages/engine/src/restore/local-read-port.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -77,9 +78,9 @@ class RandomOperations {
       this.log.push("the end");
       // A catalog that was rebuilt while packs were missing does not have their content.
       if (!this.log.includes("rebuild"))
-        for (const row of await env.vault.catalog.snapshots()) await this.#assertWhole(env, row);
+        for (const row of await listSnapshots(env.vault.catalog)) await this.#assertWhole(env, row);
       await rebuild(env.vault);
-      for (const row of await env.vault.catalog.snapshots()) await this.#assertWhole(env, row);
+      for (const row of await listSnapshots(env.vault.catalog)) await this.#assertWhole(env, row);
     } finally {
       rmSync(this.#folder, { recursive: true, force: true });
     }
@@ -157,18 +158,18 @@ class RandomOperations {
   }
 
   async #verify(env: TestEnvironment): Promise<void> {
-    const snapshots = await env.vault.catalog.snapshots();
+    const snapshots = await listSnapshots(env.vault.catalog);
     const report = await verifySnapshots({ pool: inlineRestorePool, vault: env.vault, snapshots, readData: true });
     await env.vault.catalog.setDamaged(report.damagedFrames, true);
   }
 
   async #delete(env: TestEnvironment): Promise<void> {
-    const rows = await env.vault.catalog.snapshots();
+    const rows = await listSnapshots(env.vault.catalog);
     if (rows.length > 1) await deleteSnapshot(env.vault, this.#random.pick(rows).id);
   }
 
   async #restore(env: TestEnvironment): Promise<void> {
-    const row = this.#random.pick(await env.vault.catalog.snapshots());
+    const row = this.#random.pick(await listSnapshots(env.vault.catalog));
     const { damagedFrames } = await env.restore(row, path.join(this.#folder, `to ${this.#restores++}`));
     await env.vault.catalog.setDamaged(damagedFrames, true);
   }

@@ -13,6 +13,7 @@ import { nodeKinds } from "../../packages/engine/src/format/tree-builder.ts";
 import type { Reference } from "../../packages/engine/src/format/tree-entry.ts";
 import { writeEntry, writeReference } from "../../packages/engine/src/format/tree-entry.ts";
 import { nodeKeyOf } from "../../packages/engine/src/format/vault-keys.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   inlineRestorePool,
@@ -62,7 +63,7 @@ async function prepare(t: { after(fn: () => void): void }) {
     await env.backup(from, { settings, cache });
     env.ctx.advance(1000);
   }
-  return { env, store, snapshots: await env.vault.catalog.snapshots() };
+  return { env, store, snapshots: await listSnapshots(env.vault.catalog) };
 }
 
 /** The number of files in all four. */
@@ -159,7 +160,7 @@ test("after many nights with one changed file, every node and segment is looked 
   const { catalog } = env.vault;
   const items = (await Array.fromAsync(catalog.allItems())).length;
   const asked = t.mock.method(catalog, "itemsByOrdinal").mock;
-  const report = await verify({ env, store: new MemoryStore(), snapshots: [] }, await catalog.snapshots());
+  const report = await verify({ env, store: new MemoryStore(), snapshots: [] }, await listSnapshots(catalog));
   assert.deepEqual([report.findings, report.files], [[], nights * 300]);
   const lookups = asked.calls.reduce((sum, { arguments: [ordinals] }) => sum + ordinals.length, 0);
   // Once to read a node or to plan a file, and once to mark it. A bundle is planned again for each of its files that is new.

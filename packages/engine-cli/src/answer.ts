@@ -1,6 +1,7 @@
 /** The answer of a command: lines of text, data for --json, and whether it found nothing missing or damaged. */
 
-import type { SnapshotRow } from "@emanet/engine/vault";
+import type { SnapshotInfo, SnapshotRow } from "@emanet/engine/vault";
+import { allSnapshots } from "@emanet/engine/vault";
 import type { CommandLine } from "./arguments.ts";
 import { UsageError } from "./arguments.ts";
 import type { Progress } from "./progress.ts";
@@ -21,7 +22,7 @@ export function ok(lines: readonly string[], data: unknown): Answer {
 }
 
 /** A snapshot as --json prints it. */
-export function rowData(row: SnapshotRow) {
+export function rowData(row: SnapshotInfo) {
   return {
     id: row.id,
     source: row.source,
@@ -37,10 +38,13 @@ export function rowData(row: SnapshotRow) {
 
 /** Finds a snapshot by its id, the start of its id, or `latest`. */
 export async function findSnapshot({ catalog }: Repository, wanted: string): Promise<SnapshotRow> {
-  const rows = await catalog.snapshots();
-  const found = wanted === "latest" ? rows.slice(-1) : rows.filter(({ id }) => id.startsWith(wanted));
-  const [row] = found;
-  if (row === undefined || found.length > 1)
+  const found: string[] = [];
+  if (wanted === "latest")
+    for (const { id } of await catalog.snapshotPage({ newestFirst: true, limit: 1 })) found.push(id);
+  else for await (const { id } of allSnapshots(catalog)) if (id.startsWith(wanted)) found.push(id);
+  const [id] = found;
+  const row = id === undefined ? null : await catalog.snapshot(id);
+  if (row === null || found.length > 1)
     throw new UsageError(found.length > 1 ? `${wanted} is not unique` : `no snapshot ${wanted}`);
   return row;
 }

@@ -2,13 +2,14 @@
 
 import { statSync } from "node:fs";
 import path from "node:path";
+import { allSnapshots } from "@emanet/engine/vault";
 import type { Answer } from "./answer.ts";
 import { ok, rowData } from "./answer.ts";
 import { bytesText } from "./progress.ts";
 import type { Repository } from "./repository.ts";
 
 export async function snapshotsCommand({ catalog }: Repository): Promise<Answer> {
-  const rows = await catalog.snapshots();
+  const rows = await Array.fromAsync(allSnapshots(catalog));
   const lines = rows.map(
     (row) =>
       `${row.id}  ${new Date(row.completedAt).toISOString()}  ${row.files} files  ${bytesText(row.size)}  ${row.source}${row.status === "recovered" ? "  (recovered)" : ""}`,
@@ -17,8 +18,8 @@ export async function snapshotsCommand({ catalog }: Repository): Promise<Answer>
 }
 
 export async function statsCommand({ catalog, folder }: Repository): Promise<Answer> {
-  const snapshots = await catalog.snapshots();
-  const packs = await catalog.packs();
+  const snapshots = await Array.fromAsync(allSnapshots(catalog));
+  const packs = await Array.fromAsync(catalog.allPacks());
   let segments = 0;
   let nodes = 0;
   for await (const { kind } of catalog.allItems()) kind === "node" ? nodes++ : segments++;

@@ -14,6 +14,7 @@ import {
   scrub,
   verifySnapshots,
 } from "@emanet/engine";
+import { allSnapshotRows } from "@emanet/engine/vault";
 import type { Answer } from "./answer.ts";
 import { findSnapshot, ok } from "./answer.ts";
 import type { CommandLine } from "./arguments.ts";
@@ -29,7 +30,7 @@ export async function verifyCommand(repository: Repository, line: CommandLine, p
   const pool = new RestoreWorkerPool(line.threads);
   const report = await verifySnapshots({
     vault,
-    snapshots: await catalog.snapshots(),
+    snapshots: allSnapshotRows(catalog),
     pool,
     readData: line.full,
     onProgress: ({ files, frames }) => progress.report(() => `${files} files, ${frames} frames`),

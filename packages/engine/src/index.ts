@@ -11,6 +11,7 @@ export type { BackupOptions, BackupProgress, BackupResult } from "./backup/backu
 export { runBackup } from "./backup/backup.ts";
 export { LocalTarget } from "./backup/local-target.ts";
 export * from "./backup/upload-target.ts";
+export { allSnapshotRows, allSnapshots } from "./catalog/all-snapshots.ts";
 export * from "./catalog/catalog.ts";
 export { IncompleteCatalogError } from "./catalog/claim-session.ts";
 export { MemoryCatalog } from "./catalog/memory.ts";

@@ -6,6 +6,7 @@ import path from "node:path";
 import type { TestContext } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../../packages/engine/src/catalog/catalog.ts";
+import { listSnapshots } from "../../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../../packages/engine/src/testing/test-environment.ts";
 import { openTestEnvironment, scratch, settleTimes } from "../../../packages/engine/src/testing/test-environment.ts";
@@ -44,7 +45,7 @@ export async function agedDump(
     await env.backup(from);
     env.ctx.advance(1000);
   }
-  const newest = (await env.vault.catalog.snapshots()).at(-1);
+  const newest = (await listSnapshots(env.vault.catalog)).at(-1);
   assert.ok(newest);
   return { folder, from, env, newest };
 }

@@ -6,6 +6,7 @@ import { ByteWriter } from "../../../packages/engine/src/format/bytes.ts";
 import type { Run } from "../../../packages/engine/src/format/recipe.ts";
 import { decodeRecipe, encodeRecipe } from "../../../packages/engine/src/format/recipe.ts";
 import { appendBlockList } from "../../../packages/engine/src/packing/open-data-frame.ts";
+import { allFrameRows } from "../../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../../packages/engine/src/testing/test-environment.ts";
 import { seededBytes } from "../../../packages/engine/src/testing/test-environment.ts";
 import { putBlockList } from "../../../packages/engine/src/upkeep/copy-blocks.ts";
@@ -13,7 +14,7 @@ import { packsUnit, rowsOf, withUpkeepSession } from "../../../packages/engine/s
 
 export async function dataFrames(env: TestEnvironment): Promise<FrameRow[]> {
   const rows: FrameRow[] = [];
-  for await (const row of env.vault.catalog.allFrames()) if (row.kind === "data") rows.push(row);
+  for await (const row of allFrameRows(env.vault.catalog)) if (row.kind === "data") rows.push(row);
   return rows;
 }
 

@@ -12,6 +12,7 @@ import { MemoryStore } from "@emanet/storage";
 import { FileCache } from "../../../packages/engine/src/cache/file-cache.ts";
 import { MemoryCatalog } from "../../../packages/engine/src/catalog/memory.ts";
 import { openSqliteCatalog } from "../../../packages/engine/src/catalog/sqlite/sqlite.ts";
+import { listSnapshots } from "../../../packages/engine/src/testing/catalog-content.ts";
 import { RandomTree, SeededRandom } from "../../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../../packages/engine/src/testing/scale.ts";
 import {
@@ -73,7 +74,7 @@ export async function runCase(seed: number): Promise<void> {
       const report = await verifySnapshots({
         pool: inlineRestorePool,
         vault: env.vault,
-        snapshots: await catalog.snapshots(),
+        snapshots: await listSnapshots(catalog),
         readData: true,
       });
       assert.deepEqual(report.findings, []);

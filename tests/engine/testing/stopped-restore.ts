@@ -9,6 +9,7 @@ import type { EngineContext } from "../../../packages/engine/src/context.ts";
 import type { ObjectStore } from "../../../packages/engine/src/object-store.ts";
 import { restoreSnapshot } from "../../../packages/engine/src/restore/folder/restore.ts";
 import { LocalReadPort } from "../../../packages/engine/src/restore/local-read-port.ts";
+import { listSnapshots } from "../../../packages/engine/src/testing/catalog-content.ts";
 import { masterKey, testContext, vaultId } from "../../../packages/engine/src/testing/test-environment.ts";
 import { openVault } from "../../../packages/engine/src/vault.ts";
 import { RestoreWorkerPool } from "../../../packages/engine/src/workers/restore-worker-pool.ts";
@@ -58,7 +59,7 @@ if (process.argv[1] === import.meta.filename) {
   const { vault } = await openRepository(folder, (count) => {
     if (count === Number(reads)) process.kill(process.pid, "SIGKILL");
   });
-  const snapshot = (await vault.catalog.snapshots()).at(-1);
+  const snapshot = (await listSnapshots(vault.catalog)).at(-1);
   if (snapshot === undefined) throw new Error("no snapshot");
   await restoreSnapshot({
     port: new LocalReadPort(vault),

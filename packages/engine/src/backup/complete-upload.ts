@@ -78,8 +78,8 @@ export async function findCompleted(
 ): Promise<SnapshotRow> {
   const { id } = draft.row;
   openDraft(draft.manifest, { snapshot: id, vaultId: access.keys.vaultId }, authority.publicKey);
-  const row = (await access.catalog.snapshots()).find((each) => each.id === id);
-  if (row === undefined) throw new CatalogError("unknown_upload", upload);
+  const row = await access.catalog.snapshot(id);
+  if (row === null) throw new CatalogError("unknown_upload", upload);
   const stored = await access.store.get(access.names.manifest(id));
   if (!isOfDraft(stored, draft)) throw new CatalogError("conflict", `snapshot ${id} exists`);
   return row;

@@ -2,8 +2,8 @@
 
 import type { ChainHead } from "../format/chain.ts";
 import { emptyChain } from "../format/chain.ts";
-import type { Retention, SnapshotRow } from "./catalog.ts";
-import { CatalogError } from "./catalog.ts";
+import type { Retention, SnapshotInfo, SnapshotKey, SnapshotQuery, SnapshotRow } from "./catalog.ts";
+import { CatalogError, maxSnapshotsPerPage } from "./catalog.ts";
 import { assertDeletable, isNewerChange } from "./rules.ts";
 
 export class MemorySnapshots {
@@ -33,7 +33,17 @@ export class MemorySnapshots {
 
   /** By the time of their completion. */
   all(): SnapshotRow[] {
-    return [...this.#rows.values()].sort((a, b) => a.completedAt - b.completedAt || (a.id < b.id ? -1 : 1));
+    return [...this.#rows.values()].sort(compareKeys);
+  }
+
+  /** A page without the bitmaps. */
+  page({ source, after, newestFirst = false, limit = maxSnapshotsPerPage }: SnapshotQuery): SnapshotInfo[] {
+    const all = newestFirst ? this.all().reverse() : this.all();
+    const isAfter = (row: SnapshotRow) => after === undefined || compareKeys(row, after) * (newestFirst ? -1 : 1) > 0;
+    return all
+      .filter((row) => (source === undefined || row.source === source) && isAfter(row))
+      .slice(0, Math.min(limit, maxSnapshotsPerPage))
+      .map(({ reach: _, ...info }) => info);
   }
 
   put(row: SnapshotRow): void {
@@ -83,4 +93,8 @@ export class MemorySnapshots {
     this.#head = emptyChain;
     this.#epoch = 1;
   }
+}
+
+function compareKeys(a: SnapshotKey, b: SnapshotKey): number {
+  return a.completedAt - b.completedAt || (a.id < b.id ? -1 : Number(a.id > b.id));
 }

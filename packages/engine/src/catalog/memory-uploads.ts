@@ -1,5 +1,6 @@
 /** The running uploads of the catalog in memory: leases, reserved ordinals, numbers of registered units. */
 
+import { Bitmap } from "../format/bitmap.ts";
 import type { NewUpload, OrdinalRange, UploadScope, UploadState } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 import { assertSameUpload } from "./rules.ts";
@@ -12,6 +13,8 @@ export interface RunningUpload {
   readonly reach: Uint8Array;
   /** By the number of the request. */
   readonly ordinals: Map<number, OrdinalRange>;
+  /** The ordinals of the items that it has acquired or registered. */
+  readonly held: Bitmap;
   /** The numbers of the units that are registered. */
   readonly units: Set<number>;
   leaseUntil: number;
@@ -28,7 +31,15 @@ export class MemoryUploads {
       assertSameUpload(upload, known.owner, begun);
       return known;
     }
-    const running = { ...start(), owner, scope, leaseUntil, ordinals: new Map(), units: new Set<number>() };
+    const running = {
+      ...start(),
+      owner,
+      scope,
+      leaseUntil,
+      ordinals: new Map(),
+      held: new Bitmap(),
+      units: new Set<number>(),
+    };
     this.#uploads.set(upload, running);
     return running;
   }

@@ -13,6 +13,7 @@ import type { ChainHead } from "../format/chain.ts";
 import type {
   Catalog,
   FrameMove,
+  FramePlace,
   FrameRow,
   FrameVersion,
   Item,
@@ -22,28 +23,38 @@ import type {
   PackRow,
   RebuiltCatalog,
   Retention,
+  ScannedFrame,
   SessionNumbers,
   SessionRow,
+  SnapshotInfo,
+  SnapshotQuery,
   SnapshotRow,
   UploadScope,
   UploadStart,
   UploadState,
   UploadUnit,
 } from "./catalog.ts";
-import { CatalogError } from "./catalog.ts";
+import { CatalogError, maxDamagedFramesPerPage } from "./catalog.ts";
 import { MemoryHooks } from "./memory-hooks.ts";
+import { MemoryPacks } from "./memory-packs.ts";
 import { MemorySnapshots } from "./memory-snapshots.ts";
 import { MemoryUploads } from "./memory-uploads.ts";
-import { drawNumber, framesNeededBy, framesOfUnit, isKnownTo, itemFrames } from "./rules.ts";
+import {
+  assertHeld,
+  drawNumber,
+  framesNeededBy,
+  framesOfUnit,
+  isKnownTo,
+  itemFrames,
+  placeOf,
+  slotCountOf,
+} from "./rules.ts";
 
 export class MemoryCatalog implements Catalog {
   readonly #items = new Map<number, Item>();
   readonly #byId = new Map<string, Set<number>>();
   readonly #frames = new Map<number, FrameRow>();
-  readonly #packs = new Map<string, PackRow>();
-  /** The marking that condemned a pack last. */
-  readonly #markings = new Map<string, number>();
-  readonly #pins = new Map<string, Set<string>>();
+  readonly #packs = new MemoryPacks();
   readonly #hooks = new MemoryHooks();
   readonly #sessions = new Map<number, SessionRow>();
   readonly #uploads = new MemoryUploads();
@@ -115,10 +126,15 @@ export class MemoryCatalog implements Catalog {
     return ids.map((id) => {
       const found = [...(this.#byId.get(hex(id)) ?? [])].map((ordinal) => this.#items.get(ordinal));
       const candidates = found.filter((item) => item !== undefined).filter((item) => isKnownTo(owner, scope, item));
-      for (const item of candidates.sort(verifiedFirst)) {
-        if (this.#pinFrames(upload, framesNeededBy(item))) return item;
-      }
-      return null;
+      return candidates.sort(verifiedFirst).find((item) => this.#hold(upload, item)) ?? null;
+    });
+  }
+
+  async acquireOrdinals(upload: string, ordinals: readonly number[]): Promise<readonly boolean[]> {
+    this.#uploads.get(upload);
+    return ordinals.map((ordinal) => {
+      const item = this.#items.get(ordinal);
+      return item !== undefined && this.#hold(upload, item);
     });
   }
 
@@ -143,18 +159,15 @@ export class MemoryCatalog implements Catalog {
           throw new CatalogError("not_closed", `frame ${frame} is neither in the unit nor pinned`);
     }
     this.#register(unit);
-    for (const { pack } of unit.packs) this.#pin(pack, upload);
+    for (const { pack } of unit.packs) this.#packs.pin(pack, upload);
+    for (const { ordinal } of unit.items) running.held.add(ordinal);
     if (number !== undefined) running.units.add(number);
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
-    const { reach, scope, owner } = this.#uploads.running(upload, now);
+    const { reach, scope, owner, held } = this.#uploads.running(upload, now);
     if (this.#snapshots.has(snapshot.id)) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
-    for (const ordinal of Bitmap.decode(snapshot.reach).minus(Bitmap.decode(reach))) {
-      const item = this.#items.get(ordinal);
-      const closed = item !== undefined && framesNeededBy(item).every((frame) => this.isPinned(frame, upload));
-      if (!closed) throw new CatalogError("not_closed", `item ${ordinal} is neither in the base nor pinned`);
-    }
+    assertHeld(Bitmap.decode(snapshot.reach), Bitmap.decode(reach), held);
     if (scope === "lineage")
       for (const ordinal of Bitmap.decode(snapshot.reach))
         if (this.#items.get(ordinal)?.owner !== owner)
@@ -176,23 +189,27 @@ export class MemoryCatalog implements Catalog {
     return ordinals.map((ordinal) => this.#items.get(ordinal) ?? null);
   }
 
-  async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
-    return ids.map((id) => {
-      const ordinals = [...(this.#byId.get(hex(id)) ?? [])];
-      return ordinals.length === 0 ? null : (this.#items.get(Math.max(...ordinals)) ?? null);
-    });
-  }
-
   async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
     return frames.map((frame) => this.#frames.get(frame) ?? null);
+  }
+
+  async framePlaces(frames: readonly number[]): Promise<readonly (FramePlace | null)[]> {
+    return frames.map((frame) => {
+      const row = this.#frames.get(frame);
+      return row === undefined ? null : placeOf(row);
+    });
   }
 
   async session(session: number): Promise<SessionRow | null> {
     return this.#sessions.get(session) ?? null;
   }
 
-  async snapshots(): Promise<readonly SnapshotRow[]> {
-    return this.#snapshots.all();
+  async snapshot(id: string): Promise<SnapshotRow | null> {
+    return this.#snapshots.has(id) ? this.#snapshots.get(id) : null;
+  }
+
+  async snapshotPage(query: SnapshotQuery = {}): Promise<readonly SnapshotInfo[]> {
+    return this.#snapshots.page(query);
   }
 
   async changeRetention(id: string, retention: Retention, sequence: number): Promise<void> {
@@ -232,21 +249,29 @@ export class MemoryCatalog implements Catalog {
     this.#revision++;
   }
 
-  async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
-    const rows = [...this.#snapshots.all(), ...this.#uploads.all()];
-    return { revision: this.#revision, reach: rows.map(({ reach }) => reach) };
+  async revision(): Promise<number> {
+    return this.#revision;
+  }
+
+  async *allReach(): AsyncIterable<Uint8Array> {
+    for (const { reach } of [...this.#snapshots.all(), ...this.#uploads.all()]) yield reach;
   }
 
   async *allItems(): AsyncIterable<Item> {
     yield* [...this.#items.values()].sort((a, b) => a.ordinal - b.ordinal);
   }
 
-  async *allFrames(): AsyncIterable<FrameRow> {
-    yield* [...this.#frames.values()].sort((a, b) => a.frame - b.frame);
+  async *allFrames(): AsyncIterable<ScannedFrame> {
+    for (const row of [...this.#frames.values()].sort((a, b) => a.frame - b.frame))
+      yield { ...placeOf(row), slotCount: slotCountOf(row.blockList) };
   }
 
-  async packs(): Promise<readonly PackRow[]> {
-    return [...this.#packs.values()].sort((a, b) => (a.pack < b.pack ? -1 : 1));
+  async *allPacks(): AsyncIterable<PackRow> {
+    yield* this.#packs.all();
+  }
+
+  async packs(packs: readonly string[]): Promise<readonly (PackRow | null)[]> {
+    return packs.map((pack) => this.#packs.get(pack));
   }
 
   async sessions(): Promise<SessionNumbers> {
@@ -265,27 +290,19 @@ export class MemoryCatalog implements Catalog {
 
   async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
     if (!this.isCurrent(marking)) return { condemned: [], revisionChanged: true };
-    const states = new Set<string | undefined>(["live", "condemned"]);
-    const condemned = packs.filter((pack) => states.has(this.#packs.get(pack)?.state) && !this.#pins.has(pack));
-    for (const pack of condemned) {
-      this.#setState(pack, "condemned");
-      this.#markings.set(pack, marking);
-    }
-    return { condemned, revisionChanged: false };
+    return { condemned: this.#packs.condemn(packs, marking), revisionChanged: false };
   }
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
-    if (!this.#isCondemned(pack, marking)) return false;
-    this.#setState(pack, "deleting");
+    if (!this.#packs.isCondemned(pack, marking)) return false;
+    this.#packs.setState(pack, "deleting");
     for (const [frame, row] of this.#frames) if (row.pack === pack) this.#frames.delete(frame);
     for (const ordinal of deadItems) this.#forget(ordinal);
     return true;
   }
 
   async forgetPack(pack: string): Promise<void> {
-    if (this.#packs.get(pack)?.state !== "deleting") return;
-    this.#packs.delete(pack);
-    this.#markings.delete(pack);
+    this.#packs.forget(pack);
   }
 
   async moveFrames(
@@ -301,13 +318,18 @@ export class MemoryCatalog implements Catalog {
       const row = this.#frames.get(to.frame);
       if (row?.pack !== from.pack || row.generation !== from.generation) return false;
       if (from.marking === null) continue;
-      if (!this.#isCondemned(from.pack, from.marking)) return false;
+      if (!this.#packs.isCondemned(from.pack, from.marking)) return false;
       left.add(from.pack);
     }
     this.#register(unit);
-    for (const { to } of moves) this.#frames.set(to.frame, to);
+    for (const { from, to } of moves) {
+      this.#frames.set(to.frame, to);
+      // An upload that uses the frame needs the packs where it and its block list are now.
+      const packs = this.#packsOf([to.frame]);
+      for (const pinning of this.#packs.uploadsPinning(from.pack)) this.pinKnown(packs, pinning);
+    }
     for (const ordinal of deadItems) this.#forget(ordinal);
-    for (const pack of left) this.#setState(pack, "deleting");
+    for (const pack of left) this.#packs.setState(pack, "deleting");
     this.#revision++;
     return true;
   }
@@ -320,8 +342,12 @@ export class MemoryCatalog implements Catalog {
     this.#revision++;
   }
 
-  async damagedFrames(): Promise<readonly number[]> {
-    return [...this.#frames.values()].filter(({ damaged }) => damaged).map(({ frame }) => frame);
+  async damagedFrames(after = 0): Promise<readonly number[]> {
+    const damaged = [...this.#frames.values()].filter((row) => row.damaged && row.frame > after);
+    return damaged
+      .map(({ frame }) => frame)
+      .sort((a, b) => a - b)
+      .slice(0, maxDamagedFramesPerPage);
   }
 
   async setVerified(ordinals: readonly number[]): Promise<void> {
@@ -337,8 +363,6 @@ export class MemoryCatalog implements Catalog {
       this.#byId,
       this.#frames,
       this.#packs,
-      this.#markings,
-      this.#pins,
       this.#hooks,
       this.#sessions,
       this.#uploads,
@@ -371,8 +395,7 @@ export class MemoryCatalog implements Catalog {
     });
     if (replaced.length > 0) this.#revision++;
     for (const row of unit.packs) {
-      if (this.#packs.has(row.pack)) throw new CatalogError("conflict", `pack ${row.pack} is registered already`);
-      this.#packs.set(row.pack, row);
+      this.#packs.add(row);
       if (!this.#sessions.has(row.session))
         this.#sessions.set(row.session, { session: row.session, header: unit.header });
     }
@@ -391,9 +414,9 @@ export class MemoryCatalog implements Catalog {
       if (item !== undefined && (item.next === 0 || item.owner === this.#items.get(later)?.owner))
         this.#items.set(earlier, { ...item, next: later });
     }
-    // An upload that uses the item needs the packs of its new recipe.
+    // An upload that uses the item needs the packs of its new recipe, also those of damaged frames.
     for (const { item, uploads } of replaced)
-      for (const upload of uploads) this.#pinFrames(upload, framesNeededBy(item));
+      for (const upload of uploads) this.pinKnown(this.#packsOf(framesNeededBy(item)), upload);
   }
 
   /** Whether nothing has changed since the marking. */
@@ -401,23 +424,20 @@ export class MemoryCatalog implements Catalog {
     return marking === this.#revision;
   }
 
-  /** The uploads that have pinned all packs that an item needs. */
+  /** The uploads that have pinned all packs that an item needs: those that hold it are among them. */
   protected uploadsPinning(item: Item): string[] {
-    const frames = framesNeededBy(item);
-    return this.#uploads.names().filter((upload) => frames.every((frame) => this.isPinned(frame, upload)));
+    const packs = this.#packsOf(framesNeededBy(item));
+    return this.#uploads.names().filter((upload) => packs.every((pack) => this.#packs.isPinned(pack, upload)));
   }
 
   /** Pins packs of a known item or frame; a condemned one becomes live. */
   protected pinKnown(packs: Iterable<string>, upload: string): void {
-    for (const pack of packs) {
-      this.#pin(pack, upload);
-      if (this.#packs.get(pack)?.state === "condemned") this.#setState(pack, "live");
-    }
+    for (const pack of packs) this.#packs.revive(pack, upload);
   }
 
   /** Whether the upload has pinned the pack of a frame. */
   protected isPinned(frame: number, upload: string): boolean {
-    return this.#pins.get(this.#frames.get(frame)?.pack ?? "")?.has(upload) ?? false;
+    return this.#packs.isPinned(this.#frames.get(frame)?.pack ?? "", upload);
   }
 
   #forget(ordinal: number): void {
@@ -427,39 +447,39 @@ export class MemoryCatalog implements Catalog {
     this.#byId.get(hex(item.id))?.delete(ordinal);
   }
 
+  /** Pins what an item needs and adds the item to those that the upload holds. False if the item is not known. */
+  #hold(upload: string, item: Item): boolean {
+    if (!this.#pinFrames(upload, framesNeededBy(item))) return false;
+    this.#uploads.get(upload).held.add(item.ordinal);
+    return true;
+  }
+
   /** Pins the packs of all frames and of the records of their block lists, or none if one of them is not known. */
   #pinFrames(upload: string, frames: readonly number[]): boolean {
-    const packs = new Set<string>();
     for (const frame of frames) {
       for (let at = frame; at !== 0; ) {
         const row = this.#frames.get(at);
         const state = row === undefined ? undefined : this.#packs.get(row.pack)?.state;
         if (row === undefined || row.damaged || state === undefined || state === "deleting") return false;
-        packs.add(row.pack);
         at = row.recordFrame;
       }
     }
-    this.pinKnown(packs, upload);
+    this.pinKnown(this.#packsOf(frames), upload);
     return true;
   }
 
-  #pin(pack: string, upload: string): void {
-    this.#pins.set(pack, (this.#pins.get(pack) ?? new Set()).add(upload));
-  }
-
-  #isCondemned(pack: string, marking: number): boolean {
-    const { state } = this.#packs.get(pack) ?? {};
-    return state === "condemned" && !this.#pins.has(pack) && this.#markings.get(pack) === marking;
-  }
-
-  #setState(pack: string, state: PackRow["state"]): void {
-    const row = this.#packs.get(pack);
-    if (row !== undefined) this.#packs.set(pack, { ...row, state });
+  /** The packs of frames and of the records of their block lists, as far as the catalog has them. */
+  #packsOf(frames: readonly number[]): string[] {
+    const packs = new Set<string>();
+    for (const frame of frames)
+      for (let row = this.#frames.get(frame); row !== undefined; row = this.#frames.get(row.recordFrame))
+        packs.add(row.pack);
+    return [...packs];
   }
 
   #end(upload: string): void {
     this.#uploads.delete(upload);
-    for (const [pack, uploads] of this.#pins) if (uploads.delete(upload) && uploads.size === 0) this.#pins.delete(pack);
+    this.#packs.unpin(upload);
   }
 
   #reserve(count: number, by?: { upload: string; request: number }): OrdinalRange {

@@ -1,8 +1,9 @@
 /** Decisions that all implementations of the catalog share, as pure functions. */
 
 import type { EngineContext } from "../context.ts";
+import type { Bitmap } from "../format/bitmap.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
-import type { Item, NewUpload, SnapshotRow, UploadScope, UploadUnit } from "./catalog.ts";
+import type { FramePlace, FrameRow, Item, NewUpload, SnapshotRow, UploadScope, UploadUnit } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 
 /** A JavaScript number holds six bytes exactly. */
@@ -51,4 +52,27 @@ export function assertDeletable({ id, retention, status }: SnapshotRow, now: num
 export function isNewerChange({ id, changes, status }: SnapshotRow, sequence: number): boolean {
   if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
   return sequence > changes;
+}
+
+/** Throws `not_closed` if a snapshot reaches an item that is neither in the base of its upload nor held by it (rule 4). */
+export function assertHeld(reach: Bitmap, base: Bitmap, held: Bitmap): void {
+  for (const ordinal of reach.minus(base).minus(held))
+    throw new CatalogError("not_closed", `item ${ordinal} is neither in the base nor held by the upload`);
+}
+
+/** A frame without its block list. */
+export function placeOf({ blockList: _, ...place }: FrameRow): FramePlace {
+  return place;
+}
+
+/** The number of slots of an encoded block list: its leading varint. The rest is not decoded. */
+export function slotCountOf(blockList: Uint8Array): number {
+  let count = 0;
+  let scale = 1;
+  for (const byte of blockList) {
+    count += (byte & 0x7f) * scale;
+    if (byte < 0x80) break;
+    scale *= 0x80;
+  }
+  return count;
 }

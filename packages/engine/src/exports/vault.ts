@@ -1,6 +1,7 @@
 /** The part of the engine that every command needs to open a local vault; apart for the same reason as `backup.ts`. */
 
-export type { SnapshotRow } from "../catalog/catalog.ts";
+export { allSnapshotRows, allSnapshots } from "../catalog/all-snapshots.ts";
+export type { SnapshotInfo, SnapshotRow } from "../catalog/catalog.ts";
 export type { SqliteCatalog } from "../catalog/sqlite/sqlite.ts";
 export { openSqliteCatalog } from "../catalog/sqlite/sqlite.ts";
 export type { EngineContext } from "../context.ts";

@@ -4,7 +4,7 @@
  * its mark is removed.
  */
 
-import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
+import type { FrameRow, FrameVersion, ReaderCatalog } from "../catalog/catalog.ts";
 import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { sameBytes } from "../format/bytes.ts";
 import { isBlock, nodeId } from "../format/hash.ts";
@@ -13,19 +13,28 @@ import type { ReadPort } from "./read-port.ts";
 
 /** Reads marked frames (all, or only the given ones), removes the marks of intact ones, and returns these. */
 export async function recheckFrames(
-  catalog: Pick<Catalog, "damagedFrames" | "frames" | "setDamaged">,
+  catalog: Pick<ReaderCatalog, "damagedFrames" | "frames" | "setDamaged">,
   port: ReadPort,
   only?: readonly FrameVersion[],
 ): Promise<readonly FrameRow[]> {
-  const frames = only?.map(({ frame }) => frame) ?? (await catalog.damagedFrames());
+  const frames = only?.map(({ frame }) => frame) ?? allDamagedFrames(catalog);
   const intact: FrameRow[] = [];
-  for (const frame of frames) {
+  for await (const frame of frames) {
     const [row] = await catalog.frames([frame]);
     if (row?.damaged !== true || !(await isIntact(port, row))) continue;
     await catalog.setDamaged([row], false);
     intact.push(row);
   }
   return intact;
+}
+
+/** All frames with a damage mark, page by page. */
+export async function* allDamagedFrames(catalog: Pick<ReaderCatalog, "damagedFrames">): AsyncGenerator<number> {
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const page = await catalog.damagedFrames(after);
+    yield* page;
+    after = page.at(-1);
+  }
 }
 
 /** Whether a frame can be read and holds what the catalog has about it. */

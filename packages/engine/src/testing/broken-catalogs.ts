@@ -28,9 +28,15 @@ class LostPins extends MemoryCatalog {
 
 /** Returns a revision that is later than the bitmaps. */
 class TornRoots extends SqliteCatalog {
-  override async roots() {
-    const [first, second] = await Promise.all([super.roots(), super.roots()]);
-    return { revision: second.revision, reach: first.reach };
+  #early: readonly Uint8Array[] = [];
+
+  override async revision() {
+    this.#early = await Array.fromAsync(super.allReach());
+    return super.revision();
+  }
+
+  override async *allReach() {
+    yield* this.#early;
   }
 }
 

@@ -1,4 +1,6 @@
 /** What other packages need to test their implementations of the engine's ports. Production code does not load it. */
 
+export * from "./catalog-conformance.ts";
+export * from "./catalog-content.ts";
 export * from "./target-doubles.ts";
 export * from "./upload-target-conformance.ts";

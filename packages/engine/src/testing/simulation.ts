@@ -17,6 +17,7 @@ import type { LiveSet } from "../upkeep/live-set.ts";
 import { wastefulPacks } from "../upkeep/live-set.ts";
 import { markVault } from "../upkeep/mark.ts";
 import { brokenMemoryCatalogs, brokenSqliteCatalogs } from "./broken-catalogs.ts";
+import { allFrameRows, listSnapshots } from "./catalog-content.ts";
 import { CatalogFile } from "./catalog-file.ts";
 import { SeededRandom } from "./random-tree.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -67,7 +68,7 @@ class Simulation {
 
   /** Everything that a committed snapshot reaches is in a pack that exists, in a slot that was not dropped. */
   async assertSound(): Promise<void> {
-    for (const { id, reach } of await this.catalog.snapshots()) {
+    for (const { id, reach } of await listSnapshots(this.catalog)) {
       for (const item of await this.catalog.itemsByOrdinal([...Bitmap.decode(reach)])) {
         assert.ok(item !== null, `snapshot ${id} lost an item`);
         for (const run of decodeRecipe(item.recipe)) {
@@ -96,7 +97,7 @@ const contentId = (n: number) => Buffer.alloc(32, n + 1);
 /** An upload as a backup does it: acquire items, store the unknown ones, register a unit, commit. */
 async function upload(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
   const { random } = simulation;
-  const base = random.chance(30) ? ((await catalog.snapshots()).at(-1)?.id ?? null) : null;
+  const base = random.chance(30) ? ((await listSnapshots(catalog)).at(-1)?.id ?? null) : null;
   try {
     await catalog.beginUpload({ upload: name, owner: "o", leaseUntil: Number.MAX_SAFE_INTEGER, base });
   } catch (error) {
@@ -191,7 +192,7 @@ async function rewritePack(
   await catalog.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
   const to = simulation.name();
   const moves = [];
-  for await (const row of catalog.allFrames()) {
+  for await (const row of allFrameRows(catalog)) {
     const live = liveSet.slots.get(row.frame);
     if (row.pack !== pack || live === undefined) continue;
     const lengths = [...decodeBlockList(row.blockList).lengths].map((length, slot) => (live.has(slot) ? length : 0));
@@ -221,7 +222,7 @@ async function rewritePack(
 /** Like `moveSegments`, for all blocks: pin the frames, copy the blocks to a new pack, replace the recipe. */
 async function repack(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
   await catalog.beginUpload({ upload: name, owner: "upkeep", leaseUntil: Number.MAX_SAFE_INTEGER, base: null });
-  const newest = (await catalog.snapshots()).at(-1);
+  const newest = (await listSnapshots(catalog)).at(-1);
   for (const item of newest === undefined ? [] : await itemsOf(catalog, newest)) {
     const runs = decodeRecipe(item.recipe).filter((run) => run.kind === "stored");
     const pinned = await catalog.acquireFrames(
@@ -249,7 +250,7 @@ async function itemsOf(catalog: Catalog, { reach }: SnapshotRow): Promise<Item[]
 }
 
 async function deleteOldest(_simulation: Simulation, catalog: Catalog): Promise<void> {
-  const rows = await catalog.snapshots();
+  const rows = await listSnapshots(catalog);
   if (rows.length > 1 && rows[0] !== undefined) await catalog.deleteSnapshot(rows[0].id, 1);
 }
 

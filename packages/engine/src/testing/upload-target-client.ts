@@ -14,6 +14,7 @@ import type { Signer } from "../format/signing.ts";
 import { signatureLength } from "../format/signing.ts";
 import { prune } from "../upkeep/prune.ts";
 import { verifySnapshots } from "../upkeep/verify.ts";
+import { allFrameRows, listSnapshots } from "./catalog-content.ts";
 import type { AroundCall } from "./target-doubles.ts";
 import { inTurn, intercept } from "./target-doubles.ts";
 import type { TestEnvironment } from "./test-environment.ts";
@@ -115,10 +116,10 @@ export async function stored({ under: { env } }: Done): Promise<Record<string, n
   const { catalog, store, names } = env.vault;
   let packs = 0;
   for await (const _entry of store.list(names.packs)) packs++;
-  const counts = { packs, rows: (await catalog.packs()).length, segments: 0, nodes: 0 };
+  const counts = { packs, rows: (await Array.fromAsync(catalog.allPacks())).length, segments: 0, nodes: 0 };
   for await (const { kind } of catalog.allItems()) counts[kind === "node" ? "nodes" : "segments"]++;
   const { next, running, open } = await catalog.sessions();
-  const snapshots = (await catalog.snapshots()).length;
+  const snapshots = (await listSnapshots(catalog)).length;
   return { ...counts, next, running: running.length, open: open.length, snapshots, chain: await chainRecords(env) };
 }
 
@@ -131,7 +132,7 @@ export async function chainRecords({ vault }: TestEnvironment): Promise<number> 
 /** Frames of data in the catalog. */
 export async function framesOf({ vault }: TestEnvironment): Promise<number[]> {
   const frames: number[] = [];
-  for await (const { frame, kind } of vault.catalog.allFrames()) if (kind === "data") frames.push(frame);
+  for await (const { frame, kind } of allFrameRows(vault.catalog)) if (kind === "data") frames.push(frame);
   return frames;
 }
 
@@ -144,7 +145,7 @@ export async function assertRestores(t: TestScope, { under: { env }, folder, res
 /** All snapshots can be read, and prune deletes nothing that they need. */
 export async function assertSound({ vault }: TestEnvironment): Promise<void> {
   await prune(vault);
-  const snapshots = await vault.catalog.snapshots();
+  const snapshots = await listSnapshots(vault.catalog);
   const report = await verifySnapshots({ pool: inlineRestorePool, vault, snapshots, readData: true });
   assert.deepEqual(report.findings, []);
 }

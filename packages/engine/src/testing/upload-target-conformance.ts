@@ -15,6 +15,7 @@ import type { SnapshotDraft } from "../format/manifest.ts";
 import { encodeRecipe } from "../format/recipe.ts";
 import { prune } from "../upkeep/prune.ts";
 import { verifySnapshots } from "../upkeep/verify.ts";
+import { listSnapshots } from "./catalog-content.ts";
 import { SeededRandom } from "./random-tree.ts";
 import type { AroundCall } from "./target-doubles.ts";
 import { assertSameAnswer, beforeCall, inTurn, intercept, reorderCalls, repeatCalls } from "./target-doubles.ts";
@@ -156,7 +157,7 @@ function processes(make: () => Promise<TargetUnderTest>): void {
       },
     };
     const done = await backUp(t, under, () => both);
-    assert.equal((await under.env.vault.catalog.snapshots()).length, 1);
+    assert.equal((await listSnapshots(under.env.vault.catalog)).length, 1);
     assert.equal((await chainRecords(under.env)) - before, 1);
     await assertRestores(t, done);
   });
@@ -186,7 +187,7 @@ function ends(make: () => Promise<TargetUnderTest>): void {
     const under = await make();
     const { env } = under;
     for (let number = 2; ; number++) {
-      const before = (await env.vault.catalog.snapshots()).length;
+      const before = (await listSnapshots(env.vault.catalog)).length;
       const end = beforeCall(number, async () => env.ctx.advance(uploadLeaseMs + 1));
       const upload = `ending ${number}`;
       const running = backUp(t, under, (targets) => intercept(inTurn(targets), end.around), upload);
@@ -200,7 +201,7 @@ function ends(make: () => Promise<TargetUnderTest>): void {
       }
       assert.ok(failed instanceof CatalogError, String(failed));
       assert.ok(["lease_expired", "unknown_upload"].includes(failed.code), failed.code);
-      assert.equal((await env.vault.catalog.snapshots()).length, before);
+      assert.equal((await listSnapshots(env.vault.catalog)).length, before);
       assert.equal((await prune(env.vault)).recoveredSnapshots.length, 0, "no manifest without its row");
     }
     await assertRestores(t, await backUp(t, under, (targets) => inTurn(targets)(), "after"));
@@ -267,7 +268,7 @@ function lies(make: () => Promise<TargetUnderTest>): void {
     await assert.rejects(backUp(t, under, change({ putPack: drop, register: async () => {} }), "nothing"), {
       code: "not_closed",
     });
-    assert.deepEqual(await under.env.vault.catalog.snapshots(), []);
+    assert.deepEqual(await listSnapshots(under.env.vault.catalog), []);
     assert.deepEqual((await prune(under.env.vault)).recoveredSnapshots, [], "a refused manifest does not come back");
   });
 
@@ -297,7 +298,7 @@ function lies(make: () => Promise<TargetUnderTest>): void {
     for (const [what, lie, error] of changes) {
       const running = backUp(t, under, (targets) => changeUnits(targets, lie), what, { owner: "liar", seed: 50 });
       await assert.rejects(running, error, what);
-      assert.equal((await under.env.vault.catalog.snapshots()).length, 1, what);
+      assert.equal((await listSnapshots(under.env.vault.catalog)).length, 1, what);
     }
     await assertSound(under.env);
     await assertRestores(t, first);
@@ -313,7 +314,7 @@ function scopes(make: () => Promise<TargetUnderTest>): void {
     const theirs = await backUp(t, under, (targets) => keepQuestions(inTurn(targets)(), queries, nodes), "theirs");
     await verifySnapshots({
       ...{ pool: inlineRestorePool, vault: env.vault, readData: true },
-      snapshots: await env.vault.catalog.snapshots(),
+      snapshots: await listSnapshots(env.vault.catalog),
     });
     const answers = async (scope: UploadScope, owner: string) => {
       const target = under.target({ upload: `${scope} ${owner}`, owner, scope });
@@ -344,6 +345,6 @@ function scopes(make: () => Promise<TargetUnderTest>): void {
     const lineage = { owner: "b", scope: "lineage", seed: 60, base: snapshot.id } as const;
     const reaching = backUp(t, under, (targets) => inTurn(targets)(), "b", { ...lineage, reach: snapshot });
     await assert.rejects(reaching, { code: "not_closed" });
-    assert.equal((await under.env.vault.catalog.snapshots()).length, 1);
+    assert.equal((await listSnapshots(under.env.vault.catalog)).length, 1);
   });
 }

@@ -4,7 +4,8 @@
  * look dead, and a hold that only the chain has would be ignored. So a difference stops upkeep, with each difference named.
  */
 
-import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
+import { allSnapshots } from "../catalog/all-snapshots.ts";
+import type { Retention, SnapshotInfo } from "../catalog/catalog.ts";
 import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import { FormatError } from "../format/bytes.ts";
 import type { ChainSnapshot, ChainState } from "../format/chain-state.ts";
@@ -34,16 +35,17 @@ async function findDifferences(vault: Vault, drop: readonly string[]): Promise<s
   const state = await readChain(vault);
   if (typeof state === "string") return [state];
   await catchUp(chainWriter(vault, vault.authority));
-  const rows = new Map((await vault.catalog.snapshots()).map((row) => [row.id, row]));
+  const rows = new Set<string>();
   const differences = state.unknown.map(laterVersion);
-  for (const row of rows.values()) {
+  for await (const row of allSnapshots(vault.catalog)) {
+    rows.add(row.id);
     const known = state.snapshots.get(row.id);
     if (row.status === "deleting" || (known === undefined && (await confirmRecovered(vault, row)))) continue;
     const difference = differenceOf(row.id, row, known);
     if (difference !== null) differences.push(difference);
   }
   for (const [id, { retention }] of state.live()) {
-    if (rows.has(id) || (await isBeingCommitted(vault, id))) continue;
+    if (rows.has(id) || (await isBeingCommitted(vault, id)) || (await vault.catalog.snapshot(id)) !== null) continue;
     if (isRetained(retention, vault.ctx.now())) differences.push(`${id} is held or locked in the chain and has no row`);
     else if ((await readManifest(vault, id)) !== null) differences.push(`${id} has a valid manifest and no row`);
     else if (!drop.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
@@ -89,7 +91,7 @@ async function readChain(vault: Vault): Promise<ChainState | string> {
 }
 
 /** What is different between a row and what the chain has of its snapshot; null if both agree. */
-export function differenceOf(id: string, row: SnapshotRow, known: ChainSnapshot | undefined): string | null {
+export function differenceOf(id: string, row: SnapshotInfo, known: ChainSnapshot | undefined): string | null {
   if (known === undefined) return `${id} is in the catalog and not in the chain`;
   if (known.deleted) return `${id} is in the catalog and deleted in the chain`;
   if (!sameRetention(row.retention, known.retention))
@@ -101,7 +103,7 @@ export function differenceOf(id: string, row: SnapshotRow, known: ChainSnapshot 
  * A crash before the record of a completion leaves a manifest that a rebuild finds. Its signatures are valid, so the record
  * is written now. False if the snapshot was not recovered or its manifest does not read.
  */
-async function confirmRecovered(vault: Vault, { id, status, retention }: SnapshotRow): Promise<boolean> {
+async function confirmRecovered(vault: Vault, { id, status, retention }: SnapshotInfo): Promise<boolean> {
   if (status !== "recovered") return false;
   const bytes = await readManifest(vault, id);
   if (bytes === null) return false;

@@ -30,7 +30,7 @@ export async function deleteDeadPacks(vault: PackDeletionVault): Promise<Deleted
 export async function completePackDeletions(vault: PackDeletionVault): Promise<DeletedPacks> {
   const packs: string[] = [];
   let bytes = 0;
-  for (const { pack, state, size } of await vault.catalog.packs()) {
+  for await (const { pack, state, size } of vault.catalog.allPacks()) {
     if (state !== "deleting") continue;
     await deletePackObject(vault, pack);
     packs.push(pack);

@@ -65,7 +65,7 @@ export class FrameChecker {
   /** Whether the catalog still has the version of the frame that was damaged. */
   async #isCurrent({ version }: DamageError): Promise<boolean> {
     if (version === null) return false;
-    const [row] = await this.#options.vault.catalog.frames([version.frame]);
+    const [row] = await this.#options.vault.catalog.framePlaces([version.frame]);
     return row?.pack === version.pack && row.generation === version.generation;
   }
 

@@ -24,6 +24,7 @@ import { isBlock } from "../format/hash.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import { frameReaderOf, recheckDamagedFrames } from "../restore/local-read-port.ts";
+import { allDamagedFrames } from "../restore/recheck-damaged.ts";
 import type { Vault } from "../vault.ts";
 import { putBlockList, sealData } from "./copy-blocks.ts";
 import type { BlockLocation, FoundLocations } from "./replace-recipes.ts";
@@ -42,8 +43,10 @@ export interface HealReport {
 export async function heal(vault: Vault): Promise<HealReport> {
   const sound = (await recheckDamagedFrames(vault)).map(({ frame }) => frame);
   const damaged: FrameRow[] = [];
-  for (const row of await vault.catalog.frames(await vault.catalog.damagedFrames()))
+  for await (const frame of allDamagedFrames(vault.catalog)) {
+    const [row] = await vault.catalog.frames([frame]);
     if (row?.kind === "data") damaged.push(row);
+  }
   const copies = await findCopies(vault, damaged);
   const healed: number[] = [];
   const locations: FoundLocations = new Map();
@@ -64,8 +67,7 @@ async function findCopies(vault: Vault, damaged: readonly FrameRow[]): Promise<M
   }
   const copies = new Map<string, BlockLocation[]>();
   if (wanted.size === 0) return copies;
-  for await (const row of vault.catalog.allFrames()) {
-    if (row.damaged || row.kind !== "data") continue;
+  for await (const row of intactDataFrames(vault)) {
     const blockList = decodeBlockList(row.blockList);
     for (const [slot, length] of blockList.lengths.entries()) {
       const id = hex(slotId(blockList, slot));
@@ -73,6 +75,24 @@ async function findCopies(vault: Vault, damaged: readonly FrameRow[]): Promise<M
     }
   }
   return copies;
+}
+
+/** Frames whose block lists are read in one call of the catalog. */
+const framesPerCall = 128;
+
+/** All data frames that are not marked, with their block lists. */
+async function* intactDataFrames({ catalog }: Vault): AsyncGenerator<FrameRow> {
+  let batch: number[] = [];
+  const read = async () => {
+    const rows = await catalog.frames(batch);
+    batch = [];
+    return rows.filter((row): row is FrameRow => row !== null && !row.damaged && row.kind === "data");
+  };
+  for await (const { frame, damaged, kind } of catalog.allFrames()) {
+    if (!damaged && kind === "data") batch.push(frame);
+    if (batch.length >= framesPerCall) yield* await read();
+  }
+  yield* await read();
 }
 
 /** Reads the first copy of a block that matches the id. */

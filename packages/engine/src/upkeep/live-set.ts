@@ -1,7 +1,7 @@
 /**
  * The live set: what snapshots and running uploads need. Pure functions, used by prune and by repack.
  *
- * In: the live ordinals (the union of all bitmaps), and all items, frames and packs of the catalog. Out: live slots, live
+ * In: the live ordinals (the union of all bitmaps), and scans of the items, frames and packs of the catalog. Out: live slots, live
  * metadata frames, and for each pack the bytes of its live frames. No tree is read.
  *
  * - A slot of a data frame is live if the recipe of a live segment names it.
@@ -10,7 +10,7 @@
  * Everything else is dead.
  */
 
-import type { FrameRow, Item, PackRow } from "../catalog/catalog.ts";
+import type { Catalog, FramePlace, FrameRow, PackRow } from "../catalog/catalog.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList } from "../format/block-list.ts";
 import { decodeRecipe } from "../format/recipe.ts";
@@ -43,27 +43,26 @@ export interface LiveSet {
   readonly deadItems: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Returns the union of encoded bitmaps. */
-export function unionOfBitmaps(bitmaps: Iterable<Uint8Array>): Bitmap {
+/** Returns the union of encoded bitmaps. One of them is in memory at a time. */
+export async function unionOfBitmaps(bitmaps: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<Bitmap> {
   const union = new Bitmap();
-  for (const bytes of bitmaps) union.or(Bitmap.decode(bytes));
+  for await (const bytes of bitmaps) union.or(Bitmap.decode(bytes));
   return union;
 }
 
-export interface LiveSetInput {
-  readonly ordinals: Bitmap;
-  readonly items: AsyncIterable<Item>;
-  readonly frames: AsyncIterable<FrameRow>;
-  readonly packs: readonly PackRow[];
-}
+/** What the live set is computed from: scans of the catalog, and the block lists of frames that upkeep has rewritten. */
+export type MarkedCatalog = Pick<Catalog, "allItems" | "allFrames" | "allPacks" | "frames">;
+
+/** Block lists read in one call of the catalog: each has some kilobytes. */
+const blockListsPerCall = 128;
 
 /** Computes the live set. Block lists are not kept in memory, only the locations of frames. */
-export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSetInput): Promise<LiveSet> {
+export async function computeLiveSet(catalog: MarkedCatalog, ordinals: Bitmap): Promise<LiveSet> {
   const slots = new Map<number, Bitmap>();
   const metaFrames = new Set<number>();
   const dead: { ordinal: number; frames: number[] }[] = [];
   let found = 0;
-  for await (const item of items) {
+  for await (const item of catalog.allItems()) {
     const runs = decodeRecipe(item.recipe);
     if (!ordinals.has(item.ordinal)) {
       dead.push({
@@ -81,24 +80,42 @@ export async function computeLiveSet({ ordinals, items, frames, packs }: LiveSet
     }
   }
   const locations = new Map<number, FrameLocation>();
-  let complete = 0;
-  for await (const row of frames) {
-    const { frame, kind, pack, length, recordFrame } = row;
-    locations.set(frame, { frame, kind, pack, length, slotCount: slotCountOf(row) });
-    const live = slots.get(frame);
-    if (live === undefined) continue;
+  const rewritten: number[] = [];
+  let foundFrames = 0;
+  for await (const { frame, kind, pack, length, recordFrame, generation, slotCount } of catalog.allFrames()) {
+    locations.set(frame, { frame, kind, pack, length, slotCount });
+    if (!slots.has(frame)) continue;
+    foundFrames++;
     if (recordFrame !== 0) metaFrames.add(recordFrame);
-    if (!hasDropped(row, live)) complete++;
+    if (generation > 0) rewritten.push(frame);
   }
+  const packs = await Array.fromAsync(catalog.allPacks());
   return {
     ordinals,
     missingItems: ordinals.size - found,
-    incompleteFrames: slots.size - complete,
+    incompleteFrames: slots.size - foundFrames + (await countIncomplete(catalog, rewritten, slots)),
     slots,
     metaFrames,
     packs: packUsages(packs, locations, slots, metaFrames),
     deadItems: deadItemsByPack(dead, locations),
   };
+}
+
+/** The number of rewritten frames that have dropped a live slot, or are gone since they were scanned. */
+async function countIncomplete(
+  catalog: MarkedCatalog,
+  frames: readonly number[],
+  slots: ReadonlyMap<number, Bitmap>,
+): Promise<number> {
+  let incomplete = 0;
+  for (let i = 0; i < frames.length; i += blockListsPerCall) {
+    const part = frames.slice(i, i + blockListsPerCall);
+    for (const [k, row] of (await catalog.frames(part)).entries()) {
+      const live = slots.get(part[k] ?? 0) ?? new Bitmap();
+      if (row === null || hasDropped(row, live)) incomplete++;
+    }
+  }
+  return incomplete;
 }
 
 /** Packs without anything live. Packs that an interrupted prune has condemned are among them. */
@@ -121,7 +138,7 @@ export function wastefulPacks({ packs }: LiveSet, deadShare: number): string[] {
 /** 32-bit words for the slots of a usual frame: 2 MiB in blocks of 8 KiB. A bitmap with this size need not grow. */
 export const usualSlotWords = 8;
 
-interface FrameLocation extends Pick<FrameRow, "frame" | "kind" | "pack" | "length"> {
+interface FrameLocation extends Pick<FramePlace, "frame" | "kind" | "pack" | "length"> {
   readonly slotCount: number;
 }
 
@@ -176,21 +193,8 @@ function deadItemsByPack(
  * Whether upkeep has dropped one of these slots from a frame: it has the length 0. Only upkeep makes later generations. A
  * client that names slots which its own frame never had harms its own snapshots and stops nothing.
  */
-function hasDropped({ blockList, generation }: FrameRow, live: Bitmap): boolean {
-  if (generation === 0) return false;
+function hasDropped({ blockList }: FrameRow, live: Bitmap): boolean {
   const { lengths } = decodeBlockList(blockList);
   for (const slot of live) if (lengths[slot] === 0) return true;
   return false;
-}
-
-/** The number of slots of an encoded block list: its leading varint. The rest is not decoded. */
-function slotCountOf({ blockList }: FrameRow): number {
-  let count = 0;
-  let scale = 1;
-  for (const byte of blockList) {
-    count += (byte & 0x7f) * scale;
-    if (byte < 0x80) break;
-    scale *= 0x80;
-  }
-  return count;
 }

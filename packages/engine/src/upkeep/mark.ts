@@ -27,17 +27,16 @@ export interface Marking {
 export async function markVault(vault: Pick<Vault, "catalog">): Promise<Marking> {
   const { catalog } = vault;
   for (let i = 0; i < maxMarkings; i++) {
-    const { reach, revision } = await catalog.roots();
-    const packs = await catalog.packs();
-    const ordinals = unionOfBitmaps(reach);
-    const liveSet = await computeLiveSet({ ordinals, items: catalog.allItems(), frames: catalog.allFrames(), packs });
+    // Read first: if it is the same when packs are condemned, everything that was read in between was of this revision.
+    const revision = await catalog.revision();
+    const ordinals = await unionOfBitmaps(catalog.allReach());
+    const liveSet = await computeLiveSet(catalog, ordinals);
     const { missingItems, incompleteFrames } = liveSet;
     if (missingItems === 0 && incompleteFrames === 0) return { liveSet, revision };
-    const now = await catalog.roots();
     // Frames have moved between the reading of items and of frames: mark again.
-    if (missingItems === 0 && now.revision !== revision) continue;
+    if (missingItems === 0 && (await catalog.revision()) !== revision) continue;
     // A snapshot may have been deleted and pruned after its bitmap was read. Then the bitmaps have changed: mark again.
-    const union = unionOfBitmaps(now.reach);
+    const union = await unionOfBitmaps(catalog.allReach());
     if (union.minus(ordinals).size > 0 || ordinals.minus(union).size > 0) continue;
     const what = missingItems > 0 ? `reach ${missingItems} items` : `need blocks of ${incompleteFrames} frames`;
     throw new IncompleteCatalogError(

@@ -8,10 +8,10 @@
  * `IncompleteCatalogError`, unless the caller gives the snapshot up. Then its manifest is deleted.
  */
 
+import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { assertNotRevoked, beginClaimedUpload, IncompleteCatalogError } from "../catalog/claim-session.ts";
-import { framesNeededBy } from "../catalog/rules.ts";
 import { appendToChain, catchUp, chainWriter } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
@@ -69,7 +69,8 @@ async function deleteGivenUp(vault: Vault, snapshot: string): Promise<void> {
 }
 
 async function listOrphans(vault: Vault): Promise<string[]> {
-  const rows = new Set((await vault.catalog.snapshots()).map(({ id }) => id));
+  const rows = new Set<string>();
+  for await (const { id } of allSnapshots(vault.catalog)) rows.add(id);
   const orphans: string[] = [];
   for await (const { name } of vault.store.list(vault.names.snapshots)) {
     const snapshot = lastPart(name);
@@ -100,7 +101,7 @@ async function recoverOrphan(vault: Vault, snapshot: string): Promise<RowResult>
   }
   if (await isRunningSession(vault, manifest.header)) return { result: "none" };
   // Committed since it was listed.
-  if ((await vault.catalog.snapshots()).some(({ id }) => id === snapshot)) return { result: "none" };
+  if ((await vault.catalog.snapshot(snapshot)) !== null) return { result: "none" };
   const known = (await vault.chain.read()).snapshots.get(snapshot);
   if (known?.deleted === true) {
     // A deletion was interrupted before its last step.
@@ -119,19 +120,24 @@ async function recoverOrphan(vault: Vault, snapshot: string): Promise<RowResult>
   return { result: "recovered" };
 }
 
+/** Items that are pinned in one step of the catalog. */
+const ordinalsPerCall = 1000;
+
 const notComplete = "it reaches items that the catalog does not have";
 
-/** Adds the row like an upload does: pins every frame first, then commits. Returns why it is refused, or null. */
+/** Adds the row like an upload does: acquires every item first, then commits. Returns why it is refused, or null. */
 async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Uint8Array): Promise<string | null> {
   const { catalog, ctx } = vault;
-  const items = (await catalog.itemsByOrdinal([...Bitmap.decode(manifest.row.reach)])).filter((item) => item !== null);
+  const ordinals = [...Bitmap.decode(manifest.row.reach)];
   const { rootOrdinal, rootId } = manifest.row;
-  if (!items.some(({ ordinal, id }) => ordinal === rootOrdinal && sameBytes(id, rootId))) return notComplete;
+  const [root = null] = await catalog.itemsByOrdinal([rootOrdinal]);
+  if (root === null || !ordinals.includes(rootOrdinal) || !sameBytes(root.id, rootId)) return notComplete;
   const upload = `recover ${manifest.row.id} ${hex(ctx.random(8))}`;
   await beginClaimedUpload(vault, { upload, owner: "", leaseUntil: ctx.now() + rowLeaseMs, base: null });
   try {
-    const frames = [...new Set(items.flatMap((item) => framesNeededBy(item)))];
-    if (!(await catalog.acquireFrames(upload, frames)).every((pinned) => pinned)) return notComplete;
+    for (let i = 0; i < ordinals.length; i += ordinalsPerCall)
+      if ((await catalog.acquireOrdinals(upload, ordinals.slice(i, i + ordinalsPerCall))).includes(false))
+        return notComplete;
     const { source } = openDetails(vault.keys, manifest);
     const chained = await chainedRetention(vault, manifest, manifestHash);
     await catalog.commit(upload, ctx.now(), { ...manifest.row, ...chained, source });

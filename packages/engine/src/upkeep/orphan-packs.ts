@@ -31,7 +31,8 @@ export interface OrphanPackReport {
 export async function deleteOrphanPacks(vault: Vault): Promise<OrphanPackReport> {
   const unknownPacks: UnknownPack[] = [];
   const orphanPacks: string[] = [];
-  const known = new Set((await vault.catalog.packs()).map(({ pack }) => pack));
+  const known = new Set<string>();
+  for await (const { pack } of vault.catalog.allPacks()) known.add(pack);
   for await (const { name, size } of vault.store.list(vault.names.packs)) {
     const pack = lastPart(name);
     if (known.has(pack) || (await hasRow(vault, pack))) continue;
@@ -60,7 +61,7 @@ export async function isRunningSession(vault: Vault, { session }: SessionHeader)
 }
 
 async function hasRow(vault: Vault, pack: string): Promise<boolean> {
-  return (await vault.catalog.packs()).some((row) => row.pack === pack);
+  return (await vault.catalog.packs([pack]))[0] !== null;
 }
 
 async function readTable(vault: Vault, pack: string, size: number): Promise<PackTable | UnknownPack | "absent"> {

@@ -94,7 +94,7 @@ export async function rebuildBehind(
   const items = new ItemRegistration(vault, packs, sessions, refusals);
   const { slots, lostFrames } = await items.readBlockLists();
   const { rows: snapshots, hidden, unconfirmed } = await readSnapshots(vault, chain, sessions, refusals);
-  await chooseVersions(packs, slots, unionOfBitmaps(snapshots.map(({ reach }) => reach)));
+  await chooseVersions(packs, slots, await unionOfBitmaps(snapshots.map(({ reach }) => reach)));
   await vault.catalog.clear(vault.ctx);
   await items.registerPacks();
   await items.registerItems();

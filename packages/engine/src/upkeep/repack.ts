@@ -18,7 +18,9 @@
  * deletes them. A frame with a wrong block is marked as damaged and its segments are left as they are, for heal.
  */
 
-import type { Item, SnapshotRow } from "../catalog/catalog.ts";
+import { allSnapshots } from "../catalog/all-snapshots.ts";
+import type { Item } from "../catalog/catalog.ts";
+import { Bitmap } from "../format/bitmap.ts";
 import { sameBytes } from "../format/bytes.ts";
 import type { Recipe } from "../format/recipe.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
@@ -29,7 +31,6 @@ import type { Vault } from "../vault.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 import type { CheckedBlock } from "./copy-blocks.ts";
 import { DataFrameWriter, readCheckedBlocks, segmentHooks } from "./copy-blocks.ts";
-import { unionOfBitmaps } from "./live-set.ts";
 import type { SegmentToRepack } from "./repack-plan.ts";
 import { segmentsToRepack, storedBlocks } from "./repack-plan.ts";
 import { rewritePacks } from "./rewrite-packs.ts";
@@ -91,10 +92,8 @@ export async function repack(
     done.packs += more.packs ?? 0;
     onProgress?.(done);
   };
-  const newest = new Map<string, SnapshotRow>();
-  for (const row of await vault.catalog.snapshots()) newest.set(row.source, row);
   const work: RepackWork = { vault, pool: pool ?? null, maxBytes, report };
-  const moved = await repackSegments(work, newest.values());
+  const moved = await repackSegments(work, await reachOfNewest(vault));
   const options = { pool, maxBytes, onPack: () => report({ packs: 1 }) };
   const { rewritten, refused, isComplete } = await rewritePacks(vault, wastefulShare, options);
   return {
@@ -112,13 +111,25 @@ interface RepackWork {
   readonly report: ReportProgress;
 }
 
-/** Repacks segments of these snapshots, until the limit is reached. */
+/** What the newest snapshot of every source reaches. */
+async function reachOfNewest({ catalog }: Vault): Promise<Bitmap> {
+  const newest = new Map<string, string>();
+  for await (const { source, id } of allSnapshots(catalog)) newest.set(source, id);
+  const reach = new Bitmap();
+  for (const id of newest.values()) {
+    const row = await catalog.snapshot(id);
+    // It may have been deleted meanwhile.
+    if (row !== null) reach.or(Bitmap.decode(row.reach));
+  }
+  return reach;
+}
+
+/** Repacks segments that are in `reach`, until the limit is reached. */
 async function repackSegments(
   work: RepackWork,
-  snapshots: Iterable<SnapshotRow>,
+  reach: Bitmap,
 ): Promise<{ readonly segments: number; readonly isComplete: boolean }> {
   const { vault, pool, maxBytes } = work;
-  const reach = unionOfBitmaps([...snapshots].map((snapshot) => snapshot.reach));
   let repacked = 0;
   let batch: SegmentToRepack[] = [];
   let bytes = 0;

@@ -9,6 +9,7 @@
  * manifest missing or damaged again. If the snapshot is deleted meanwhile, the next prune deletes the new manifest.
  */
 
+import { allSnapshots } from "../catalog/all-snapshots.ts";
 import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import { appendToChain, chainWriter } from "../catalog/vault-chain.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
@@ -25,7 +26,7 @@ const rewriteLeaseMs = 10 * 60_000;
 /** Writes the manifests again that scrub has found missing or damaged. Returns their names. */
 export async function rewriteManifests(vault: Vault, findings: readonly ManifestFinding[]): Promise<readonly string[]> {
   const rewritten: string[] = [];
-  for (const { id, status } of await vault.catalog.snapshots()) {
+  for await (const { id, status } of allSnapshots(vault.catalog)) {
     const name = vault.names.manifest(id);
     if (status === "deleting" || !findings.some((each) => each.name === name)) continue;
     if (await rewriteManifest(vault, id)) rewritten.push(name);
@@ -48,8 +49,8 @@ async function rewriteManifest(vault: Vault, id: string): Promise<boolean> {
     base: id,
   });
   try {
-    const row = (await catalog.snapshots()).find((each) => each.id === id);
-    if (row === undefined || row.status === "deleting" || (await isIntact(vault, id))) return false;
+    const row = await catalog.snapshot(id);
+    if (row === null || row.status === "deleting" || (await isIntact(vault, id))) return false;
     const session = startSession(ctx, keys, authority, start);
     const draft = draftManifest(session, authority, { ...row, session: start.session }, { warnings: null });
     const manifest = acceptManifest(authority, draft, { at: row.completedAt, retention: row.retention });

@@ -13,7 +13,8 @@
  * it starts again from the beginning.
  */
 
-import type { Catalog, FrameRow, FrameVersion } from "../catalog/catalog.ts";
+import { allSnapshots } from "../catalog/all-snapshots.ts";
+import type { Catalog, FramePlace, FrameVersion } from "../catalog/catalog.ts";
 import type { ChainFault } from "../catalog/vault-chain.ts";
 import { VaultChain } from "../catalog/vault-chain.ts";
 import { FormatError, sameBytes } from "../format/bytes.ts";
@@ -74,7 +75,7 @@ export interface ScrubOptions {
 /** Reads every pack once. One pack is in memory at a time. */
 export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   const expected = await framesByPack(options.catalog);
-  for (const { pack, state } of await options.catalog.packs()) {
+  for await (const { pack, state } of options.catalog.allPacks()) {
     if (state === "deleting") expected.delete(pack);
     else if (!expected.has(pack)) expected.set(pack, []);
   }
@@ -82,7 +83,7 @@ export async function scrub(options: ScrubOptions): Promise<ScrubReport> {
   const intactFrames: FrameVersion[] = [];
   let packs = 0;
   let bytes = 0;
-  const check = async (pack: string, rows: readonly FrameRow[] | null) => {
+  const check = async (pack: string, rows: readonly FramePlace[] | null) => {
     const read = await readPack(options, pack);
     const finding = await checkPack(options, pack, read, rows);
     if (finding !== null) findings.push(finding);
@@ -135,7 +136,7 @@ async function checkManifests(
 ): Promise<ManifestFinding[]> {
   const findings: ManifestFinding[] = [];
   const { vaultId, authorityPublicKey } = identity;
-  for (const { id, status } of await catalog.snapshots()) {
+  for await (const { id, status } of allSnapshots(catalog)) {
     const name = names.manifest(id);
     try {
       if (status === "deleting") continue;
@@ -148,8 +149,9 @@ async function checkManifests(
       const gone = isObjectStoreError(error, "not_found");
       if (!gone && !(error instanceof FormatError)) throw error;
       // The snapshot may have been deleted since the rows were read.
-      const hasRow = (await catalog.snapshots()).some((row) => row.id === id && row.status !== "deleting");
-      if (hasRow) findings.push({ name, kind: gone ? "missing" : "damaged", reason: error.message });
+      const row = await catalog.snapshot(id);
+      if (row !== null && row.status !== "deleting")
+        findings.push({ name, kind: gone ? "missing" : "damaged", reason: error.message });
     }
   }
   return findings;
@@ -160,15 +162,15 @@ async function checkPack(
   options: ScrubOptions,
   pack: string,
   bytes: Uint8Array | null,
-  rows: readonly FrameRow[] | null,
+  rows: readonly FramePlace[] | null,
 ): Promise<PackFinding | null> {
   const broken = (rows ?? []).filter((row) => bytes === null || !matchesFrameId(bytes, row));
   const found = bytes === null ? null : await checkPackTable(options, pack, bytes);
   if (rows !== null && broken.length === 0 && found?.reason === null) return null;
   // Frames may have moved since the rows were read. So the catalog is asked again.
   const frames = await currentVersions(options.catalog, broken);
-  const row = (await options.catalog.packs()).find((each) => each.pack === pack);
-  if (row === undefined || row.state === "deleting") {
+  const [row = null] = await options.catalog.packs([pack]);
+  if (row === null || row.state === "deleting") {
     if (rows !== null || bytes === null) return null;
     const { running } = await options.catalog.sessions();
     if (found?.reason === null && running.includes(found.session)) return null;
@@ -199,14 +201,14 @@ async function checkPackTable(
 /** Whether the bytes of a frame in the pack give its frame id. */
 function matchesFrameId(
   pack: Uint8Array,
-  { offset, length, frameId }: Pick<FrameRow, "offset" | "length" | "frameId">,
+  { offset, length, frameId }: Pick<FramePlace, "offset" | "length" | "frameId">,
 ) {
   return sameBytes(frameIdOf(pack.subarray(offset, offset + length)), frameId);
 }
 
 /** Returns those of the rows that are still in the catalog, as frame versions. */
-async function currentVersions(catalog: Catalog, rows: readonly FrameRow[]): Promise<readonly FrameVersion[]> {
-  const now = await catalog.frames(rows.map(({ frame }) => frame));
+async function currentVersions(catalog: Catalog, rows: readonly FramePlace[]): Promise<readonly FrameVersion[]> {
+  const now = await catalog.framePlaces(rows.map(({ frame }) => frame));
   return rows
     .filter(({ pack, generation }, i) => now[i]?.pack === pack && now[i]?.generation === generation)
     .map(({ frame, pack, generation }) => ({ frame, pack, generation }));
@@ -221,12 +223,12 @@ async function readPack({ store, names }: ScrubOptions, pack: string): Promise<U
   }
 }
 
-async function framesByPack(catalog: Catalog): Promise<Map<string, FrameRow[]>> {
-  const packs = new Map<string, FrameRow[]>();
+async function framesByPack(catalog: Catalog): Promise<Map<string, FramePlace[]>> {
+  const packs = new Map<string, FramePlace[]>();
   for await (const row of catalog.allFrames()) {
     const rows = packs.get(row.pack) ?? [];
     if (rows.length === 0) packs.set(row.pack, rows);
-    rows.push({ ...row, blockList: new Uint8Array(0) });
+    rows.push(row);
   }
   return packs;
 }

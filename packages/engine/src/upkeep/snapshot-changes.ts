@@ -13,6 +13,7 @@
  * chain got before the deletion wins: the row is set back, by the next prune if both processes have ended.
  */
 
+import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
@@ -42,8 +43,8 @@ export async function setRetention(
     if ((retention.lockedUntil ?? 0) < runningLock) throw new CatalogError("retained", `${id} is locked`);
     return { kind: "retention", snapshot: id, retention, reason, by };
   });
-  const row = await findRow(vault, id);
-  if (row !== undefined && row.status !== "deleting") return;
+  const row = await vault.catalog.snapshot(id);
+  if (row !== null && row.status !== "deleting") return;
   // A deletion began between the check and the record. The chain does not have it, so a hold or a lock wins.
   if (!(await setBackRetained(vault, id))) throw new CatalogError("conflict", `${id} is being deleted`);
 }
@@ -80,7 +81,7 @@ export async function isDeletedInChain(vault: Vault, id: string): Promise<boolea
 
 /** Completes the deletions that were interrupted. One that the chain forbids by a hold or a lock is taken back. */
 export async function completeInterruptedDeletions(vault: Vault): Promise<void> {
-  for (const { id, status } of await vault.catalog.snapshots()) {
+  for await (const { id, status } of allSnapshots(vault.catalog)) {
     if (status !== "deleting") continue;
     try {
       await completeSnapshotDeletion(vault, id);
@@ -98,8 +99,8 @@ async function setBackRetained(vault: Vault, id: string): Promise<boolean> {
   const known = (await vault.chain.read()).snapshots.get(id);
   if (known === undefined || known.deleted || !isRetained(known.retention, vault.ctx.now())) return false;
   await vault.catalog.cancelDeleteSnapshot(id, known.retention, known.sequence);
-  const row = await findRow(vault, id);
-  return row !== undefined && row.status !== "deleting";
+  const row = await vault.catalog.snapshot(id);
+  return row !== null && row.status !== "deleting";
 }
 
 /** Comparisons of a row with the chain. Another process may add a record between the two reads; more would be a loop. */
@@ -110,8 +111,8 @@ async function matchingRow(vault: Vault, id: string): Promise<SnapshotRow> {
   let difference: string | null = null;
   for (let i = 0; i < maxComparisons; i++) {
     await catchUp(chainWriter(vault, vault.authority));
-    const row = await findRow(vault, id);
-    if (row === undefined) throw new CatalogError("unknown_snapshot", id);
+    const row = await vault.catalog.snapshot(id);
+    if (row === null) throw new CatalogError("unknown_snapshot", id);
     if (row.status === "deleting") return row;
     // Read after the row: the chain has every record that was applied to it.
     const known = (await vault.chain.read()).snapshots.get(id);
@@ -120,8 +121,4 @@ async function matchingRow(vault: Vault, id: string): Promise<SnapshotRow> {
     if ((known?.sequence ?? 0) <= row.changes) break;
   }
   throw new ChainMismatchError([difference ?? id]);
-}
-
-async function findRow(vault: Vault, id: string): Promise<SnapshotRow | undefined> {
-  return (await vault.catalog.snapshots()).find((each) => each.id === id);
 }

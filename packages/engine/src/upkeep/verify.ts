@@ -54,7 +54,8 @@ export interface VerifyReport {
 
 export interface VerifyOptions {
   readonly vault: ReadableVault;
-  readonly snapshots: readonly SnapshotRow[];
+  /** Read one after the other: a bitmap of each is in memory. */
+  readonly snapshots: Iterable<SnapshotRow> | AsyncIterable<SnapshotRow>;
   /** Opens frames and compares their blocks. */
   readonly pool: RestoreWorkerPool;
   /** Open every frame and compare every block. Without it only nodes, recipes and block lists are checked. */
@@ -106,7 +107,7 @@ interface FileToCheck extends PlannedFile {
 /** Verifies the snapshots. */
 export async function verifySnapshots(options: VerifyOptions): Promise<VerifyReport> {
   const verifier = new Verifier(options);
-  for (const snapshot of options.snapshots) await verifier.verify(snapshot);
+  for await (const snapshot of options.snapshots) await verifier.verify(snapshot);
   return verifier.report();
 }
 
@@ -129,6 +130,7 @@ class Verifier {
   /** Ordinals that are marked as verified. */
   readonly #markedVerified = new Bitmap();
   #window: FileToCheck[] = [];
+  #snapshots = 0;
   #files = 0;
 
   constructor(options: VerifyOptions) {
@@ -143,6 +145,7 @@ class Verifier {
 
   async verify(row: SnapshotRow): Promise<void> {
     const before = this.#findings.length;
+    this.#snapshots++;
     this.#firstOfSnapshot = this.#graph.size;
     this.#roots = [];
     this.#otherReach = new Bitmap();
@@ -173,7 +176,7 @@ class Verifier {
 
   report(): VerifyReport {
     return {
-      snapshots: this.#options.snapshots.length,
+      snapshots: this.#snapshots,
       files: this.#files,
       frames: this.#frames.count,
       findings: this.#findings,

@@ -2,21 +2,24 @@
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type {
+  FramePlace,
   FrameRow,
   Item,
   PackRow,
   PackState,
+  ScannedFrame,
   SessionNumbers,
+  SnapshotInfo,
   SnapshotRow,
   SnapshotStatus,
   UploadUnit,
 } from "../catalog.ts";
-import { itemFrames } from "../rules.ts";
+import { slotCountOf } from "../rules.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
 /** Raised with every change of the schema. A catalog of another version must be rebuilt from the object store. */
-export const schemaVersion = 8;
+export const schemaVersion = 9;
 
 export const schema = `
 create table numbers (name text primary key, value integer not null) without rowid;
@@ -30,9 +33,12 @@ create index pins_by_upload on pins (upload);
 create table frames (
   frame integer primary key, generation integer not null, kind text not null, pack text not null,
   offset integer not null, length integer not null, frame_id blob not null, session integer not null,
-  block_list blob not null, record integer not null, damaged integer not null default 0);
+  record integer not null, damaged integer not null default 0, slots integer not null);
+create table block_lists (frame integer primary key, block_list blob not null);
 create index frames_by_pack on frames (pack);
 create index frames_damaged on frames (frame) where damaged = 1;
+create table damaged_items (frame integer not null, ordinal integer not null, primary key (frame, ordinal)) without rowid;
+create index damaged_items_by_ordinal on damaged_items (ordinal);
 create table items (
   ordinal integer primary key, kind text not null, id blob not null, recipe blob not null, record integer not null,
   next integer not null, owner text not null, verified integer not null);
@@ -45,12 +51,16 @@ create table uploads (
 create table reservations (
   upload text not null, request integer not null, first integer not null, after integer not null,
   primary key (upload, request)) without rowid;
+create table held (upload text not null, ordinals blob not null);
+create index held_by_upload on held (upload);
 create table units (upload text not null, number integer not null, primary key (upload, number)) without rowid;
 create table snapshots (
   id text primary key, source text not null, session integer not null, started integer not null,
   completed integer not null, root_ordinal integer not null, root_id blob not null, size integer not null,
   files integer not null, warnings integer not null, stored integer not null, status text not null, expires integer,
-  locked integer, hold integer not null, changes integer not null, reach blob not null) without rowid;
+  locked integer, hold integer not null, changes integer not null) without rowid;
+create index snapshots_by_time on snapshots (completed, id);
+create table reach (id text primary key, reach blob not null) without rowid;
 create table chain (
   only integer primary key check (only = 1), sequence integer not null, hash blob not null, epoch integer not null);
 create table revoked (writer text primary key, from_session integer not null) without rowid;
@@ -63,12 +73,16 @@ export const tables = [
   "packs",
   "pins",
   "frames",
+  "block_lists",
+  "damaged_items",
   "items",
   "hooks",
   "uploads",
   "reservations",
+  "held",
   "units",
   "snapshots",
+  "reach",
   "chain",
   "revoked",
 ] as const;
@@ -152,6 +166,14 @@ export function itemOf(row: Row): Item {
 }
 
 export function frameOf(row: Row): FrameRow {
+  return { ...placeOf(row), blockList: blob(row, "block_list") };
+}
+
+export function scannedFrameOf(row: Row): ScannedFrame {
+  return { ...placeOf(row), slotCount: integer(row, "slots") };
+}
+
+export function placeOf(row: Row): FramePlace {
   return {
     frame: integer(row, "frame"),
     generation: integer(row, "generation"),
@@ -161,7 +183,6 @@ export function frameOf(row: Row): FrameRow {
     length: integer(row, "length"),
     frameId: blob(row, "frame_id"),
     session: integer(row, "session"),
-    blockList: blob(row, "block_list"),
     recordFrame: integer(row, "record"),
     damaged: integer(row, "damaged") === 1,
   };
@@ -187,6 +208,10 @@ function statusOf(value: string): SnapshotStatus {
 }
 
 export function snapshotOf(row: Row): SnapshotRow {
+  return { ...snapshotInfoOf(row), reach: blob(row, "reach") };
+}
+
+export function snapshotInfoOf(row: Row): SnapshotInfo {
   const expires = row.expires;
   const locked = row.locked;
   return {
@@ -208,7 +233,6 @@ export function snapshotOf(row: Row): SnapshotRow {
       hold: integer(row, "hold") === 1,
     },
     changes: integer(row, "changes"),
-    reach: blob(row, "reach"),
   };
 }
 
@@ -241,28 +265,20 @@ export function putUnit(sql: Sql, unit: UploadUnit): void {
   for (const [earlier, later] of unit.follows) follow.run(later, earlier, later);
 }
 
-/** Inserts or replaces a frame. */
+/** Inserts or replaces a frame. Block lists are apart: scans do not read them. */
 export function putFrame(sql: Sql, row: FrameRow): void {
   const { frame, generation, kind, pack, offset, length, frameId, session, blockList, recordFrame, damaged } = row;
-  sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
-    frame,
-    generation,
-    kind,
-    pack,
-    offset,
-    length,
-    frameId,
-    session,
-    blockList,
-    recordFrame,
-    damaged ? 1 : 0,
-  );
+  const slots = slotCountOf(blockList);
+  const values = [frame, generation, kind, pack, offset, length, frameId, session, recordFrame, damaged ? 1 : 0, slots];
+  sql("insert or replace into frames values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(...values);
+  if (blockList.length > 0) sql("insert or replace into block_lists values (?, ?)").run(frame, blockList);
 }
 
 /** Inserts a new snapshot. */
 export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
   const { expiresAt, lockedUntil, hold } = row.retention;
-  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+  sql("insert into reach values (?, ?)").run(row.id, row.reach);
+  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
     row.id,
     row.source,
     row.session,
@@ -279,7 +295,6 @@ export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
     lockedUntil,
     hold ? 1 : 0,
     row.changes,
-    row.reach,
   );
 }
 
@@ -301,25 +316,19 @@ export function findItem(sql: Sql, ordinal: number): Item | null {
 }
 
 export function findFrame(sql: Sql, frame: number): FrameRow | null {
-  const row = sql("select * from frames where frame = ?").get(frame);
+  const row = sql(
+    "select frames.*, coalesce(block_list, x'') as block_list from frames left join block_lists using (frame) where frame = ?",
+  ).get(frame);
   return row === undefined ? null : frameOf(row);
 }
 
-/** The frames that have a damage mark. */
-export function damagedFrames(sql: Sql): number[] {
-  return sql("select frame from frames where damaged = 1")
-    .all()
-    .map((row) => integer(row, "frame"));
+export function findPlace(sql: Sql, frame: number): FramePlace | null {
+  const row = sql("select * from frames where frame = ?").get(frame);
+  return row === undefined ? null : placeOf(row);
 }
 
-/** The ordinals of items whose bytes are in such a frame. */
-export function damagedItems(sql: Sql): number[] {
-  const damaged = new Set(damagedFrames(sql));
-  if (damaged.size === 0) return [];
-  const found: number[] = [];
-  for (const row of sql("select * from items").iterate()) {
-    const item = itemOf(row);
-    if (itemFrames(item).some((frame) => damaged.has(frame))) found.push(item.ordinal);
-  }
-  return found;
+/** A snapshot with its bitmap. */
+export function findSnapshot(sql: Sql, id: string): SnapshotRow | null {
+  const row = sql("select * from snapshots join reach using (id) where id = ?").get(id);
+  return row === undefined ? null : snapshotOf(row);
 }

@@ -6,11 +6,13 @@
  * Only pins and leases may be lost: the commit of an upload that has lost its pins is refused.
  */
 
+import type { SQLInputValue } from "node:sqlite";
 import type { EngineContext } from "../../context.ts";
 import type { ChainHead } from "../../format/chain.ts";
 import type {
   Catalog,
   FrameMove,
+  FramePlace,
   FrameRow,
   FrameVersion,
   Item,
@@ -19,8 +21,11 @@ import type {
   PackRow,
   RebuiltCatalog,
   Retention,
+  ScannedFrame,
   SessionNumbers,
   SessionRow,
+  SnapshotInfo,
+  SnapshotQuery,
   SnapshotRow,
   UploadScope,
   UploadStart,
@@ -28,51 +33,60 @@ import type {
   UploadUnit,
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertDeletable, drawNumber, framesNeededBy, isNewerChange } from "../rules.ts";
+import { assertDeletable, drawNumber, isNewerChange } from "../rules.ts";
 import * as chain from "./chain.ts";
 import type { BeforeStatement } from "./connection.ts";
 import { Connection } from "./connection.ts";
-import { isCondemned, pinFrames, uploadsPinning } from "./pins.ts";
-import type { Sql } from "./rows.ts";
 import {
-  blob,
+  addDamagedItems,
+  clearDamaged,
   damagedFrames,
   damagedItems,
+  forgetDamagedFrame,
+  markDamaged,
+} from "./damage.ts";
+import { isCondemned, pinFrames, pinMoved, pinReplaced, uploadsPinning } from "./pins.ts";
+import type { Row, Sql } from "./rows.ts";
+import {
+  blob,
   findFrame,
   findHook,
   findItem,
   findOwnHook,
-  frameOf,
+  findPlace,
+  findSnapshot,
   insertSnapshot,
   integer,
   itemOf,
   packOf,
   putFrame,
   putUnit,
+  scannedFrameOf,
   schema,
   schemaVersion,
   sessionNumbers,
-  snapshotOf,
   tables,
   text,
 } from "./rows.ts";
+import { bitmapPages, snapshotPage } from "./snapshots.ts";
 import type { TakeNumbers } from "./uploads.ts";
 import {
+  addHeld,
   addUnitNumber,
   assertClosed,
   assertUnitIsPinned,
   beginUpload,
   endUpload,
   pinItems,
+  pinOrdinals,
   reserveOrdinals,
   runningRow,
   uploadRow,
   uploadState,
 } from "./uploads.ts";
 
-/** Rows per page of a full scan. The row of a frame holds its block list, tens of kilobytes. */
-const itemsPage = 500;
-const framesPage = 32;
+/** Rows per page of a full scan: some hundred kilobytes. */
+const rowsPerPage = 500;
 
 /** Opens the catalog in a file, and makes it if there is none; ":memory:" keeps it in memory. */
 export function openSqliteCatalog(path: string, ctx: EngineContext): SqliteCatalog {
@@ -156,6 +170,10 @@ export class SqliteCatalog implements Catalog {
     return this.#db.writeWithoutSync(() => pinItems(this.#sql, upload, ids));
   }
 
+  async acquireOrdinals(upload: string, ordinals: readonly number[]): Promise<readonly boolean[]> {
+    return this.#db.writeWithoutSync(() => pinOrdinals(this.#sql, upload, ordinals));
+  }
+
   async acquireFrames(
     upload: string,
     frames: readonly number[],
@@ -176,6 +194,11 @@ export class SqliteCatalog implements Catalog {
       if (number !== undefined && !addUnitNumber(this.#sql, upload, number)) return;
       this.#register(unit);
       for (const { pack } of unit.packs) this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
+      addHeld(
+        this.#sql,
+        upload,
+        unit.items.map(({ ordinal }) => ordinal),
+      );
       if (number !== undefined) assertUnitIsPinned(this.#sql, upload, unit);
     });
   }
@@ -209,17 +232,12 @@ export class SqliteCatalog implements Catalog {
     return this.#db.read(() => ordinals.map((ordinal) => findItem(this.#sql, ordinal)));
   }
 
-  async itemsById(ids: readonly Uint8Array[]): Promise<readonly (Item | null)[]> {
-    const find = this.#sql("select * from items where id = ? order by ordinal desc limit 1");
-    const one = (id: Uint8Array) => {
-      const row = find.get(id);
-      return row === undefined ? null : itemOf(row);
-    };
-    return this.#db.read(() => ids.map(one));
-  }
-
   async frames(frames: readonly number[]): Promise<readonly (FrameRow | null)[]> {
     return this.#db.read(() => frames.map((frame) => findFrame(this.#sql, frame)));
+  }
+
+  async framePlaces(frames: readonly number[]): Promise<readonly (FramePlace | null)[]> {
+    return this.#db.read(() => frames.map((frame) => findPlace(this.#sql, frame)));
   }
 
   async session(session: number): Promise<SessionRow | null> {
@@ -227,8 +245,12 @@ export class SqliteCatalog implements Catalog {
     return row === undefined ? null : { session, header: blob(row, "header") };
   }
 
-  async snapshots(): Promise<readonly SnapshotRow[]> {
-    return this.#sql("select * from snapshots order by completed, id").all().map(snapshotOf);
+  async snapshot(id: string): Promise<SnapshotRow | null> {
+    return findSnapshot(this.#sql, id);
+  }
+
+  async snapshotPage(query: SnapshotQuery = {}): Promise<readonly SnapshotInfo[]> {
+    return snapshotPage(this.#sql, query);
   }
 
   async changeRetention(id: string, retention: Retention, sequence: number): Promise<void> {
@@ -271,40 +293,38 @@ export class SqliteCatalog implements Catalog {
   async deleteSnapshot(id: string, now: number): Promise<void> {
     this.#db.write(() => {
       assertDeletable(this.#snapshot(id), now);
-      this.#sql("delete from snapshots where id = ?").run(id);
+      for (const table of ["snapshots", "reach"]) this.#sql(`delete from ${table} where id = ?`).run(id);
       this.#take("revision", 1);
     });
   }
 
-  async roots(): Promise<{ readonly revision: number; readonly reach: readonly Uint8Array[] }> {
-    return this.#db.read(() => {
-      const rows = this.#sql("select reach from snapshots union all select reach from uploads").all();
-      return { revision: this.#number("revision"), reach: rows.map((row) => blob(row, "reach")) };
-    });
+  async revision(): Promise<number> {
+    return this.#number("revision");
+  }
+
+  async *allReach(): AsyncIterable<Uint8Array> {
+    yield* bitmapPages(this.#sql);
   }
 
   async *allItems(): AsyncIterable<Item> {
-    for (let after = 0; ; ) {
-      const rows = this.#sql("select * from items where ordinal > ? order by ordinal limit ?").all(after, itemsPage);
-      for (const row of rows) yield itemOf(row);
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < itemsPage) return;
-      after = integer(last, "ordinal");
-    }
+    for (const row of this.#scan("items", "ordinal", 0)) yield itemOf(row);
   }
 
-  async *allFrames(): AsyncIterable<FrameRow> {
-    for (let after = 0; ; ) {
-      const rows = this.#sql("select * from frames where frame > ? order by frame limit ?").all(after, framesPage);
-      for (const row of rows) yield frameOf(row);
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < framesPage) return;
-      after = integer(last, "frame");
-    }
+  async *allFrames(): AsyncIterable<ScannedFrame> {
+    for (const row of this.#scan("frames", "frame", 0)) yield scannedFrameOf(row);
   }
 
-  async packs(): Promise<readonly PackRow[]> {
-    return this.#sql("select * from packs order by pack").all().map(packOf);
+  async *allPacks(): AsyncIterable<PackRow> {
+    for (const row of this.#scan("packs", "pack", "")) yield packOf(row);
+  }
+
+  async packs(packs: readonly string[]): Promise<readonly (PackRow | null)[]> {
+    const find = this.#sql("select * from packs where pack = ?");
+    const one = (pack: string) => {
+      const row = find.get(pack);
+      return row === undefined ? null : packOf(row);
+    };
+    return this.#db.read(() => packs.map(one));
   }
 
   async sessions(): Promise<SessionNumbers> {
@@ -330,8 +350,10 @@ export class SqliteCatalog implements Catalog {
     return this.#db.write(() => {
       if (!isCondemned(this.#sql, pack, marking)) return false;
       this.#toDeleting(pack);
+      for (const table of ["block_lists", "damaged_items"])
+        this.#sql(`delete from ${table} where frame in (select frame from frames where pack = ?)`).run(pack);
       this.#sql("delete from frames where pack = ?").run(pack);
-      for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
+      this.#forgetItems(deadItems);
       return true;
     });
   }
@@ -351,15 +373,19 @@ export class SqliteCatalog implements Catalog {
       runningRow(this.#sql, upload, now);
       const left = new Set<string>();
       for (const { from, to } of moves) {
-        const row = findFrame(this.#sql, to.frame);
+        const row = findPlace(this.#sql, to.frame);
         if (row?.pack !== from.pack || row.generation !== from.generation) return false;
         if (from.marking === null) continue;
         if (!isCondemned(this.#sql, from.pack, from.marking)) return false;
         left.add(from.pack);
       }
       this.#register(unit);
-      for (const { to } of moves) putFrame(this.#sql, to);
-      for (const ordinal of deadItems) this.#sql("delete from items where ordinal = ?").run(ordinal);
+      for (const move of moves) {
+        putFrame(this.#sql, move.to);
+        forgetDamagedFrame(this.#sql, move.to.frame);
+        pinMoved(this.#sql, move);
+      }
+      this.#forgetItems(deadItems);
       this.#take("revision", 1);
       for (const pack of left) this.#toDeleting(pack);
       return true;
@@ -368,14 +394,14 @@ export class SqliteCatalog implements Catalog {
 
   async setDamaged(versions: readonly FrameVersion[], damaged: boolean): Promise<void> {
     this.#db.write(() => {
-      const mark = this.#sql("update frames set damaged = ? where frame = ? and pack = ? and generation = ?");
-      for (const { frame, pack, generation } of versions) mark.run(damaged ? 1 : 0, frame, pack, generation);
+      if (damaged) markDamaged(this.#sql, versions);
+      else clearDamaged(this.#sql, versions);
       this.#take("revision", 1);
     });
   }
 
-  async damagedFrames(): Promise<readonly number[]> {
-    return damagedFrames(this.#sql);
+  async damagedFrames(after = 0): Promise<readonly number[]> {
+    return damagedFrames(this.#sql, after);
   }
 
   async setVerified(ordinals: readonly number[]): Promise<void> {
@@ -419,15 +445,31 @@ export class SqliteCatalog implements Catalog {
     // A replaced recipe makes every running marking wrong.
     if (replaced.length > 0) this.#take("revision", 1);
     putUnit(this.#sql, unit);
-    // An upload that uses the item needs the packs of its new recipe.
-    for (const { item, uploads } of replaced)
-      for (const upload of uploads) pinFrames(this.#sql, upload, framesNeededBy(item));
+    addDamagedItems(this.#sql, unit.items);
+    for (const { item, uploads } of replaced) pinReplaced(this.#sql, item, uploads);
   }
 
   #snapshot(id: string): SnapshotRow {
-    const row = this.#sql("select * from snapshots where id = ?").get(id);
-    if (row === undefined) throw new CatalogError("unknown_snapshot", id);
-    return snapshotOf(row);
+    const row = findSnapshot(this.#sql, id);
+    if (row === null) throw new CatalogError("unknown_snapshot", id);
+    return row;
+  }
+
+  /** All rows of a table in the order of its key, page by page. */
+  *#scan(table: string, key: string, first: number | string): Generator<Row> {
+    const page = this.#sql(`select * from ${table} where ${key} > ? order by ${key} limit ${rowsPerPage}`);
+    for (let after: SQLInputValue = first; ; ) {
+      const rows = page.all(after);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < rowsPerPage) return;
+      after = last[key] ?? null;
+    }
+  }
+
+  #forgetItems(ordinals: readonly number[]): void {
+    for (const table of ["items", "damaged_items"])
+      for (const ordinal of ordinals) this.#sql(`delete from ${table} where ordinal = ?`).run(ordinal);
   }
 
   #toDeleting(pack: string): void {

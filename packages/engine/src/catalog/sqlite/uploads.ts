@@ -4,12 +4,13 @@
  */
 
 import { Bitmap } from "../../format/bitmap.ts";
+import { decodeOrdinals, encodeOrdinals } from "../../format/ordinal-list.ts";
 import type { Item, NewUpload, OrdinalRange, SnapshotRow, UploadScope, UploadState, UploadUnit } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertSameUpload, framesNeededBy, framesOfUnit, isKnownTo } from "../rules.ts";
-import { firstUnpinned, pinFrames } from "./pins.ts";
+import { assertHeld, assertSameUpload, framesNeededBy, framesOfUnit, isKnownTo } from "../rules.ts";
+import { pinFrames } from "./pins.ts";
 import type { Row, Sql } from "./rows.ts";
-import { blob, integer, itemOf, text } from "./rows.ts";
+import { blob, findItem, integer, itemOf, text } from "./rows.ts";
 
 /** Takes the next `count` numbers of a counter and returns the first. */
 export type TakeNumbers = (name: string, count: number) => number;
@@ -84,18 +85,51 @@ function scopeOf(row: Row): UploadScope {
   return text(row, "scope") === "lineage" ? "lineage" : "vault";
 }
 
-/** The items of these ids, pinned for the upload; null if an item is not known. */
+/** The items of these ids, pinned for the upload and held by it; null if an item is not known. */
 export function pinItems(sql: Sql, upload: string, ids: readonly Uint8Array[]): (Item | null)[] {
   const running = uploadRow(sql, upload);
   const [owner, scope] = [text(running, "owner"), scopeOf(running)];
   const find = sql("select * from items where id = ? order by verified desc, ordinal desc");
-  return ids.map((id) => {
+  const items = ids.map((id) => {
     for (const row of find.all(id)) {
       const item = itemOf(row);
       if (isKnownTo(owner, scope, item) && pinFrames(sql, upload, framesNeededBy(item))) return item;
     }
     return null;
   });
+  addHeld(
+    sql,
+    upload,
+    items.flatMap((item) => item?.ordinal ?? []),
+  );
+  return items;
+}
+
+/** Pins the items of these ordinals. Returns which of them the upload holds now. */
+export function pinOrdinals(sql: Sql, upload: string, ordinals: readonly number[]): boolean[] {
+  uploadRow(sql, upload);
+  const isHeld = ordinals.map((ordinal) => {
+    const item = findItem(sql, ordinal);
+    return item !== null && pinFrames(sql, upload, framesNeededBy(item));
+  });
+  addHeld(
+    sql,
+    upload,
+    ordinals.filter((_, i) => isHeld[i]),
+  );
+  return isHeld;
+}
+
+/** Adds to what the upload holds: one short row per call. */
+export function addHeld(sql: Sql, upload: string, ordinals: readonly number[]): void {
+  if (ordinals.length > 0) sql("insert into held values (?, ?)").run(upload, encodeOrdinals(ordinals));
+}
+
+function heldBy(sql: Sql, upload: string): Bitmap {
+  const held = new Bitmap();
+  for (const row of sql("select ordinals from held where upload = ?").iterate(upload))
+    for (const ordinal of decodeOrdinals(blob(row, "ordinals"))) held.add(ordinal);
+  return held;
 }
 
 /** Adds the number of a client's unit. Returns false if the unit is registered already. */
@@ -111,11 +145,10 @@ export function assertUnitIsPinned(sql: Sql, upload: string, unit: UploadUnit): 
       throw new CatalogError("not_closed", `frame ${frame} is neither in the unit nor pinned`);
 }
 
-/** Throws `not_closed` if the snapshot reaches an item that is neither in the base nor pinned (rules 4 and 5). */
+/** Throws `not_closed` if the snapshot reaches an item that is neither in the base nor held (rules 4 and 5). */
 export function assertClosed(sql: Sql, upload: string, row: Row, snapshot: SnapshotRow): void {
   const reach = Bitmap.decode(snapshot.reach);
-  const unpinned = firstUnpinned(sql, upload, reach.minus(Bitmap.decode(blob(row, "reach"))));
-  if (unpinned !== null) throw new CatalogError("not_closed", `item ${unpinned} is neither in the base nor pinned`);
+  assertHeld(reach, Bitmap.decode(blob(row, "reach")), heldBy(sql, upload));
   if (scopeOf(row) !== "lineage") return;
   const own = sql("select 1 from items where ordinal = ? and owner = ?");
   for (const ordinal of reach)
@@ -124,7 +157,7 @@ export function assertClosed(sql: Sql, upload: string, row: Row, snapshot: Snaps
 }
 
 export function endUpload(sql: Sql, upload: string): void {
-  for (const table of ["pins", "reservations", "units", "uploads"])
+  for (const table of ["pins", "reservations", "held", "units", "uploads"])
     sql(`delete from ${table} where upload = ?`).run(upload);
 }
 

@@ -98,7 +98,7 @@ test("rewriting does not copy a block that does not match its id: the frame is m
   reach.add(ordinal);
   const { catalog } = env.vault;
   await catalog.beginUpload({ upload: "liar", owner: "liar", leaseUntil: env.ctx.now() + 1000, base: null });
-  await catalog.acquireFrames("liar", [frame]);
+  await catalog.acquireOrdinals("liar", [ordinal]);
   const id = "ab".repeat(16);
   const entry = { kind: "completed", snapshot: id, manifestHash: Buffer.alloc(32), retention: noRetention } as const;
   const changes = await appendToChain(chainWriter(env.vault, env.vault.authority), () => entry);

@@ -119,7 +119,12 @@ test("a segment that another run has repacked since the plan is not repacked aga
       };
     },
   });
-  const streams = { allItems: () => env.vault.catalog.allItems(), allFrames: () => allFrameRows(env.vault.catalog) };
+  const streams = {
+    allItems: () => env.vault.catalog.allItems(),
+    allFrames: () => env.vault.catalog.allFrames(),
+    allPacks: () => env.vault.catalog.allPacks(),
+    allReach: () => env.vault.catalog.allReach(),
+  };
   const overtaken = new Proxy(catalog, {
     get: (target, name) => Reflect.get(name in streams ? streams : target, name) as unknown,
   });

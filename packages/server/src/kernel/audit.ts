@@ -8,7 +8,6 @@
  * person must not break a chain.
  */
 
-import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Statement } from "./database/batch.ts";
 import { truncatedAddress } from "./log.ts";
@@ -71,6 +70,7 @@ export interface AuditRecord {
   readonly metadata: NonNullable<AuditEntry["metadata"]>;
 }
 
+/** The hash before the first record. */
 const genesis = Buffer.alloc(32);
 
 export function chainOf(access: RowAccess): { chain: string; accountId: string | null } {
@@ -79,63 +79,38 @@ export function chainOf(access: RowAccess): { chain: string; accountId: string |
     : { chain: "platform", accountId: null };
 }
 
-export function auditHash(prevHash: Uint8Array, record: AuditRecord): Buffer {
-  const text = canonicalize(record);
-  if (text === undefined) throw new Error("an audit record is always JSON");
-  return createHash("sha256").update(prevHash).update(text).digest();
-}
-
 export interface PendingAudit extends AuditEntry {
   readonly id: string;
 }
 
-/** Reads the head of the chain of `access`. Holds it until the transaction ends, so send it last. */
-export function lockChain(access: RowAccess): Statement {
+/**
+ * Appends a record to the chain of `access`: takes the next number and hashes the record with the hash before it, in one
+ * statement. It locks the head of the chain until the transaction ends, so send it last.
+ */
+export function appendRecord(access: RowAccess, now: Date, who: AuditContext, entry: PendingAudit): Statement {
   const { chain, accountId } = chainOf(access);
-  // The update changes nothing: it makes one statement of "create or lock, then read".
-  const text = `
-    insert into audit_heads (chain, account_id, seq, hash) values ($1, $2, 0, $3)
-    on conflict (chain) do update set seq = audit_heads.seq returning seq, hash`;
-  return { text, values: [chain, accountId, genesis] };
+  const record = recordOf(entry, chain, now, who);
+  const { actor, targets, context, metadata } = record;
+  const json = [actor, targets, context, metadata].map((part) => JSON.stringify(part));
+  const { before, after } = hashedParts(record);
+  const values = [chain, accountId, record.id, now, record.action, ...json, record.outcome, before, after, genesis];
+  return { text: appendText, values };
 }
 
-/** Appends to the chain of `access`; `head` is the row of {@link lockChain}. */
-export function auditStatements(
-  access: RowAccess,
-  now: Date,
-  who: AuditContext,
-  entries: readonly PendingAudit[],
-  head: Readonly<Record<string, unknown>> | undefined,
-): readonly Statement[] {
-  const { chain, accountId } = chainOf(access);
-  let { seq, hash } = head ?? {};
-  const statements = entries.map((entry): Statement => {
-    if (typeof seq !== "number" || !(hash instanceof Uint8Array))
-      throw new Error("the head of an audit chain is not visible");
-    seq += 1;
-    const record = recordOf(entry, { chain, seq: Number(seq), now, who });
-    const prevHash = hash;
-    hash = auditHash(prevHash, record);
-    return insertRecord(record, { accountId, now, prevHash, hash });
-  });
-  return [
-    ...statements,
-    { text: "update audit_heads set seq = $1, hash = $2 where chain = $3", values: [seq, hash, chain] },
-  ];
-}
+const appendText = `
+  with head as (
+    insert into audit_heads (chain, account_id, seq, prev_hash, hash)
+    values ($1, $2, 1, $13::bytea, sha256($13::bytea || convert_to($11::text || 1 || $12::text, 'UTF8')))
+    on conflict (chain) do update set seq = audit_heads.seq + 1, prev_hash = audit_heads.hash,
+      hash = sha256(audit_heads.hash || convert_to($11::text || (audit_heads.seq + 1) || $12::text, 'UTF8'))
+    returning seq, prev_hash, hash)
+  insert into audit_records
+    (chain, account_id, seq, id, occurred_at, action, actor, targets, context, metadata, outcome, prev_hash, hash)
+    select $1, $2, seq, $3, $4, $5, $6, $7, $8, $9, $10, prev_hash, hash from head`;
 
-function recordOf(
-  entry: PendingAudit,
-  {
-    chain,
-    seq,
-    now,
-    who,
-  }: { readonly chain: string; readonly seq: number; readonly now: Date; readonly who: AuditContext },
-): AuditRecord {
+function recordOf(entry: PendingAudit, chain: string, now: Date, who: AuditContext): Omit<AuditRecord, "seq"> {
   return {
     chain,
-    seq,
     id: entry.id,
     occurred_at: now.toISOString(),
     action: entry.action,
@@ -147,19 +122,11 @@ function recordOf(
   };
 }
 
-function insertRecord(
-  record: AuditRecord,
-  row: { readonly accountId: string | null; readonly now: Date; readonly prevHash: unknown; readonly hash: unknown },
-): Statement {
-  const text = `
-    insert into audit_records
-      (chain, account_id, seq, id, occurred_at, action, actor, targets, context, outcome, metadata, prev_hash, hash)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
-  const { chain, seq, id, action, outcome } = record;
-  const json = [record.actor, record.targets, record.context].map((part) => JSON.stringify(part));
-  const facts = JSON.stringify(record.metadata);
-  return {
-    text,
-    values: [chain, row.accountId, seq, id, row.now, action, ...json, outcome, facts, row.prevHash, row.hash],
-  };
+/** The canonical JSON of a record before and after its number, which only the database knows. */
+export function hashedParts({ targets, ...rest }: Omit<AuditRecord, "seq">): { before: string; after: string } {
+  // RFC 8785 sorts the names: all others come before `seq`, and only `targets` after it.
+  const before = canonicalize(rest);
+  const after = canonicalize({ targets });
+  if (before === undefined || after === undefined) throw new Error("an audit record is always JSON");
+  return { before: `${before.slice(0, -1)},"seq":`, after: `,${after.slice(1)}` };
 }

@@ -30,33 +30,28 @@ export interface PendingEvent {
 
 export type EventFields<T extends EventType> = Static<T["fields"]> & Readonly<Record<string, unknown>>;
 
-/** Takes the next `count` numbers of the account's stream. Holds the stream's head until the transaction ends. */
-export function lockStream(accountId: string, count: number): Statement {
-  const text = `
-    insert into event_heads (account_id, sequence) values ($1, $2)
-    on conflict (account_id) do update set sequence = event_heads.sequence + excluded.sequence
-    returning sequence`;
-  return { text, values: [accountId, count] };
+/**
+ * Appends an event to the account's stream: takes the next number and writes the payload with it, in one statement. It locks
+ * the head of the stream until the transaction ends, so send it last.
+ */
+export function appendEvent(accountId: string, now: Date, event: PendingEvent): Statement {
+  const before = JSON.stringify({ event: event.type, event_id: event.id });
+  const rest: Record<string, unknown> = { account_id: accountId, created_at: now };
+  for (const name in event.fields) {
+    // No field of an event may pass for one that every event has.
+    if (!envelopeNames.has(name)) rest[name] = event.fields[name];
+  }
+  const after = JSON.stringify(rest);
+  const values = [accountId, event.id, event.type, `${before.slice(0, -1)},"sequence":`, `,${after.slice(1)}`, now];
+  return { text: appendText, values };
 }
 
-/** Appends to the account's stream; `head` is the row of {@link lockStream}. */
-export function eventStatements(
-  accountId: string,
-  now: Date,
-  events: readonly PendingEvent[],
-  head: Readonly<Record<string, unknown>> | undefined,
-): readonly Statement[] {
-  const last = head?.sequence;
-  if (typeof last !== "number") throw new Error("the head of the event stream is not visible in this scope");
-  return events.map((event, index) => {
-    const sequence = last - events.length + 1 + index;
-    const envelope = { event: event.type, event_id: event.id, sequence, account_id: accountId, created_at: now };
-    // The envelope comes first and wins: no field of an event may pass for one of these.
-    const payload = JSON.stringify({ ...envelope, ...event.fields, ...envelope });
-    return {
-      text: `
-        insert into events (account_id, sequence, id, type, payload, created_at) values ($1, $2, $3, $4, $5, $6)`,
-      values: [accountId, sequence, event.id, event.type, payload, now],
-    };
-  });
-}
+const envelopeNames: ReadonlySet<string> = new Set(["event", "event_id", "sequence", "account_id", "created_at"]);
+
+const appendText = `
+  with head as (
+    insert into event_heads (account_id, sequence) values ($1, 1)
+    on conflict (account_id) do update set sequence = event_heads.sequence + 1
+    returning sequence)
+  insert into events (account_id, sequence, id, type, payload, created_at)
+    select $1, sequence, $2, $3, $4::text || sequence || $5::text, $6 from head`;

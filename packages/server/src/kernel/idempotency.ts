@@ -7,9 +7,10 @@
  * about the work (401, 403, 429, 5xx) is not recorded: the key stays free.
  */
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { sql } from "kysely";
+import { CompiledQuery, sql } from "kysely";
+import type { IdempotencyKeysRow } from "./database/rows.generated.ts";
 import type { Reply } from "./http/endpoint.ts";
 import { noPayload, recurring, retryAfter, task } from "./jobs/task.ts";
 import { callerOf, type Principal, type RowAccess, rowAccessOf } from "./principal.ts";
@@ -49,9 +50,7 @@ export function createIdempotency(transactions: Transactions, secrets: Secrets):
     async once(context, request, work, asReply) {
       const access = rowAccessOf(request.principal);
       const id = keyId(secrets, request);
-      const fingerprint = createHash("sha256")
-        .update(canonicalize(request.content) ?? "")
-        .digest();
+      const fingerprint = hash("sha256", canonicalize(request.content) ?? "", "buffer");
       return transactions.run(context, access, async (tx) => {
         // Issued together: the second sees what was committed before the first got the lock.
         const [, recorded] = await Promise.all([lock(tx, id), find(tx, id)]);
@@ -111,19 +110,27 @@ function keyId(secrets: Secrets, { principal, addressKey, operation, key }: Keye
 
 /** Held to the end of the transaction, and free only after its commit can be seen. */
 async function lock(tx: Tx, id: Buffer): Promise<void> {
-  const { rows } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(${id.readBigInt64BE(0).toString()}::bigint) as locked`.execute(tx.db);
+  const query = CompiledQuery.raw(lockText, [id.readBigInt64BE(0).toString()]);
+  const { rows } = await tx.db.executeQuery<{ locked: boolean }>(query);
   if (rows[0]?.locked !== true) throw new Problem("idempotency_in_progress", { headers: { "Retry-After": "1" } });
 }
 
-async function find(tx: Tx, id: Buffer) {
-  return tx.db
-    .selectFrom("idempotency_keys")
-    .select(["fingerprint", "sealed_reply"])
-    .where("id", "=", id)
-    .where("expires_at", ">", tx.now)
-    .executeTakeFirst();
+type RecordedRow = Pick<IdempotencyKeysRow, "fingerprint" | "sealed_reply">;
+
+async function find(tx: Tx, id: Buffer): Promise<RecordedRow | undefined> {
+  const { rows } = await tx.db.executeQuery<RecordedRow>(CompiledQuery.raw(findText, [id, tx.now]));
+  return rows[0];
 }
+
+// Texts, not builders: every request with a key runs all three.
+const lockText = "select pg_try_advisory_xact_lock($1::bigint) as locked";
+const findText = "select fingerprint, sealed_reply from idempotency_keys where id = $1 and expires_at > $2";
+const recordText = `
+  insert into idempotency_keys (id, account_id, operation, fingerprint, sealed_reply, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (id) do update set account_id = excluded.account_id, operation = excluded.operation,
+    fingerprint = excluded.fingerprint, sealed_reply = excluded.sealed_reply, created_at = excluded.created_at,
+    expires_at = excluded.expires_at`;
 
 /** A refusal by the handler undoes its own work and is an answer like any other. */
 async function attempt(
@@ -156,16 +163,9 @@ interface NewKey {
 }
 
 function record(tx: Tx, { id, access, operation, fingerprint, sealed }: NewKey): void {
-  const row = {
-    account_id: access.kind === "account" ? access.accountId : null,
-    operation,
-    fingerprint,
-    sealed_reply: sealed,
-    created_at: tx.now,
-    expires_at: new Date(tx.now.getTime() + idempotencyKeptMs),
-  };
-  const insert = tx.db.insertInto("idempotency_keys").values({ id, ...row });
-  tx.atCommit(insert.onConflict((conflict) => conflict.column("id").doUpdateSet(row)));
+  const accountId = access.kind === "account" ? access.accountId : null;
+  const expiresAt = new Date(tx.now.getTime() + idempotencyKeptMs);
+  tx.atCommit({ text: recordText, values: [id, accountId, operation, fingerprint, sealed, tx.now, expiresAt] });
 }
 
 /** Answers may hold secrets that are shown once; at rest they are sealed, and bound to their key. */

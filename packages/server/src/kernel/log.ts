@@ -199,28 +199,35 @@ export interface Allowed {
 export function allowedFields(fields: LogFields): Allowed {
   const kept: Record<string, unknown> = {};
   let dropped = 0;
-  for (const name of readSafely(() => Object.keys(fields)) ?? []) {
-    // A value that cannot be read is refused: a log call must not fail its caller.
-    const value = readSafely(() => (fields as Record<string, unknown>)[name], unreadable);
-    if (value === undefined) continue;
-    const rule = Object.hasOwn(rules, name) ? rules[name as keyof LogFields] : undefined;
-    const written = readSafely(() => rule?.(value));
-    if (written === undefined) dropped += 1;
+  for (const name of namesOf(fields)) {
+    const written = writtenValue(fields, name);
+    if (written === undefined) continue;
+    if (written === refused) dropped += 1;
     else kept[name] = written;
   }
   return { fields: kept, dropped };
 }
 
-/** No rule accepts it. */
-const unreadable = Symbol("unreadable");
-
-function readSafely<T>(read: () => T): T | undefined;
-function readSafely<T, F>(read: () => T, otherwise: F): T | F;
-function readSafely<T, F>(read: () => T, otherwise?: F): T | F | undefined {
+/** A log call must not fail its caller, so what cannot be read is refused. */
+function namesOf(fields: LogFields): readonly string[] {
   try {
-    return read();
+    return Object.keys(fields);
   } catch {
-    return otherwise;
+    return [];
+  }
+}
+
+const refused = Symbol("refused");
+
+/** What is written for a field; undefined for a field without a value. */
+function writtenValue(fields: LogFields, name: string): unknown {
+  try {
+    const value = (fields as Readonly<Record<string, unknown>>)[name];
+    if (value === undefined) return undefined;
+    const rule = Object.hasOwn(rules, name) ? rules[name as keyof LogFields] : undefined;
+    return rule?.(value) ?? refused;
+  } catch {
+    return refused;
   }
 }
 
@@ -308,7 +315,27 @@ function list(most: number, holds: (item: string) => boolean): Rule {
 
 /** The network of an address: enough to tell one office from another, and no person. The audit trail uses it too. */
 export function truncatedAddress(value: unknown): string | undefined {
-  if (typeof value !== "string" || !ipaddr.isValid(value)) return undefined;
+  if (typeof value !== "string" || value.length > maxAddressLength) return undefined;
+  const known = networks.get(value);
+  if (known !== undefined) return known;
+  const network = networkOf(value);
+  if (network === undefined) return undefined;
+  if (networks.size >= maxKnownNetworks) networks.clear();
+  networks.set(value, network);
+  return network;
+}
+
+/** Networks of addresses that were asked for lately: a client sends many requests from one address. */
+const networks = new Map<string, string>();
+
+/** About 200 kB. */
+const maxKnownNetworks = 1_000;
+
+/** An IPv6 address with a zone. */
+const maxAddressLength = 64;
+
+function networkOf(value: string): string | undefined {
+  if (!ipaddr.isValid(value)) return undefined;
   const address = ipaddr.process(value);
   return address.kind() === "ipv4"
     ? `${ipaddr.IPv4.networkAddressFromCIDR(`${address.toString()}/24`).toString()}/24`

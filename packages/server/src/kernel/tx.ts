@@ -1,9 +1,10 @@
 /**
  * Transactions: the only way to change data. A transaction has a *row access*, which says whose rows it sees. What it
  * changes, audits, emits and enqueues commits together or not at all. Audit records and events are collected while the
- * work runs and written just before the commit, events first, so that their two locks are short and taken in one order.
+ * work runs and written with the commit, events first, so that their two locks are short and taken in one order.
  *
- * A transaction whose signal has aborted does not commit: its caller already got an error.
+ * A transaction whose signal has aborted does not commit: its caller already got an error. The server itself refuses a commit
+ * after the deadline of the request, because the last statements can wait for locks.
  */
 
 import { CompiledQuery, type Kysely } from "kysely";
@@ -12,16 +13,22 @@ import {
   type AuditContext,
   type AuditEntry,
   type AuditOrigin,
-  auditStatements,
-  lockChain,
+  appendRecord,
+  chainOf,
   type PendingAudit,
 } from "./audit.ts";
 import type { Clock, Random } from "./clock.ts";
 import { forgetPrepared, isStalePlan, type Statement, sendBatch } from "./database/batch.ts";
 import { type ChangeNotice, parseNotices } from "./database/change-notices.ts";
-import { PipelinedConnection, queryBuilder, type SendStatements } from "./database/pipelined-connection.ts";
+import {
+  type DelayedStatement,
+  PipelinedConnection,
+  queryBuilder,
+  type SendStatements,
+} from "./database/pipelined-connection.ts";
 import type { Database } from "./database/rows.generated.ts";
-import { type EventFields, type EventType, eventStatements, lockStream, type PendingEvent } from "./events.ts";
+import { appendEvent, type EventFields, type EventType, type PendingEvent } from "./events.ts";
+import type { EndState } from "./http/request-signal.ts";
 import { enqueueJob, type JobRequest, type JobSources } from "./jobs/enqueue.ts";
 import { errorFields, type Log } from "./log.ts";
 import type { RowAccess } from "./principal.ts";
@@ -43,7 +50,7 @@ export interface Tx extends ReadTx {
   /** Returns the id of the job, or undefined when an unfinished one has its key. */
   job<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
   /** Sends a statement with the commit, when nothing waits for its result. */
-  atCommit(query: { compile(): CompiledQuery }): void;
+  atCommit(statement: Statement): void;
   /** What the audit records of this transaction say about the request, for records that a job writes later. */
   readonly auditOrigin: AuditOrigin;
   /** Runs work with another row access in the same commit. When the work throws, only what it did is undone. */
@@ -60,7 +67,7 @@ export type ChangeListener = (accountId: string | null) => unknown;
 
 /** On whose behalf, and until when. */
 export interface TxContext extends AuditContext {
-  readonly signal: AbortSignal;
+  readonly signal: EndState;
 }
 
 export interface Transactions {
@@ -96,16 +103,15 @@ export function createTransactions(
     },
     async run({ signal, ...who }, access, work) {
       const client = await connect(pool, signal);
-      const transaction = new Transaction(client, access);
+      const transaction = new Transaction(client, access, signal);
       const records = new Records(transaction, clock.now(), who, { clock, random, secrets });
       let result: Awaited<ReturnType<typeof work>>;
       let changes: readonly ChangeNotice[];
       try {
         result = await work(records.txFor(access));
-        const last = await records.write();
         // Checked last: a caller that gave up must not find the change made after all.
         signal.throwIfAborted();
-        changes = await transaction.commit(last);
+        changes = await transaction.commit(records.statements());
       } catch (error) {
         if (isStalePlan(error)) forgetPrepared(client);
         // A lost connection is rolled back by the server. The first error is the one to show.
@@ -137,7 +143,7 @@ export function createTransactions(
   };
 }
 
-async function connect(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
+async function connect(pool: Pool, signal: EndState): Promise<PoolClient> {
   if (signal.aborted) throw asProblem(signal.reason, signal);
   try {
     return await pool.connect();
@@ -160,11 +166,24 @@ async function sendReads(client: PoolClient, statements: readonly Statement[]) {
 const setRowAccess = "select set_config('emanet.scope', $1, true), set_config('emanet.account_id', $2, true)";
 const setReadOnlyRowAccess = `${setRowAccess}, set_config('transaction_read_only', 'on', true)`;
 
-/** What the triggers of this transaction collected. */
-const readChanges = "select current_setting('emanet.changed', true) as changed";
+/** Returns what the triggers of this transaction collected, or fails when it is too old (migration 0016). */
+const beforeCommit = "select emanet.before_commit($1) as changed";
+
+/** What a transaction has less than its caller, for the way of its BEGIN to the server. */
+const marginMs = 50;
+
+function isSameAccess(one: RowAccess, other: RowAccess): boolean {
+  if (one.kind !== "account" || other.kind !== "account") return one.kind === other.kind;
+  return one.accountId === other.accountId;
+}
 
 function accessValues(access: RowAccess): readonly string[] {
   return [access.kind, access.kind === "account" ? access.accountId : ""];
+}
+
+interface Savepoint {
+  readonly name: string;
+  readonly statement: DelayedStatement;
 }
 
 /**
@@ -174,12 +193,18 @@ function accessValues(access: RowAccess): readonly string[] {
 class Transaction {
   readonly #connection: PipelinedConnection;
   readonly db: Kysely<Database>;
+  readonly #signal: EndState;
+  /** The time that its caller had when it began; undefined before that, null when there is no end. */
+  #leftMs: number | null | undefined;
   #access: RowAccess;
   #savepoints = 0;
+  /** The last one that was taken. */
+  #savepoint: Savepoint | null = null;
   #isOver = false;
 
-  constructor(client: PoolClient, access: RowAccess) {
+  constructor(client: PoolClient, access: RowAccess, signal: EndState) {
     this.#connection = new PipelinedConnection(client);
+    this.#signal = signal;
     this.db = queryBuilder((statements) => this.send(statements));
     this.#access = access;
     // Staff see every account and change none. What they do to an account runs with row access to that account.
@@ -194,6 +219,7 @@ class Transaction {
   send: SendStatements = (statements) => {
     // A statement after the end would run outside any transaction and without row access.
     if (this.#isOver) throw new Error("a statement was sent after the end of its transaction");
+    this.#mostMs();
     return this.#connection.send(statements);
   };
 
@@ -204,45 +230,66 @@ class Transaction {
 
   /** The statement that changes the row access, to be sent next; none when it is the present one. */
   accessStatements(access: RowAccess): readonly Statement[] {
-    const [kind, account] = accessValues(access);
-    const [currentKind, currentAccount] = accessValues(this.#access);
+    if (isSameAccess(access, this.#access)) return [];
     this.#access = access;
-    return kind === currentKind && account === currentAccount ? [] : [{ text: setRowAccess, values: [kind, account] }];
+    return [{ text: setRowAccess, values: accessValues(access) }];
   }
 
   /** Runs work that can be undone alone. */
   async within<T>(inner: RowAccess, work: () => Promise<T>): Promise<T> {
     const outer = this.#access;
-    const name = `nested_${this.#savepoints++}`;
-    const takeBack = this.#connection.sendLater({ text: `savepoint ${name}` });
+    // A savepoint with nothing after it is as good as another one. The work that made it releases it.
+    const shared = this.#savepoint?.statement.isNext() && isSameAccess(inner, outer) ? this.#savepoint : null;
+    const savepoint = shared ?? this.#takeSavepoint();
     this.setAccess(inner);
     // Staff only read, as in a separate transaction. The setting ends with the savepoint.
     if (inner.kind === "staff") this.#connection.sendLater({ text: "set transaction read only" });
     try {
       const result = await work();
-      if (takeBack()) this.#access = outer;
-      else {
-        this.setAccess(outer);
-        this.#connection.sendLater({ text: `release savepoint ${name}` });
-      }
+      if (shared === null) this.#release(savepoint, outer);
       return result;
     } catch (error) {
       // The rollback also restores the row access, which is a setting of the transaction.
-      if (!takeBack()) this.#connection.sendLater({ text: `rollback to savepoint ${name}` });
+      const isUnsent = shared === null ? savepoint.statement.takeBack() : savepoint.statement.isNext();
+      if (!isUnsent) this.#connection.sendLater({ text: `rollback to savepoint ${savepoint.name}` });
       this.#access = outer;
       throw error;
     }
   }
 
+  #takeSavepoint(): Savepoint {
+    const name = `nested_${this.#savepoints++}`;
+    this.#savepoint = { name, statement: this.#connection.sendLater({ text: `savepoint ${name}` }) };
+    return this.#savepoint;
+  }
+
+  #release({ name, statement }: Savepoint, outer: RowAccess): void {
+    if (statement.takeBack()) {
+      this.#access = outer;
+      return;
+    }
+    this.setAccess(outer);
+    this.#connection.sendLater({ text: `release savepoint ${name}` });
+  }
+
   /** Returns the notices of what it changed. */
   async commit(last: readonly Statement[]): Promise<readonly ChangeNotice[]> {
     if (!this.#connection.isUsed && last.length === 0) return [];
-    const results = await this.send([...last, { text: readChanges }, { text: "commit" }]);
+    const results = await this.send([...last, { text: beforeCommit, values: [this.#mostMs()] }, { text: "commit" }]);
     this.#isOver = true;
     // PostgreSQL answers the COMMIT of a failed transaction without an error.
     const { command } = results.at(-1) ?? {};
     if (command !== "COMMIT") throw new Error(`a transaction was not committed: ${command}`);
     return parseNotices(String(results.at(-2)?.rows[0]?.changed ?? ""));
+  }
+
+  /** How old it may be at its commit. Called first when it begins. */
+  #mostMs(): number | null {
+    if (this.#leftMs === undefined) {
+      const leftMs = this.#signal.leftMs?.() ?? Number.POSITIVE_INFINITY;
+      this.#leftMs = Number.isFinite(leftMs) ? Math.max(0, leftMs - marginMs) : null;
+    }
+    return this.#leftMs;
   }
 
   async rollback(): Promise<void> {
@@ -283,8 +330,8 @@ class Records {
         const event = { id: random.uuid(), type: type.name, fields };
         this.#events.push({ accountId: access.accountId, event });
       },
-      atCommit: (query) => {
-        this.#statements.push({ access, statement: statementOf(query.compile()) });
+      atCommit: (statement) => {
+        this.#statements.push({ access, statement });
       },
       auditOrigin: this.#context.context,
       within: (inner, work) => this.#within(inner, work),
@@ -306,72 +353,34 @@ class Records {
     }
   }
 
-  /** Locks the heads of the streams and chains. Returns the statements that are left, to be sent with the commit. */
-  async write(): Promise<readonly Statement[]> {
-    const streams = grouped(this.#events, (item) => item.accountId);
-    const chains = grouped(this.#audits, (item) => chainKey(item.access));
-    const heads = new ScopedStatements(this.#transaction);
-    for (const [accountId, events] of streams) {
-      heads.add({ kind: "account", accountId }, [lockStream(accountId, events.length)]);
+  /** What is left to be sent, with the commit. The last ones lock heads of streams and chains. */
+  statements(): readonly Statement[] {
+    const all: Statement[] = [];
+    const add = (access: RowAccess, statement: Statement) => {
+      all.push(...this.#transaction.accessStatements(access), statement);
+    };
+    for (const { access, statement } of this.#statements) add(access, statement);
+    // In one order for all transactions: two that write to the same streams or chains must not wait for each other.
+    for (const { accountId, event } of sortedBy(this.#events, (item) => item.accountId)) {
+      add({ kind: "account", accountId }, appendEvent(accountId, this.#now, event));
     }
-    for (const [, audits] of chains) heads.add(chainAccess(audits), [lockChain(chainAccess(audits))]);
-    const found = await heads.send();
-    const left = new ScopedStatements(this.#transaction);
-    for (const { access, statement } of this.#statements) left.add(access, [statement]);
-    for (const [at, [accountId, items]] of streams.entries()) {
-      const list = items.map(({ event }) => event);
-      left.add({ kind: "account", accountId }, eventStatements(accountId, this.#now, list, found[at]));
+    for (const { access, entry } of sortedBy(this.#audits, (item) => chainOf(item.access).chain)) {
+      // Records without an account are in the platform's chain, also those of upkeep.
+      const chain: RowAccess = access.kind === "account" ? access : { kind: "platform" };
+      add(chain, appendRecord(chain, this.#now, this.#context, entry));
     }
-    for (const [at, [, items]] of chains.entries()) {
-      const list = items.map(({ entry }) => entry);
-      const head = found[streams.length + at];
-      left.add(chainAccess(items), auditStatements(chainAccess(items), this.#now, this.#context, list, head));
-    }
-    return left.statements;
+    return all;
   }
 }
 
-/** Statements with row accesses that change between them. */
-class ScopedStatements {
-  readonly #transaction: Transaction;
-  readonly statements: Statement[] = [];
-  /** Where the statements are that are no changes of the row access. */
-  readonly #places: number[] = [];
-
-  constructor(transaction: Transaction) {
-    this.#transaction = transaction;
-  }
-
-  add(access: RowAccess, statements: readonly Statement[]): void {
-    this.statements.push(...this.#transaction.accessStatements(access));
-    for (const statement of statements) this.#places.push(this.statements.push(statement) - 1);
-  }
-
-  /** The first row of each statement. */
-  async send(): Promise<(Readonly<Record<string, unknown>> | undefined)[]> {
-    if (this.statements.length === 0) return [];
-    const results = await this.#transaction.send(this.statements);
-    return this.#places.map((at) => results[at]?.rows[0]);
-  }
+/** Keeps the order of items with the same key. */
+function sortedBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly T[] {
+  return items.length < 2 ? items : items.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
 }
 
-function statementOf({ sql: text, parameters: values }: CompiledQuery): Statement {
-  return { text, values };
-}
-
-/** Records without an account are in the platform's chain, also those of upkeep. */
-function chainAccess(audits: readonly { readonly access: RowAccess }[]): RowAccess {
-  const access = audits[0]?.access;
-  return access?.kind === "account" ? access : { kind: "platform" };
-}
-
-function chainKey(access: RowAccess): string {
-  return access.kind === "account" ? access.accountId : "platform";
-}
-
-/** Groups sorted by key: two transactions that write to the same streams lock them in the same order. */
-function grouped<T>(items: readonly T[], key: (item: T) => string): [string, T[]][] {
-  return Object.entries(Object.groupBy(items, key) as Record<string, T[]>).sort(([a], [b]) => (a < b ? -1 : 1));
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Database errors that end by themselves: SQLSTATE classes and codes, and those of the driver. */
@@ -384,7 +393,7 @@ const deadlock = "40P01";
 /** Seconds after which the database is likely to answer again. */
 const retryAfterFaultSeconds = 5;
 
-function asProblem(error: unknown, signal: AbortSignal): unknown {
+function asProblem(error: unknown, signal: EndState): unknown {
   if (error instanceof Problem) return error;
   const extras = { headers: { "Retry-After": String(retryAfterFaultSeconds) }, cause: error };
   if (signal.aborted) return new Problem("unavailable", extras);

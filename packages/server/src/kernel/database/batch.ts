@@ -61,7 +61,7 @@ interface RowDescription {
 
 /** The messages of `pg.Connection`; its declared type is older than its code. */
 interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
+  _send(message: Uint8Array): unknown;
   parse(query: { readonly name: string; readonly text: string }): void;
   bind(config: { readonly statement: string; readonly values: readonly unknown[] }): void;
   describe(message: { readonly type: "P" | "S"; readonly name: string }): void;
@@ -100,26 +100,24 @@ class Batch implements Submittable {
   }
 
   submit(connection: Connection): void {
-    const wire = connection as unknown as Wire;
-    wire.stream.cork();
-    try {
-      for (const { prepared, text, values } of this.#statements) {
-        const { name } = prepared;
-        // To close a name that is free is no error.
-        if (prepared.state === "unknown") wire.close({ type: "S", name });
-        if (prepared.state !== "prepared") {
-          wire.parse({ name, text });
-          prepared.state = "prepared";
-          this.#parsed.push(prepared);
-        }
-        wire.bind({ statement: name, values });
-        if (prepared.columns === undefined) wire.describe({ type: "P", name: "" });
-        wire.execute({ portal: "" });
+    const messages: Uint8Array[] = [];
+    const wire = collecting(connection as unknown as Wire, messages);
+    for (const { prepared, text, values } of this.#statements) {
+      const { name } = prepared;
+      // To close a name that is free is no error.
+      if (prepared.state === "unknown") wire.close({ type: "S", name });
+      if (prepared.state !== "prepared") {
+        wire.parse({ name, text });
+        prepared.state = "prepared";
+        this.#parsed.push(prepared);
       }
-      wire.sync();
-    } finally {
-      wire.stream.uncork();
+      wire.bind({ statement: name, values });
+      if (prepared.columns === undefined) wire.describe({ type: "P", name: "" });
+      wire.execute({ portal: "" });
     }
+    wire.sync();
+    // In one piece: a write of many small pieces costs several times as much.
+    (connection as unknown as Wire)._send(Buffer.concat(messages));
   }
 
   handleRowDescription({ fields }: RowDescription): void {
@@ -147,9 +145,10 @@ class Batch implements Submittable {
     const current = this.#statements[this.#results.length];
     // A statement without rows is described by no message that `pg` passes on.
     if (current !== undefined) current.prepared.columns ??= [];
-    const [command = "", ...numbers] = text.split(" ");
-    const last = numbers.at(-1);
-    this.#results.push({ rows: this.#rows, command, count: last === undefined ? null : Number(last) });
+    // For example `INSERT 0 1`.
+    const [first, last] = [text.indexOf(" "), text.lastIndexOf(" ")];
+    const command = first < 0 ? text : text.slice(0, first);
+    this.#results.push({ rows: this.#rows, command, count: last < 0 ? null : Number(text.slice(last + 1)) });
     this.#rows = [];
   }
 
@@ -167,6 +166,11 @@ class Batch implements Submittable {
     if (this.#fault !== null) this.#reject(this.#fault);
     else this.#resolve(this.#results);
   }
+}
+
+/** The same connection, but its messages are collected and not sent. */
+function collecting(connection: Wire, messages: Uint8Array[]): Wire {
+  return Object.create(connection, { _send: { value: (message: Uint8Array) => messages.push(message) } }) as Wire;
 }
 
 /** Most texts that are prepared. A text with a list of any length in it could otherwise fill the memory of the server. */

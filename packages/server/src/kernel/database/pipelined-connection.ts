@@ -66,6 +66,14 @@ export class StatementQueue implements DatabaseConnection {
   }
 }
 
+/** A statement that is sent with the next one. */
+export interface DelayedStatement {
+  /** Removes it, with all after it. False when it was sent already. */
+  takeBack(): boolean;
+  /** Whether it is not sent, and nothing was added after it. */
+  isNext(): boolean;
+}
+
 /** One connection in one transaction. */
 export class PipelinedConnection {
   readonly #client: PoolClient;
@@ -81,14 +89,17 @@ export class PipelinedConnection {
     return this.#used;
   }
 
-  /** Sends a statement with the next one. Returns a function that takes it back, with all after it, if it was not sent. */
-  sendLater(statement: Statement): () => boolean {
+  /** Sends a statement with the next one. */
+  sendLater(statement: Statement): DelayedStatement {
     const at = this.#pending.push(statement) - 1;
     const list = this.#pending;
-    return () => {
-      if (this.#pending !== list) return false;
-      list.length = at;
-      return true;
+    return {
+      takeBack: () => {
+        if (this.#pending !== list) return false;
+        list.length = at;
+        return true;
+      },
+      isNext: () => this.#pending === list && list.length === at + 1 && list[at] === statement,
     };
   }
 

@@ -108,6 +108,7 @@ export interface AuditHeadsRow {
   readonly account_id: string | null;
   readonly seq: number;
   readonly hash: Buffer;
+  readonly prev_hash: Buffer | null;
 }
 
 export interface AuditRecordsRow {

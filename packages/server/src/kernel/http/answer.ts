@@ -39,8 +39,9 @@ export function answerer(spec: EndpointSpec): Answerer {
       const where = findings.map((finding) => `${finding.pointer} ${finding.code}`).join(", ");
       throw new Error(`${spec.id} answered a body that its spec does not allow: ${where}`);
     }
-    const answer = encodeReply(reply, "content" in declared ? declared.content[0] : jsonMediaType);
-    if (spec.method === "GET" && reply.status === 200) return conditional(answer, reply, ifNoneMatch);
+    const mediaType = "content" in declared ? declared.content[0] : jsonMediaType;
+    if (spec.method === "GET" && reply.status === 200) return conditional(reply, mediaType, ifNoneMatch);
+    const answer = encodeReply(reply, mediaType);
     return answersVersion(spec, reply.status) ? withEtag(answer, reply) : answer;
   };
 }
@@ -81,12 +82,14 @@ function withEtag(answer: Answer, { body }: Reply): Answer {
   return { ...answer, headers: { etag: etagOf(body), ...answer.headers } };
 }
 
-function conditional(answer: Answer, reply: Reply, ifNoneMatch: string | undefined): Answer {
+function conditional(reply: Reply, mediaType: string, ifNoneMatch: string | undefined): Answer {
   const own = lowerCase(reply.headers);
   const etag = String(own.etag ?? etagOf(reply.body));
   const headers = { "cache-control": "private, no-cache", ...own, etag };
   if (noneMatch(ifNoneMatch, etag)) return { status: 304, headers, body: "" };
-  return { ...answer, headers: { ...answer.headers, ...headers } };
+  const { body } = reply;
+  if (body === undefined) return { status: reply.status, headers, body: "" };
+  return { status: reply.status, headers: { "content-type": mediaType, ...headers }, body: encoded(body) };
 }
 
 /** One spelling per name, so that a reply's own header replaces the standard one instead of standing beside it. */

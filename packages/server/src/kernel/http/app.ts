@@ -136,10 +136,10 @@ async function serve(
   reply: FastifyReply,
   { endpoint, run, compress }: Route,
 ): Promise<void> {
-  const end = new RequestSignal(reply.raw);
-  const context = await begin(kernel, request, reply, endpoint);
-  const [, ...query] = request.url.split("?");
-  const answer = await run(context, { raw: request.raw, params: request.params, query: query.join("?"), end });
+  const { context, end } = await begin(kernel, request, reply, endpoint);
+  const at = request.url.indexOf("?");
+  const query = at < 0 ? "" : request.url.slice(at + 1);
+  const answer = await run(context, { raw: request.raw, params: request.params, query, end });
   const sent = compress(answer, request.headers);
   send(kernel, reply, context, sent instanceof Promise ? await sent : sent);
 }
@@ -151,7 +151,7 @@ async function refuse(
   reply: FastifyReply,
   problem: unknown,
 ): Promise<void> {
-  const context = await begin(kernel, request, reply, null);
+  const { context } = await begin(kernel, request, reply, null);
   send(kernel, reply, context, problemAnswer(kernel, context, refusalAtRouter(context, problem)));
 }
 
@@ -160,16 +160,19 @@ async function begin(
   request: FastifyRequest,
   reply: FastifyReply,
   endpoint: Endpoint | null,
-): Promise<RequestContext> {
+): Promise<{ readonly context: RequestContext; readonly end: RequestSignal }> {
   kernel.metrics.requestStarted();
-  const ended = Promise.withResolvers<void>();
-  // Registered first: a client can leave while the first stages wait, and HTTP/2 emits the event only once.
-  reply.raw.once("close", ended.resolve);
+  let context: RequestContext | null = null;
+  let isClosed = false;
+  const end = new RequestSignal(reply.raw, () => {
+    isClosed = true;
+    if (context !== null) observe(kernel, request, reply, context);
+  });
   const { method } = request;
   const head = { method, headers: request.headers, url: request.raw.url ?? "", peer: request.raw.socket.remoteAddress };
-  const context = await receiveRequest(kernel, head, endpoint);
-  void ended.promise.then(() => observe(kernel, request, reply, context));
-  return context;
+  context = await receiveRequest(kernel, head, endpoint);
+  if (isClosed) observe(kernel, request, reply, context);
+  return { context, end };
 }
 
 /** One line and one measurement per request, whether it was answered or the client left. */

@@ -17,9 +17,12 @@ const bearerPattern = /^Bearer ([A-Za-z0-9\-._~+/]{1,8192}=*)$/i;
 /** Tokens are looked up in the database; seconds after which it is likely to answer again. */
 const retrySoon = { headers: { "Retry-After": "5" } };
 
-export async function authenticate(kernel: HttpKernel, header: string | undefined): Promise<Authentication> {
-  const anonymous: Principal = { kind: "anonymous" };
-  if (header === undefined) return { principal: anonymous, refusal: null };
+const anonymous: Principal = { kind: "anonymous" };
+
+/** Of a request without the header. */
+export const withoutCredential: Authentication = { principal: anonymous, refusal: null };
+
+export async function authenticate(kernel: HttpKernel, header: string): Promise<Authentication> {
   const token = bearerPattern.exec(header)?.[1];
   if (token === undefined) return { principal: anonymous, refusal: new Problem("invalid_token") };
   try {
@@ -37,18 +40,17 @@ export async function authenticate(kernel: HttpKernel, header: string | undefine
 /** The contract's time after which a revocation holds on every process. A body may take longer to arrive. */
 const principalValidMs = 1_000;
 
+/** Whether the body took so long that a right may have been revoked meanwhile. */
+export function isPrincipalOld({ clock }: HttpKernel, { principal, startedAtMs }: RequestContext): boolean {
+  return principal.kind !== "anonymous" && clock.now().getTime() - startedAtMs >= principalValidMs;
+}
+
 /**
- * The principal, looked up again when the body took so long that a right may have been revoked meanwhile. A request that
- * began before the revocation must not finish after it. Throws what a new request would be refused with.
+ * The principal, looked up again: a request that began before a revocation must not finish after it. Throws what a new
+ * request would be refused with.
  */
-export async function currentPrincipal(
-  kernel: HttpKernel,
-  { principal, startedAtMs }: RequestContext,
-  { authorization }: IncomingHttpHeaders,
-): Promise<Principal> {
-  const ageMs = kernel.clock.now().getTime() - startedAtMs;
-  if (principal.kind === "anonymous" || ageMs < principalValidMs) return principal;
-  const again = await authenticate(kernel, authorization);
+export async function currentPrincipal(kernel: HttpKernel, { authorization }: IncomingHttpHeaders): Promise<Principal> {
+  const again = authorization === undefined ? withoutCredential : await authenticate(kernel, authorization);
   if (again.refusal !== null) throw again.refusal;
   return again.principal;
 }

@@ -4,14 +4,14 @@ import type { IncomingMessage } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import { Problem } from "../problems.ts";
 import type { EndpointSpec, RawCall } from "./endpoint.ts";
-import { missedDeadline } from "./request-signal.ts";
+import { missedDeadline, type RequestSignal } from "./request-signal.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
 /** The terms on which a body is read. */
 export interface BodyTerms {
   readonly limitBytes: number;
   /** Ends at the deadline of the operation, or when the client goes away. */
-  readonly end: AbortSignal;
+  readonly end: Pick<RequestSignal, "onAbort" | "reason" | "aborted" | "throwIfAborted">;
   /** Called before waiting for a body of at most `bytes`. It refuses, or returns what to call at the end of the body. */
   readonly begin: (bytes: number) => () => void;
 }
@@ -28,37 +28,44 @@ function isJson({ headers }: IncomingMessage): boolean {
 }
 
 /** Reads a body to its end; the limit holds whether or not a length was announced. */
-export async function readBytes(raw: IncomingMessage, terms: BodyTerms): Promise<Buffer> {
-  const announced = Number(raw.headers["content-length"] ?? terms.limitBytes);
-  if (announced > terms.limitBytes) throw new Problem("payload_too_large");
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunksOf(raw, announced, terms)) {
-    size += chunk.length;
-    if (size > terms.limitBytes) throw new Problem("payload_too_large");
-    chunks.push(chunk);
+export async function readBytes(raw: IncomingMessage, { limitBytes, end, begin }: BodyTerms): Promise<Buffer> {
+  const announced = Number(raw.headers["content-length"] ?? limitBytes);
+  if (announced > limitBytes) throw new Problem("payload_too_large");
+  const finish = hasArrived(raw) ? undefined : begin(announced);
+  // With an error: over HTTP/2 a request that is destroyed without one does not tell its reader.
+  const stopWaiting = end.onAbort(() => void raw.destroy(new Error("too late")));
+  try {
+    const bytes = await collect(raw, limitBytes);
+    if (bytes === "cut") throw new Problem(missedDeadline(end) ? "request_timeout" : "malformed_request");
+    if (bytes === "too large") throw new Problem("payload_too_large");
+    return bytes;
+  } finally {
+    stopWaiting();
+    finish?.();
   }
-  return Buffer.concat(chunks, size);
 }
 
-async function* chunksOf(
-  raw: IncomingMessage,
-  bytes: number,
-  { end: signal, begin }: BodyTerms,
-): AsyncGenerator<Buffer> {
-  const end = hasArrived(raw) ? undefined : begin(bytes);
-  // With an error: over HTTP/2 a request that is destroyed without one does not tell its reader.
-  const late = () => void raw.destroy(new Error("too late"));
-  signal.addEventListener("abort", late);
-  try {
-    yield* raw as AsyncIterable<Buffer>;
-  } catch {
-    // Otherwise the client broke off. It does not read the answer, and the fault is not ours.
-    throw new Problem(missedDeadline(signal) ? "request_timeout" : "malformed_request");
-  } finally {
-    signal.removeEventListener("abort", late);
-    end?.();
-  }
+/**
+ * The bytes of a body. `cut`: the client broke off, or the body was destroyed. Listeners, because an iteration over the body
+ * costs more than the rest of a small request.
+ */
+function collect(raw: IncomingMessage, limitBytes: number): Promise<Buffer | "cut" | "too large"> {
+  const { promise, resolve } = Promise.withResolvers<Buffer | "cut" | "too large">();
+  if (raw.destroyed) resolve("cut");
+  const chunks: Buffer[] = [];
+  let size = 0;
+  raw.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= limitBytes) return void chunks.push(chunk);
+    // The rest is discarded. To destroy the request would close the connection before the answer.
+    chunks.length = 0;
+    resolve("too large");
+  });
+  raw.once("end", () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+  // The client does not read the answer, and the fault is not ours.
+  raw.once("error", () => resolve("cut"));
+  raw.once("close", () => resolve("cut"));
+  return promise;
 }
 
 /** Whether the last byte is here, read or not. */

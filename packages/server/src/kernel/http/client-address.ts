@@ -24,6 +24,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
   return {
     isProxy: (peer) => isTrusted(canonical(peer) ?? "0.0.0.0", trusted),
     coversProxy: (key) => {
+      if (trusted.length === 0) return false;
       const [network, bits] = ipaddr.parseCIDR(key.includes("/") ? key : `${key}/32`);
       return trusted.some(
         ([proxy, length]) => proxy.kind() === network.kind() && proxy.match([network, Math.min(bits, length)] as Cidr),
@@ -31,7 +32,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
     },
     of(peer, forwardedFor) {
       let client = canonical(peer ?? "") ?? "0.0.0.0";
-      if (forwardedFor === undefined || !isTrusted(client, trusted)) return client;
+      if (forwardedFor === undefined || trusted.length === 0 || !isTrusted(client, trusted)) return client;
       const hops = forwardedFor.split(",").slice(-maxForwardedHops).reverse();
       for (const hop of hops) {
         const address = canonical(hop.trim());

@@ -31,7 +31,8 @@ export function readCookies(
   names: readonly CookieName[] = [],
 ): Partial<Record<CookieName, string>> {
   const found: Partial<Record<CookieName, string>> = {};
-  for (const pair of (headers.cookie ?? "").split(";")) {
+  if (names.length === 0 || headers.cookie === undefined) return found;
+  for (const pair of headers.cookie.split(";")) {
     const at = pair.indexOf("=");
     const name = names.find((known) => known === pair.slice(0, at).trim());
     const value = pair.slice(at + 1).trim();

@@ -13,7 +13,7 @@ import { Problem } from "../problems.ts";
 import type { RunRead, RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer } from "./answer.ts";
-import { currentPrincipal } from "./authentication.ts";
+import { currentPrincipal, isPrincipalOld } from "./authentication.ts";
 import { acceptable, type BodyTerms, readJsonBody, readRawCall, refuseBody } from "./body.ts";
 import { checkCondition, requireMatch } from "./conditional.ts";
 import { readCookies } from "./cookies.ts";
@@ -74,17 +74,19 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
     try {
       checkRefusals(kernel, { spec, retirement }, context, request.raw.headers);
       request.end.start(spec.deadlineMs ?? defaultDeadlineMs);
-      const { signal } = request.end;
-      const parsed = await parse(context, request, bodyTerms(kernel, spec, context, signal));
-      const principal = await currentPrincipal(kernel, context, request.raw.headers);
-      if (principal !== context.principal) checkAccess(spec, oauthScopes, principal, kernel.clock.now());
-      const call = { ...parsed, principal };
+      const parsed = await parse(context, request, bodyTerms(kernel, spec, context, request.end));
+      let call = parsed;
+      if (isPrincipalOld(kernel, context)) {
+        const principal = await currentPrincipal(kernel, request.raw.headers);
+        checkAccess(spec, oauthScopes, principal, kernel.clock.now());
+        call = { ...parsed, principal };
+      }
       const fault = wantedFault(kernel, context, request.raw.headers);
       failAt("before", fault);
-      const reply = await serve({ kernel, endpoint, declared }, context, call, signal);
+      const reply = await serve({ kernel, endpoint, declared }, context, call, request.end);
       failAt("after", fault);
       // Counts what the handler did not count. Its work is done, so a refusal is ignored.
-      await spendUncounted(kernel, context);
+      if (context.uncounted.length > 0) await spendUncounted(kernel, context);
       return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
     } catch (error) {
       // A request that failed before its limits were counted is counted now.
@@ -93,6 +95,7 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       return problemAnswer(kernel, context, shown instanceof Problem ? declared(shown) : shown, endpoint.explain);
     }
   };
+  if (spec.deprecated === undefined) return run;
   return async (context, request) => retirement.withHeaders(await run(context, request), kernel.publicUrl());
 }
 
@@ -104,7 +107,7 @@ function bodyTerms(
   kernel: HttpKernel,
   spec: EndpointSpec,
   { addressKey }: RequestContext,
-  end: AbortSignal,
+  end: RequestSignal,
 ): BodyTerms {
   const begin = (bytes: number) => {
     // A proxy without a forwarded address stands for all clients behind it.
@@ -143,8 +146,7 @@ function callParser(spec: EndpointSpec): CallParser {
       query: parseQuery(query, spec.query),
       body: await (spec.body ? readJsonBody(raw, terms) : refuseBody(raw, terms)),
     };
-    const findings =
-      validators.length === 0 ? [] : validators.flatMap(({ part, check }) => check(parts[part], language));
+    const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
     // A cursor of a wrong form gets the same answer as an unknown one.
     if (findings.some((finding) => finding.pointer === "/query/cursor")) throw new Problem("invalid_cursor");
     refuse(findings);
@@ -157,7 +159,7 @@ async function serve(
   { kernel, endpoint, declared }: Compiled,
   context: RequestContext,
   call: ParsedCall,
-  signal: AbortSignal,
+  signal: RequestSignal,
 ): Promise<Reply> {
   const { spec } = endpoint;
   // Made when a transaction begins: reads need no audit record.
@@ -180,10 +182,13 @@ async function serve(
       tokens,
       publicUrl,
       limiter,
-      signal,
       spend,
       tx,
       read,
+      // Few handlers need it.
+      get signal() {
+        return signal.signal;
+      },
       // Few handlers log.
       get log() {
         return kernel.log.child({ request_id: context.requestId, operation: spec.id });
@@ -229,20 +234,19 @@ function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedReq
 const retryAfterDeadlineSeconds = 5;
 
 /** Rejects at the deadline, also when the work ignores its signal. The transaction of the work then cannot commit. */
-async function untilDeadline<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
+async function untilDeadline<T>(signal: RequestSignal, work: Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
   const headers = { "Retry-After": String(retryAfterDeadlineSeconds) };
-  const onAbort = () => late.reject(new Problem("unavailable", { headers, ...causeOf(signal) }));
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const stopWaiting = signal.onAbort(() => reject(new Problem("unavailable", { headers, ...causeOf(signal) })));
+  work.then(resolve, reject);
   try {
-    return await Promise.race([work, late.promise]);
+    return await promise;
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    stopWaiting();
   }
 }
 
 /** A missed deadline is logged; a client that left is not. */
-function causeOf(signal: AbortSignal): { cause?: unknown } {
+function causeOf(signal: RequestSignal): { cause?: unknown } {
   return missedDeadline(signal) ? { cause: signal.reason } : {};
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Language } from "../problems.ts";
-import { authenticate } from "./authentication.ts";
+import { authenticate, withoutCredential } from "./authentication.ts";
 import { addressKey } from "./client-address.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
@@ -21,14 +21,15 @@ export async function receiveRequest(
   endpoint: Endpoint | null,
 ): Promise<RequestContext> {
   await kernel.opened;
-  await kernel.clock.sync?.();
+  if (kernel.clock.sync !== undefined) await kernel.clock.sync();
   const { paths } = kernel.declared;
   const startedAtMs = kernel.clock.now().getTime();
   const address = kernel.addresses.of(head.peer, single(head.headers["x-forwarded-for"]));
   const key = addressKey(address);
   const errorForm = endpoint?.spec.wire === "oauth" || isOauthPath(paths, head.url) ? "oauth" : "problem";
   // Under OAuth the header has the client's credentials, and the OAuth server checks them.
-  const authentication = await authenticate(kernel, errorForm === "oauth" ? undefined : head.headers.authorization);
+  const credential = errorForm === "oauth" ? undefined : head.headers.authorization;
+  const authentication = credential === undefined ? withoutCredential : await authenticate(kernel, credential);
   const { principal, refusal: token } = authentication;
   const ban = banRefusal(kernel, endpoint, authentication, key);
   const counters = countersOf(kernel, endpoint, principal, key, head);

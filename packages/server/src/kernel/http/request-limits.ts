@@ -7,7 +7,7 @@ import { refusalOf } from "../limits/headers.ts";
 import type { LaterSubject, LimitedAccount, Limiter, LimitStatus } from "../limits/limiter.ts";
 import type { PolicyName } from "../limits/policies.ts";
 import type { LimitCounter } from "../limits/store.ts";
-import type { AccountFacts, Principal } from "../principal.ts";
+import type { Principal } from "../principal.ts";
 import type { Problem } from "../problems.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
@@ -28,8 +28,8 @@ export function countersOf(
   address: string,
   head: RequestHead,
 ): readonly LimitCounter[] {
-  const account = "accountId" in principal ? limitedAccount(principal.account) : null;
-  const own = (endpoint?.spec.limits ?? []).flatMap((policy) => {
+  const account = "accountId" in principal ? principal.account : null;
+  const own = (endpoint?.spec.limits ?? none).flatMap((policy) => {
     const key =
       policies[policy].subject === "address" ? address : "accountId" in principal ? principal.accountId : null;
     return key === null ? [] : [limiter.counterFor(policy, key, account)];
@@ -37,7 +37,8 @@ export function countersOf(
   const reads = head.method === "GET" || head.method === "HEAD";
   const isStaffReading = principal.kind === "staff" && reads && isStaffOnlyPath(paths, head.url);
   const staff = isStaffReading ? [limiter.counterFor(paths.staffOnly.readPolicy, principal.staffId, null)] : [];
-  return [...own, ...staff, generalCounter(limiter, principal, address, account)];
+  const general = generalCounter(limiter, principal, address, account);
+  return own.length === 0 && staff.length === 0 ? [general] : [...own, ...staff, general];
 }
 
 function generalCounter(
@@ -56,9 +57,7 @@ function generalCounter(
   }
 }
 
-function limitedAccount({ limits, earlyAccess }: AccountFacts): LimitedAccount {
-  return { limits, earlyAccess };
-}
+const none = [] as const;
 
 /** Counts a request, or only checks it. A banned request, and a known client that asks for its limits, count nothing. */
 export async function checkLimits(

@@ -1,34 +1,85 @@
 /**
- * The end of a request: one signal for its deadline and for a client that goes away. Node's own `AbortSignal.any` and
- * `AbortSignal.timeout` would cost a short request more than its answer.
+ * The end of a request: its deadline passes, or its client goes away. Work asks for {@link EndState}. Node's own signals,
+ * their listeners and `AbortSignal.timeout` would cost a short request more than its answer, so an `AbortSignal` is made
+ * only for work that asks for one.
  */
 
 import type { ServerResponse } from "node:http";
+import { monotonicMs } from "../clock.ts";
 
-export class RequestSignal {
-  readonly #controller = new AbortController();
+/** Whether something has ended, and why; an `AbortSignal` has it too. */
+export interface EndState extends Pick<AbortSignal, "aborted" | "reason" | "throwIfAborted"> {
+  /** Milliseconds until the deadline, where there is one. */
+  leftMs?(): number;
+}
+
+export class RequestSignal implements EndState {
+  #aborted = false;
+  #reason: unknown;
+  #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #endsAtMs = Number.POSITIVE_INFINITY;
+  readonly #listeners = new Set<() => void>();
 
-  constructor(response: ServerResponse) {
+  /** `onClose` is called when the answer was sent or the client has left. */
+  constructor(response: ServerResponse, onClose: () => void) {
     // Registered first: a client can leave while the first stages wait, and HTTP/2 emits the event only once.
     response.once("close", () => {
       clearTimeout(this.#timer);
-      if (!response.writableFinished) this.#controller.abort(new Error("the client went away"));
+      if (!response.writableFinished) this.#abort(new Error("the client went away"));
+      onClose();
     });
   }
 
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  throwIfAborted(): void {
+    if (this.#aborted) throw this.#reason;
+  }
+
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
+  }
+
+  /** Calls the listener once, at once if the request has ended. Returns a function that takes the listener back. */
+  onAbort(listener: () => void): () => void {
+    if (this.#aborted) listener();
+    else this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Starts the time that the request has. */
   start(deadlineMs: number): void {
-    const late = () => this.#controller.abort(new DOMException("the deadline has passed", "TimeoutError"));
+    const late = () => this.#abort(new DOMException("the deadline has passed", "TimeoutError"));
     this.#timer = setTimeout(late, deadlineMs).unref();
+    this.#endsAtMs = monotonicMs() + deadlineMs;
+  }
+
+  leftMs(): number {
+    return this.#endsAtMs - monotonicMs();
+  }
+
+  #abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+    this.#controller?.abort(reason);
   }
 }
 
 /** Whether the signal ended because of its deadline. */
-export function missedDeadline({ reason }: AbortSignal): boolean {
+export function missedDeadline({ reason }: EndState): boolean {
   return reason instanceof DOMException && reason.name === "TimeoutError";
 }

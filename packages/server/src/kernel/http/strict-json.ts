@@ -8,9 +8,11 @@ import { Problem } from "../problems.ts";
 /** Our deepest shape has 6 levels; recursion over what clients send (validation, hashing) must stay shallow. */
 export const maxJsonDepth = 32;
 
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 export function parseStrictJson(bytes: Uint8Array): unknown {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    const text = decoder.decode(bytes);
     const value: unknown = JSON.parse(text);
     assertNoRepeatedKeys(text);
     return value;

@@ -54,9 +54,9 @@ export function invalidField(pointer: string, code: FieldErrorCode, language: La
 
 /** Reads a query string by its schema: every name known, none twice, numbers and booleans in their one spelling. */
 export function parseQuery(text: string, schema: TObject | undefined): Record<string, unknown> {
+  if (text === "") return {};
   const parsed: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  const raw = text.replaceAll("+", "%20");
-  for (const pair of raw === "" ? [] : raw.split("&")) {
+  for (const pair of text.replaceAll("+", "%20").split("&")) {
     const [name, value] = splitPair(pair);
     const property = schema && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (property === undefined) throw new Problem("unknown_parameter");

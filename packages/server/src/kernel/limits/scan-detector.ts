@@ -102,5 +102,18 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
 }
 
 function hashOf(text: string): string {
-  return hash("sha256", text, "base64url").slice(0, hashLength);
+  const known = hashes.get(text);
+  if (known !== undefined) return known;
+  if (hashes.size >= maxKnownHashes) hashes.clear();
+  const made = hash("sha256", text, "base64url").slice(0, hashLength);
+  // A long path is rare, and would fill the memory.
+  if (text.length <= maxKnownLength) hashes.set(text, made);
+  return made;
 }
+
+/** Hashes of targets that were asked for lately: most requests are for one of some hundred operations. */
+const hashes = new Map<string, string>();
+
+/** Together about 200 kB. */
+const maxKnownHashes = 1_000;
+const maxKnownLength = 64;

@@ -49,14 +49,14 @@ export class Exchange {
   readonly pair: ExchangePair;
   readonly #limits: TransportLimits;
   readonly #onEnd: () => void;
-  readonly #stall: NodeJS.Timeout;
   #ended = false;
+  /** Bytes of the answer that waited at the last check; null when it was not blocked. */
+  #blockedLength: number | null = null;
 
   constructor(pair: ExchangePair, limits: TransportLimits, onEnd: () => void) {
     this.pair = pair;
     this.#limits = limits;
     this.#onEnd = onEnd;
-    this.#stall = this.#watchAnswer();
     if (pair.version === 1) {
       pair.connection.begin(pair.request, pair.response);
       pair.response.once("close", () => this.#end());
@@ -104,6 +104,23 @@ export class Exchange {
     else pair.request.stream.close(constants.NGHTTP2_CANCEL);
   }
 
+  /**
+   * Cuts the exchange when its answer is stalled; to be called every `responseStallMs`. The answer is blocked when its
+   * buffer is full or complete. A blocked buffer that did not shrink since the last call is a stall.
+   */
+  cutIfStalled(): void {
+    const { response } = this.pair;
+    const isBlocked = response.writableNeedDrain || response.writableEnded;
+    const length = isBlocked && response.writableLength > 0 ? response.writableLength : null;
+    if (length !== null && this.#blockedLength !== null && length >= this.#blockedLength) return void this.cut();
+    if (length !== null && this.#blockedLength === null) {
+      response.once("drain", () => {
+        this.#blockedLength = null;
+      });
+    }
+    this.#blockedLength = length;
+  }
+
   /** Body bytes that arrived and were not read. */
   get unreadBytes(): number {
     const { pair } = this;
@@ -113,26 +130,9 @@ export class Exchange {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    clearInterval(this.#stall);
     this.pair.request.bodyProgress.stop();
     if (this.pair.version === 1) this.pair.connection.finish(this.pair.response);
     this.#onEnd();
-  }
-
-  /** The answer is blocked when its buffer is full or complete. A blocked buffer that does not shrink is a stall. */
-  #watchAnswer(): NodeJS.Timeout {
-    const { response } = this.pair;
-    let blockedLength: number | null = null;
-    response.on("drain", () => {
-      blockedLength = null;
-    });
-    const check = (): void => {
-      const isBlocked = response.writableNeedDrain || response.writableEnded;
-      const length = isBlocked && response.writableLength > 0 ? response.writableLength : null;
-      if (length !== null && blockedLength !== null && length >= blockedLength) this.cut();
-      blockedLength = length;
-    };
-    return setInterval(check, this.#limits.responseStallMs).unref();
   }
 
   #resetWhenAnswered({ stream }: TrackedHttp2Request): void {

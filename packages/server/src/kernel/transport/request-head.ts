@@ -15,15 +15,13 @@ export interface RequestHead {
 
 export type HeadProblem = "malformed_request" | "headers_too_large";
 
-/** Node drops a second header of these names, but a proxy in front may have read the second one. */
-const singleHeaders = new Set([
-  "authorization",
-  "content-length",
-  "content-type",
-  "expect",
-  "host",
-  "transfer-encoding",
-]);
+/** Node drops a second header of these names, but a proxy in front may have read the second one. Each has a bit. */
+const singleHeaders = new Map(
+  ["authorization", "content-length", "content-type", "expect", "host", "transfer-encoding"].map((name, at) => [
+    name,
+    1 << at,
+  ]),
+);
 
 /** Null when the head is correct. */
 export function headProblem(head: RequestHead, headerCountMax: number): HeadProblem | null {
@@ -42,6 +40,7 @@ export function headProblem(head: RequestHead, headerCountMax: number): HeadProb
  * The host in it is ignored, like `Host`.
  */
 export function originForm(target: string): string {
+  if (target.startsWith("/")) return target;
   const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];
   if (authority === undefined) return target;
   const rest = target.slice(authority.length);
@@ -49,12 +48,12 @@ export function originForm(target: string): string {
 }
 
 function hasRepeatedHeader(rawHeaders: readonly string[]): boolean {
-  const seen = new Set<string>();
+  let seen = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]?.toLowerCase() ?? "";
-    if (!singleHeaders.has(name)) continue;
-    if (seen.has(name)) return true;
-    seen.add(name);
+    const bit = singleHeaders.get(rawHeaders[index]?.toLowerCase() ?? "");
+    if (bit === undefined) continue;
+    if ((seen & bit) !== 0) return true;
+    seen |= bit;
   }
   return false;
 }

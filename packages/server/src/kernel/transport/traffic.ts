@@ -29,6 +29,8 @@ export class Traffic {
   readonly #limits: TransportLimits;
   readonly #log: Log;
   readonly #sweep: NodeJS.Timeout;
+  /** One timer for all exchanges: one for each would cost a short request as much as its routing. */
+  readonly #stalls: NodeJS.Timeout;
   readonly #onQuiet = new Set<() => void>();
   #draining = false;
   sessionsCut = 0;
@@ -38,6 +40,7 @@ export class Traffic {
     this.#log = options.log;
     this.connections = new Connections({ ...options.limits, isExempt: options.isExempt });
     this.#sweep = setInterval(() => this.#checkSessions(), options.limits.sweepMs).unref();
+    this.#stalls = setInterval(() => this.#cutStalled(), options.limits.responseStallMs).unref();
   }
 
   get sessionCount(): number {
@@ -100,6 +103,7 @@ export class Traffic {
     const cut = this.exchanges.size;
     this.connections.destroyAll();
     clearInterval(this.#sweep);
+    clearInterval(this.#stalls);
     return cut;
   }
 
@@ -119,6 +123,10 @@ export class Traffic {
     await promise;
     this.#onQuiet.delete(resolve);
     clearTimeout(timer);
+  }
+
+  #cutStalled(): void {
+    for (const exchange of this.exchanges) exchange.cutIfStalled();
   }
 
   #checkSessions(): void {

@@ -1,31 +1,34 @@
 /**
  * `npm run bench:requests`: what a request costs. Each round sends the same kinds of request to a bare server and to the
  * service, in turn, so that other work on the machine affects both alike. It prints medians of rounds: CPU time per request
- * of the server and of PostgreSQL, requests per second, statements and round trips; and the ratios that must hold.
+ * of the server, of PostgreSQL and of the client, requests per second, statements and round trips; and the ratios that must
+ * hold. The client is this process.
  *
  *   npm run bench:requests -- --rounds 5 --requests 3000     medians of so many rounds
  *   npm run bench:requests -- --only costs,half,memory,idle  some of the parts
+ *   npm run bench:requests -- --cases "health;bare, no query" some kinds of request
+ *   npm run bench:requests -- --profile /tmp/p               writes a CPU profile of the service there
  */
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { withConnection } from "../../packages/server/src/kernel/database/pool.ts";
 import type { SocketTarget } from "../../packages/server/src/kernel/database/target.ts";
-import { createNotesTable } from "../../packages/server/src/testing/notes.ts";
-import { readFirstRun } from "../../packages/server/src/testing/people.ts";
 import { startTestServer } from "../../tools/test-server.ts";
-import { cases, type RequestCase, targetRatios } from "./cases.ts";
+import { cases as allCases, type RequestCase, targetRatios } from "./cases.ts";
 import { type Client, openClients, type Protocol, sendAll, sendSteadily } from "./clients.ts";
+import { startService } from "./measured-service.ts";
 import {
   countsOf,
+  type MemoryReading,
   type Program,
   parentOf,
   postgresCpuMs,
   programCpuMs,
-  residentMib,
+  readMemory,
   startProgram,
   stopProgram,
 } from "./processes.ts";
@@ -35,16 +38,26 @@ const { values: options } = parseArgs({
     rounds: { type: "string", default: "5" },
     requests: { type: "string", default: "3000" },
     only: { type: "string", default: "costs,half,memory,idle" },
+    cases: { type: "string" },
+    protocols: { type: "string", default: "http/1.1,h2" },
+    profile: { type: "string" },
   },
 });
 const parts = new Set(options.only.split(","));
+const protocols = (["http/1.1", "h2"] as const).filter((protocol) => options.protocols.split(",").includes(protocol));
+const named = options.cases?.split(";");
+const cases = allCases.filter(({ name }) => named === undefined || named.includes(name));
 
 /** Connections of HTTP/1.1, or streams of one HTTP/2 connection. */
 const concurrency = 16;
 /** Enough for the compiler to have optimised what a request runs. */
 const warmUpRequests = Number(options.requests);
-const memoryRequests = 200_000;
-const memorySteps = 4;
+/** When memory is read, in requests. The first is after everything is loaded, compiled and cached. */
+const memorySteps = [20_000, 100_000, 200_000];
+/** What compiled code and caches may add. A leak of 12 bytes per request is more. */
+const mostHeapGrowthMib = 2;
+/** Pages that the allocator keeps. */
+const mostResidentGrowthMib = 40;
 const halfLoadRequests = 10_000;
 const idleSeconds = 30;
 const leastReadsPerSecond = 2_000;
@@ -57,11 +70,13 @@ interface Bench {
   readonly ca: string;
   readonly token: string;
   readonly noteId: string;
+  readonly newToken: () => Promise<string>;
 }
 
 interface Cost {
   readonly server: number;
   readonly postgres: number;
+  readonly client: number;
   readonly perSecond: number;
   readonly statements: number;
   readonly roundTrips: number;
@@ -70,7 +85,7 @@ interface Cost {
 const cleanups: (() => Promise<unknown>)[] = [];
 try {
   const bench = await prepare();
-  if (parts.has("costs")) for (const protocol of ["http/1.1", "h2"] as const) await measureCosts(bench, protocol);
+  if (parts.has("costs")) for (const protocol of protocols) await measureCosts(bench, protocol);
   if (parts.has("half")) await measureHalfLoad(bench);
   if (parts.has("memory")) await measureMemory(bench);
   if (parts.has("idle")) await measureIdle(bench);
@@ -85,66 +100,33 @@ async function prepare(): Promise<Bench> {
   const folder = await mkdtemp(path.join(tmpdir(), "emanet-bench-"));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
   const postmaster = await withConnection(database, async (client) => {
-    await createNotesTable(client);
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     return parentOf(rows[0]?.pid ?? 0) ?? 0;
   });
-  const settings = { EMANET_PROFILE: "local", EMANET_DATA_DIR: folder, EMANET_LISTEN: "127.0.0.1:0" };
-  const metrics = { EMANET_METRICS_LISTEN: "127.0.0.1:0" };
-  const service = await startProgram("serve.ts", [
-    JSON.stringify({ ...settings, ...metrics }),
-    JSON.stringify(database),
-  ]);
-  cleanups.push(() => stopProgram(service));
-  const [url = "", caFile = ""] = service.ready;
-  const ca = await readFile(caFile, "utf8");
-  const { demo } = await readFirstRun(folder);
-  const noteId = await insertNotes(database, demo.account_id);
+  const flags = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`];
+  const measured = await startService(database, folder, { flags });
+  cleanups.push(() => stopProgram(measured.program));
+  await copyNotes(database);
   const bare = await startProgram("../../packages/server/src/testing/programs/bare-server.ts", [
     path.join(folder, "tls"),
     JSON.stringify(database),
   ]);
   cleanups.push(() => stopProgram(bare));
-  return { programs: { bare, service }, postmaster, ca, token: await tokenOf(url, ca, demo), noteId };
+  const { program: service, ca, noteId, newToken } = measured;
+  return { programs: { bare, service }, postmaster, ca, noteId, token: await newToken(), newToken };
 }
 
-/** A page of notes for the service, and the same for the bare server without row-level security. Returns an id. */
-async function insertNotes(database: SocketTarget, accountId: string): Promise<string> {
-  return withConnection(database, async (client) => {
+/** The notes of the service for the bare server, without row-level security. */
+async function copyNotes(database: SocketTarget): Promise<void> {
+  await withConnection(database, async (client) => {
     await client.query(`select set_config('emanet.scope', 'system', false)`);
-    const { rows } = await client.query<{ id: string }>(
-      `insert into emanet.test_notes select gen_random_uuid(), $1, 'note ' || n, now() - n * interval '1 minute'
-         from generate_series(1, 25) n returning id`,
-      [accountId],
-    );
     await client.query(`create schema bare`);
     await client.query(
       `create table bare.notes (id uuid primary key, text text not null, created_at timestamptz not null)`,
     );
     await client.query(`create index on bare.notes (created_at desc, id desc)`);
     await client.query(`insert into bare.notes select id, text, created_at from emanet.test_notes`);
-    return rows[0]?.id ?? "";
   });
-}
-
-async function tokenOf(
-  url: string,
-  ca: string,
-  { client_id: id, client_secret: secret }: { readonly client_id: string; readonly client_secret: string },
-): Promise<string> {
-  const { default: https } = await import("node:https");
-  const body = new URLSearchParams({ grant_type: "client_credentials", client_id: id, client_secret: secret });
-  const headers = { "content-type": "application/x-www-form-urlencoded" };
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const request = https.request(`${url}/oauth2/token`, { method: "POST", ca, headers, agent: false }, (response) => {
-    let text = "";
-    response.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-    });
-    response.on("end", () => resolve(text));
-  });
-  request.on("error", reject).end(body.toString());
-  return (JSON.parse(await promise) as { access_token: string }).access_token;
 }
 
 async function measureCosts(bench: Bench, protocol: Protocol): Promise<void> {
@@ -167,13 +149,15 @@ async function costOf(bench: Bench, one: RequestCase, clients: readonly Client[]
   const program = bench.programs[one.server];
   const count = Number(options.requests);
   const asked = one.server === "service" ? await countsOf(program) : null;
-  const [server, postgres] = [programCpuMs(program), postgresCpuMs(bench.postmaster)];
+  const [server, postgres, client] = [programCpuMs(program), postgresCpuMs(bench.postmaster), process.cpuUsage()];
   const { elapsedMs } = await sendAll(clients, count, one.status, one.request(bench));
   const used = { server: programCpuMs(program) - server, postgres: postgresCpuMs(bench.postmaster) - postgres };
+  const { user, system } = process.cpuUsage(client);
   const answered = asked === null ? null : await countsOf(program);
   return {
     server: used.server / count,
     postgres: used.postgres / count,
+    client: (user + system) / 1000 / count,
     perSecond: (count * 1000) / elapsedMs,
     statements: answered === null || asked === null ? one.statements : (answered.statements - asked.statements) / count,
     roundTrips: answered === null || asked === null ? one.statements : (answered.roundTrips - asked.roundTrips) / count,
@@ -181,7 +165,7 @@ async function costOf(bench: Bench, one: RequestCase, clients: readonly Client[]
 }
 
 function medians(costs: readonly Cost[]): Cost {
-  const names = ["server", "postgres", "perSecond", "statements", "roundTrips"] as const;
+  const names = ["server", "postgres", "client", "perSecond", "statements", "roundTrips"] as const;
   const of = (name: keyof Cost) => costs.map((cost) => cost[name]).sort((a, b) => a - b)[costs.length >> 1] ?? 0;
   return Object.fromEntries(names.map((name) => [name, of(name)])) as unknown as Cost;
 }
@@ -191,12 +175,12 @@ function report(protocol: Protocol, costs: ReadonlyMap<RequestCase, Cost>): void
     `\n${protocol}: ${options.rounds} rounds of ${options.requests} requests, ${concurrency} at once, medians\n`,
   );
   console.log(
-    "| request | requests/s | CPU ms: server + PostgreSQL | statements | round trips |\n|---|---|---|---|---|",
+    "| request | requests/s | CPU ms: server + PostgreSQL | client | statements | round trips |\n|---|---|---|---|---|---|",
   );
   for (const [one, cost] of costs) {
     const cpu = `${cost.server.toFixed(3)} + ${cost.postgres.toFixed(3)}`;
     const sent = `${cost.statements.toFixed(1)} | ${cost.roundTrips.toFixed(1)}`;
-    console.log(`| ${one.name} | ${Math.round(cost.perSecond)} | ${cpu} | ${sent} |`);
+    console.log(`| ${one.name} | ${Math.round(cost.perSecond)} | ${cpu} | ${cost.client.toFixed(3)} | ${sent} |`);
   }
   console.log("");
   const cpuOf = (name: string) => {
@@ -205,16 +189,19 @@ function report(protocol: Protocol, costs: ReadonlyMap<RequestCase, Cost>): void
   };
   for (const { name, of, most } of targetRatios) {
     const ratio = cpuOf(name) / cpuOf(of);
+    if (Number.isNaN(ratio)) continue;
     console.log(`${mark(ratio <= most)} ${name}: ${ratio.toFixed(1)} × "${of}" (at most ${most})`);
   }
-  const reads = costs.entries().find(([one]) => one.name === "read of one row")?.[1].perSecond ?? 0;
-  console.log(
-    `${mark(reads >= leastReadsPerSecond)} ${Math.round(reads)} reads a second (at least ${leastReadsPerSecond})`,
-  );
+  const read = costs.entries().find(([one]) => one.name === "read of one row")?.[1];
+  if (read === undefined) return;
+  const { perSecond: reads, server, postgres, client } = read;
+  const sum = `${(server + postgres + client).toFixed(2)} ms of CPU each`;
+  const isEnough = reads >= leastReadsPerSecond;
+  console.log(`${mark(isEnough)} ${Math.round(reads)} reads a second, ${sum} (at least ${leastReadsPerSecond})`);
 }
 
 async function measureHalfLoad(bench: Bench): Promise<void> {
-  const one = cases.find(({ name }) => name === "read of one row") ?? cases[0];
+  const one = allCases.find(({ name }) => name === "read of one row") ?? allCases[0];
   if (one === undefined) return;
   const clients = await openClients("http/1.1", bench.programs.service.ready[0] ?? "", bench.ca, concurrency);
   const full = await sendAll(clients, warmUpRequests, one.status, one.request(bench));
@@ -230,20 +217,30 @@ async function measureHalfLoad(bench: Bench): Promise<void> {
 }
 
 async function measureMemory(bench: Bench): Promise<void> {
-  const one = cases.find(({ name }) => name === "read of one row") ?? cases[0];
-  if (one === undefined) return;
   const { service } = bench.programs;
-  const clients = await openClients("http/1.1", service.ready[0] ?? "", bench.ca, concurrency);
-  console.log(`\nmemory over ${memoryRequests.toLocaleString("en")} reads:`);
-  for (let step = 0; step <= memorySteps; step++) {
-    const { heapBytes } = await countsOf(service, "collect");
-    const heap = (heapBytes / 2 ** 20).toFixed(1);
-    console.log(
-      `  after ${(step * memoryRequests) / memorySteps}: ${heap} MiB of heap, ${residentMib(service)} MiB resident`,
-    );
-    if (step < memorySteps) await sendAll(clients, memoryRequests / memorySteps, one.status, one.request(bench));
+  const clients = await clientsOf(bench, "http/1.1");
+  const sent = cases.filter(({ server }) => server === "service");
+  console.log(`\nmemory of the service over ${memorySteps.at(-1)?.toLocaleString("en")} requests of all kinds:`);
+  const readings: MemoryReading[] = [];
+  let count = 0;
+  for (const step of memorySteps) {
+    const subject = { token: await bench.newToken(), noteId: bench.noteId };
+    for (const one of sent) {
+      await sendAll(clients.service, (step - count) / sent.length, one.status, one.request(subject));
+    }
+    count = step;
+    const reading = await readMemory(service);
+    readings.push(reading);
+    const shown = `${reading.heapMib.toFixed(1)} MiB of heap after a collection, ${reading.residentMib} MiB resident`;
+    console.log(`  after ${step.toLocaleString("en")}: ${shown}`);
   }
-  for (const client of clients) client.close();
+  for (const client of Object.values(clients).flat()) client.close();
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (first === undefined || last === undefined) return;
+  const grown = { heap: last.heapMib - first.heapMib, resident: last.residentMib - first.residentMib };
+  const isFlat = grown.heap <= mostHeapGrowthMib && grown.resident <= mostResidentGrowthMib;
+  const limits = `(at most ${mostHeapGrowthMib} and ${mostResidentGrowthMib})`;
+  console.log(`${mark(isFlat)} ${grown.heap.toFixed(1)} MiB of heap and ${grown.resident} MiB resident more ${limits}`);
 }
 
 async function measureIdle({ programs: { service }, postmaster }: Bench): Promise<void> {

@@ -13,8 +13,12 @@ export interface Program {
 }
 
 /** Starts a program of this folder and waits for its line `ready …`. */
-export async function startProgram(file: string, args: readonly string[]): Promise<Program> {
-  const flags = ["--disable-warning=ExperimentalWarning"];
+export async function startProgram(
+  file: string,
+  args: readonly string[],
+  more: readonly string[] = [],
+): Promise<Program> {
+  const flags = ["--disable-warning=ExperimentalWarning", ...more];
   const child = spawn(process.execPath, [...flags, path.join(import.meta.dirname, file), ...args], {
     // The log of a request is part of its cost; what is done with the lines is not.
     stdio: ["ignore", "pipe", process.env.EMANET_BENCH_STDERR === "1" ? "inherit" : "ignore", "ipc"],
@@ -80,8 +84,18 @@ export function parentOf(pid: number | string): number | null {
   }
 }
 
-/** Memory of a process in MiB. */
-export function residentMib({ pid }: Program): number {
+export interface MemoryReading {
+  /** After a garbage collection. */
+  readonly heapMib: number;
+  readonly residentMib: number;
+}
+
+export async function readMemory(program: Program): Promise<MemoryReading> {
+  const { heapBytes } = await countsOf(program, "collect");
+  return { heapMib: heapBytes / 2 ** 20, residentMib: residentMib(program) };
+}
+
+function residentMib({ pid }: Program): number {
   const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kib) / 1024);
 }

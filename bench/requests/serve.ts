@@ -3,18 +3,19 @@
  * notes of the tests as operations (`testing/notes.ts`), because they read one row, list, and write with audit and event.
  * It prints `ready <url> <ca file>` and answers the message `counts` with what it has sent to PostgreSQL so far.
  *
- *   serve.ts <settings as JSON> <database target as JSON>
+ *   serve.ts <settings as JSON> <database target as JSON> [bytes that it keeps of each request, to test a test]
  */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { readConfig } from "../../packages/server/src/config.ts";
 import { endpoints } from "../../packages/server/src/endpoints.ts";
+import type { Endpoint } from "../../packages/server/src/kernel/http/endpoint.ts";
 import { start } from "../../packages/server/src/start.ts";
 import { countMessages } from "../../packages/server/src/testing/message-counts.ts";
 import { noteEndpoints } from "../../packages/server/src/testing/notes.ts";
 
-const [settings = "{}", database = "{}"] = process.argv.slice(2);
+const [settings = "{}", database = "{}", leakBytes = "0"] = process.argv.slice(2);
 
 /** Above what any load here reaches. */
 const unlimited = { count: 100_000_000, seconds: 60 };
@@ -23,12 +24,26 @@ const unlimited = { count: 100_000_000, seconds: 60 };
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
+const kept: number[][] = [];
+const bytesPerNumber = 8;
+
+function leaking(endpoint: Endpoint): Endpoint {
+  return {
+    ...endpoint,
+    handle(ctx, call) {
+      kept.push(Array.from({ length: Number(leakBytes) / bytesPerNumber }, Math.random));
+      return endpoint.handle(ctx, call);
+    },
+  };
+}
+
+const all = [...endpoints, ...noteEndpoints];
 const counts = countMessages();
 const running = await start({
   config: { ...readConfig(JSON.parse(settings)), limitAnonymous: unlimited, limitPackage: unlimited },
   role: "all",
   database: JSON.parse(database),
-  endpoints: [...endpoints, ...noteEndpoints],
+  endpoints: leakBytes === "0" ? all : all.map(leaking),
 });
 process.stdout.write(`ready ${running.url} ${running.caFile}\n`);
 process.on("message", (message) => {

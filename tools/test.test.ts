@@ -25,6 +25,29 @@ test("a failing test: status 1, nothing left behind", async (t) => {
   await run.assertNothingLeft();
 });
 
+const lateErrors = [
+  [
+    "an unhandled rejection in a test",
+    `test("t", async () => { Promise.reject(new Error("late")); await delay(1); });`,
+  ],
+  [
+    "an error that a timer throws",
+    `test("t", async () => { setTimeout(() => { throw new Error("late"); }); await delay(20); });`,
+  ],
+  ["a rejection after the last test", `test("t", () => {}); setTimeout(() => Promise.reject(new Error("late")), 50);`],
+] as const;
+describe("an error that no test catches fails the run and is shown", { concurrency: true }, () => {
+  for (const [name, body] of lateErrors) {
+    test(name, async (t) => {
+      const run = await startRun(t, `import { setTimeout as delay } from "node:timers/promises";\n${body}`);
+      const { status, output } = await run.end();
+      assert.equal(status, 1, output);
+      assert.match(output, /late/);
+      await run.assertNothingLeft();
+    });
+  }
+});
+
 test("a file with parts runs once per part, each in its own process", async (t) => {
   const body = ["// parts: 3", 'test("part " + process.env.EMANET_TEST_PART, () => console.log("pid", process.pid));'];
   const run = await startRun(t, body.join("\n"));

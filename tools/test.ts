@@ -104,6 +104,7 @@ function runnerOptions(timeoutSeconds: number): readonly string[] {
   return [
     "--disable-warning=ExperimentalWarning",
     `--import=${path.join(import.meta.dirname, "test-watchdog.ts")}`,
+    `--import=${path.join(import.meta.dirname, "test-promises.ts")}`,
     "--test",
     "--test-reporter=spec",
     `--test-concurrency=${concurrency}`,

@@ -15,7 +15,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { systemClock, systemRandom } from "../../packages/server/src/kernel/clock.ts";
 import { migrate } from "../../packages/server/src/kernel/database/migrate.ts";
 import { openPools, type Pools } from "../../packages/server/src/kernel/database/pool.ts";
-import { enqueueJob, noPayload, retryAfter, startWorker, task } from "../../packages/server/src/kernel/jobs/index.ts";
+import { enqueueJob, noPayload, retryAfter, task, Worker } from "../../packages/server/src/kernel/jobs/index.ts";
 import { startEmbeddedPostgres } from "../../packages/server/src/kernel/postgres/embedded.ts";
 import { silentLog } from "../../packages/server/src/testing/database.ts";
 
@@ -167,7 +167,7 @@ async function transactions(owner: Pools["owner"]): Promise<number> {
 }
 
 function start({ owner }: Pools, ports: Counter) {
-  return startWorker({
+  return Worker.start({
     ownerPool: owner,
     tasks: [emptyTask],
     ports,

@@ -18,7 +18,7 @@ import type { DatabaseTarget } from "./kernel/database/target.ts";
 import { createErrorReports } from "./kernel/error-reports.ts";
 import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
-import { countJobs, startWorker } from "./kernel/jobs/index.ts";
+import { countJobs, Worker } from "./kernel/jobs/index.ts";
 import type { Limiter } from "./kernel/limits/limiter.ts";
 import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
@@ -32,7 +32,7 @@ import { listen, originOf } from "./listen.ts";
 import { createMessagePorts } from "./messages/index.ts";
 import type { Role } from "./roles.ts";
 import { createSandboxClock } from "./sandbox/index.ts";
-import { recurrences, tasks } from "./tasks.ts";
+import { tasks } from "./tasks.ts";
 import { version } from "./version.ts";
 
 export interface StartOptions {
@@ -241,10 +241,9 @@ async function runJobs(foundation: Foundation): Promise<void> {
   const { config, pools, clock, random, log, metrics, messages, transactions, secrets, place, onStop } = foundation;
   const ports = { ...messages, transactions, secrets, random, publicUrl: () => place.publicUrl() };
   metrics.watchJobs(() => countJobs(pools.owner, clock.now()));
-  const worker = await startWorker({
+  const worker = await Worker.start({
     ownerPool: pools.owner,
     tasks,
-    recurrences,
     ports,
     secrets,
     clock,

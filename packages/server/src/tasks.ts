@@ -1,4 +1,4 @@
-/** Everything that runs in the background. Each domain lists its own tasks and recurrences; this file joins the lists. */
+/** Everything that runs in the background. Each domain lists its own tasks, recurring ones apart; this file joins the lists. */
 
 import { identityRecurrences, identityTasks } from "./identity/index.ts";
 import { idempotencyRecurrences } from "./kernel/idempotency.ts";
@@ -7,9 +7,9 @@ import { limitRecurrences } from "./limits/index.ts";
 import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
 
-export const tasks = [...messageTasks, ...identityTasks];
-
-export const recurrences = [
+export const tasks = [
+  ...messageTasks,
+  ...identityTasks,
   ...idempotencyRecurrences,
   ...identityRecurrences,
   ...oauthRecurrences,

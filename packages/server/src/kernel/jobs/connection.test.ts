@@ -6,6 +6,7 @@ import { type TestDatabase, testServer } from "../../testing/database.ts";
 import { connectionConfig } from "../database/pool.ts";
 import { type JobContext, noPayload, retryAfter, task } from "./task.ts";
 import { type BenchWorker, jobBench, liveWorkers, patienceMs, until } from "./testing/bench.ts";
+import { regainMs } from "./worker.ts";
 
 interface Ports {
   readonly work: (context: JobContext<unknown>) => Promise<void>;
@@ -14,6 +15,8 @@ interface Ports {
 const workTask = task<Readonly<Record<string, never>>, Ports>("bench.work", {
   parse: noPayload,
   retry: retryAfter(),
+  // Longer than any test: what must stop a job here is not its timeout.
+  timeoutMs: 3_600_000,
   run: (_payload, context) => context.ports.work(context),
 });
 
@@ -32,8 +35,10 @@ describe("a lost database connection", { concurrency: true }, () => {
     const worker = await bench.start({ tasks: [workTask], ports: { work } });
     await bench.enqueue(request);
     await until("the job runs", () => begun === 1);
+    const cutAt = performance.now();
     await cutConnections(bench.database);
     await until("the lock is held again", async () => (await liveWorkers(bench).catch(() => [])).length === 1);
+    await until("a loss that lasted would have ended the job", () => performance.now() > cutAt + 2 * regainMs);
     gate.resolve();
     await settled(worker);
     assert.equal(begun, 1);
@@ -44,12 +49,12 @@ describe("a lost database connection", { concurrency: true }, () => {
 
   test("a job that other workers took back meanwhile is stopped, and its outcome changes nothing", async (t) => {
     const bench = await jobBench(t);
-    const aborted = Promise.withResolvers<void>();
     let begun = 0;
+    let ended = 0;
     const work: Ports["work"] = async ({ signal }) => {
       begun += 1;
       await once(signal, "abort");
-      aborted.resolve();
+      ended += 1;
       throw new Error("interrupted");
     };
     const worker = await bench.start({ tasks: [workTask], ports: { work } });
@@ -64,7 +69,7 @@ describe("a lost database connection", { concurrency: true }, () => {
       "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid::bigint = $1",
       [holder],
     );
-    await aborted.promise;
+    await until("the job is stopped", () => ended === 1);
     await worker.drain(patienceMs);
     assert.deepEqual(
       (await bench.jobs()).map((job) => [job.worker, job.attempt, job.error_class]),

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
 import { Kysely, PostgresDialect } from "kysely";
+import type { Pool, PoolClient } from "pg";
 import type { Database } from "../database/rows.generated.ts";
+import type { FinishedJob } from "../metrics.ts";
 import { cancelJob, jobStatus } from "./read.ts";
 import { type JobContext, type Priority, retryAfter, task } from "./task.ts";
 import { type Bench, inTransaction, jobBench, liveWorkers, patienceMs, until } from "./testing/bench.ts";
-import type { JobReport } from "./worker.ts";
 
 interface Ports {
   readonly work: (name: string, context: JobContext<unknown>) => Promise<void> | void;
@@ -53,7 +54,7 @@ describe("canceling", { concurrency: true }, () => {
     const bench = await jobBench(t);
     const id = await enqueued(bench, "never", { key: "one" });
     assert.equal(await cancelJob(txOf(bench), id), "canceled");
-    assert.equal(await cancelJob(txOf(bench), id), undefined);
+    assert.equal(await cancelJob(txOf(bench), id), null);
     assert.equal(await jobStatus(txOf(bench), id), undefined);
     const next = await enqueued(bench, "runs", { key: "one" });
     const undone = inTransaction(bench.database.app, async (client) => {
@@ -70,7 +71,7 @@ describe("canceling", { concurrency: true }, () => {
   test("a running job is told to end, keeps its key until it has ended, and is not repeated", async (t) => {
     const bench = await jobBench(t);
     const { begun, work } = gatedWork();
-    const reports: JobReport[] = [];
+    const reports: FinishedJob[] = [];
     const worker = await bench.start({ tasks, ports: { work }, onReport: (report) => void reports.push(report) });
     const id = await enqueued(bench, "long", { key: "one" });
     await until("it runs", () => begun.length === 1);
@@ -113,6 +114,25 @@ describe("canceling", { concurrency: true }, () => {
     assert.deepEqual(begun, ["locked", "other"]);
   });
 
+  test("a cancellation that arrives before the answer that starts the job prevents the start", async (t) => {
+    const bench = await jobBench(t);
+    const { begun, work } = gatedWork();
+    const canceled: unknown[] = [];
+    const ownerPool = holdingTurns(bench.database.owner, async (client) => {
+      const [job] = await bench.jobs();
+      const told = new Promise<void>((resolve) =>
+        client.on("notification", ({ payload }) => payload?.startsWith("cancel") && resolve()),
+      );
+      canceled.push(await cancelJob(txOf(bench), job?.id ?? ""));
+      await told;
+    });
+    const worker = await bench.start({ tasks, ports: { work }, ownerPool });
+    await enqueued(bench, "never");
+    await until("it is canceled", () => canceled.length > 0);
+    await worker.waitUntilIdle(patienceMs);
+    assert.deepEqual([canceled, begun, await bench.jobs()], [["canceling"], [], []]);
+  });
+
   test("in a race with the start of a job, it is either canceled before it runs or told to end", async (t) => {
     const bench = await jobBench(t);
     let running = 0;
@@ -128,12 +148,27 @@ describe("canceling", { concurrency: true }, () => {
       const id = await enqueued(bench, `round ${round}`);
       // More or less late, so that it meets different moments of the start.
       for (let turn = 0; turn < round % 6; turn++) await bench.database.app.query("select 1");
-      assert.notEqual(await cancelJob(tx, id), undefined);
+      assert.notEqual(await cancelJob(tx, id), null);
     }
     await worker.waitUntilIdle(patienceMs);
     assert.deepEqual([await bench.jobs(), running], [[], 0]);
   });
 });
+
+/** The pool, with sessions that hold back the answer to a turn that took a job until `meanwhile` has ended. */
+function holdingTurns(pool: Pool, meanwhile: (client: PoolClient) => Promise<void>): Pool {
+  const connect = async () => {
+    const client = await pool.connect();
+    const query = client.query.bind(client) as (config: unknown) => Promise<{ rows: { taken?: unknown }[] }>;
+    const held = async (config: unknown) => {
+      const result = await query(config);
+      if (result.rows?.[0]?.taken) await meanwhile(client);
+      return result;
+    };
+    return Object.assign(client, { query: held });
+  };
+  return Object.create(pool, { connect: { value: connect } }) as Pool;
+}
 
 describe("progress", { concurrency: true }, () => {
   test("is numbers, stored while the job runs, the last value wins; it ends with the attempt", async (t) => {
@@ -255,8 +290,10 @@ describe("an idle worker", { concurrency: true }, () => {
     await bench.start({ tasks, ports: { work: (name) => void ran.push(name) } });
     const runAt = new Date(bench.clock.now().getTime() + 60_000);
     await enqueued(bench, "later", { runAt });
-    await until("it waits", async () => (await lastStatement(bench)) !== undefined);
-    await until("it is alone", async () => /next_job_due/.test((await lastStatement(bench))?.query ?? ""));
+    await until(
+      "it sends nothing for longer than it waits while others exist",
+      async () => (await silentMs(bench)) > 2_500,
+    );
     assert.equal((await liveWorkers(bench)).length, 1);
     bench.clock.advance(60_000);
     await until("it runs", () => ran.length === 1);
@@ -266,11 +303,11 @@ describe("an idle worker", { concurrency: true }, () => {
   });
 });
 
-/** The last statement of the session that holds a worker's lock. */
-async function lastStatement(bench: Bench): Promise<{ query: string; state_change: Date } | undefined> {
-  const { rows } = await bench.database.owner.query<{ query: string; state_change: Date }>(
-    `select query, state_change from pg_stat_activity
+/** For how long the session that holds the worker's lock has sent no statement. */
+async function silentMs(bench: Bench): Promise<number> {
+  const { rows } = await bench.database.owner.query<{ ms: number }>(
+    `select (1000 * extract(epoch from clock_timestamp() - state_change))::integer as ms from pg_stat_activity
      join pg_locks using (pid) where locktype = 'advisory' and classid::bigint = 1785684595 and datname = current_database()`,
   );
-  return rows[0];
+  return rows[0]?.ms ?? 0;
 }

@@ -5,7 +5,7 @@ import { systemRandom } from "../clock.ts";
 import { migrate, readMigrations } from "../database/migrate.ts";
 import { retryAfter, task } from "./task.ts";
 import { benchClock, until } from "./testing/bench.ts";
-import { startWorker } from "./worker.ts";
+import { Worker } from "./worker.ts";
 
 const before = 13;
 
@@ -35,7 +35,7 @@ describe("a database of the release before", { concurrency: true }, () => {
       retry: retryAfter(),
       run: async (payload, { attempt }) => void runs.push([(payload as { name: string }).name, attempt]),
     });
-    const worker = await startWorker({
+    const worker = await Worker.start({
       ...{ ownerPool: owner, tasks: [keep], ports: {}, clock, random: systemRandom, log: silentLog },
     });
     try {

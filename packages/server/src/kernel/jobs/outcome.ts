@@ -1,48 +1,37 @@
 /** What becomes of a job after an attempt. Pure functions: the store writes the outcome. */
 
+import type { Selectable } from "kysely";
+import type { JobsRow } from "../database/rows.generated.ts";
 import { describeError } from "../error-facts.ts";
-import { JobError, PermanentJobError, type Recurrence, type RetrySchedule } from "./task.ts";
+import type { JobOutcome } from "../metrics.ts";
+import { JobError, PermanentJobError, type Task } from "./task.ts";
 
 /** How an attempt ended. `cut`: the worker stopped it, and it is repeated under the same number. */
 export type Ending = { readonly kind: "ok" | "cut" | "canceled" | "error"; readonly error?: unknown };
 
-export interface Outcome {
-  /** `given_up` is final for a job. A recurring job starts again at its next time. */
-  readonly name: "done" | "retried" | "given_up" | "released" | "canceled";
-  /** Null: the row is deleted. */
-  readonly row: JobColumns | null;
-}
+type JobRow = Selectable<JobsRow>;
+/** The columns that an outcome changes. Class and code are those of the last error; neither can hold personal data. */
+export type JobColumns = Pick<JobRow, "attempt" | "crashes" | "run_at" | "failed_at" | "error_class" | "error_code">;
+export type ClaimedJob = JobColumns & Pick<JobRow, "id" | "task" | "key" | "payload" | "canceled">;
 
-/** The columns that an outcome changes. */
-export interface JobColumns {
-  readonly attempt: number;
-  /** How many workers died while they ran the job. */
-  readonly crashes: number;
-  readonly run_at: Date;
-  readonly failed_at: Date | null;
-  /** Class and code of the last error. Neither can hold personal data. */
-  readonly error_class: string | null;
-  readonly error_code: string | null;
-}
-
-/** `recurrence` is that of a recurring job, which is never done and never finally fails. */
+/** The row is null if it is deleted. With `next` the job is recurring: it is never done and never finally fails. */
 export function outcomeOf(
   ending: Ending,
   { attempt, crashes, run_at, failed_at, error_class, error_code }: JobColumns,
-  { retry, recurrence, now }: { retry: RetrySchedule; recurrence: Recurrence<never> | undefined; now: Date },
-): Outcome {
+  { retry, next, now }: Pick<Task<never>, "retry" | "next"> & { readonly now: Date },
+): { readonly name: JobOutcome; readonly row: JobColumns | null } {
   if (ending.kind === "canceled") return { name: "canceled", row: null };
   const row = { attempt, crashes, run_at, failed_at, error_class, error_code };
   if (ending.kind === "cut") return { name: "released", row };
   const label = ending.kind === "error" ? labelOf(ending.error) : { error_class: null, error_code: null };
   const final = ending.kind === "ok" || ending.error instanceof PermanentJobError;
-  const delay = final ? undefined : retry.delaysMs[attempt - 1];
+  const delay = final ? undefined : retry[attempt - 1];
   if (delay !== undefined) {
     const runAt = new Date(now.getTime() + delay);
     return { name: "retried", row: { ...row, ...label, attempt: attempt + 1, run_at: runAt } };
   }
   const name = ending.kind === "ok" ? "done" : "given_up";
-  if (recurrence) return { name, row: { ...row, ...label, attempt: 1, crashes: 0, run_at: recurrence.next(now) } };
+  if (next) return { name, row: { ...row, ...label, attempt: 1, crashes: 0, run_at: next(now) } };
   return { name, row: ending.kind === "ok" ? null : { ...row, ...label, failed_at: now } };
 }
 

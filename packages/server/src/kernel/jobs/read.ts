@@ -1,21 +1,18 @@
 /** What a transaction reads and cancels of the queue. The caller checks whose job it is. */
 
-import { sql } from "kysely";
+import { type Selectable, sql } from "kysely";
+import type { JobsRow } from "../database/rows.generated.ts";
 import type { Tx } from "../tx.ts";
 import type { JobProgress } from "./task.ts";
 
 export const jobStates = ["scheduled", "queued", "running", "failed"] as const;
 export type JobState = (typeof jobStates)[number];
 
-export interface JobStatus {
+/** `canceled` is true for a running job that has not ended yet. `progress` is what its attempt reported last. */
+type JobStatus = Pick<Selectable<JobsRow>, "attempt" | "canceled" | "error_code"> & {
   readonly state: JobState;
-  readonly attempt: number;
-  /** A running job that was canceled and has not ended yet. */
-  readonly canceled: boolean;
-  /** What the running attempt reported last. */
   readonly progress: JobProgress | null;
-  readonly error_code: string | null;
-}
+};
 
 /** Undefined for a job that is done, canceled or was never there. */
 export async function jobStatus(tx: Pick<Tx, "db" | "now">, jobId: string): Promise<JobStatus | undefined> {
@@ -24,12 +21,11 @@ export async function jobStatus(tx: Pick<Tx, "db" | "now">, jobId: string): Prom
 
 /**
  * Cancels a job when the transaction commits. `canceled`: it was waiting and is gone. `canceling`: it runs; its signal
- * aborts, and no further attempt follows. Undefined: it is done, failed, or was never there.
+ * aborts, and no further attempt follows. Null: it is done, failed, or was never there.
  */
-export async function cancelJob(tx: Pick<Tx, "db">, jobId: string): Promise<"canceled" | "canceling" | undefined> {
+export async function cancelJob(tx: Pick<Tx, "db">, jobId: string) {
   type Row = { readonly outcome: "canceled" | "canceling" | null };
-  const { rows } = await sql<Row>`select emanet.cancel_job(${jobId}) as outcome`.execute(tx.db);
-  return rows[0]?.outcome ?? undefined;
+  return (await sql<Row>`select emanet.cancel_job(${jobId}) as outcome`.execute(tx.db)).rows[0]?.outcome ?? null;
 }
 
 /** Makes every worker read the clock anew when the transaction commits; for a clock that the database stores. */

@@ -58,7 +58,7 @@ describe("outcomes", () => {
   const recurrence = recurring(task("a.b", spec), { everyMs: 60_000 });
 
   function outcome(ending: Ending, attempt = 1, isRecurring = false) {
-    const context = { retry: retryAfter(1_000, 5_000), recurrence: isRecurring ? recurrence : undefined, now };
+    const context = { retry: retryAfter(1_000, 5_000), next: isRecurring ? recurrence.next : undefined, now };
     return outcomeOf(ending, { ...job, attempt }, context);
   }
 

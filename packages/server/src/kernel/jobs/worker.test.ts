@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createLog } from "../log.ts";
+import type { FinishedJob } from "../metrics.ts";
 import { countJobs } from "./store.ts";
 import {
   type JobContext,
@@ -12,7 +13,6 @@ import {
   task,
 } from "./task.ts";
 import { jobBench, patienceMs, until } from "./testing/bench.ts";
-import type { JobReport } from "./worker.ts";
 
 const secondMs = 1_000;
 const hourMs = 3_600_000;
@@ -90,17 +90,17 @@ describe("jobs", { concurrency: true }, () => {
     const canary = "ada@example.test";
     const lines: string[] = [];
     const log = createLog({ level: "debug", clock: bench.clock, write: (line) => void lines.push(line) });
-    const reports: JobReport[] = [];
+    const reports: FinishedJob[] = [];
     const attempts: number[] = [];
     const read: Notebook["read"] = (_text, { attempt }) => {
       attempts.push(attempt);
       throw Object.assign(new RangeError(`cannot reach ${canary}`), { code: "ECONNREFUSED" });
     };
-    const onReport = (report: JobReport) => void reports.push(report);
+    const onReport = (report: FinishedJob) => void reports.push(report);
     const worker = await bench.start({ tasks: [readNote], ports: { read }, log, onReport });
     await bench.enqueue({ task: readNote, payload: { text: canary } });
     await worker.waitUntilIdle(patienceMs);
-    for (const wait of readNote.retry.delaysMs) {
+    for (const wait of readNote.retry) {
       const [job] = await bench.jobs();
       assert.equal(job?.run_at.getTime(), bench.clock.now().getTime() + wait);
       bench.clock.advance(wait - 1);
@@ -206,9 +206,9 @@ describe("jobs", { concurrency: true }, () => {
         if (runs === 2) throw new Error("the second run fails");
       },
     });
-    const recurrences = [recurring(tick, { everyMs: hourMs })];
-    const worker = await bench.start({ tasks: [], ports: {}, recurrences });
-    await bench.start({ tasks: [], ports: {}, recurrences });
+    const tasks = [recurring(tick, { everyMs: hourMs })];
+    const worker = await bench.start({ tasks, ports: {} });
+    await bench.start({ tasks, ports: {} });
     await worker.waitUntilIdle(patienceMs);
     assert.equal(runs, 0);
     for (const [wait, total] of [

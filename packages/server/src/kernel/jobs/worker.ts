@@ -1,49 +1,36 @@
 /**
- * The worker: runs the jobs of a database, in any number of processes. One loop works in *turns*: a turn writes the
- * outcomes of jobs that ended and takes due ones. Between turns it waits for a notification, the end of a job, or the
- * moment when the next job is due. An idle worker asks the database once a minute.
- *
- * A worker is alive while its database session holds its lock (store.ts). When the session is lost, running jobs continue
- * and a new one is opened; if that takes too long, they are stopped. Workers take back the jobs of dead ones. So a job
- * runs at least once, and in one worker at a time, except for a task that ignores its signal.
+ * A worker runs the jobs of a database, in *turns*: a turn writes the outcomes of jobs that ended and takes due ones.
+ * Between turns it waits for a notification, the end of a job, or the time of the next job. It is alive while its database
+ * session holds its lock. When the session is lost, running jobs continue; if no new one opens soon, they are stopped.
+ * Workers take back the jobs of dead ones. So a job runs at least once, and in one worker at a time, except for a task that
+ * ignores its signal.
  */
 
-import { setTimeout as delay, setImmediate as nextTick } from "node:timers/promises";
+import { setImmediate as nextTick } from "node:timers/promises";
 import type { Pool } from "pg";
-import { monotonicMs, type Random } from "../clock.ts";
+import { monotonicMs } from "../clock.ts";
 import { errorFields, type Log } from "../log.ts";
-import { Attempt, type AttemptOptions, endOnSignalMs } from "./attempt.ts";
-import { type Ending, type Outcome, outcomeOf } from "./outcome.ts";
+import type { FinishedJob } from "../metrics.ts";
+import { Attempt, endOnSignalMs } from "./attempt.ts";
+import type { JobSources } from "./enqueue.ts";
+import { type ClaimedJob, type Ending, outcomeOf } from "./outcome.ts";
 import { failedJobsPurge } from "./purge.ts";
-import { type ClaimedJob, type EndedJob, JobStore, recurringKey } from "./store.ts";
-import { PermanentJobError, priorities, type Recurrence, type Task } from "./task.ts";
+import { openPayload } from "./sealed.ts";
+import { type EndedJob, JobStore } from "./store.ts";
+import { type JobProgress, PermanentJobError, priorities, type Task } from "./task.ts";
 
-export interface WorkerOptions<Ports> extends AttemptOptions<Ports> {
+export interface WorkerOptions<Ports> extends JobSources {
   /** The owner of the tables, not through a transaction pooler. */
   readonly ownerPool: Pool;
   /** All tasks that this process can run. Jobs of other tasks wait for a process that can run them. */
   readonly tasks: readonly Task<unknown, Ports>[];
-  readonly recurrences?: readonly Recurrence<Ports>[];
-  readonly random: Random;
+  readonly ports: Ports;
   readonly log: Log;
-  /** Jobs at a time; {@link defaultConcurrency} when absent. */
   readonly concurrency?: number;
-  /** Called after every attempt, for metrics. */
-  readonly onReport?: (report: JobReport) => void;
+  readonly onReport?: (report: FinishedJob) => void;
 }
 
-export interface JobReport {
-  readonly task: string;
-  readonly outcome: Outcome["name"];
-  readonly durationMs: number;
-}
-
-export interface Worker {
-  /** Stops: takes no more jobs, lets running ones finish for `ms`, gives the rest back. Resolves with their number. */
-  drain(ms: number): Promise<number>;
-}
-
-/** Fewer than the connections of the application's pool, so that jobs cannot starve requests. */
+/** Jobs at a time. Fewer than the connections of the application's pool, so that jobs cannot starve requests. */
 export const defaultConcurrency = 8;
 /** The longest wait of an idle worker: a machine that slept, or whose clock was set, is late by this at most. */
 const idleMs = 60_000;
@@ -51,35 +38,30 @@ const idleMs = 60_000;
 const busyMs = 1_000;
 /** Checks in a row that find a worker dead before its jobs are taken: twice the time that it has to get a new session. */
 const deadAfterChecks = 6;
-/** How long running jobs continue without a session, and the pause between attempts to open one. */
-const regainMs = 3_000;
+/** How long running jobs continue without a session. */
+export const regainMs = 3_000;
+/** Between attempts to open one: several within that time. */
 const regainPauseMs = 250;
 /** Time to write the last outcomes of a worker that stops. Other workers take back what is not written. */
 const closeMs = 5_000;
 /** A job during which this many workers died is not run again: it is probably the cause. */
 export const maxCrashes = 5;
-/** SQLSTATE: another worker took a job with the same exclusive key at the same moment. The turn is repeated. */
+/** Ten numbers with their names. */
+const maxProgressLength = 1_000;
+/** The key of the one job that a recurring task has. */
+const recurringKey = "@recurring";
+/** SQLSTATE: another worker took a job with the same exclusive key at the same moment. */
 const uniqueViolation = "23505";
 
-/**
- * Starts a worker on a migrated database. Rejects when the database does not answer.
- *
- * @example
- * const worker = await startWorker({ ownerPool, tasks: [sendMessage], ports: { mail, sms }, clock, random, log });
- */
-export async function startWorker<Ports>(options: WorkerOptions<Ports>): Promise<Worker> {
-  const worker = new JobWorker(options);
-  await worker.start();
-  return worker;
-}
-
-class JobWorker<Ports> implements Worker {
+export class Worker<Ports> {
   readonly #options: WorkerOptions<Ports>;
+  /** Of its lock: a positive 32-bit integer. */
   readonly #number: number;
   readonly #tasks = new Map<string, Task<unknown, Ports>>();
-  readonly #recurrences = new Map<string, Recurrence<Ports>>();
-  readonly #running = new Map<string, Attempt<Ports>>();
-  readonly #ended = new Map<string, EndedJob & { readonly written: () => void }>();
+  readonly #running = new Map<string, Attempt>();
+  readonly #ended = new Map<string, EndedJob & { readonly report: () => void }>();
+  /** What running jobs reported and is not stored yet. */
+  readonly #progress = new Map<string, JobProgress>();
   /** Jobs whose cancellation arrived while a turn was on its way. */
   readonly #canceled = new Set<string>();
   /** How many checks in a row found a worker dead. */
@@ -89,57 +71,48 @@ class JobWorker<Ports> implements Worker {
   #store: JobStore | undefined;
   #regain: NodeJS.Timeout | undefined;
   #woken = Promise.withResolvers<void>();
-  #stage: "open" | "stopping" | "closed" = "open";
+  #stopping = false;
   #released = 0;
   #loop = Promise.resolve();
-  #drained: Promise<number> | undefined;
-  #unsubscribe: (() => void) | undefined;
 
-  constructor(options: WorkerOptions<Ports>) {
+  private constructor(options: WorkerOptions<Ports>) {
     this.#options = options;
-    // A lock number is a positive 32-bit integer.
     this.#number = options.random.bytes(4).readUInt32BE() >>> 1;
-    const recurrences = [...(options.recurrences ?? []), failedJobsPurge(options.ownerPool)];
-    for (const recurrence of recurrences) this.#recurrences.set(recurrence.task.name, recurrence);
-    for (const task of [...options.tasks, ...recurrences.map((recurrence) => recurrence.task)]) {
-      if ((this.#tasks.get(task.name) ?? task) !== task) throw new Error(`two tasks are called ${task.name}`);
+    for (const task of [...options.tasks, failedJobsPurge(options.ownerPool)]) {
+      if (this.#tasks.has(task.name)) throw new Error(`two tasks are called ${task.name}`);
       this.#tasks.set(task.name, task);
     }
   }
 
-  async start(): Promise<void> {
-    this.#store = await this.#open();
-    this.#unsubscribe = this.#options.clock.onMove?.(() => this.#woken.resolve());
-    this.#loop = this.#run();
+  /** Starts a worker on a migrated database. Rejects when the database does not answer. */
+  static async start<Ports>(options: WorkerOptions<Ports>): Promise<Worker<Ports>> {
+    const worker = new Worker(options);
+    worker.#store = await worker.#open();
+    options.clock.onMove?.(() => worker.#woken.resolve());
+    worker.#loop = worker.#run();
+    return worker;
   }
 
-  drain(ms: number): Promise<number> {
-    this.#drained ??= this.#drain(ms);
-    return this.#drained;
-  }
-
-  async #drain(ms: number): Promise<number> {
-    this.#stage = "stopping";
-    this.#unsubscribe?.();
-    // A turn that is on its way may still begin jobs.
-    const settled = async () => {
-      while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((attempt) => attempt.ended));
-    };
-    if (!(await within(settled(), ms))) {
-      this.#stopAll();
-      await within(settled(), endOnSignalMs + closeMs);
-    }
-    this.#stage = "closed";
+  /** Stops: takes no more jobs, lets running ones finish for `ms`, gives the rest back. Resolves with their number. */
+  async drain(ms: number): Promise<number> {
+    this.#stopping = true;
     this.#woken.resolve();
-    await within(this.#loop, closeMs);
+    const stop = setTimeout(() => this.#stopAll(), ms);
+    await settledWithin(this.#loop, ms + endOnSignalMs + closeMs);
+    clearTimeout(stop);
     return this.#released;
   }
 
+  /** It stops, its jobs have ended, and their outcomes are written, unless there is no session. */
+  get #isDone(): boolean {
+    return this.#stopping && this.#running.size === 0 && (this.#ended.size === 0 || this.#store === undefined);
+  }
+
   async #run(): Promise<void> {
-    while (this.#stage !== "closed" || (this.#ended.size > 0 && this.#store !== undefined)) {
+    while (!this.#isDone) {
       this.#woken = Promise.withResolvers<void>();
       const waitMs = await this.#turn().catch((error: unknown) => this.#failed(error));
-      await within(this.#woken.promise, this.#stage === "closed" ? Math.min(waitMs, regainPauseMs) : waitMs);
+      await settledWithin(this.#woken.promise, this.#isDone ? 0 : waitMs);
       // Jobs that end together are written together.
       await nextTick();
     }
@@ -150,107 +123,102 @@ class JobWorker<Ports> implements Worker {
   /** Returns how long to wait for the next turn, if nothing happens before. */
   async #turn(): Promise<number> {
     this.#store ??= await this.#open();
-    const store = this.#store;
-    const { clock, log } = this.#options;
-    const tasks = [...this.#tasks.keys()];
-    const ended = [...this.#ended.values()];
-    const limits = this.#limits();
+    const { clock, log, concurrency = defaultConcurrency } = this.#options;
+    const isCheck = monotonicMs() >= this.#checkedAt + busyMs;
+    const progress = isCheck ? Array.from(this.#progress, ([id, numbers]) => ({ id, progress: numbers })) : [];
+    if (isCheck) this.#progress.clear();
     this.#canceled.clear();
-    const { written, locked, taken } = await store.turn(ended, limits, clock.now(), tasks);
-    for (const job of ended.filter(({ id }) => !locked.has(id))) {
-      this.#ended.delete(job.id);
-      if (written.has(job.id)) job.written();
-      else log.warn("job_claim_lost", { target_id: job.id });
+    const ended = [...this.#ended.values()];
+    const free = this.#stopping ? 0 : concurrency - this.#running.size;
+    const slots = [free, Math.ceil(concurrency / 2)];
+    const { written, locked, taken, due } = await this.#store.turn(ended, progress, slots, clock.now());
+    for (const { id, report } of ended.filter((job) => !locked.has(job.id))) {
+      this.#ended.delete(id);
+      if (written.has(id)) report();
+      else log.warn("job_claim_lost", { target_id: id });
     }
     for (const job of taken) this.#begin(job);
-    if (monotonicMs() >= this.#checkedAt + busyMs) await this.#check(store);
-    const due = taken.length < limits[0] ? await store.nextDue(tasks) : undefined;
-    const wait = due === undefined ? idleMs : due.getTime() - clock.now().getTime();
+    if (isCheck) await this.#check(this.#store);
+    const wait = due ? due.getTime() - clock.now().getTime() : idleMs;
     const busy = wait <= 0 || this.#othersExist || this.#running.size > 0 || this.#ended.size > 0;
     return Math.min(wait > 0 ? wait : busyMs, busy ? busyMs : idleMs);
   }
 
-  /** Free slots: in all, for priority normal and for low, which uses at most half of them. */
-  #limits(): [number, number, number] {
-    const { concurrency = defaultConcurrency } = this.#options;
-    const free = this.#stage === "open" ? concurrency - this.#running.size : 0;
-    const low = [...this.#running.values()].filter((attempt) => attempt.job.priority === priorities.low).length;
-    return [free, free, Math.max(0, Math.min(free, Math.ceil(concurrency / 2) - low))];
-  }
-
   #begin(job: ClaimedJob): void {
-    const { clock } = this.#options;
-    const log = this.#options.log.child({ job: job.task, target_id: job.id, attempt: job.attempt });
-    const task = this.#tasks.get(job.task);
+    const { id, task: name, attempt } = job;
+    const task = this.#tasks.get(name);
     if (task === undefined) throw new Error("a job of an unknown task was taken");
+    const log = this.#options.log.child({ job: name, target_id: id, attempt });
     const startedAt = monotonicMs();
-    const attempt = new Attempt(task, job, log, this.#options, this.#refusal(job));
-    this.#running.set(job.id, attempt);
-    void attempt.ended.then((ending) => {
-      const recurrence = job.key === recurringKey ? this.#recurrences.get(job.task) : undefined;
-      const outcome = outcomeOf(ending, job, { retry: task.retry, recurrence, now: clock.now() });
-      const report = { task: job.task, outcome: outcome.name, durationMs: monotonicMs() - startedAt };
-      this.#running.delete(job.id);
-      this.#ended.set(job.id, {
-        id: job.id,
-        row: outcome.row,
-        written: () => this.#report(report, outcome, ending, log),
+    const end = (ending: Ending) => {
+      const next = job.key === recurringKey ? task.next : undefined;
+      const { name: outcome, row } = outcomeOf(ending, job, {
+        retry: task.retry,
+        next,
+        now: this.#options.clock.now(),
       });
+      const finished = { task: name, outcome, durationMs: monotonicMs() - startedAt };
+      this.#running.delete(id);
+      this.#progress.delete(id);
+      this.#ended.set(id, { id, row, report: () => this.#report(finished, ending, log) });
       this.#woken.resolve();
-    });
+    };
+    void Promise.resolve(this.#refusal(job) ?? this.#execute(task, job, log)).then(end);
   }
 
-  /** Why a job that was taken does not run. */
+  #execute(task: Task<unknown, Ports>, { id, attempt, payload }: ClaimedJob, log: Log): Promise<Ending> {
+    const { clock, ports, secrets } = this.#options;
+    const progress = (numbers: JobProgress) => void this.#progress.set(id, checkedProgress(numbers));
+    const running = new Attempt(task.timeoutMs, log, (signal) => {
+      const context = { jobId: id, attempt, signal, progress, clock, log, ports };
+      return task.execute(openPayload(secrets, task.name, id, payload), context);
+    });
+    this.#running.set(id, running);
+    return running.ended;
+  }
+
+  /** Why a taken job does not run. */
   #refusal(job: ClaimedJob): Ending | undefined {
     if (job.canceled || this.#canceled.has(job.id)) return { kind: "canceled" };
     if (job.crashes >= maxCrashes) return { kind: "error", error: new PermanentJobError("worker_lost") };
-    return this.#stage === "open" ? undefined : { kind: "cut" };
+    return this.#stopping ? { kind: "cut" } : undefined;
   }
 
-  #report(report: JobReport, { name, row }: Outcome, ending: Ending, log: Log): void {
-    const fields = { duration_ms: report.durationMs, ...(ending.kind === "error" && errorFields(ending.error)) };
-    if (name === "given_up") log.error("job_given_up", { ...fields, reason: row?.error_code ?? undefined });
-    else if (name === "retried") log.warn("job_retried", fields);
-    else log.info(name === "done" ? "job_done" : "job_stopped", { ...fields, reason: name });
-    if (name === "released") this.#released += 1;
-    try {
-      this.#options.onReport?.(report);
-    } catch (error) {
-      // A failing listener does not change the outcome of the job.
-      log.error("job_report_failed", errorFields(error));
-    }
+  #report(finished: FinishedJob, ending: Ending, log: Log): void {
+    const { outcome, durationMs: duration_ms } = finished;
+    const level = outcome === "given_up" ? "error" : outcome === "retried" ? "warn" : "info";
+    const error = ending.kind === "error" ? errorFields(ending.error) : {};
+    log[level](`job_${outcome}`, { duration_ms, ...error });
+    if (outcome === "released") this.#released += 1;
+    this.#options.onReport?.(finished);
   }
 
-  /** Once a second while there is something to check: stores progress, takes back the jobs of dead workers. */
+  /** Looks after other workers, and takes back the jobs of those that were dead in several checks. */
   async #check(store: JobStore): Promise<void> {
     this.#checkedAt = monotonicMs();
-    const reported = [...this.#running.values()].filter((attempt) => attempt.progress !== undefined);
-    if (reported.length > 0) await store.saveProgress(reported.map((attempt) => attempt.takeProgress()));
     if (!this.#othersExist) return;
-    const { alive, dead } = await store.others();
-    this.#othersExist = alive || dead.length > 0;
+    const lost = [...this.#dead].filter(([, checks]) => checks >= deadAfterChecks - 1).map(([worker]) => worker);
+    const { recovered = 0, alive = false, dead = [] } = (await store.check(lost)) ?? {};
+    this.#othersExist = alive || dead.length > 0 || recovered > 0;
     this.#dead = new Map(dead.map((worker) => [worker, (this.#dead.get(worker) ?? 0) + 1]));
-    for (const [worker, checks] of this.#dead) {
-      const count = checks < deadAfterChecks ? 0 : await store.recover(worker);
-      if (count > 0) this.#options.log.warn("job_worker_recovered", { count });
-    }
+    if (recovered > 0) this.#options.log.warn("job_worker_recovered", { count: recovered });
   }
 
   /** Opens a session and compares what runs here with the table: others may have taken jobs back meanwhile. */
   async #open(): Promise<JobStore> {
     const { ownerPool, clock, random } = this.#options;
-    const on = { notice: (text: string) => this.#notice(text), lost: () => this.#woken.resolve() };
-    const store = await JobStore.open(ownerPool, this.#number, on);
+    const notice = (text: string) => this.#notice(text);
+    const store = new JobStore(await ownerPool.connect(), this.#number, [...this.#tasks.keys()], notice);
+    const now = clock.now();
+    const recurring = [...this.#tasks.values()].flatMap(({ name, priority, next }) =>
+      next ? { id: random.uuid(), task: name, priority: priorities[priority], run_at: next(now) } : [],
+    );
     try {
-      await clock.sync?.();
-      const now = clock.now();
-      const recurring = [...this.#recurrences.values()].map(({ task: { name, priority }, next }) => {
-        return { id: random.uuid(), task: name, priority: priorities[priority], run_at: next(now) };
-      });
       const owned = await store.enter([...this.#running.keys(), ...this.#ended.keys()], recurring, now);
       for (const [id, attempt] of this.#running) {
         if (owned.get(id) !== false) attempt.stop({ kind: owned.has(id) ? "canceled" : "cut" });
       }
+      await clock.sync?.();
     } catch (error) {
       store.close();
       throw error;
@@ -289,11 +257,15 @@ class JobWorker<Ports> implements Worker {
   }
 }
 
-/** Waits for a promise at most `ms`; says whether it settled in time. */
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const timeUp = new AbortController();
-  const late = delay(ms, false, { signal: timeUp.signal }).catch(() => false);
-  const settled = await Promise.race([late, promise.then(() => true)]);
-  timeUp.abort();
-  return settled;
+function checkedProgress(numbers: JobProgress): JobProgress {
+  const finite = Object.values(numbers).every((value) => Number.isFinite(value));
+  if (finite && JSON.stringify(numbers).length <= maxProgressLength) return numbers;
+  throw new RangeError(`progress is finite numbers by name, at most ${maxProgressLength} characters of JSON`);
+}
+
+/** Waits for a promise, at most `ms`. */
+function settledWithin(promise: Promise<unknown>, ms: number): Promise<unknown> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer));
 }

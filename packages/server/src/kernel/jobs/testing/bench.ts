@@ -14,7 +14,7 @@ import { type TestClock, testClock } from "../../../testing/clock.ts";
 import { silentLog, type TestDatabase, testDatabase } from "../../../testing/database.ts";
 import { systemRandom } from "../../clock.ts";
 import { enqueueJob, type JobRequest } from "../enqueue.ts";
-import { startWorker, type Worker, type WorkerOptions } from "../worker.ts";
+import { Worker, type WorkerOptions } from "../worker.ts";
 
 /** Longer than anything here takes on a busy machine; only a failing test waits for so long. */
 export const patienceMs = 60_000;
@@ -45,7 +45,7 @@ export interface JobRow {
   readonly error_code: string | null;
 }
 
-export interface BenchWorker extends Worker {
+export interface BenchWorker extends Pick<Worker<unknown>, "drain"> {
   /** Waits until no job of its tasks is due or running; throws when it takes longer than `ms`. */
   waitUntilIdle(ms: number): Promise<void>;
 }
@@ -82,11 +82,9 @@ export async function jobBench(t: TestContext, clock = benchClock()): Promise<Be
     clock,
     enqueue: (request) => inTransaction(app, (client) => enqueueJob(client, { clock, random: systemRandom }, request)),
     start: async (options) => {
-      const worker = await startWorker({ ownerPool: owner, clock, random: systemRandom, log: silentLog, ...options });
+      const worker = await Worker.start({ ownerPool: owner, clock, random: systemRandom, log: silentLog, ...options });
       closers.push(() => worker.drain(0));
-      const names = [...options.tasks, ...(options.recurrences ?? []).map((recurrence) => recurrence.task)].map(
-        (task) => task.name,
-      );
+      const names = options.tasks.map((task) => task.name);
       return {
         drain: (ms) => worker.drain(ms),
         waitUntilIdle: (ms) => waitUntilIdle(owner, [...names, "jobs.purge_failed"], clock, ms),

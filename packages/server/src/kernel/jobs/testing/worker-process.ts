@@ -6,7 +6,7 @@ import { systemClock, systemRandom } from "../../clock.ts";
 import { openPools } from "../../database/pool.ts";
 import type { SocketTarget } from "../../database/target.ts";
 import { type JobContext, noPayload, retryAfter, task } from "../task.ts";
-import { startWorker } from "../worker.ts";
+import { Worker } from "../worker.ts";
 
 export interface BenchPorts {
   readonly owner: Pool;
@@ -59,7 +59,7 @@ export const benchTasks = [meetTask, hangOnceTask, blockTask];
 
 async function main(target: SocketTarget): Promise<void> {
   const { owner } = await openPools({ target, log: silentLog });
-  await startWorker({
+  await Worker.start({
     ownerPool: owner,
     tasks: benchTasks,
     ports: { owner },

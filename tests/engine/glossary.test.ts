@@ -18,7 +18,7 @@ const generalWords = new Set([
 
 /** Exported types of the format that name nothing of the format: tools for reading and writing bytes. */
 const toolTypes = new Set([
-  ...["AllocateFrame", "ByteReader", "ByteWriter", "FormatError", "NameOrder", "RangeReader", "Visit"],
+  ...["AllocateFrame", "ByteReader", "ByteWriter", "FormatError", "NameOrder", "OnListNode", "RangeReader"],
   "XWingEncapsulation",
 ]);
 

@@ -68,10 +68,10 @@ test("healing does not use a frame whose blocks do not match its block list, and
   bad[victim.offset + 50] = (bad[victim.offset + 50] ?? 0) ^ 1;
   await env.vault.store.put(name, bad);
   await env.vault.catalog.setDamaged([victim], true);
-  assert.deepEqual(await heal(env.vault), { sound: [], healed: [], stillDamaged: [victim.frame] });
+  assert.deepEqual(await heal(env.vault), { intact: [], healed: [], stillDamaged: [victim.frame] });
   env.ctx.advance(1000);
   await env.backup(from, { owner: "two" });
-  assert.deepEqual(await heal(env.vault), { sound: [], healed: [victim.frame], stillDamaged: [] });
+  assert.deepEqual(await heal(env.vault), { intact: [], healed: [victim.frame], stillDamaged: [] });
   const to = path.join(folder, "to");
   assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
@@ -138,9 +138,9 @@ class LyingTarget extends LocalTarget {
   constructor(
     env: TestEnvironment,
     lie: (draft: SnapshotDraft) => SnapshotDraft,
-    grant?: (requested: Retention) => Retention,
+    decideRetention?: (requested: Retention) => Retention,
   ) {
-    super({ access: env.vault, upload: "liar", owner: "liar", authority: env.vault.authority, grant });
+    super({ access: env.vault, upload: "liar", owner: "liar", authority: env.vault.authority, decideRetention });
     this.lie = lie;
   }
 

@@ -234,7 +234,7 @@ test("a rebuild without the metadata packs reads the block list from the data fr
   assert.deepEqual([row?.blockList, row?.recordFrame, row?.damaged], [frame.blockList, 0, false]);
   env.ctx.advance(1000);
   await env.backup(from, { settings });
-  assert.deepEqual(await heal(env.vault), { sound: [], healed: [], stillDamaged: [] });
+  assert.deepEqual(await heal(env.vault), { intact: [], healed: [], stillDamaged: [] });
   store.objects.set(name, bytes);
   await rebuild(env.vault);
   assert.equal(await restoredAfterUpkeep(setup), files);

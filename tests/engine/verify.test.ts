@@ -139,7 +139,7 @@ test("a bitmap that differs from what its snapshot reaches is found, and the oth
   const { findings } = await verify(prepared, [first, lying, ...others], { readData: false });
   assert.deepEqual(
     findings.map(({ snapshot, reason }) => [snapshot, reason]),
-    [[second.id, "its bitmap is not what it reaches"]],
+    [[second.id, "its bitmap differs from what it reaches"]],
   );
 });
 

@@ -30,7 +30,7 @@ export interface CommandLine {
   readonly target: string | null;
   readonly threads: number;
   readonly full: boolean;
-  /** Snapshots that the catalog cannot take over. They no longer stop prune. */
+  /** Ids of snapshots that the catalog cannot recover and that the caller gives up. They do not stop prune. */
   readonly giveUp: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export const helpText = `engine <command> --repo DIR [--json]
   verify [--full]                         check all snapshots against their ids; --full reads and decrypts all data
   scrub                                   read all packs and manifests and check them without secret keys
   prune [--give-up ID]                    delete packs that no snapshot needs; --give-up ID also deletes the
-                                          manifest of a snapshot that the catalog cannot take over
+                                          manifest of a snapshot that cannot be recovered
   repack                                  copy scattered blocks together, rewrite wasteful packs, heal damaged frames
   rebuild                                 rebuild the catalog from the object store alone
   delete <id>                             delete a snapshot

@@ -40,7 +40,7 @@ export interface Repository {
   readonly catalogIsNew: boolean;
 }
 
-/** Creates a repository in a missing or empty folder. */
+/** Creates a repository in a folder that is not a repository yet. The folder is made if it is missing. */
 export async function createRepository(folder: string, ctx: EngineContext): Promise<Repository> {
   const description = path.join(folder, "repository.json");
   if (existsSync(description)) throw new UsageError(`${folder} is a repository already`);

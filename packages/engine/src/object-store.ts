@@ -61,7 +61,7 @@ export interface ObjectStore {
 }
 
 /**
- * What is stored: bytes, a stream that is read once, or a function that opens the same stream anew. Only bytes and
+ * What is stored: bytes, a stream that is read once, or a function that opens the same stream again. Only bytes and
  * functions can be sent a second time, so give a function (a spooled file: `() => createReadStream(path)`) wherever a
  * failed attempt should be repeated.
  */

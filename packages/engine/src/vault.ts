@@ -32,7 +32,7 @@ import { authorityWriter, encodeRegistration } from "./format/writer-registratio
 import type { ObjectStore } from "./object-store.ts";
 import { isObjectStoreError } from "./object-store.ts";
 
-/** What every role has. */
+/** What the writer, the reader and the authority of a vault all use. */
 export interface VaultAccess {
   readonly ctx: EngineContext;
   readonly store: ObjectStore;
@@ -52,10 +52,11 @@ export interface Vault extends ReadableVault {
   readonly authority: Writer;
 }
 
-type NewAccess = Omit<VaultAccess, "names">;
+/** What the caller passes in to open or create a vault. */
+type VaultParts = Omit<VaultAccess, "names">;
 
 /** Draws a new vault's keys, writes its key object and begins its chain. */
-export async function createVault(access: NewAccess, masterKey: Uint8Array, vaultId: Uint8Array): Promise<Vault> {
+export async function createVault(access: VaultParts, masterKey: Uint8Array, vaultId: Uint8Array): Promise<Vault> {
   const vault = vaultOf(access, createVaultKeys(access.ctx, vaultId));
   const { names, keys, store, ctx } = vault;
   const object = wrapVaultKeys(ctx, masterKey, keys);
@@ -75,7 +76,7 @@ export async function createVault(access: NewAccess, masterKey: Uint8Array, vaul
  * newest epoch does not open, older snapshots can be read, and every upload is refused (`OutdatedKeysError`).
  */
 export async function openVault(
-  access: NewAccess,
+  access: VaultParts,
   masterKey: Uint8Array,
   vaultId: Uint8Array,
   refused: (name: string, reason: string) => void = () => {},
@@ -96,22 +97,22 @@ export async function openVault(
   return vaultOf(access, found);
 }
 
-/** The newer of two keys, with the seeds of both: a key object that returns gives its epoch back. */
+/** The newer of two keys, with the seeds of both. So the seed of an epoch is found in every key object that has it. */
 function withSeedsOf(a: VaultKeys, b: VaultKeys): VaultKeys {
   const [newer, older] = a.epoch >= b.epoch ? [a, b] : [b, a];
   return { ...newer, privateSeeds: new Map([...older.privateSeeds, ...newer.privateSeeds]) };
 }
 
 /** Opens a vault for reading with the store and a recovery kit. */
-export function openReadableVault(access: NewAccess, kitKey: Uint8Array, kit: Uint8Array): ReadableVault {
+export function openReadableVault(access: VaultParts, kitKey: Uint8Array, kit: Uint8Array): ReadableVault {
   return readableVaultOf(access, openRecoveryKit(kitKey, kit));
 }
 
-function vaultOf(access: NewAccess, keys: VaultKeys): Vault {
+function vaultOf(access: VaultParts, keys: VaultKeys): Vault {
   return { ...readableVaultOf(access, keys), keys, authority: authorityWriter(authoritySigner(keys), keys.vaultId) };
 }
 
-function readableVaultOf(access: NewAccess, keys: ReaderKeys): ReadableVault {
+function readableVaultOf(access: VaultParts, keys: ReaderKeys): ReadableVault {
   const names = vaultNames(keys.vaultId);
   const chain = new VaultChain({ store: access.store, names, ...identityOf({ keys }) });
   return { ...access, names, keys, chain };
@@ -180,7 +181,7 @@ async function hasKeyObject({ store, names }: Pick<VaultAccess, "store" | "names
 
 /**
  * Draws a new key pair. Later sessions use it; what is stored stays readable with the pairs before it. Use it when a
- * private seed may have leaked. Who has the old seed can still read old data. Only new data is safe.
+ * private seed may have leaked. The old seed still decrypts old data. Only new data is safe from its holder.
  *
  * The keys are read from the store first, because another process may have rotated them. An epoch whose rotation ended
  * before its record gets its record now.

@@ -1,8 +1,8 @@
 /**
- * An upload target whose calls end when a signal is aborted, also if the target never answers. A call that is given up may
- * still happen, like one whose answer is lost. Two calls are not given up:
+ * An upload target whose calls reject when a signal is aborted, also if the target never answers. The target may still do
+ * what an aborted call asked for, as with a call whose answer is lost. Two calls are not aborted:
  * - `complete`: a snapshot is complete or not. An abort that comes after it began is too late.
- * - `abandon` waits for a `begin` that was given up, because it must end the upload after it began.
+ * - `abandon` waits for a `begin` that was aborted, because it must end the upload after it began.
  */
 
 import type { UploadTarget } from "./upload-target.ts";

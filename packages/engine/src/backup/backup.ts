@@ -1,6 +1,7 @@
 /**
  * A backup from start to end. This is the main file of the folder. How a file gets into a snapshot:
- *   1. The source is walked (`source/`). A file that is as in the base snapshot is taken over from the file cache.
+ *   1. The source is walked (`source/`). For a file that is unchanged since the base snapshot, the file cache has the entry.
+ *      The walk is a *quick walk* if the cache may be used: it yields quick stats of whole directories.
  *   2. `file-scheduler.ts` puts small files into bundles and large files into stripes (`bundles.ts`), which are cut jobs.
  *   3. Cutting workers read the jobs, cut them into blocks and group the blocks to segments (`workers/`).
  *   4. `upload.ts` asks the target which segments and blocks are stored (`upload-target.ts`; `local-target.ts` answers with
@@ -11,8 +12,8 @@
  *      (`directory-writer.ts`). It adds every ordinal that the snapshot reaches to a bitmap.
  *   7. When everything is registered, the manifest is signed and the target completes the snapshot.
  *
- * A bounded queue is between the walk and the tree, so the walk runs ahead of the workers. The tree holds the open
- * directories of one path only, because the walk leaves a directory before it enters the next.
+ * The walk adds entries to a bounded queue, and the tree writer takes them from it. So the walk goes on while workers cut.
+ * The tree writer holds the open directories of one path only, because the walk leaves a directory before it enters the next.
  */
 
 import type { FileCache } from "../cache/file-cache.ts";
@@ -77,13 +78,13 @@ export type Repeat = (everyMs: number, work: () => void) => () => void;
 export interface BackupResult {
   readonly snapshot: SnapshotRow;
   readonly warnings: readonly BackupWarning[];
-  /** Files whose content came from the cache. */
+  /** Files that are unchanged according to the file cache: they were not read. */
   readonly unchanged: number;
   /** Why the file cache could not be written; the snapshot is complete. */
   readonly cacheError: Error | null;
 }
 
-/** How often an upload is begun again after a thread of the pool has died. A file that kills it each time is the cause then. */
+/** Attempts after a thread of the pool has died. If it dies each time, a file of the source is the cause. */
 const maxAttempts = 3;
 
 /** How long an aborted backup waits for its upload to be ended. If the target does not answer, the lease ends it. */
@@ -113,15 +114,15 @@ async function runOnce(options: BackupOptions): Promise<BackupResult> {
   const abort = () => upload?.fail(signal?.reason);
   signal?.addEventListener("abort", abort);
   try {
-    const { start, usable, hasBase } = await begin(target, cache ?? null);
+    const { start, useCache, hasBase } = await begin(target, cache ?? null);
     const session = startSession(ctx, options.keys, options.signer, start);
     stopRenewing = (options.repeat ?? byTimer)(renewEveryMs, () => {
       // If the upload has ended, `complete` reports it.
       target.renew().catch(() => undefined);
     });
     upload = new LazyUpload({ ...options, target, session, hasBase, ordinals: start.ordinals });
-    const stored = await store({ ...options, target }, session, upload, start, usable, startedAt);
-    return { ...stored, cacheError: commitCache(cache ?? null, stored.snapshot.id, start.catalogId) };
+    const made = await makeSnapshot({ ...options, target }, session, upload, start, useCache, startedAt);
+    return { ...made, cacheError: commitCache(cache ?? null, made.snapshot.id, start.catalogId) };
   } catch (error) {
     cache?.rollback();
     // The first error is reported. An upload that cannot be ended now expires with its lease.
@@ -158,22 +159,22 @@ function commitCache(cache: FileCache | null, snapshot: string, catalogId: numbe
   }
 }
 
-interface Beginning {
+interface BegunUpload {
   readonly start: UploadStart;
   /** Whether the file cache describes the base snapshot and may be used. */
-  readonly usable: boolean;
+  readonly useCache: boolean;
   readonly hasBase: boolean;
 }
 
-async function begin(target: UploadTarget, cache: FileCache | null): Promise<Beginning> {
+async function begin(target: UploadTarget, cache: FileCache | null): Promise<BegunUpload> {
   const base = cache?.base ?? null;
   try {
     const start = await target.begin(base);
-    return { start, usable: cache?.begin(base, start.catalogId) ?? false, hasBase: base !== null };
+    return { start, useCache: cache?.begin(base, start.catalogId) ?? false, hasBase: base !== null };
   } catch (error) {
     if (base === null || !(error instanceof CatalogError) || error.code !== "unknown_snapshot") throw error;
     const start = await target.begin(null);
-    return { start, usable: cache?.begin(null, start.catalogId) ?? false, hasBase: false };
+    return { start, useCache: cache?.begin(null, start.catalogId) ?? false, hasBase: false };
   }
 }
 
@@ -195,10 +196,10 @@ async function takeQuickWalk(
     if (event.type !== "quick-stats") {
       await files.take(event);
       sincePause++;
-    } else if (files.takeAll(event)) sincePause += event.count;
+    } else if (files.takeUnchangedDirectory(event)) sincePause += event.count;
     else
       for (let i = 0; i < event.count; i++) {
-        const step = files.takeQuick(event.file(i));
+        const step = files.takeQuickStat(event.file(i));
         if (step !== undefined) await step;
         if (++sincePause >= entriesPerTurn) await pause();
       }
@@ -206,20 +207,21 @@ async function takeQuickWalk(
   }
 }
 
-async function store(
+/** Walks the source, stores what is new, and completes the snapshot. */
+async function makeSnapshot(
   options: BackupOptions,
   session: OpenSession,
   upload: LazyUpload,
   start: UploadStart,
-  usable: boolean,
+  useCache: boolean,
   startedAt: number,
 ): Promise<Omit<BackupResult, "cacheError">> {
   const { ctx, signer, source, sourceName, target } = options;
   const reach = new Bitmap();
-  const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, usable && start.damaged.length === 0);
-  const files = new FileScheduler(upload, tree, usable ? new Set(start.damaged) : null);
+  const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, useCache && start.damaged.length === 0);
+  const files = new FileScheduler(upload, tree, useCache ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
-  if (usable && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report, options.signal);
+  if (useCache && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report, options.signal);
   else
     for await (const event of source.walk()) {
       options.signal?.throwIfAborted();

@@ -3,7 +3,7 @@
  *
  * - A *bundle* is several small files. Whether it ends after a file is decided by a hash of the file's name, with a
  *   probability in proportion to the file's size. So bundles have a megabyte on average (or 256 files if they are tiny),
- *   and the same files form the same bundles again, wherever they come in the walk.
+ *   and the same files form the same bundles again, at any place of the walk.
  * - A *stripe* is 64 MiB of a large file. Stripes are cut independently, so one large file keeps every core busy. The
  *   cost is one segment per stripe that no longer matches after an insertion.
  */

@@ -19,15 +19,11 @@ import type { Signer } from "../format/signing.ts";
 import { isObjectStoreError } from "../object-store.ts";
 import type { VaultAccess } from "../vault.ts";
 
-export interface CompletingVault extends VaultAccess {
-  readonly keys: { readonly vaultId: Uint8Array };
-}
-
 export interface Completion {
-  readonly access: CompletingVault;
+  readonly access: VaultAccess & { readonly keys: { readonly vaultId: Uint8Array } };
   readonly upload: string;
   readonly authority: Signer;
-  readonly grant: (requested: Retention) => Retention;
+  readonly decideRetention: (requested: Retention) => Retention;
 }
 
 interface ReadDraft {
@@ -107,11 +103,11 @@ async function readDraft(
 
 /** Accepts the manifest and stores it, or takes the one that an earlier call has stored. */
 async function putManifest(
-  { access, authority, grant }: Completion,
+  { access, authority, decideRetention }: Completion,
   drafted: SnapshotRow,
   draft: SnapshotDraft,
 ): Promise<{ readonly manifest: Uint8Array; readonly row: SnapshotRow; readonly isNew: boolean }> {
-  const accepted = { at: access.ctx.now(), retention: grant(draft.row.retention) };
+  const accepted = { at: access.ctx.now(), retention: decideRetention(draft.row.retention) };
   const manifest = acceptManifest(authority, draft.manifest, accepted);
   const name = access.names.manifest(drafted.id);
   try {
@@ -134,11 +130,12 @@ function isOfDraft(stored: Uint8Array, { manifest }: SnapshotDraft): boolean {
 }
 
 /**
- * Adds the completion to the chain, unless it is there, and returns its sequence number. A new manifest has no record yet.
- * Where the place in the chain was taken, or the manifest was there before, another process may have added the record.
+ * Adds the record of the completion to the chain, unless the chain has it, and returns its sequence number. The chain is
+ * searched for the record if the manifest is not new, and again after each failed attempt to write: another process may
+ * have written it.
  *
- * A revocation may have been recorded since the draft was read: its record was decided before this session began and
- * written after it. Then the manifest is deleted, because nothing may complete it later.
+ * The chain may have got a revocation of the writer since the draft was read. Then the completion is refused and the new
+ * manifest is deleted. Otherwise every later prune would stop at this manifest without a row.
  */
 async function recordCompletion(
   chain: ChainWriter,

@@ -5,8 +5,8 @@
  * nodes that it had there. In any other directory the nodes are built from all entries, and those that are the same as in
  * the base are recognised by their ids.
  *
- * An entry of a subdirectory may have to wait, because the target is asked for the subdirectory's last node. The entries
- * behind it wait too (`waiting-steps.ts`), so the tree writer can go on with other directories.
+ * An entry of a subdirectory may have to wait until the target has answered whether the subdirectory's last node is stored.
+ * The entries after it wait too (`waiting-steps.ts`). The tree writer goes on with other directories.
  */
 
 import type { CachedDirectory } from "../cache/cached-directory.ts";
@@ -88,8 +88,8 @@ export class DirectoryWriter {
     if (this.#waiting !== null) return this.#waiting.then(() => this.finish());
     if (this.#keptRoot !== null) return this.#keptRoot;
     const root = this.#builder.finish();
-    if (root instanceof Promise) return root.then((made) => this.#finished(made));
-    return this.#finished(root);
+    if (root instanceof Promise) return root.then((made) => this.#summarize(made));
+    return this.#summarize(root);
   }
 
   /** Ends the directory in the file cache, after its last node. */
@@ -97,7 +97,8 @@ export class DirectoryWriter {
     this.#cached?.finish();
   }
 
-  #finished(root: Reference): Reference {
+  /** Makes the summary of the directory for the file cache, now that its last node is there. */
+  #summarize(root: Reference): Reference {
     if (this.#hasOnlyCachedFiles) this.#cached?.summarizeIfPossible();
     return root;
   }

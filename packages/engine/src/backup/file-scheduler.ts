@@ -1,6 +1,6 @@
 /**
- * The first half of a backup: takes the events of the walk, compares files with the file cache, sends changed files to the
- * workers (small ones in bundles, large ones in stripes), and passes all entries to the tree writer in walk order.
+ * Takes the events of the walk, compares files with the file cache, sends changed files to the workers (small ones in
+ * bundles, large ones in stripes), and passes all entries to the tree writer in walk order.
  */
 
 import { closeSync, openSync, readSync } from "node:fs";
@@ -41,21 +41,21 @@ export class FileScheduler {
     this.#damaged = damaged;
   }
 
-  /** Takes all files of a directory at once, if its digest is the same. Returns false if it is not. */
-  takeAll(stats: QuickStats): boolean {
+  /** Takes all files of a directory at once, if its digest is that of the base. Returns false if it is not. */
+  takeUnchangedDirectory(stats: QuickStats): boolean {
     if (!this.#tree.keepAll(stats)) return false;
     this.unchanged += stats.count;
     return true;
   }
 
   /** Takes a file with a quick stat. For a file that changed, `fullStat` gets the exact times. */
-  takeQuick(stat: QuickStat): Promise<void> | undefined {
-    if (this.#tree.isFull) return this.#drainTree().then(() => this.takeQuick(stat));
+  takeQuickStat(stat: QuickStat): Promise<void> | undefined {
+    if (this.#tree.isFull) return this.#waitForTree().then(() => this.takeQuickStat(stat));
     const record = this.#tree.findRecordOf(stat);
     if (record?.isUnchanged(stat) && !this.#isDamaged(record)) {
       this.unchanged++;
       this.#tree.keep(record);
-      return this.#tree.busy;
+      return this.#tree.runningStep;
     }
     const event = stat.fullStat();
     if (event.type === "file") return this.#takeFile(event, record);
@@ -64,16 +64,16 @@ export class FileScheduler {
   }
 
   async take(event: SourceEvent): Promise<void> {
-    if (this.#tree.isFull) await this.#drainTree();
+    if (this.#tree.isFull) await this.#waitForTree();
     if (event.type === "file") return this.#takeFile(event, this.#tree.findRecord(event));
     this.#tree.add(event);
-    return this.#tree.busy;
+    return this.#tree.runningStep;
   }
 
-  /** The first entry of a full queue can wait for a bundle that is not sent yet. */
-  async #drainTree(): Promise<void> {
+  /** Waits for space in the queue of the tree writer. Its first entry can wait for the open bundle, which is sent first. */
+  async #waitForTree(): Promise<void> {
     await this.#sendBundle();
-    await this.#tree.drained();
+    await this.#tree.waitForSpace();
   }
 
   async #takeFile(event: FileEvent, record: FileRecord | null): Promise<void> {
@@ -147,7 +147,7 @@ export class FileScheduler {
 
   /**
    * A large file is read in stripes, and each stripe opens it. If the file was replaced meanwhile, the stripes are of two
-   * files. So a file that changed is read a second time; where it changed again, it is stored with a warning.
+   * files. So a file that changed is read a second time. If it changes again, it is stored with a warning.
    */
   async #readAgainIfChanged(event: FileEvent, stored: StoredContent): Promise<StoredContent> {
     if (!stored.changed) return stored;
@@ -217,7 +217,7 @@ function settleBundle(bundle: readonly BundledFile[], result: CutResult): void {
   for (const [i, { resolve, reject }] of bundle.entries()) {
     const part = result.parts[i];
     if (part === undefined) {
-      reject(new Error("a bundle came back with fewer files"));
+      reject(new Error("the worker returned fewer files than the bundle has"));
       continue;
     }
     const { first, blocks, hash, bytes, error, changed } = part;

@@ -40,10 +40,10 @@ export interface LocalTargetOptions {
   readonly owner: string;
   /** What the upload is told of other clients' content; `vault` if absent. */
   readonly scope?: UploadScope | undefined;
-  /** Countersigns manifests. */
+  /** Accepts manifests: signs them after the writer. */
   readonly authority: Signer;
-  /** Decides the retention of a snapshot for which a writer requests one. If absent, the request is granted as it is. */
-  readonly grant?: ((requested: Retention) => Retention) | undefined;
+  /** Returns the retention that a snapshot gets when its writer requests one. If absent, it gets what is requested. */
+  readonly decideRetention?: ((requested: Retention) => Retention) | undefined;
   /**
    * Checks frames that are marked as damaged again before the upload begins, because blocks in damaged frames are stored
    * again. Absent if there is no key to open frames.
@@ -134,8 +134,8 @@ export class LocalTarget implements UploadTarget {
   }
 
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {
-    const { access, upload, authority, grant } = this.#options;
-    const completion: Completion = { access, upload, authority, grant: grant ?? grantAll };
+    const { access, upload, authority, decideRetention = asRequested } = this.#options;
+    const completion: Completion = { access, upload, authority, decideRetention };
     const state = await this.#find();
     if (state === null) return findCompleted(completion, draft);
     // With a fresh lease the upload does not expire between the manifest and its row.
@@ -178,4 +178,4 @@ function checkQueries(queries: readonly SegmentQuery[]): void {
     if (id.length !== idLength || blockIds.length % blockIdLength !== 0) throw new FormatError("not a segment query");
 }
 
-const grantAll = (requested: Retention) => requested;
+const asRequested = (requested: Retention) => requested;

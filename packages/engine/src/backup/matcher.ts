@@ -25,7 +25,7 @@ import type { SegmentAnswer, SegmentQuery } from "./upload-target.ts";
 /** Frames of one similar segment whose block lists are loaded. Few segments have more, and repacking reduces them. */
 const maxFramesPerSegment = 24;
 
-/** Block lists that are read in one catalog call. Each is some kilobytes, and the block table has room for about 500. */
+/** Block lists that are read in one catalog call. Each is some kilobytes, and the block table holds about 500 of them. */
 const maxFramesPerCall = 256;
 
 /** Entries of the cache of pinned frames. A full cache is cleared; the catalog is asked again. */

@@ -33,7 +33,7 @@ export class OrdinalReserve {
   take(): number | Promise<number> {
     if (this.#next >= this.#range.end) return this.#takeFollowing();
     const ordinal = this.#next++;
-    if (this.#range.end - this.#next <= (this.#range.end - this.#range.first) / 2) void this.#ask();
+    if (this.#range.end - this.#next <= (this.#range.end - this.#range.first) / 2) void this.#reserveNext();
     return ordinal;
   }
 
@@ -42,7 +42,7 @@ export class OrdinalReserve {
     return this.#ranges.some(({ first, end }) => ordinal >= first && ordinal < end);
   }
 
-  #ask(): Promise<OrdinalRange> {
+  #reserveNext(): Promise<OrdinalRange> {
     if (this.#following === null) {
       this.#following = this.#reserve(++this.#request, this.#batch);
       this.#batch = Math.min(this.#batch * 2, maxBatch);
@@ -56,9 +56,9 @@ export class OrdinalReserve {
   async #takeFollowing(): Promise<number> {
     // Several may wait for the same range, and more than it has.
     while (this.#next >= this.#range.end) {
-      const asked = this.#ask();
-      const range = await asked;
-      if (this.#following !== asked) continue;
+      const requested = this.#reserveNext();
+      const range = await requested;
+      if (this.#following !== requested) continue;
       this.#following = null;
       this.#range = range;
       this.#ranges.push(range);

@@ -1,9 +1,11 @@
 /**
- * The second half of a backup: takes entries in walk order, waits for the content of each, and writes the tree, the file
- * cache and the reachability bitmap. It holds the open directories of one path and a bounded queue.
+ * Takes entries in walk order, waits for the content of each, and writes the tree, the file cache and the bitmap of what the
+ * snapshot reaches. It holds the open directories of one path and a bounded queue.
  *
- * An entry that need not wait goes into the tree without a promise, if the queue is empty. In a source where nothing
- * changed these are all entries.
+ * To *keep* a file or a directory is to use its entry or its nodes of the base snapshot again, because it is unchanged.
+ *
+ * If the queue is empty, an entry that has nothing to wait for goes into the tree at once, without a promise. If nothing
+ * has changed in the source, all entries do.
  */
 
 import type { CachedDirectory } from "../cache/cached-directory.ts";
@@ -57,7 +59,7 @@ export class TreeWriter {
   readonly #sink: NodeSink;
   readonly #reuseNodes: boolean;
   readonly #cache: FileCache | null;
-  readonly #cachedIfBefore: bigint;
+  readonly #cacheIfChangedBefore: bigint;
   readonly #reach: Bitmap;
   /** One function for all files, because it is called for every unchanged file. */
   readonly #addToReach = (ordinal: number) => this.#reach.add(ordinal);
@@ -66,10 +68,10 @@ export class TreeWriter {
   /** The directories on the path of the walk, which is ahead of the tree. */
   readonly #walked: (CachedDirectory | null)[] = [];
   /** The directories that the walk has entered and the tree has not. */
-  readonly #opened: (CachedDirectory | null)[] = [];
+  readonly #aheadOfTree: (CachedDirectory | null)[] = [];
   readonly #steps = new WaitingSteps();
   #root: Reference | null = null;
-  #working: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
   #failure: unknown = null;
   /** The first warnings, to be shown. The manifest has all of them. */
   readonly warnings: BackupWarning[] = [];
@@ -84,7 +86,7 @@ export class TreeWriter {
   constructor(sink: NodeSink, reach: Bitmap, cache: FileCache | null, startedAt: number, reuseNodes: boolean) {
     this.#reach = reach;
     this.#cache = cache;
-    this.#cachedIfBefore = BigInt(startedAt - minCacheAgeMs);
+    this.#cacheIfChangedBefore = BigInt(startedAt - minCacheAgeMs);
     this.#reuseNodes = reuseNodes;
     const add = (ordinal: number) => {
       reach.add(ordinal);
@@ -105,17 +107,17 @@ export class TreeWriter {
   }
 
   /** Waits until the queue is half empty. */
-  async drained(): Promise<void> {
+  async waitForSpace(): Promise<void> {
     while (this.#queue.length > maxQueued / 2) {
-      this.#work();
-      await this.#working;
+      this.#startStep();
+      await this.#running;
     }
-    this.#check();
+    this.#throwFailure();
   }
 
   /** The step that is running, if nothing is queued. After it, entries are added without the queue. */
-  get busy(): Promise<void> | undefined {
-    return this.#queue.length === 0 ? (this.#working ?? undefined) : undefined;
+  get runningStep(): Promise<void> | undefined {
+    return this.#queue.length === 0 ? (this.#running ?? undefined) : undefined;
   }
 
   /** The cache's record of a file in the directory that the walk is in. Valid until the next call. */
@@ -129,14 +131,14 @@ export class TreeWriter {
 
   /** Adds an unchanged file. */
   keep(record: FileRecord): void {
-    this.#check();
+    this.#throwFailure();
     if (this.#isIdle) this.#waitFor(this.#keep(record));
     else this.#push({ type: "kept", record: record.copy() });
   }
 
   /** Adds all files of the directory that the walk is in, where the digest is the same as in the base snapshot. */
   keepAll(stats: QuickStats): boolean {
-    this.#check();
+    this.#throwFailure();
     // The tree can still be in an earlier directory.
     if (!this.#isIdle) return false;
     const directory = this.#top();
@@ -150,9 +152,9 @@ export class TreeWriter {
     if (event.type === "enter") {
       const cached = this.#cache?.directory(event.path, event.identity) ?? null;
       this.#walked.push(cached);
-      this.#opened.push(cached);
+      this.#aheadOfTree.push(cached);
     } else if (event.type === "leave") this.#walked.pop();
-    this.#check();
+    this.#throwFailure();
     if (this.#isIdle) this.#waitFor(this.#apply(event));
     else this.#push(event);
   }
@@ -179,42 +181,43 @@ export class TreeWriter {
   }
 
   async finish(): Promise<Reference> {
-    while (this.#queue.length > 0 || this.#working !== null) {
-      this.#work();
-      await this.#working;
+    while (this.#queue.length > 0 || this.#running !== null) {
+      this.#startStep();
+      await this.#running;
     }
-    this.#check();
-    if (this.#root === null) throw new Error("the source never left its root");
+    this.#throwFailure();
+    if (this.#root === null) throw new Error("the walk ended before it left the root");
     return this.#root;
   }
 
   get #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#working === null;
+    return this.#queue.length === 0 && this.#running === null;
   }
 
   #waitFor(step: Promise<void> | undefined): void {
-    if (step !== undefined) this.#work(step);
+    if (step !== undefined) this.#startStep(step);
   }
 
   #push(queued: Queued): void {
-    this.#check();
+    this.#throwFailure();
     this.#queue.push(queued);
-    this.#work();
+    this.#startStep();
   }
 
-  #work(step?: Promise<void>): void {
-    if (this.#working !== null || this.#failure !== null) return;
-    this.#working = (step ?? this.#drain())
+  #startStep(step?: Promise<void>): void {
+    if (this.#running !== null || this.#failure !== null) return;
+    this.#running = (step ?? this.#applyQueued())
       .catch((error: unknown) => {
         this.#failure = error;
         this.#queue.length = 0;
       })
       .finally(() => {
-        this.#working = null;
+        this.#running = null;
       });
   }
 
-  async #drain(): Promise<void> {
+  /** Applies entries of the queue in order, a bounded number of them. */
+  async #applyQueued(): Promise<void> {
     let done = 0;
     for (const head of this.#queue) {
       const step = this.#apply(head);
@@ -228,7 +231,7 @@ export class TreeWriter {
   #apply(queued: Queued): Promise<void> | undefined {
     switch (queued.type) {
       case "enter": {
-        const known = { cached: this.#opened.shift() ?? null, reuseNodes: this.#reuseNodes };
+        const known = { cached: this.#aheadOfTree.shift() ?? null, reuseNodes: this.#reuseNodes };
         this.#stack.push(new DirectoryWriter(queued.stat, this.#sink, this.#reach, this.#steps, known));
         return undefined;
       }
@@ -264,7 +267,7 @@ export class TreeWriter {
     const { linkGroup } = event;
     const entry = { type: "file", ...event.stat, size, hash, content, linkGroup } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
-    const isOldEnough = event.changeStat.ctimeNs / 1_000_000n < this.#cachedIfBefore;
+    const isOldEnough = event.changeStat.ctimeNs / 1_000_000n < this.#cacheIfChangedBefore;
     const isCacheable = !stored.changed && isOldEnough && size === event.size;
     this.files++;
     this.bytes += size;
@@ -273,7 +276,7 @@ export class TreeWriter {
 
   #leave(): Promise<void> | undefined {
     const directory = this.#stack.pop();
-    if (directory === undefined) throw new Error("the source left more than it entered");
+    if (directory === undefined) throw new Error("the walk left more directories than it entered");
     const root = directory.finish();
     const parent = this.#stack.at(-1);
     if (parent === undefined) return this.#finishTree(directory, root);
@@ -298,11 +301,11 @@ export class TreeWriter {
 
   #top(): DirectoryWriter {
     const top = this.#stack.at(-1);
-    if (top === undefined) throw new Error("an entry outside the root");
+    if (top === undefined) throw new Error("the walk found an entry before it entered the root");
     return top;
   }
 
-  #check(): void {
+  #throwFailure(): void {
     if (this.#failure !== null) throw this.#failure;
   }
 }

@@ -7,13 +7,15 @@
  *    or registered twice.
  * 2. Any process may answer any call. What a call needs is in the catalog, in the store or in the call itself. A process
  *    keeps caches only.
- * 3. Calls may overlap and overtake each other, where the client does not wait: `reserveOrdinals`, `offer`, `offerNodes`,
- *    `putPack` and `renew` after `begin`; `register` after its packs; `complete` after everything.
- * 4. "Known" is a promise: the packs of what is known are pinned until the upload ends.
+ * 3. The client waits for the answer of `begin` before any other call, for all `putPack` of a unit before its `register`,
+ *    and for everything before `complete`. All other calls may be in flight at the same time and arrive in any order.
+ * 4. The packs of everything that is answered as known are pinned until the upload ends.
  * 5. What is registered is what the store has: rows of packs and frames are made from the footers of the stored packs.
  *    A client that stored nothing can register nothing and complete nothing.
- * 6. A call for an upload that has ended, has expired or belongs to somebody else is refused, except a repeated `complete` or
+ * 6. A call for an upload that has ended, has expired or belongs to another owner is refused, except a repeated `complete` or
  *    `abandon`.
+ *
+ * To *offer* segments or nodes is to send their ids. The answer says which of them are stored.
  */
 
 import type { Item, OrdinalRange, SnapshotRow, UploadStart } from "../catalog/catalog.ts";
@@ -24,7 +26,7 @@ export interface SegmentQuery {
   readonly id: Uint8Array;
   /**
    * 16 bytes per block. They are sent with every segment, also if the segment is known: they are 0.2 % of the content, and
-   * a second question would be another round trip.
+   * a second query would be another round trip.
    */
   readonly blockIds: Uint8Array;
   readonly hooks: readonly bigint[];
@@ -87,8 +89,8 @@ export interface UploadTarget {
   offerNodes(ids: readonly Uint8Array[]): Promise<readonly (number | null)[]>;
   /**
    * Stores a pack while it is being filled. Its body may pause for as long as the backup finds nothing new. Up to three
-   * packs are stored at the same time, and none waits for another. A piece of the body is valid until the next one is
-   * asked for. If the body fails, nothing is stored. A name that is taken is refused, unless it has the same pack.
+   * packs are stored at the same time, and none waits for another. A chunk of the body is valid until the next one is
+   * read. If the body fails, nothing is stored. A name that is taken is refused, unless it has the same pack.
    */
   putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void>;
   /** Registers packs that are durable, with their frames and items. */

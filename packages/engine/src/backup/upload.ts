@@ -6,10 +6,10 @@
  * Order within a unit: first the data packs are durable, then the metadata pack with their recipes and block lists, then
  * the catalog gets the rows. So after a crash there may be packs without rows, but no rows without their pack.
  *
- * Questions about several portions are in flight at the same time (`segment-questions.ts`), and a unit is registered while
- * further portions are decided. Portions are decided one after the other, in the order in which they came. So a segment or
- * block is stored once even if two workers cut it at the same time. Memory: the portions in the workers, the packs in
- * flight, the records of two units.
+ * The upload *decides* a portion: it says for each block where it is stored. Portions are decided one after the other, in
+ * the order in which they came. So a segment or block is stored once even if two workers cut it at the same time. Queries
+ * about several portions are in flight at the same time (`segment-queries.ts`), and a unit is registered while further
+ * portions are decided. Memory: the portions in the workers, the packs in flight, the records of two units.
  */
 
 import type { OrdinalRange } from "../catalog/catalog.ts";
@@ -34,11 +34,11 @@ import { CutJobQueue } from "../workers/cut-job-queue.ts";
 import type { FromWorker, Portion } from "../workers/cut-messages.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
-import { NodeQuestions } from "./node-questions.ts";
+import { NodeQueries } from "./node-queries.ts";
 import { OrdinalReserve } from "./ordinal-reserve.ts";
 import { RecentOrdinals } from "./recent-ordinals.ts";
-import type { AskedSegment } from "./segment-questions.ts";
-import { SegmentQuestions } from "./segment-questions.ts";
+import type { QueriedSegment } from "./segment-queries.ts";
+import { SegmentQueries } from "./segment-queries.ts";
 import type { ClientItem, FrameBlockList, SegmentAnswer, UploadTarget } from "./upload-target.ts";
 
 export interface UploadSettings {
@@ -72,8 +72,8 @@ const maxPendingBlockListBytes = 2 * 1024 * 1024;
 const maxKnownNodes = 4096;
 
 /**
- * New segments of this upload that are kept in memory by id, also after they were registered: the answer to a question may
- * be older than their registration. Many more than the segments in all portions in flight.
+ * New segments of this upload that are kept in memory by id, also after they were registered: the answer to a query may be
+ * older than their registration. Many more than the segments in all portions in flight.
  */
 const maxOwnSegments = 4096;
 
@@ -95,6 +95,7 @@ interface PendingSegment {
   readonly item: ClientItem;
   readonly frames: readonly number[];
   readonly hooks: readonly bigint[];
+  /** The ordinal of the segment before it in the same file; 0 for the first. */
   readonly previous: number;
 }
 
@@ -106,8 +107,8 @@ export class Upload implements NodeSink {
   readonly #dataPacks: PackUploader;
   readonly #metadataPacks: PackUploader;
   readonly #ordinals: OrdinalReserve;
-  readonly #segmentQuestions: SegmentQuestions;
-  readonly #nodeQuestions: NodeQuestions;
+  readonly #segmentQueries: SegmentQueries;
+  readonly #nodeQueries: NodeQueries;
   /** Places of the blocks that this upload stored. */
   readonly #newBlocks = new BlockTable();
   readonly #pending = new Map<string, PendingSegment>();
@@ -152,11 +153,11 @@ export class Upload implements NodeSink {
       packsInFlight: 1,
     });
     this.#ordinals = new OrdinalReserve(options.ordinals, (request, count) => target.reserveOrdinals(request, count));
-    this.#segmentQuestions = new SegmentQuestions(
+    this.#segmentQueries = new SegmentQueries(
       (queries) => target.offer(queries),
       (id) => this.#ownSegments.get(id) !== undefined,
     );
-    this.#nodeQuestions = new NodeQuestions((ids) => target.offerNodes(ids));
+    this.#nodeQueries = new NodeQueries((ids) => target.offerNodes(ids));
     const nextN = () => this.#nextN++;
     const nextFrame = () => frameNumber(session.header.session, nextN());
     this.#slots = new SlotAllocator(nextN);
@@ -197,7 +198,7 @@ export class Upload implements NodeSink {
   putNode(id: Uint8Array, bytes: Uint8Array, isNew: boolean): Promise<number> | number {
     const known = this.#nodes.get(id);
     if (known !== undefined) return known;
-    return isNew ? this.#storeNode(id, bytes) : this.#askForNode(id, bytes);
+    return isNew ? this.#storeNode(id, bytes) : this.#findOrStoreNode(id, bytes);
   }
 
   /** Seals, stores and registers everything. After this the snapshot can be completed. */
@@ -216,15 +217,15 @@ export class Upload implements NodeSink {
     this.#jobs.fail(error);
   }
 
-  /** Leaves the worker pool and abandons the packs in flight. Called after success and failure. */
+  /** Releases the worker pool and ends the upload of packs in flight. Called after success and failure. */
   async close(): Promise<void> {
     this.#jobs.close();
     await Promise.all([this.#dataPacks.abandon(), this.#metadataPacks.abandon()]);
   }
 
-  async #askForNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
-    const stored = await this.#nodeQuestions.ask(id);
-    // The same node may have been asked for twice at the same time.
+  async #findOrStoreNode(id: Uint8Array, bytes: Uint8Array): Promise<number> {
+    const stored = await this.#nodeQueries.find(id);
+    // The same node may have been queried twice at the same time.
     const known = stored ?? this.#nodes.get(id);
     if (known === undefined) return this.#storeNode(id, bytes);
     this.#nodes.set(id, known);
@@ -259,22 +260,22 @@ export class Upload implements NodeSink {
       );
     } else if (message.type === "portion") {
       const { portion } = message;
-      const asked = this.#segmentQuestions.ask(portion, this.#jobs.job(portion.job).plan);
-      asked.catch(() => {
+      const queried = this.#segmentQueries.find(portion, this.#jobs.job(portion.job).plan);
+      queried.catch(() => {
         // The decision awaits it later and fails then.
       });
       this.#decisions = this.#decisions
-        .then(async () => this.#decide(workerIndex, portion, await asked))
+        .then(async () => this.#decide(workerIndex, portion, await queried))
         .catch((error: unknown) => this.#jobs.fail(error));
     }
   }
 
   /** Decides for every block of a portion where it is stored, and answers the worker. */
-  async #decide(workerIndex: number, portion: Portion, asked: readonly AskedSegment[]): Promise<void> {
+  async #decide(workerIndex: number, portion: Portion, queried: readonly QueriedSegment[]): Promise<void> {
     const job = this.#jobs.job(portion.job);
     const plan = this.#slots.planPortion(workerIndex);
     const ordinals: number[] = [];
-    for (const segment of asked) {
+    for (const segment of queried) {
       const known = this.#ownSegments.get(segment.id) ?? segment.answer?.ordinal ?? 0;
       const previous = ordinals.at(-1) ?? job.previous;
       ordinals.push(known !== 0 ? known : await this.#storeSegment(portion, segment, plan, previous));
@@ -296,11 +297,11 @@ export class Upload implements NodeSink {
   /** Finds or allocates a place for every block of a new segment. Returns the segment's ordinal. */
   async #storeSegment(
     portion: Portion,
-    { id, first, hooks, answer }: AskedSegment,
+    { id, first, hooks, answer }: QueriedSegment,
     plan: PortionPlan,
     previous: number,
   ): Promise<number> {
-    if (answer === null) throw new Error("a segment of this upload is forgotten");
+    if (answer === null) throw new Error("a segment that this upload stored is no longer in memory");
     const runs = this.#placeBlocks(portion, first, answer, plan);
     const ordinal = await this.#ordinals.take();
     const item = { ordinal, kind: "segment", id: ownCopy(id), recipe: encodeRecipe(runs), recordFrame: 0 } as const;

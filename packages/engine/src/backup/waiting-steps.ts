@@ -1,6 +1,7 @@
 /**
- * Steps that wait for something, in order, and a bound on how many may wait in a whole tree. A directory whose last node
- * is asked for is not finished. Its entry in the parent waits, and so do the entries behind it; other directories go on.
+ * Counts the steps of the tree writer that wait, and bounds their number. A directory is finished when the target has
+ * answered whether its last node is stored. Until then its entry in the parent waits, and so do the entries after it in the
+ * parent. Other directories go on.
  */
 
 /** Steps that may wait in all directories together. Each holds an entry, a few hundred bytes. */

@@ -2,7 +2,7 @@
  * One directory of the cache during a backup: the records of the last backup are read and the records of this one are
  * written, both in the byte order of the names.
  *
- * *Parts*: the records of a directory are stored back to back in parts of about 64 KiB. `file-record.ts` has the layout
+ * *Parts*: the records of a directory are stored one after the other in parts of about 64 KiB. `file-record.ts` has the layout
  * of a record.
  *
  * *Reading* is the merge of two sorted lists. The walk asks for its names in ascending order (`find`), and a cursor

@@ -55,7 +55,7 @@ create table parts (directory blob not null, run integer not null, part integer 
   primary key (directory, run, part)) without rowid;
 pragma user_version = ${schemaVersion};`;
 
-/** The name of the catalog id in the table `about`. */
+/** The name of the catalog id in the table `about`, as caches on disk have it. */
 const catalogIdKey = "generation";
 
 /** Of this and of older versions. */
@@ -67,7 +67,7 @@ export class FileCache {
   #run = 0;
   #isValid = false;
   /**
-   * As long as every directory is unchanged, only keys are collected. The first difference writes the rows of all
+   * As long as every directory is unchanged, only its key is added here. The first difference writes the rows of all
    * these directories to `new_directories`, and from then on every directory is written there.
    */
   readonly #unchanged = new KeyList();

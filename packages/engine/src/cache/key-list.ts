@@ -1,4 +1,4 @@
-/** Keys of directories, stored back to back in one buffer: 16 bytes each instead of an object each. */
+/** Keys of directories, one after the other in one buffer: 16 bytes each instead of an object each. */
 
 export const keyLength = 16;
 

@@ -4,8 +4,8 @@
  * A listing may lag behind the store, so a record is called missing only if it cannot be read by its name either.
  *
  * A recovery writes an incarnation, which may skip places: it names the record that it follows. Records in skipped places are
- * no part of the chain. A disk that was away brings them back, so they are ignored and named. The newest incarnation
- * decides first: an incarnation that is itself in a skipped place skips nothing.
+ * no part of the chain. They can reappear, for example with a disk that was not mounted, so they are ignored and named. The
+ * newest incarnation decides first: an incarnation that is itself in a skipped place skips nothing.
  */
 
 import { FormatError } from "../format/bytes.ts";
@@ -30,11 +30,11 @@ export interface ChainFault {
   readonly reason: string;
 }
 
-/** The part of a chain behind a known record. */
+/** The part of a chain after a known record. */
 export interface ChainReading {
   /** The records that follow each other, in order. */
   readonly records: readonly SignedChainRecord[];
-  /** Records that are missing or wrong. Nothing behind the first of them is in `records`. */
+  /** Records that are missing or wrong. Nothing after the first of them is in `records`. */
   readonly faults: readonly ChainFault[];
   /** Objects that are no part of the chain: in places that a recovery has skipped, or with names of no record. */
   readonly ignored: readonly ChainFault[];
@@ -42,7 +42,7 @@ export interface ChainReading {
   readonly lastPlace: number;
 }
 
-/** Records fetched side by side when a whole chain is read: each is a small object, and a request takes 30 ms on S3. */
+/** Records fetched at the same time when a whole chain is read: each is a small object, and a request takes 30 ms on S3. */
 const recordsAtOnce = 32;
 
 /**
@@ -62,23 +62,24 @@ export async function readRecordsAfter(
   head: ChainHead,
   { through = 0 }: ReadingOptions = {},
 ): Promise<ChainReading> {
-  const places = new Places(from, head.sequence);
-  const strangers = await places.list();
+  const places = new ChainPlaces(from, head.sequence);
+  const otherObjects = await places.list();
   await places.getUnlisted(through);
   const { records, faults, skipped } = places.follow(head);
-  return { records, faults, ignored: [...strangers, ...skipped], lastPlace: places.last };
+  return { records, faults, ignored: [...otherObjects, ...skipped], lastPlace: places.last };
 }
 
 /** What is in a place: a signed record, or why it is none. */
 type Place = { readonly signed: SignedChainRecord } | { readonly reason: string };
 
 /** Places between two records, both excluded. */
-interface Skip {
+interface SkippedPlaces {
   readonly after: number;
   readonly before: number;
 }
 
-class Places {
+/** The places of a chain after `start`, with what the store has in each. */
+class ChainPlaces {
   readonly #from: ChainStore;
   readonly #start: number;
   readonly #places = new Map<number, Place>();
@@ -96,22 +97,22 @@ class Places {
   /** Fetches every record that is listed. Returns objects whose names are not those of records. */
   async list(): Promise<ChainFault[]> {
     const { store, names } = this.#from;
-    const strangers: ChainFault[] = [];
+    const otherObjects: ChainFault[] = [];
     const sequences: number[] = [];
     const options = this.#start === 0 ? {} : { after: names.chainRecord(this.#start) };
     for await (const { name } of store.list(names.chain, options)) {
       const sequence = chainSequence(names, name);
-      if (sequence === null) strangers.push({ name, reason: "not the name of a record" });
+      if (sequence === null) otherObjects.push({ name, reason: "not the name of a record" });
       else if (sequence > this.#start) sequences.push(sequence);
     }
     for (const sequence of await this.#get(sequences)) {
       this.#places.set(sequence, { reason: "it is missing" });
       this.#last = Math.max(this.#last, sequence);
     }
-    return strangers;
+    return otherObjects;
   }
 
-  /** Tries places that were not listed by name: empty ones between others, and those behind the last. */
+  /** Tries places that were not listed by name: empty ones between others, and those after the last. */
   async getUnlisted(through: number): Promise<void> {
     let misses = 0;
     let next = this.#start + 1;
@@ -157,8 +158,8 @@ class Places {
   }
 
   /** The places that incarnations skip, from the newest incarnation to the oldest. */
-  #skips(): Skip[] {
-    const skips: Skip[] = [];
+  #skips(): SkippedPlaces[] {
+    const skips: SkippedPlaces[] = [];
     for (const [sequence, place] of [...this.#places].sort(([a], [b]) => b - a)) {
       const isSkipped = sequence > (skips.at(-1)?.after ?? Number.POSITIVE_INFINITY);
       if (isSkipped || !("signed" in place)) continue;

@@ -1,6 +1,6 @@
 /**
- * Claims session numbers in the object store. A catalog that is older than the store (restored from a backup, copied, or
- * new over a used store) would issue numbers that are used, and would delete packs that it does not know. The claims
+ * Claims session numbers in the object store. A catalog that is older than the store (restored from a backup, copied, or new
+ * for a store that is in use) would issue numbers that are used, and would delete packs that it does not know. The claims
  * show that a catalog is too old, before it writes or deletes anything.
  *
  * Every session claims its number before its first pack: backups, upkeep, and each prune. States of a claim:
@@ -18,7 +18,7 @@ import { isObjectStoreError } from "../object-store.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { Catalog, NewUpload, UploadStart } from "./catalog.ts";
 import { OutdatedKeysError } from "./outdated-keys.ts";
-import { catchUp, compareRecord, describeHead } from "./vault-chain.ts";
+import { applyNewRecords, compareRecord, describeHead } from "./vault-chain.ts";
 
 /** The catalog does not know everything that is in the store: it must write and delete nothing. */
 export class IncompleteCatalogError extends Error {
@@ -39,9 +39,9 @@ export type ClaimVault = Pick<VaultAccess, "catalog" | "store" | "names"> & {
  * `OutdatedKeysError` if the vault was opened with keys of an old epoch.
  */
 export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): Promise<UploadStart> {
-  await Promise.all([assertCatalogIsCurrent(vault), assertSameHistory(vault)]);
+  await Promise.all([assertCatalogIsCurrent(vault), assertHeadInStore(vault)]);
   // A revocation whose process has ended after it wrote the record is not in the catalog yet.
-  await catchUp({ ...vault, ...vault.keys });
+  await applyNewRecords({ ...vault, ...vault.keys });
   if (vault.keys.epoch !== undefined) await assertNewestEpoch(vault.catalog, vault.keys.epoch);
   const start = await vault.catalog.beginUpload(upload);
   try {
@@ -53,7 +53,7 @@ export async function beginClaimedUpload(vault: ClaimVault, upload: NewUpload): 
   }
 }
 
-/** Throws `OutdatedKeysError` if the chain names a newer epoch. The catalog must have been caught up. */
+/** Throws `OutdatedKeysError` if the chain names a newer epoch. All records of the chain must be applied to the catalog. */
 export async function assertNewestEpoch(catalog: Catalog, epoch: number): Promise<void> {
   const newest = await catalog.newestEpoch();
   if (epoch < newest)
@@ -62,7 +62,7 @@ export async function assertNewestEpoch(catalog: Catalog, epoch: number): Promis
     );
 }
 
-/** Throws `FormatError` if the writer was revoked before this session. The catalog must have been caught up. */
+/** Throws `FormatError` if the writer was revoked before this session. All records of the chain must be applied to the catalog. */
 export async function assertNotRevoked(catalog: Catalog, { writerId, session }: SessionHeader): Promise<void> {
   const from = await catalog.revokedFrom(hex(writerId));
   if (from !== null && session >= from) throw new FormatError("the writer of this session is revoked");
@@ -85,7 +85,7 @@ export async function assertCatalogIsCurrent(vault: ClaimVault): Promise<void> {
 }
 
 /** Rejects with `IncompleteCatalogError` if the newest chain record that the catalog knows is not in the store. */
-async function assertSameHistory(vault: ClaimVault): Promise<void> {
+async function assertHeadInStore(vault: ClaimVault): Promise<void> {
   const head = await vault.catalog.chainHead();
   const difference = describeHead(vault.names, head, await compareRecord(vault, head));
   if (difference !== null) throw new IncompleteCatalogError(difference);

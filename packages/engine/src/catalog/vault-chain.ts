@@ -1,10 +1,10 @@
 /**
  * The chain of a vault in the object store (`format/chain.ts`): reading it, adding to it, and comparing it with the catalog.
  *
- * The store decides which record is next: a record is put only where there is none. The catalog keeps a copy of the
- * *head*, the newest record that was applied to it. An append that finds its place taken applies the record that is there
- * and tries the next place. So the store and every catalog see the same changes in the same order, and a catalog that
- * missed one (a crash, an old copy) catches up before it decides anything.
+ * The store decides which record is next: a record is put with "only if absent". The catalog keeps a copy of the *head*,
+ * the newest record that was applied to it. An append that finds another record in its place applies that record and tries
+ * the next place. So the store and every catalog see the same changes in the same order. A catalog that missed a record (a
+ * crash, an old copy) applies it before it decides anything.
  *
  * Order of writing: manifest → record → row for a completion; row `deleting` → record → row gone for a deletion; record →
  * row for a change of retention. A crash between two steps leaves a record without its row, which prune and the next append
@@ -72,9 +72,9 @@ export interface WholeChain {
 }
 
 /**
- * The chain as this process has read it from the store. Kept in memory only: who can write the database cannot change it.
- * Later reads fetch what is new. Where that does not fit, the chain is read again from its first record: another process
- * may have recovered the vault.
+ * The chain as this process has read it from the store. It is kept in memory only, so a change of the database does not
+ * change it. Later reads fetch what is new. If a new record does not follow the ones in memory, the chain is read again from
+ * its first record: another process may have recovered the vault.
  */
 export class VaultChain {
   readonly #from: ChainStore;
@@ -107,7 +107,7 @@ export class VaultChain {
   async #readNew(): Promise<WholeChain> {
     const { head } = this.#state;
     const comparison = await compareRecord(this.#from, head);
-    // A store that has lost the newest record that this process has read is not believed.
+    // The store has lost the newest record that this process has read. What the store has now may be an older state.
     if (comparison === "absent") {
       const lost = { name: this.#from.names.chainRecord(head.sequence), reason: "it is missing" };
       return { state: this.#state, faults: [lost], ignored: [] };
@@ -133,18 +133,18 @@ function describeFault({ name, reason }: ChainFault): string {
 type WrittenEntry = Exclude<ChainEntry, { kind: "unknown" }>;
 
 /**
- * Adds a record to the chain. `decide` runs before each attempt, with the catalog caught up: what it throws ends the append,
- * what it returns is written. Returns the record's sequence number.
+ * Adds a record to the chain. `decide` runs before each attempt, when all records are applied to the catalog. What it throws
+ * ends the append; what it returns is written. Returns the record's sequence number.
  *
  * Nothing is added to a broken chain, nor to a store that is older than the catalog. A record in a place that a recovery
- * has skipped would be ignored, so an append looks for records behind its place.
+ * has skipped would be ignored, so an append looks for records after its place.
  */
 export async function appendToChain(
   writer: ChainWriter,
   decide: () => Promise<WrittenEntry> | WrittenEntry,
 ): Promise<number> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    await catchUp(writer);
+    await applyNewRecords(writer);
     const head = await writer.catalog.chainHead();
     const entry = await decide();
     const at = writer.now();
@@ -159,14 +159,14 @@ export async function appendToChain(
     await apply(writer.catalog, record, headAfter(record, bytes));
     return record.sequence;
   }
-  throw new CatalogError("conflict", "the chain grows all the time");
+  throw new CatalogError("conflict", "other processes add records faster than this one");
 }
 
 /**
  * Applies every record to the catalog that the store has and the catalog has not. Throws `ChainMismatchError` if the store
- * does not have the catalog's newest record, or if the chain is broken behind it.
+ * does not have the catalog's newest record, or if the chain is broken after it.
  */
-export async function catchUp(from: ChainStore & { readonly catalog: Catalog }): Promise<void> {
+export async function applyNewRecords(from: ChainStore & { readonly catalog: Catalog }): Promise<void> {
   const head = await from.catalog.chainHead();
   const difference = describeHead(from.names, head, await compareRecord(from, head));
   if (difference !== null) throw new ChainMismatchError([difference]);
@@ -199,7 +199,7 @@ export function describeHead(names: VaultNames, { sequence }: ChainHead, compari
   if (comparison === "absent")
     return `the store is older than the catalog: ${name} is missing. Restore the newer store, or recover the vault from this one`;
   if (comparison === "different")
-    return `the store and the catalog are not of the same history: ${name} is another record. Rebuild the catalog`;
+    return `the store and the catalog have different chains: ${name} is another record. Rebuild the catalog`;
   return null;
 }
 
@@ -214,12 +214,12 @@ export async function compareRecord(
   return sameBytes(sha256(bytes), head.hash) ? "same" : "different";
 }
 
-/** A recovery reads every place that it skips. At 32 requests of 30 ms side by side this many take 16 minutes. */
+/** A recovery reads every place that it skips. With 32 requests of 30 ms at a time this many take 16 minutes. */
 const maxSkippedPlaces = 1_000_000;
 
 /**
- * Records that a vault goes on after a loss: behind every place that is used, following the newest good record. Returns what
- * was wrong with the chain before.
+ * Adds the record of a recovery, an incarnation. Its place is after every place that is used, and it follows the newest good
+ * record. Returns what was wrong with the chain before.
  *
  * Every place that is skipped is tried by its name first, up to the newest record that the catalog knows. The catalog's
  * head stays as it is: only a rebuild makes a catalog that fits the new incarnation.
@@ -230,7 +230,7 @@ export async function appendIncarnation(writer: ChainWriter, reason: string): Pr
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const first = await readRecordsAfter(writer, emptyChain);
     used = Math.max(used, first.lastPlace);
-    assertNear(writer.names, used, first.records.at(-1)?.head.sequence ?? 0);
+    assertFewSkipped(writer.names, used, first.records.at(-1)?.head.sequence ?? 0);
     const { records, faults, ignored } = await readRecordsAfter(writer, emptyChain, { through: used });
     const state = new ChainState();
     for (const { record, head } of records) state.add(record, head);
@@ -245,10 +245,10 @@ export async function appendIncarnation(writer: ChainWriter, reason: string): Pr
       used = sequence;
     }
   }
-  throw new CatalogError("conflict", "the chain grows all the time");
+  throw new CatalogError("conflict", "other processes add records faster than this one");
 }
 
-function assertNear(names: VaultNames, used: number, newest: number): void {
+function assertFewSkipped(names: VaultNames, used: number, newest: number): void {
   if (used - newest > maxSkippedPlaces)
-    throw new FormatError(`${names.chainRecord(used)} is too far behind the chain. If it is no record, delete it`);
+    throw new FormatError(`${names.chainRecord(used)} is too far after the end of the chain. If it is no record, delete it`);
 }

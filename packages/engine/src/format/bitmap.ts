@@ -23,7 +23,7 @@ export class Bitmap {
   static decode(bytes: Uint8Array, below = maxBitmapBytes * 8): Bitmap {
     if (bytes.length === 0) return new Bitmap();
     const plain = decompressed(bytes, Math.min(maxBitmapBytes, Math.ceil(below / 32) * 4));
-    if (plain.length % 4 !== 0) throw new FormatError("a bitmap has a broken length");
+    if (plain.length % 4 !== 0) throw new FormatError("a bitmap has a wrong length");
     const words = new Uint32Array(plain.length / 4);
     Buffer.from(words.buffer).set(plain);
     return new Bitmap(words);

@@ -1,5 +1,5 @@
 /**
- * A data frame's plain bytes: blocks back to back in slot order, the block list, and the block list's length (u32).
+ * A data frame's plain bytes: blocks in slot order without gaps, the block list, and the block list's length (u32).
  */
 
 import type { BlockList } from "./block-list.ts";

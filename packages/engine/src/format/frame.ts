@@ -39,7 +39,7 @@ export const maxPlainBytes = 16 * 1024 * 1024;
  */
 const sealStepBytes = 96 * 1024;
 
-/** A frame that compresses to more than this ratio is stored uncompressed: 5 % is not worth decompressing it. */
+/** Compressed bytes per plain byte. A frame with a larger ratio is stored uncompressed: a gain below 5 % is not worth it. */
 const worthwhileRatio = 0.95;
 
 /** zstd's window covers a whole frame of text, so that solid compression sees all of it. */
@@ -119,13 +119,13 @@ export interface FrameHeader {
   readonly bodyLength: number;
 }
 
-/** The frame number of a session and a count. */
+/** The frame number: `n` counts the frames of the session. */
 export function frameNumber(session: number, n: number): number {
   if (n >= framesPerSession) throw new RangeError("too many frames in a session");
   return session * framesPerSession + n;
 }
 
-/** The session that a frame number belongs to. */
+/** The logical session of a frame number. A rewritten frame keeps the number of its first session. */
 export function sessionOfFrame(frame: number): number {
   return Math.floor(frame / framesPerSession);
 }

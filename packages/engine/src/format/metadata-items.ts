@@ -1,7 +1,7 @@
 /**
  * The metadata items of a metadata frame: tree nodes, segment records, copies of block lists. The plain bytes are items one
- * after the other; an item's number in the frame is its slot. A rewritten frame has a `dropped` item in
- * each slot that is no longer needed.
+ * after the other; an item's number in the frame is its slot. A rewritten frame has a `dropped` item in each slot that is no
+ * longer needed.
  *
  *   u8 0 node       varint ordinal · id (32) · bytes node
  *   u8 1 segment    varint ordinal · id (32) · bytes recipe · varint hooks, each 8 bytes

@@ -2,7 +2,7 @@
  * Packs: the objects that hold frames. A pack is written once under a random name and never changed.
  *
  *   header   magic "EMANETP2" · u8 pack kind (0 data, 1 metadata) · pack id (16) · session header
- *   frames   sealed frames, back to back
+ *   frames   sealed frames, one after the other without gaps
  *   footer   varint count; per frame: frame id (32) · varint length · u8 kind · varint logical session · varint n ·
  *            varint generation; then the writer's signature over SHA-256(header) and the footer
  *   trailer  u32 footer length, signature included · magic "EMANETPE"

@@ -5,7 +5,7 @@
  *
  * A tree node has a recipe of one run: its item in a metadata frame.
  *
- * Encoding: varint run count; per run a u8 tag: 0 = zeros: varint count, varint bytes of each; 1 = stored: zigzag
+ * Encoding: varint run count; per run a u8 kind: 0 = zeros: varint count, varint bytes of each; 1 = stored: zigzag
  * difference to the previous run's frame number, varint slot, varint count, varint bytes of all.
  */
 
@@ -62,12 +62,12 @@ export function decodeRecipe(bytes: Uint8Array): Recipe {
   let blocksInAll = 0;
   let bytesInAll = 0;
   for (let i = 0; i < count; i++) {
-    const tag = reader.u8();
-    if (tag === 0) {
+    const kind = reader.u8();
+    if (kind === 0) {
       const blocks = reader.varint();
       const each = reader.varint();
       runs.push({ kind: "zeros", count: blocks, bytes: blocks * each });
-    } else if (tag === 1) {
+    } else if (kind === 1) {
       previous += reader.zigzag();
       const [slot, blocks, bytes] = [reader.varint(), reader.varint(), reader.varint()];
       runs.push({ kind: "stored", frame: previous, slot, count: blocks, bytes });

@@ -9,8 +9,8 @@
  * signed the registration, the registered writer signed the header. The commitment to the content key makes a changed
  * encapsulation an error instead of a wrong key.
  *
- * Each frame has its own key, derived from the content key and from what names the sealed frame. A key that is
- * handed out opens one frame.
+ * Each frame has its own key, derived from the content key and from what names the sealed frame. So a reader that gets the
+ * key of one frame can open that frame only.
  */
 
 import { hkdfSync, timingSafeEqual } from "node:crypto";
@@ -38,9 +38,9 @@ export const sessionHeaderLength =
 export interface SessionHeader {
   readonly vaultId: Uint8Array;
   readonly epoch: number;
-  /** Unique in the vault, given by the catalog. Frame numbers start with it. */
+  /** Unique in the vault, issued by the catalog. Frame numbers start with it. */
   readonly session: number;
-  /** Drawn with the number. A pack is an orphan only for the catalog that remembers both. */
+  /** Drawn with the number. A pack can be an orphan only for the catalog that issued both. */
   readonly nonce: number;
   readonly writerId: Uint8Array;
   readonly registration: Uint8Array;
@@ -57,7 +57,7 @@ export interface OpenSession {
   readonly contentKey: Uint8Array;
 }
 
-/** What tells one sealed frame of a session from every other. */
+/** What names a sealed frame of a session: no two frames have the same. */
 export interface SealedFrameName {
   readonly worker: number;
   /** Counts the frames that a worker seals, so no two frames of a session have the same name. */

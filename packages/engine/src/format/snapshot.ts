@@ -14,7 +14,8 @@ export const noRetention: Retention = { expiresAt: null, lockedUntil: null, hold
 /**
  * - `completed`: the upload was committed.
  * - `recovered`: a rebuild or a prune found the manifest without a row.
- * - `deleting`: the deletion is decided and cannot be stopped. The snapshot protects its items until its row is removed.
+ * - `deleting`: the deletion has begun. It is cancelled only if the chain got a hold or a lock of the snapshot first. The
+ *   snapshot protects its items until its row is removed.
  */
 export type SnapshotStatus = "completed" | "recovered" | "deleting";
 

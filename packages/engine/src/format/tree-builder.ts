@@ -21,10 +21,10 @@ export interface NodeSink {
   readonly nodeKey: Uint8Array;
   /**
    * Returns the node's ordinal, or a promise where there is something to wait for. The bytes stay valid until then.
-   * `isNew`: the node refers to an ordinal for which `isNewOrdinal` is true.
+   * `isNew`: the node refers to an ordinal of this upload (`isNewOrdinal`), so no snapshot can have the node yet.
    */
   putNode(id: Uint8Array, bytes: Uint8Array, isNew: boolean): Promise<number> | number;
-  /** Whether an ordinal is of this upload. A node with such an ordinal in it cannot be stored already. */
+  /** Whether this upload has reserved the ordinal. */
   isNewOrdinal?(ordinal: number): boolean;
   /** Called with each node of a directory in the order in which they were made, when its ordinal is there. */
   onNode?(id: Uint8Array, ordinal: number): void;

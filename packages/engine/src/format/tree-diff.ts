@@ -2,10 +2,10 @@
  * Compares two trees: which paths were added, removed or changed. Nodes with equal ids hold equal entries, so they are
  * skipped without being read. The cost follows the changes and not the size of the trees.
  *
- * Both directories are walked in name order. The *head* of a side is its next entry, or a node that was not read yet. All
- * names after the head's start are greater than `passed`, the last name of what the side has left behind. With it the
- * walk often knows that a node cannot hold a name, and need not read it. Node ends depend on names only (tree-builder.ts),
- * so after a changed node both sides soon reach equal nodes again.
+ * Both directories are walked in name order. The *next row* of a side is an entry, or a node that was not read yet. `lastName`
+ * is the last name that the side has consumed; everything that is still to come has greater names. So the walk often knows
+ * that a node of one side cannot hold a name of the other, and does not read the node. Where nodes end depends on names only
+ * (tree-builder.ts), so after a changed node both sides soon come to equal nodes again.
  */
 
 import { FormatError, sameBytes } from "./bytes.ts";
@@ -53,7 +53,7 @@ type EntryPair = readonly [TreeEntry, null] | readonly [TreeEntry, TreeEntry] | 
 /** The entries of both sides by name, without those in nodes that both sides have. */
 async function* entryPairs(old: Side, now: Side): AsyncGenerator<EntryPair> {
   for (;;) {
-    const [a, b] = [old.head, now.head];
+    const [a, b] = [old.next, now.next];
     if (a === null && b === null) return;
     if (a?.kind === "node" || b?.kind === "node") {
       const step = stepOverNodes(old, now);
@@ -72,27 +72,27 @@ async function* entryPairs(old: Side, now: Side): AsyncGenerator<EntryPair> {
 }
 
 /**
- * At least one head is a node. `skip`: both are the same node. `take`: the entry on one side cannot be in the node of
- * the other. Else the sides whose nodes must be read.
+ * At least one next row is a node. `skip`: both are the same node. `take`: the entry on one side cannot be in the node of
+ * the other. Otherwise returns the sides whose nodes must be read.
  */
 function stepOverNodes(old: Side, now: Side): "skip" | "take" | readonly Side[] {
-  const [a, b] = [old.head, now.head];
+  const [a, b] = [old.next, now.next];
   if (a?.kind === "node" && b?.kind === "node") {
-    if (sameBytes(a.row.reference.id, b.row.reference.id)) return "skip";
-    if (old.isPast(b.row.lastName)) return [now];
-    if (now.isPast(a.row.lastName)) return [old];
-    const order = compareLast(a.row.lastName, b.row.lastName);
+    if (sameBytes(a.node.reference.id, b.node.reference.id)) return "skip";
+    if (old.isPast(b.node.lastName)) return [now];
+    if (now.isPast(a.node.lastName)) return [old];
+    const order = compareLast(a.node.lastName, b.node.lastName);
     return order === 0 ? [old, now] : [order > 0 ? old : now];
   }
   const [withNode, other] = a?.kind === "node" ? [old, now] : [now, old];
-  if (other.head?.kind === "entry" && withNode.isPast(other.head.entry.name)) return "take";
+  if (other.next?.kind === "entry" && withNode.isPast(other.next.entry.name)) return "take";
   return [withNode];
 }
 
 /** Takes the entry with the smaller name, or both if the names are equal. A node counts as greater than any entry. */
 function takeSmaller(old: Side, now: Side): EntryPair {
-  const a = old.head?.kind === "entry" ? old.head.entry : null;
-  const b = now.head?.kind === "entry" ? now.head.entry : null;
+  const a = old.next?.kind === "entry" ? old.next.entry : null;
+  const b = now.next?.kind === "entry" ? now.next.entry : null;
   const order = a === null ? 1 : b === null ? -1 : Buffer.compare(a.name, b.name);
   if (order <= 0) old.advance();
   if (order >= 0) now.advance();
@@ -115,53 +115,50 @@ interface UnreadNode {
   readonly depth: number;
 }
 
-type Head = { readonly kind: "entry"; readonly entry: TreeEntry } | { readonly kind: "node"; readonly row: UnreadNode };
+type NextRow = { readonly kind: "entry"; readonly entry: TreeEntry } | { readonly kind: "node"; readonly node: UnreadNode };
 
 /** One directory while it is walked. */
 class Side {
   readonly #source: NodeSource;
   /** What is still to come, the last element first. */
-  readonly #rest: Head[] = [];
-  #passed: Uint8Array | null = null;
+  readonly #rest: NextRow[] = [];
+  #lastName: Uint8Array | null = null;
 
   constructor(source: NodeSource, root: Reference | null) {
     this.#source = source;
-    if (root !== null) this.#rest.push({ kind: "node", row: { reference: root, lastName: null, depth: 0 } });
+    if (root !== null) this.#rest.push({ kind: "node", node: { reference: root, lastName: null, depth: 0 } });
   }
 
-  get head(): Head | null {
+  get next(): NextRow | null {
     return this.#rest.at(-1) ?? null;
   }
 
   /** Whether everything that is still to come has greater names. */
   isPast(name: Uint8Array | null): boolean {
-    return name !== null && this.#passed !== null && Buffer.compare(name, this.#passed) <= 0;
+    return name !== null && this.#lastName !== null && Buffer.compare(name, this.#lastName) <= 0;
   }
 
-  /** Leaves the head behind. */
+  /** Consumes the next row. */
   advance(): void {
-    const head = this.#rest.pop();
-    if (head === undefined) return;
-    const last = head.kind === "entry" ? head.entry.name : head.row.lastName;
-    if (last !== null) this.#pass(last);
+    const row = this.#rest.pop();
+    if (row === undefined) return;
+    const last = row.kind === "entry" ? row.entry.name : row.node.lastName;
+    if (last === null) return;
+    if (this.isPast(last)) throw new FormatError("a directory's names are out of order");
+    this.#lastName = last;
   }
 
-  /** Reads the node at the head and puts what it holds in its place. */
+  /** Replaces the next row, which is a node, by the rows of that node. */
   async expand(): Promise<void> {
-    const head = this.#rest.pop();
-    if (head?.kind !== "node") throw new Error("the head is not a node");
-    const { reference, depth } = head.row;
+    const next = this.#rest.pop();
+    if (next?.kind !== "node") throw new Error("the next row is not a node");
+    const { reference, depth } = next.node;
     if (depth > maxDepth) throw new FormatError("a tree is too deep");
     const rows = [...directoryRows(await this.#source.node(reference))];
     for (const row of rows.toReversed()) {
       if (row.kind === "entry") this.#rest.push(row);
-      else this.#rest.push({ kind: "node", row: { ...row, depth: depth + 1 } });
+      else this.#rest.push({ kind: "node", node: { ...row, depth: depth + 1 } });
     }
-  }
-
-  #pass(name: Uint8Array): void {
-    if (this.isPast(name)) throw new FormatError("a directory's names are out of order");
-    this.#passed = name;
   }
 }
 

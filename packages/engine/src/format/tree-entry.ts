@@ -59,7 +59,7 @@ export interface FileEntry extends EntryStat {
   readonly size: number;
   readonly hash: Uint8Array;
   readonly content: FileContent;
-  /** The plain SHA-256 of the content, where somebody asked for it. */
+  /** The plain SHA-256 of the content, if it was requested. */
   readonly sha256?: Uint8Array | undefined;
   readonly linkGroup?: Uint8Array | undefined;
 }

@@ -11,12 +11,12 @@ import { readEntry, readReference, readSegmentReference } from "./tree-entry.ts"
 
 export interface NodeSource {
   node(reference: Reference): Promise<Uint8Array>;
-  /** Tells which nodes are read next, so that the source may look them up together. */
+  /** Announces the nodes that are read next, so that the source may look them up together. */
   prefetch?(references: readonly Reference[]): Promise<void>;
 }
 
 /** Called with every list node that is read. */
-export type Visit = (reference: Reference) => void;
+export type OnListNode = (reference: Reference) => void;
 
 /** Deeper than any directory or list of 2^53 rows can be. */
 export const maxDepth = 24;
@@ -33,7 +33,7 @@ async function* walk(source: NodeSource, at: Reference, depth: number, order: Na
   for (const row of rows)
     if (row.kind === "child") yield* walk(source, row.reference, depth + 1, order);
     else {
-      order.pass(row.entry.name);
+      order.check(row.entry.name);
       yield row.entry;
     }
 }
@@ -64,13 +64,13 @@ export function* directoryRows(node: Uint8Array): Generator<DirectoryRow> {
 export class NameOrder {
   #last: Uint8Array | null = null;
 
-  /** Passes one name. */
-  pass(name: Uint8Array): void {
-    this.passRange(name, name);
+  /** Checks one name. */
+  check(name: Uint8Array): void {
+    this.checkRange(name, name);
   }
 
-  /** Passes names of which the order was checked before. */
-  passRange(first: Uint8Array, last: Uint8Array): void {
+  /** Checks the first of several names whose order among themselves was checked before. */
+  checkRange(first: Uint8Array, last: Uint8Array): void {
     if (this.#last !== null && Buffer.compare(this.#last, first) >= 0)
       throw new FormatError("a directory's names are out of order");
     this.#last = last;
@@ -101,10 +101,10 @@ export async function findEntry(source: NodeSource, root: Reference, name: Uint8
 export async function* segmentsOf(
   source: NodeSource,
   content: FileContent,
-  visit?: Visit,
+  onListNode?: OnListNode,
 ): AsyncGenerator<SegmentReference> {
   if (content.kind === "segments") yield* content.segments;
-  else if (content.kind === "list") yield* listRows(source, content.root, content.depth, visit);
+  else if (content.kind === "list") yield* listRows(source, content.root, content.depth, onListNode);
 }
 
 /** A segment and its offset in the file. */
@@ -153,13 +153,13 @@ async function* listRows(
   source: NodeSource,
   at: Reference,
   depth: number,
-  visit: Visit | undefined,
+  onListNode: OnListNode | undefined,
 ): AsyncGenerator<SegmentReference> {
   const rows = await readListNode(source, at, depth);
-  visit?.(at);
+  onListNode?.(at);
   for (const row of rows) {
     if (depth === 0) yield row;
-    else yield* listRows(source, row, depth - 1, visit);
+    else yield* listRows(source, row, depth - 1, onListNode);
   }
 }
 

@@ -20,7 +20,7 @@ export const frameBytes = {
 /** Blocks of one portion to append to a frame, and whether the frame is sealed afterwards. */
 export interface FrameAppend {
   readonly frameClass: FrameClass;
-  /** The frame's number within the session. */
+  /** Counts the frames of the session: the lower part of the frame number. */
   readonly n: number;
   /** Runs of the portion's blocks: first block and count, alternating. */
   readonly runs: Uint32Array;

@@ -1,5 +1,5 @@
 /**
- * Collects metadata items into metadata frames and seals them. Tree nodes and records (recipes, block lists) go to
+ * Writes metadata items to metadata frames and seals these. Tree nodes and records (recipes, block lists) go to
  * different frames: browsing reads nodes only, a rebuild of the catalog reads everything. Metadata is a thousandth of the
  * data, so the main thread seals it.
  */

@@ -13,7 +13,7 @@ import { areAllSamplesIncompressible } from "./compressibility.ts";
 const usualIdBytes = 4096;
 
 export class OpenDataFrame {
-  /** The frame's number: within the session, or the global one. It is the caller's choice. */
+  /** The frame's number as the caller counts: `n` of the session in a cutting worker, the frame number in upkeep. */
   readonly number: number;
   /** The blocks so far. */
   readonly plain: ByteWriter;

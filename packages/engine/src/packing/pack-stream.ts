@@ -1,6 +1,6 @@
 /**
- * The bytes of a pack while it is uploaded, as an async iterable. The writer never waits. The store reads one piece at a
- * time; asking for the next piece releases the memory of the one before.
+ * The bytes of a pack while it is uploaded, as an async iterable of chunks: a header, a sealed frame or a footer each. The
+ * writer never waits. The store reads one chunk at a time. Reading the next chunk releases the memory of the one before.
  *
  * The stream can be read once. It ends in one of three ways:
  *   end    the pack is complete; the reader sees the end
@@ -12,7 +12,7 @@ import { release } from "../format/bytes.ts";
 import { releaseFrameBuffer } from "./shared-frame-buffers.ts";
 
 export class PackStream implements AsyncIterable<Uint8Array> {
-  readonly #pieces: Uint8Array[] = [];
+  readonly #chunks: Uint8Array[] = [];
   readonly #onRead: () => void;
   #current: Uint8Array | null = null;
   #resumeReader: (() => void) | null = null;
@@ -22,7 +22,7 @@ export class PackStream implements AsyncIterable<Uint8Array> {
   /** The reader has seen the end. */
   isReadToEnd = false;
 
-  /** `onRead` is called when a piece was read and released. */
+  /** `onRead` is called when a chunk was read and released. */
   constructor(onRead: () => void) {
     this.#onRead = onRead;
   }
@@ -32,14 +32,14 @@ export class PackStream implements AsyncIterable<Uint8Array> {
     return this.#waitingBytes;
   }
 
-  /** The stream owns the piece's memory from here on. */
-  push(piece: Uint8Array): void {
+  /** The stream owns the chunk's memory from here on. */
+  push(chunk: Uint8Array): void {
     if (this.#state === "closed") {
-      releasePiece(piece);
+      releaseChunk(chunk);
       return;
     }
-    this.#pieces.push(piece);
-    this.#waitingBytes += piece.length;
+    this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.length;
     this.#resumeReader?.();
   }
 
@@ -56,10 +56,10 @@ export class PackStream implements AsyncIterable<Uint8Array> {
   /** Drops what was not read and what is still pushed. */
   close(): void {
     this.#state = "closed";
-    // A store that gave up may still read this piece. A shared buffer may be overwritten, but its memory must not go away.
+    // A store that has stopped may still read this chunk. A shared buffer may be overwritten, but its memory must stay.
     if (this.#current !== null) releaseFrameBuffer(this.#current);
     this.#current = null;
-    for (const piece of this.#pieces.splice(0)) releasePiece(piece);
+    for (const chunk of this.#chunks.splice(0)) releaseChunk(chunk);
     this.#waitingBytes = 0;
     this.#resumeReader?.();
   }
@@ -78,10 +78,10 @@ export class PackStream implements AsyncIterable<Uint8Array> {
     this.#releaseCurrent();
     for (;;) {
       if (this.#failure !== null) throw this.#failure;
-      const piece = this.#pieces.shift();
-      if (piece !== undefined) {
-        this.#current = piece;
-        return { done: false, value: piece };
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) {
+        this.#current = chunk;
+        return { done: false, value: chunk };
       }
       if (this.#state === "closed") throw new Error("the put of this pack is over");
       if (this.#state === "ended") {
@@ -96,17 +96,17 @@ export class PackStream implements AsyncIterable<Uint8Array> {
   }
 
   #releaseCurrent(): void {
-    const piece = this.#current;
-    if (piece === null) return;
+    const chunk = this.#current;
+    if (chunk === null) return;
     this.#current = null;
-    this.#waitingBytes -= piece.length;
-    releasePiece(piece);
+    this.#waitingBytes -= chunk.length;
+    releaseChunk(chunk);
     this.#onRead();
   }
 }
 
-/** Releases a piece's memory: a shared buffer becomes free for its worker, other memory goes back to the system. */
-export function releasePiece(piece: Uint8Array): void {
-  releaseFrameBuffer(piece);
-  release(piece);
+/** Releases a chunk's memory: a shared buffer becomes free for its worker, other memory goes back to the system. */
+export function releaseChunk(chunk: Uint8Array): void {
+  releaseFrameBuffer(chunk);
+  release(chunk);
 }

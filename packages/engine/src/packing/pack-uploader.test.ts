@@ -45,9 +45,9 @@ function bodyOf(put: Put | undefined): AsyncIterator<Uint8Array> {
 }
 
 async function readAll(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let next = await body.next(); next.done !== true; next = await body.next()) pieces.push(Buffer.from(next.value));
-  return Buffer.concat(pieces);
+  const chunks: Buffer[] = [];
+  for (let next = await body.next(); next.done !== true; next = await body.next()) chunks.push(Buffer.from(next.value));
+  return Buffer.concat(chunks);
 }
 
 /** Whether a promise is still pending after all queued callbacks have run. */
@@ -67,7 +67,7 @@ test("a frame's memory is released once the store has read the frame, before its
   assert.deepEqual((await body?.next())?.value, new Uint8Array(1000).fill(7));
   assert.ok(buffers.allocate(1000).buffer instanceof ArrayBuffer, "the store is reading it");
   const next = body?.next();
-  assert.ok(buffers.allocate(1000).buffer instanceof SharedArrayBuffer, "the store asked for the next piece");
+  assert.ok(buffers.allocate(1000).buffer instanceof SharedArrayBuffer, "the store has read the next chunk");
   const abandoned = uploader.abandon();
   await assert.rejects(async () => next, /abandoned/);
   puts[0]?.answer.reject(new Error("no body"));

@@ -19,7 +19,7 @@ import type { PackFrame, PackKind } from "../format/pack.ts";
 import { PackBuilder } from "../format/pack.ts";
 import type { SessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
-import { PackStream, releasePiece } from "./pack-stream.ts";
+import { PackStream, releaseChunk } from "./pack-stream.ts";
 
 /** Bytes that wait for the store: enough to keep it busy, and little compared with the memory of the workers. */
 const maxWaitingBytes = 4 * 1024 * 1024;
@@ -75,7 +75,7 @@ export class PackUploader {
    */
   add(kind: FrameKind, frame: number, generation: number, sealed: Uint8Array, frameId?: Uint8Array): void {
     if (this.#failure !== null || this.#abandoned) {
-      releasePiece(sealed);
+      releaseChunk(sealed);
       return;
     }
     this.#open ??= this.#start();

@@ -1,5 +1,5 @@
 /**
- * Shared memory in which a worker hands sealed frames to the main thread: a few buffers that are reused. With a new buffer
+ * Shared memory through which a worker passes sealed frames to the main thread: a few buffers that are reused. With a new buffer
  * per frame the system would map, clear and unmap megabytes for every frame.
  *
  * The first word of a buffer says whether it is free or in use. The worker allocates a free buffer and writes a frame

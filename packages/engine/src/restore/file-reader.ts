@@ -1,10 +1,11 @@
 /**
  * Reads files of a snapshot, or ranges of them, as streams: for downloads and archives.
  *
- * In: a file's tree entry and a range. Out: its bytes in order. The reader goes on in *batches*: some segments of the range
- * are resolved, their frames are fetched (adjacent ones in one request) and opened by the worker pool, while the batch
- * before is returned. Opened frames are cached by their bytes. After many nights a file's blocks are in the frames of many
- * backups; within each of them they are in file order, so a few megabytes per backup are enough to read each frame once.
+ * In: a file's tree entry and a range. Out: its bytes in order. The reader works in *batches*. For each batch it resolves
+ * some segments of the range, fetches their frames (adjacent ones in one request), and has the worker pool open them. It
+ * does this while the caller reads the batch before. The cache of opened frames is limited by their bytes. A file that was
+ * backed up daily has its blocks in frames of many backups. Within the frames of one backup the blocks are in file order,
+ * so a few megabytes of cache per backup are enough to read each frame once.
  *
  * Blocks that are not verified are hashed and compared with their ids, as restore does. `DamageError` is thrown before a
  * wrong byte is returned.
@@ -27,7 +28,7 @@ import type { ReadPort } from "./read-port.ts";
 import type { SegmentBlocks } from "./resolve-segments.ts";
 import { loadItems, SegmentResolver } from "./resolve-segments.ts";
 
-/** Opened frames in the cache. A megabyte for each of 30 nights, and as much for the batches under way. */
+/** Bytes of opened frames in the cache: a megabyte for each of 30 daily backups, and as much for the batches in flight. */
 const defaultCacheBytes = 64 * 1024 * 1024;
 
 /** Segments resolved at a time: about 16 MiB of the file. The first batch is one segment, so the first byte comes soon. */
@@ -79,7 +80,7 @@ export class FileReader {
   readonly #pool: RestoreWorkerPool;
   readonly #cache: LruCache<string, Promise<CachedFrame>>;
   readonly #requests = new Set<Promise<void>>();
-  /** Reads the nodes of trees, and single frames whose pack was moved. */
+  /** Reads the nodes of trees, and single frames that were moved to another pack. */
   readonly frames: FrameReader;
 
   constructor({ port, pool, cacheBytes }: FileReaderOptions) {
@@ -90,7 +91,7 @@ export class FileReader {
   }
 
   /**
-   * The bytes of a file in a range; as many as the file has there. The pieces must not be changed: they are views of the
+   * The bytes of a file in a range; as many as the file has there. The caller must not change a chunk: it is a view of the
    * cache.
    */
   async *read(entry: FileEntry, range?: ByteRange, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -109,7 +110,7 @@ export class FileReader {
       const batch = await upcoming;
       if (batch === null) return;
       upcoming = request();
-      // It is awaited in the next turn. Without this handler, Node would report an unhandled rejection until then.
+      // It is awaited in the next iteration. Without this handler, Node would report an unhandled rejection until then.
       upcoming.catch(() => undefined);
       for (const run of batch) {
         signal?.throwIfAborted();
@@ -156,8 +157,8 @@ export class FileReader {
   }
 
   /**
-   * The segments of the range. All ids of the file are compared with its hash, where its list is in one node. Of a longer
-   * list only the nodes of the range are read; each is checked against its id.
+   * The segments of the range. If the segment list of the file is in one node, all ids are compared with the file hash. Of a
+   * longer list only the nodes of the range are read; each is checked against its id.
    */
   async *#segments(entry: FileEntry, from: number, to: number): AsyncGenerator<PlacedSegment> {
     const { content, size, hash } = entry;
@@ -228,19 +229,19 @@ export class FileReader {
   async #open(group: readonly WantedFrame[], sealed: Uint8Array, base: number): Promise<void> {
     const fetched: FetchedFrame[] = group.map(({ row }) => ({ row, sealed: sealedBytesOf(row, sealed, base) }));
     const keys = await this.frames.frameKeys(fetched);
-    const tasks = group.flatMap((wanted, i) => {
+    const toOpen = group.flatMap((wanted, i) => {
       const key = keys[i];
       if (key === undefined || key instanceof DamageError) {
         wanted.result.reject(key ?? new DamageError(wanted.row, "it has no key"));
         return [];
       }
       const { row, ids, lengths, hashBlocks } = wanted;
-      return [{ wanted, task: { offset: row.offset - base, length: row.length, ...key, ids, lengths, hashBlocks } }];
+      return [{ wanted, frame: { offset: row.offset - base, length: row.length, ...key, ids, lengths, hashBlocks } }];
     });
-    if (tasks.length === 0) return;
+    if (toOpen.length === 0) return;
     const { blockIdKey } = this.#port.keys;
-    const { frames } = await this.#pool.open({ sealed, blockIdKey, frames: tasks.map(({ task }) => task) });
-    for (const [i, { wanted }] of tasks.entries()) {
+    const { frames } = await this.#pool.open({ sealed, blockIdKey, frames: toOpen.map(({ frame }) => frame) });
+    for (const [i, { wanted }] of toOpen.entries()) {
       const frame = frames[i] ?? "it was not opened";
       if (typeof frame === "string") wanted.result.reject(new DamageError(wanted.row, frame));
       else wanted.result.resolve({ frame, row: wanted.row });
@@ -250,7 +251,7 @@ export class FileReader {
 
 type WantedFrame = NeededFrame & { readonly result: PromiseWithResolvers<CachedFrame> };
 
-/** A frame that was opened without hashing is opened again where hashing is needed. */
+/** A frame that was opened without hashing is opened again if its blocks must be hashed. */
 function cacheKey({ row, hashBlocks }: NeededFrame): string {
   return `${row.frame} ${row.generation} ${hashBlocks}`;
 }
@@ -325,7 +326,7 @@ function* inBatches(runs: readonly PlannedRun[]): Generator<PlannedRun[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Zeros returned in one piece: a hole of terabytes must not be allocated at once. */
+/** Zeros returned in one chunk: a hole of terabytes must not be allocated at once. */
 const maxZeroBytes = 1024 * 1024;
 
 /** The bytes of a run that are in the range. */

@@ -2,8 +2,8 @@
  * The read port: what a reader needs of a vault. Restore, one-file reads, verification and archives use only this
  * interface. So they run beside the catalog and the store (`LocalReadPort`), and in a client that calls the service.
  *
- * A client gets sealed bytes and the keys of single frames. It never gets a session's content key, and it opens nothing
- * that it was not given a key for. Every call may be repeated.
+ * A client gets sealed bytes and the keys of single frames. It never gets a session's content key, so it opens only frames
+ * whose keys it got. Every call may be repeated.
  */
 
 import type { FrameRow, FrameVersion, Item } from "../catalog/catalog.ts";
@@ -20,9 +20,9 @@ export interface ReadPort {
   frameKeys(frames: readonly SealedFrame[]): Promise<readonly (FrameKey | string)[]>;
   /** Reads a range of a pack. Rejects like `ObjectStore.get`. */
   readPack(pack: string, range: ByteRange): Promise<Uint8Array>;
-  /** Tells which segments were read back, hashed and found right. A service does not believe a client in this. */
+  /** Reports segments that were read back and whose blocks match their ids. A service ignores this report of a client. */
   reportVerified(ordinals: readonly number[]): Promise<void>;
-  /** Tells which frames have a damage mark and could be read. The receiver checks them itself. */
+  /** Reports frames that have a damage mark and could be read. The receiver reads them again itself. */
   reportReadable(versions: readonly FrameVersion[]): Promise<void>;
 }
 

@@ -17,7 +17,7 @@ import { blocksOf, decodeRecipe, framesOf } from "../format/recipe.ts";
 import type { Reference } from "../format/tree-entry.ts";
 import type { ReadPort } from "./read-port.ts";
 
-/** What resolving asks. A catalog and a read port both answer it. */
+/** The lookups that resolving needs. A catalog and a read port both have them. */
 export type SegmentLookup = Pick<ReadPort, "itemsByOrdinal" | "frames">;
 
 /** Items and frames looked up per call of the catalog. */
@@ -146,7 +146,7 @@ export class SegmentResolver {
     }
     return sameBytes(segmentId(ids, lengths), reference.id)
       ? { ids, runs, lengths }
-      : "a recipe does not give its segment";
+      : "a recipe has other blocks than its segment";
   }
 
   #addZeros(run: Run, ids: Uint8Array, lengths: Uint32Array, at: number): void {

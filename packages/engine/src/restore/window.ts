@@ -64,10 +64,10 @@ export interface WindowPlan {
   readonly unverified: readonly UnverifiedSegment[];
 }
 
-/** A reading is a set of files that together have every block of the segment. */
 export interface UnverifiedSegment {
   readonly ordinal: number;
-  readonly readings: readonly (readonly number[])[];
+  /** Sets of files. The files of each set together have every block of the segment. */
+  readonly fileSets: readonly (readonly number[])[];
 }
 
 /** Plans these files. `blockIdKey` gives the ids of zero blocks, which are not stored. */
@@ -142,13 +142,13 @@ class WindowPlanner {
   }
 
   *#unverified(): Generator<UnverifiedSegment> {
-    for (const [ordinal, readings] of this.#whole) yield { ordinal, readings };
+    for (const [ordinal, fileSets] of this.#whole) yield { ordinal, fileSets };
     for (const [ordinal, { blocks, parts }] of this.#bundles) {
       const all = [...parts.values()];
       // Parts may overlap, so blocks are counted once each.
       const covered = new Uint8Array(blocks);
       for (const [first, { count }] of parts) covered.fill(1, first, first + count);
-      if (covered.every((isCovered) => isCovered === 1)) yield { ordinal, readings: [all.map(({ file }) => file)] };
+      if (covered.every((isCovered) => isCovered === 1)) yield { ordinal, fileSets: [all.map(({ file }) => file)] };
     }
   }
 

@@ -20,9 +20,9 @@ export const nameEnd = 0x2f;
  */
 export const maxDigestFiles = 64 * 1024;
 
-/** `names` may come in several pieces; `stats` has `statFields` numbers for each name. */
+/** `names` are the bytes to hash, in any number of chunks; `stats` has `statFields` numbers for each name. */
 export function directoryDigest(names: Iterable<Uint8Array>, stats: Float64Array): Buffer {
   const hash = createHash("sha256");
-  for (const piece of names) hash.update(piece);
+  for (const chunk of names) hash.update(chunk);
   return hash.update(new Uint8Array(stats.buffer, stats.byteOffset, stats.byteLength)).digest();
 }

@@ -15,7 +15,7 @@ import type { WalkPath } from "./walk-path.ts";
 const minFiles = 1024;
 
 /** Names of which one copy is made at a time. */
-const namesPerPiece = 1024;
+const namesPerChunk = 1024;
 
 const noThrow = { throwIfNoEntry: false } as const;
 
@@ -91,11 +91,11 @@ export class WalkQuickStats implements QuickStats {
   }
 }
 
-/** The names as a digest hashes them, in pieces: a copy of all names of a large directory would take megabytes. */
+/** The names as a digest hashes them, in chunks: a copy of all names of a large directory would take megabytes. */
 function* namesOf(names: readonly string[]): Generator<Buffer> {
   const end = String.fromCharCode(nameEnd);
-  for (let at = 0; at < names.length; at += namesPerPiece)
-    yield Buffer.from(names.slice(at, at + namesPerPiece).join(end) + end, "latin1");
+  for (let at = 0; at < names.length; at += namesPerChunk)
+    yield Buffer.from(names.slice(at, at + namesPerChunk).join(end) + end, "latin1");
 }
 
 class FileQuickStat implements QuickStat {

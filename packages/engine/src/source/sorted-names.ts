@@ -1,6 +1,6 @@
 /**
  * The names of one large directory in byte order. Names are collected in a *list* of a megabyte. A full list is sorted and
- * compressed in *pieces* of 16 KiB. Reading merges the lists, with one decompressed piece of each in memory.
+ * compressed in *chunks* of 16 KiB. Reading merges the lists, with one decompressed chunk of each in memory.
  *
  * So a million names take about a third of their bytes, and no large buffer is allocated and freed: after a large free,
  * the C library keeps later buffers in its arenas, which costs more memory than the names.
@@ -11,11 +11,11 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ownCopy, release } from "../format/bytes.ts";
 
-/** Bytes of names in a list. Every list has an open piece while the lists are merged: a million names are about 30 lists. */
+/** Bytes of names in a list. Every list has an open chunk while the lists are merged: a million names are about 30 lists. */
 const listBytes = 1024 * 1024;
 
-/** Bytes of names in a piece: 30 open pieces are half a megabyte. */
-const pieceBytes = 16 * 1024;
+/** Bytes of names in a chunk: 30 open chunks are half a megabyte. */
+const chunkBytes = 16 * 1024;
 
 /** Names in a list: with very short names, the arrays of offsets would be larger than the names. */
 const maxListNames = 64 * 1024;
@@ -26,13 +26,13 @@ const maxNameBytes = 0xffff;
 const compression = {
   params: {
     [constants.ZSTD_c_compressionLevel]: 1,
-    // A window of one piece. A larger window would be allocated and never used.
+    // A window of one chunk. A larger window would be allocated and never used.
     [constants.ZSTD_c_windowLog]: 14,
   },
 };
 
 export class SortedNames {
-  readonly #lists: CompressedPiece[][] = [];
+  readonly #lists: CompressedChunk[][] = [];
   #bytes: Buffer = Buffer.allocUnsafeSlow(4096);
   #used = 0;
   #offsets = new Uint32Array(128);
@@ -63,26 +63,26 @@ export class SortedNames {
     }
     this.#compressList();
     this.#free();
-    yield* merged(this.#lists.map((pieces) => new ListReader(pieces)));
+    yield* merged(this.#lists.map((chunks) => new ListReader(chunks)));
   }
 
-  /** Sorts the open list and stores it as compressed pieces. */
+  /** Sorts the open list and stores it as compressed chunks. */
   #compressList(): void {
     const order = this.#sorted();
-    const pieces: CompressedPiece[] = [];
-    const piece = Buffer.allocUnsafeSlow(pieceBytes + maxNameBytes + 2);
+    const chunks: CompressedChunk[] = [];
+    const chunk = Buffer.allocUnsafeSlow(chunkBytes + maxNameBytes + 2);
     let length = 0;
     for (let i = 0; i < this.#count; i++) {
       const name = this.#name(order[i] ?? 0);
-      length = piece.writeUInt16LE(name.length, length);
-      piece.set(name, length);
+      length = chunk.writeUInt16LE(name.length, length);
+      chunk.set(name, length);
       length += name.length;
-      if (length < pieceBytes && i < this.#count - 1) continue;
-      pieces.push(compressed(piece.subarray(0, length)));
+      if (length < chunkBytes && i < this.#count - 1) continue;
+      chunks.push(compressed(chunk.subarray(0, length)));
       length = 0;
     }
-    release(piece);
-    this.#lists.push(pieces);
+    release(chunk);
+    this.#lists.push(chunks);
     this.#used = 0;
     this.#count = 0;
   }
@@ -124,7 +124,7 @@ export class SortedNames {
   }
 }
 
-interface CompressedPiece {
+interface CompressedChunk {
   readonly bytes: Uint8Array;
   readonly plainLength: number;
 }
@@ -160,17 +160,17 @@ function sortedOrder(buffers: SortBuffers, count: number, compare: (a: number, b
   return from;
 }
 
-/** Reads one list, piece by piece. */
+/** Reads one list, chunk by chunk. */
 class ListReader {
-  readonly #pieces: (CompressedPiece | null)[];
+  readonly #chunks: (CompressedChunk | null)[];
   #next = 0;
   #plain: Buffer = Buffer.alloc(0);
   #at = 0;
   /** The smallest name of the list that was not taken yet, or null. */
   name: Buffer | null = null;
 
-  constructor(pieces: readonly CompressedPiece[]) {
-    this.#pieces = [...pieces];
+  constructor(chunks: readonly CompressedChunk[]) {
+    this.#chunks = [...chunks];
     this.advance();
   }
 
@@ -182,13 +182,13 @@ class ListReader {
   }
 
   #open(): boolean {
-    const piece = this.#pieces[this.#next];
+    const chunk = this.#chunks[this.#next];
     this.name = null;
     release(this.#plain);
-    if (piece === null || piece === undefined) return false;
-    this.#plain = zstdDecompressSync(piece.bytes, { chunkSize: piece.plainLength });
-    release(piece.bytes);
-    this.#pieces[this.#next++] = null;
+    if (chunk === null || chunk === undefined) return false;
+    this.#plain = zstdDecompressSync(chunk.bytes, { chunkSize: chunk.plainLength });
+    release(chunk.bytes);
+    this.#chunks[this.#next++] = null;
     this.#at = 0;
     return true;
   }
@@ -221,6 +221,6 @@ function* merged(lists: readonly ListReader[]): Generator<Buffer> {
 }
 
 /** A copy with exactly the compressed bytes: the compressor returns a view into a larger buffer. */
-function compressed(piece: Uint8Array): CompressedPiece {
-  return { bytes: ownCopy(zstdCompressSync(piece, compression)), plainLength: piece.length };
+function compressed(chunk: Uint8Array): CompressedChunk {
+  return { bytes: ownCopy(zstdCompressSync(chunk, compression)), plainLength: chunk.length };
 }

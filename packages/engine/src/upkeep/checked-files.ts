@@ -2,9 +2,9 @@
  * The files that verify has checked, so that a file is planned once, however many nodes and snapshots have it. A changed leaf
  * has one new entry and some twenty old ones.
  *
- * What is checked of a file follows from its size, hash and content. The set keeps these bytes; for files of several segments it keeps
- * a SHA-256 of them. It is asked for every entry of a changed leaf, and hashing each would take half of verify's time.
- * `memoryBytes` limits the set; files that do not fit are checked again.
+ * What is checked of a file follows from its size, hash and content. The set keeps these bytes. For files of several segments it
+ * keeps a SHA-256 of them; hashing every entry of a changed leaf would take half of verify's time. `memoryBytes` limits the
+ * set; files that do not fit are checked again.
  */
 
 import { ByteWriter } from "../format/bytes.ts";
@@ -15,7 +15,7 @@ import { writeContent } from "../format/tree-entry.ts";
 /** A part of a bundle and a file of one segment are shorter: two ids and some small numbers. */
 const maxKeyBytes = 128;
 
-/** The memory of a key beside its bytes: the head of a string, and a place in a set that is half empty. */
+/** The memory of a key beside its bytes: the header of a string, and a place in a set that is half empty. */
 const bytesPerKey = 64;
 
 export class CheckedFiles {

@@ -1,12 +1,12 @@
 /**
  * Compares the catalog with the vault's chain before anything is deleted. The chain is signed and in the store; the catalog
- * is a database that somebody may have changed or replaced. A snapshot that the chain has and the catalog has not would
+ * is a database that an attacker may have changed or replaced. A snapshot that the chain has and the catalog has not would
  * look dead, and a hold that only the chain has would be ignored. So a difference stops upkeep, with each difference named.
  */
 
 import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { Retention, SnapshotInfo } from "../catalog/catalog.ts";
-import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
+import { appendToChain, ChainMismatchError, applyNewRecords, chainWriter } from "../catalog/vault-chain.ts";
 import { FormatError } from "../format/bytes.ts";
 import type { ChainSnapshot, ChainState } from "../format/chain-state.ts";
 import { sha256 } from "../format/hash.ts";
@@ -15,26 +15,26 @@ import { isObjectStoreError } from "../object-store.ts";
 import type { Vault } from "../vault.ts";
 import { isRunningSession } from "./orphan-packs.ts";
 
-/** Chain and catalog are read one after the other, and backups go on: a true difference is still there the next time. */
+/** Chain and catalog are read one after the other while backups run. A real difference is found in every comparison. */
 const maxComparisons = 3;
 
 /**
- * Throws `ChainMismatchError` where the catalog and the chain disagree. `drop` names snapshots that the chain has, that have
- * no manifest and no row, and that the caller gives up: the chain gets a record of their deletion.
+ * Throws `ChainMismatchError` if the catalog and the chain disagree. `giveUp`: ids of snapshots that the chain has, that have
+ * no manifest and no row, and that the caller gives up. The chain gets a record of their deletion.
  */
-export async function assertChainMatches(vault: Vault, drop: readonly string[] = []): Promise<void> {
+export async function assertChainMatches(vault: Vault, giveUp: readonly string[] = []): Promise<void> {
   let differences: readonly string[] = [];
   for (let i = 0; i < maxComparisons; i++) {
-    differences = await findDifferences(vault, drop);
+    differences = await findDifferences(vault, giveUp);
     if (differences.length === 0) return;
   }
   throw new ChainMismatchError(differences);
 }
 
-async function findDifferences(vault: Vault, drop: readonly string[]): Promise<string[]> {
+async function findDifferences(vault: Vault, giveUp: readonly string[]): Promise<string[]> {
   const state = await readChain(vault);
   if (typeof state === "string") return [state];
-  await catchUp(chainWriter(vault, vault.authority));
+  await applyNewRecords(chainWriter(vault, vault.authority));
   const rows = new Set<string>();
   const differences = state.unknown.map(laterVersion);
   for await (const row of allSnapshots(vault.catalog)) {
@@ -48,7 +48,7 @@ async function findDifferences(vault: Vault, drop: readonly string[]): Promise<s
     if (rows.has(id) || (await isBeingCommitted(vault, id)) || (await vault.catalog.snapshot(id)) !== null) continue;
     if (isRetained(retention, vault.ctx.now())) differences.push(`${id} is held or locked in the chain and has no row`);
     else if ((await readManifest(vault, id)) !== null) differences.push(`${id} has a valid manifest and no row`);
-    else if (!drop.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
+    else if (!giveUp.includes(id)) differences.push(`${id} is in the chain and not in the catalog`);
     else if (state.unknown.length === 0) await recordGivenUp(vault, id);
   }
   return differences;
@@ -114,7 +114,7 @@ async function confirmRecovered(vault: Vault, { id, status, retention }: Snapsho
   return true;
 }
 
-/** Whether the record of a snapshot is there and its upload has still to commit the row. */
+/** Whether the chain has the record of a snapshot and its upload has not committed the row yet. */
 async function isBeingCommitted(vault: Vault, id: string): Promise<boolean> {
   const bytes = await readManifest(vault, id);
   if (bytes === null) return false;

@@ -48,8 +48,8 @@ export async function readCheckedBlocks(
     // Slots of length 0 are not checked.
     const lengths = new Uint32Array(blockList.lengths.length);
     for (const slot of slots) lengths[slot] = blockList.lengths[slot] ?? 0;
-    const task = { offset: 0, length: sealed.length, key, binding, ids: blockList.ids, hashBlocks: true, lengths };
-    const job = { sealed, blockIdKey: vault.keys.blockIdKey, frames: [task] };
+    const toOpen = { offset: 0, length: sealed.length, key, binding, ids: blockList.ids, hashBlocks: true, lengths };
+    const job = { sealed, blockIdKey: vault.keys.blockIdKey, frames: [toOpen] };
     const [opened = ""] = (pool === null ? openFrames({ ...job, job: 0 }) : await pool.open(job)).frames;
     if (typeof opened === "string") return { row, blocks };
     const wrong = new Set(opened.badSlots);

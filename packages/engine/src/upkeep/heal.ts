@@ -33,7 +33,7 @@ import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 
 export interface HealReport {
   /** Frames that are intact: their mark was wrong. */
-  readonly sound: readonly number[];
+  readonly intact: readonly number[];
   /** Frames that were written again with all their blocks. */
   readonly healed: readonly number[];
   /** Frames that items still need and of which some blocks were found nowhere. */
@@ -41,7 +41,7 @@ export interface HealReport {
 }
 
 export async function heal(vault: Vault): Promise<HealReport> {
-  const sound = (await recheckDamagedFrames(vault)).map(({ frame }) => frame);
+  const intact = (await recheckDamagedFrames(vault)).map(({ frame }) => frame);
   const damaged: FrameRow[] = [];
   for await (const frame of allDamagedFrames(vault.catalog)) {
     const [row] = await vault.catalog.frames([frame]);
@@ -55,7 +55,7 @@ export async function heal(vault: Vault): Promise<HealReport> {
     if (found.isWhole && (await rewriteFrame(vault, row, found.blocks))) healed.push(row.frame);
     else locations.set(row.frame, found.locations);
   }
-  return { sound, healed, stillDamaged: await replaceRecipes(vault, locations) };
+  return { intact, healed, stillDamaged: await replaceRecipes(vault, locations) };
 }
 
 /** Finds the locations of lost blocks in frames that are not marked, by block id. They are not read yet. */

@@ -31,7 +31,7 @@ export interface LiveSet {
   readonly missingItems: number;
   /**
    * The number of live frames that the catalog does not have, or that have dropped a live slot. The catalog has an old
-   * recipe, for example because it was rebuilt while the pack with the new one was away. What the new recipe needs looks
+   * recipe, for example because it was rebuilt while the pack with the new one was missing. What the new recipe needs looks
    * dead and is not.
    */
   readonly incompleteFrames: number;

@@ -16,13 +16,13 @@ const maxMarkings = 8;
 
 export interface Marking {
   readonly liveSet: LiveSet;
-  /** The revision of the catalog that the live set is of. */
+  /** The revision of the catalog from which the live set was computed. */
   readonly revision: number;
 }
 
 /**
- * Marks once. Throws `IncompleteCatalogError` where a snapshot reaches an item that the catalog does not have, or needs a
- * slot that the catalog's frames do not have.
+ * Marks once. Throws `IncompleteCatalogError` if a snapshot reaches an item that the catalog does not have, or needs a slot
+ * that the catalog's frames do not have.
  */
 export async function markVault(vault: Pick<Vault, "catalog">): Promise<Marking> {
   const { catalog } = vault;

@@ -73,7 +73,7 @@ export class NodeGraph {
     return node;
   }
 
-  /** Forgets these nodes, and the nodes above them that were added from number `since` on. */
+  /** Removes these nodes, and the nodes above them that were added from number `since` on. */
   drop(nodes: Iterable<number>, since: number): void {
     const dropped = new Set(nodes);
     for (let node = since; node < this.size; node++)

@@ -12,7 +12,7 @@ import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { assertNotRevoked, beginClaimedUpload, IncompleteCatalogError } from "../catalog/claim-session.ts";
-import { appendToChain, catchUp, chainWriter } from "../catalog/vault-chain.ts";
+import { appendToChain, applyNewRecords, chainWriter } from "../catalog/vault-chain.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import { sha256 } from "../format/hash.ts";
@@ -153,14 +153,14 @@ async function addSnapshotRow(vault: Vault, manifest: Manifest, manifestHash: Ui
   }
 }
 
-/** The retention that the chain has of a snapshot. A crash before its record: the record is written now. */
+/** The retention that the chain has of a snapshot. If the chain has no record of it, because of a crash, writes one. */
 async function chainedRetention(
   vault: Vault,
   { row, header }: Manifest,
   manifestHash: Uint8Array,
 ): Promise<Pick<SnapshotRow, "retention" | "changes">> {
   const chain = chainWriter(vault, vault.authority);
-  await catchUp(chain);
+  await applyNewRecords(chain);
   const known = (await vault.chain.read()).snapshots.get(row.id);
   if (known !== undefined) return { retention: known.retention, changes: known.sequence };
   const { id: snapshot, retention } = row;

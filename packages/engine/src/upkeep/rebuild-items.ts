@@ -4,7 +4,7 @@ import type { FrameRow, Item, UploadUnit } from "../catalog/catalog.ts";
 import { emptyBlockList, encodeBlockList } from "../format/block-list.ts";
 import { FormatError, hex } from "../format/bytes.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
-import { openFrame, readFrameHeader } from "../format/frame.ts";
+import { openFrame, readFrameHeader, sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import type { PackTable } from "../format/pack.ts";
 import { decodeRecipe, encodeRecipe, framesOf } from "../format/recipe.ts";
@@ -13,7 +13,6 @@ import type { ReadableVault } from "../vault.ts";
 import type { StoredFrame, StoredItem, StoredPacks } from "./rebuild-packs.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
-import { sessionOfFrame } from "./rebuild-sessions.ts";
 import { KnownSlots } from "./rebuild-versions.ts";
 
 /** Rows per transaction of the catalog. */
@@ -213,8 +212,8 @@ function frameRow(stored: StoredFrame, blockList: Uint8Array, recordFrame: numbe
   return { frame, generation, kind, pack, offset, length, frameId, session, blockList, recordFrame, damaged };
 }
 
-/** A frame that no pack has. */
+/** A frame that no pack has. Its row names a pack that does not exist. */
 function lostFrame(frame: number, generation: number): StoredFrame {
-  const nowhere = { offset: 0, length: 0, pack: "lost", session: 0 };
-  return { frame, generation, kind: "data", frameId: Buffer.alloc(32), ...nowhere };
+  const noLocation = { offset: 0, length: 0, pack: "lost", session: 0 };
+  return { frame, generation, kind: "data", frameId: Buffer.alloc(32), ...noLocation };
 }

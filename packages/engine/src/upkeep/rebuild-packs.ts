@@ -2,7 +2,7 @@
 
 import { decodeBlockList } from "../format/block-list.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
-import { openFrame, readFrameHeader } from "../format/frame.ts";
+import { openFrame, readFrameHeader, sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { readMetadataItems } from "../format/metadata-items.ts";
 import { lastPart } from "../format/object-names.ts";
@@ -15,7 +15,6 @@ import type { ReadableVault } from "../vault.ts";
 import { identityOf } from "../vault.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
-import { sessionOfFrame } from "./rebuild-sessions.ts";
 
 /** A version of a frame in a pack. */
 export interface StoredFrame extends PackFrame {
@@ -154,9 +153,9 @@ export class StoredPacks {
     return this.#refusals.accept(this.#vault.names.pack(pack), async () => openContentKey(this.#vault.keys, header));
   }
 
-  async #readItems(table: PackTable, place: PackFrame, contentKey: Uint8Array): Promise<readonly MetadataItem[]> {
+  async #readItems(table: PackTable, version: PackFrame, contentKey: Uint8Array): Promise<readonly MetadataItem[]> {
     const { store, names } = this.#vault;
-    const { offset, length, frame, generation } = place;
+    const { offset, length, frame, generation } = version;
     const sealed = await store.get(names.pack(hex(table.packId)), { range: { offset, length } });
     const header = readFrameHeader(sealed);
     if (header.frame !== frame || header.generation !== generation)

@@ -2,7 +2,6 @@
 
 import { readClaim } from "../catalog/claim-session.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
-import { framesPerSession } from "../format/frame.ts";
 import { lastPart } from "../format/object-names.ts";
 import type { SessionHeader } from "../format/session-header.ts";
 import { maxSession } from "../format/session-header.ts";
@@ -70,9 +69,4 @@ export class KnownSessions {
       else refusals.add(name, "not a claim of a session");
     }
   }
-}
-
-/** The session that a frame number belongs to. A rewritten frame keeps the number of its first session. */
-export function sessionOfFrame(frame: number): number {
-  return Math.floor(frame / framesPerSession);
 }

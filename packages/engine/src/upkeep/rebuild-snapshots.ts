@@ -15,7 +15,7 @@ import type { KnownSessions } from "./rebuild-sessions.ts";
 
 export interface FoundSnapshots {
   readonly rows: readonly SnapshotRow[];
-  /** Snapshots that the chain has and whose manifest is missing or refused. Somebody may have hidden them. */
+  /** Snapshots that the chain has and whose manifest is missing or refused. An attacker may have hidden them. */
   readonly hidden: readonly string[];
   /** Snapshots with a valid manifest that the chain does not have: a crash before the record, or a lost record. */
   readonly unconfirmed: readonly string[];

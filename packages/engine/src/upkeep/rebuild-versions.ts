@@ -1,20 +1,21 @@
 /**
  * Chooses the version of each frame that a rebuild registers.
  *
- * A frame has several versions in the store if a repack or a heal ended before its step of the catalog, or if the pack that
- * was left could not be deleted. These versions need not contain each other: an interrupted repack has dropped slots that a
- * later backup came to need, and a later repack has kept them and dropped others. The version that the catalog had
- * holds everything that the snapshots need, so the version with most of it is chosen. Then more content is better, because a
- * snapshot may be hidden, and then the higher generation.
+ * A frame has several versions in the store if a repack or a heal was interrupted before its step of the catalog, or if the
+ * pack with the old version could not be deleted. No version need have all slots of another one: an interrupted repack has
+ * dropped slots that a later backup needed, and a later repack has kept them and dropped others. The version that the catalog
+ * had holds everything that the snapshots need, so the version with most of it is chosen. Of versions that have equally much
+ * of it, the one with more filled slots is chosen, because a snapshot may be hidden; then the one with the higher generation.
+ * A slot is *filled* if it has a block, and *empty* if it was dropped.
  */
 
 import { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList } from "../format/block-list.ts";
+import { sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import type { Recipe, Run } from "../format/recipe.ts";
 import { decodeRecipe } from "../format/recipe.ts";
 import type { StoredFrame, StoredPacks, VersionContent } from "./rebuild-packs.ts";
-import { sessionOfFrame } from "./rebuild-sessions.ts";
 
 type VersionName = Pick<StoredFrame, "frame" | "generation" | "session">;
 

@@ -6,7 +6,8 @@
  * 0. Read the chain (`catalog/vault-chain.ts`). Records that are missing or wrong are named.
  * 1. Read header and footer of every pack (`rebuild-packs.ts`): sessions, frames and their locations.
  * 2. Read every manifest that the chain has not deleted (`rebuild-snapshots.ts`). Snapshots get the status `recovered` and the
- *    retention that the chain has. A snapshot of the chain without a valid manifest is named as hidden.
+ *    retention that the chain has. A snapshot of the chain without a valid manifest is *hidden*: the report names it. So is a snapshot
+ *    with a valid manifest and without a record: it is *unconfirmed*.
  * 3. Choose a version of each frame: the one with most of what the snapshots need (`rebuild-versions.ts`).
  * 4. Clear the catalog, then register packs and frames.
  * 5. Read every metadata frame and register block lists, segments and nodes (`rebuild-items.ts`). A segment may have several
@@ -16,9 +17,9 @@
  * A writer may record only frames and ordinals that are new. Only the authority may rewrite frames and replace records. A
  * frame whose block list is known and whose bytes are missing is registered as damaged, so that a backup can heal it.
  *
- * If the old catalog knows records behind the end of the chain, the store is an older copy or has lost them. Without its newest
- * records a chain looks whole, so rebuild refuses: a new catalog would not know that a hold is missing, and would use the
- * places again. Once the records are back rebuild works; `recover` goes on without them.
+ * If the old catalog knows records after the end of the chain, the store is an older copy or has lost them. Without its newest
+ * records a chain looks complete, so rebuild refuses: a new catalog would not know that a hold is missing, and would use the
+ * places again. Rebuild works once the store has the records again; `recover` works without them.
  *
  * If rebuild is interrupted before step 4, the old catalog is unchanged. After it, the catalog is incomplete and rebuild
  * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed.
@@ -75,11 +76,11 @@ type OnProgress = (progress: { readonly packs: number }) => void;
 
 /** Rebuilds the catalog. */
 export async function rebuild(vault: ReadableVault, onProgress?: OnProgress): Promise<RebuildReport> {
-  return rebuildBehind(await vault.catalog.chainHead(), vault, onProgress);
+  return rebuildIfChainHas(await vault.catalog.chainHead(), vault, onProgress);
 }
 
-/** Rebuilds the catalog. `known` is the newest record that the chain must have; a recovery requires none. */
-export async function rebuildBehind(
+/** Rebuilds the catalog. Throws `ChainMismatchError` if the chain lacks the record `known`; a recovery requires none. */
+export async function rebuildIfChainHas(
   known: ChainHead,
   vault: ReadableVault,
   onProgress: OnProgress = () => {},

@@ -4,7 +4,7 @@
  * - Blocks of a *scattered* segment, out of the frames that hold few of them. Reading a part of a file opens all frames of
  *   its segments. Only blocks that no other segment needs count and move: a style sheet that many invoices share stays.
  * - Blocks in a *sparse* frame. The newest snapshots need less than half of its blocks, without those that move by the
- *   first rule. A full restore reads every frame once, so it reads such a frame mostly in vain.
+ *   first rule. A full restore reads every frame once, so most of what it reads of such a frame is not needed.
  *
  * "Needed" means: by the newest snapshot of any source. Moved blocks are written to frames that are needed completely, so a
  * second run finds nothing to move.

@@ -2,12 +2,12 @@
  * Repack: keeps restores fast and frees space after many backups.
  *
  * In: a vault. Out: how many segments got a new recipe, and which packs were rewritten. Two steps:
- * 1. Blocks of the newest snapshots that are scattered or in sparse frames (`repack-plan.ts`) are copied to new frames, side
- *    by side, in the order of their segments. Their segments get new recipes. No other recipe changes.
+ * 1. Blocks of the newest snapshots that are scattered or in sparse frames (`repack-plan.ts`) are copied to new frames, in
+ *    the order of their segments. Their segments get new recipes. No other recipe changes.
  * 2. Packs that are mostly dead are written again without their dead slots (`rewrite-packs.ts`).
  *
- * Opening, checking, compressing and sealing is done by the threads of a pool, if there is one. A run moves and rewrites a
- * limited number of bytes; what is left then is done by the next run, which plans anew and finds what has not moved.
+ * The threads of a pool, if there is one, open, check, compress and seal. A run moves and rewrites a limited number of bytes.
+ * The next run does the rest: it makes a new plan, which has only what has not moved.
  *
  * Step 1 works in batches, each with a session. A batch pins all frames that it reads or names. It reads the moving blocks
  * and compares each with its id, because the copy may become the only one. It uploads the new packs. Then one step of the
@@ -49,7 +49,7 @@ const segmentsPerBatch = 1024;
 
 /**
  * Bytes of blocks that one run moves, and bytes of packs that it rewrites. Enough for the weekly index rebuild of a database of
- * 5 GB, which moves half of its pages, and short enough for a night: a thread opens and seals about 100 MB/s.
+ * 5 GB, which moves half of its pages. A run takes minutes: a thread opens and seals about 100 MB/s.
  */
 export const maxBytesPerRun = 4 * 1024 ** 3;
 

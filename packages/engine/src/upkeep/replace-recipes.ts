@@ -1,6 +1,7 @@
 /**
- * Replaces recipes that name a damaged frame: blocks that were found in other frames are named there. The id of a segment
- * does not change, because its blocks do not. Blocks that were found nowhere still name the damaged frame.
+ * Replaces recipes that name a damaged frame. For a block that was found in another frame, the new recipe names that frame.
+ * For a block that was not found, it still names the damaged frame. The id of a segment does not change, because its blocks
+ * do not.
  */
 
 import type { Item } from "../catalog/catalog.ts";
@@ -63,22 +64,22 @@ async function replaceItemRecipes(
   const usable = new Set([...locations.keys(), ...frames.filter((_, i) => answers[i] === true)]);
   // The frames are pinned now. A recipe that was replaced, or a slot that was dropped before the pin, is found here.
   const now = await catalog.itemsByOrdinal(wanted.map(({ item }) => item.ordinal));
-  const moved = wanted.flatMap(({ item }, i) => {
+  const replaced = wanted.flatMap(({ item }, i) => {
     const recipe = recipes[i] ?? [];
     const isUnchanged = sameBytes(now[i]?.recipe ?? new Uint8Array(0), item.recipe);
     return isUnchanged && framesOf(recipe).every((frame) => usable.has(frame))
       ? [{ ...item, recipe: encodeRecipe(recipe) }]
       : [];
   });
-  const units: Item[] = [];
-  for (const { item, blocks } of await resolvableItems(vault, moved)) {
+  const recorded: Item[] = [];
+  for (const { item, blocks } of await resolvableItems(vault, replaced)) {
     const { ordinal, id, recipe } = item;
     const recordFrame = session.putRecord({ kind: "segment", ordinal, id, recipe, hooks: segmentHooks(blocks) });
-    units.push({ ...item, recordFrame });
+    recorded.push({ ...item, recordFrame });
   }
-  if (units.length === 0) return;
+  if (recorded.length === 0) return;
   const { packs, header } = await session.flush();
-  const unit = { ...packsUnit(session, packs, header), frames: rowsOf(session, packs, new Map()), items: units };
+  const unit = { ...packsUnit(session, packs, header), frames: rowsOf(session, packs, new Map()), items: recorded };
   await catalog.addUnit(session.upload, ctx.now(), unit);
 }
 

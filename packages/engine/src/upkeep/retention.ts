@@ -1,8 +1,8 @@
 /**
  * Retention: decides which snapshots a policy keeps, and why. It returns a plan, which is shown before it is applied.
  *
- * No policy can delete these: the newest snapshot of a source, its newest one without damage, and snapshots with a hold or
- * a lock. A policy without rules keeps everything that has no expiry. Days, weeks, months and years are in local time, with
+ * No policy can delete these: the newest snapshot of a source, its newest *good* one (without known damage), and snapshots
+ * with a hold or a lock. A policy without rules keeps everything that has no expiry. Days, weeks, months and years are in local time, with
  * the given offset from UTC (Istanbul has +180 minutes all year).
  */
 

@@ -1,6 +1,6 @@
 /**
  * Data frames that upkeep has given to workers to be sealed. Sealed frames are passed on in the order in which they were
- * given, so that blocks which belong together lie side by side in the pack. Without threads a frame is sealed at once.
+ * given, so that frames of one file are adjacent in the pack. Without threads a frame is sealed at once.
  */
 
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";

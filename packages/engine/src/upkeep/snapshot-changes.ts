@@ -4,19 +4,19 @@
  * Every change is a record of the vault's chain before it is in the catalog (`catalog/vault-chain.ts`). So a lost catalog
  * loses no hold and no lock, and a rebuild does not bring a deleted snapshot back.
  *
- * The chain is read from the store before anything is made less strict, and the stricter of chain and row decides. So
- * somebody who can write the database alone cannot lift a hold or a lock. A difference between the two throws
+ * The chain is read from the store before anything is made less strict, and the stricter of chain and row decides. So an
+ * attacker who can write the database alone cannot lift a hold or a lock. A difference between the two throws
  * `ChainMismatchError`.
  *
  * A deletion has four steps: row is `deleting` → record in the chain → row deleted → manifest deleted. Holds and locks are
  * checked before each of the first two. If a deletion is interrupted, the next prune completes it. A hold or a lock that the
- * chain got before the deletion wins: the row is set back, by the next prune if both processes have ended.
+ * chain got before the deletion wins: the deletion is cancelled, by the next prune if both processes have ended.
  */
 
 import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import { appendToChain, ChainMismatchError, catchUp, chainWriter } from "../catalog/vault-chain.ts";
+import { appendToChain, ChainMismatchError, applyNewRecords, chainWriter } from "../catalog/vault-chain.ts";
 import type { Vault } from "../vault.ts";
 import { assertChainAllowsDeletion, differenceOf, isRetained } from "./compare-chain.ts";
 
@@ -46,7 +46,7 @@ export async function setRetention(
   const row = await vault.catalog.snapshot(id);
   if (row !== null && row.status !== "deleting") return;
   // A deletion began between the check and the record. The chain does not have it, so a hold or a lock wins.
-  if (!(await setBackRetained(vault, id))) throw new CatalogError("conflict", `${id} is being deleted`);
+  if (!(await cancelIfRetained(vault, id))) throw new CatalogError("conflict", `${id} is being deleted`);
 }
 
 /** Deletes a snapshot. The next prune deletes its content. */
@@ -60,7 +60,7 @@ export async function deleteSnapshot(vault: Vault, id: string, { by = "" }: Chan
 export async function completeSnapshotDeletion(vault: Vault, id: string, { by = "" }: ChangeNote = {}): Promise<void> {
   if (!(await isDeletedInChain(vault, id))) {
     await appendToChain(chainWriter(vault, vault.authority), async () => {
-      if (await setBackRetained(vault, id)) throw new CatalogError("retained", `${id} is held or locked`);
+      if (await cancelIfRetained(vault, id)) throw new CatalogError("retained", `${id} is held or locked`);
       await assertChainAllowsDeletion(vault, id);
       return { kind: "deleted", snapshot: id, by };
     });
@@ -79,7 +79,7 @@ export async function isDeletedInChain(vault: Vault, id: string): Promise<boolea
   return (await vault.chain.read()).snapshots.get(id)?.deleted === true;
 }
 
-/** Completes the deletions that were interrupted. One that the chain forbids by a hold or a lock is taken back. */
+/** Completes the deletions that were interrupted. One that the chain forbids by a hold or a lock is cancelled. */
 export async function completeInterruptedDeletions(vault: Vault): Promise<void> {
   for await (const { id, status } of allSnapshots(vault.catalog)) {
     if (status !== "deleting") continue;
@@ -92,10 +92,10 @@ export async function completeInterruptedDeletions(vault: Vault): Promise<void> 
 }
 
 /**
- * Sets the row of a deletion back if the chain got a hold or a lock of the snapshot before the deletion. Returns whether the
- * row is not `deleting` any more. A row that has a newer change than the chain was changed by somebody else and stays.
+ * Cancels a deletion if the chain got a hold or a lock of the snapshot before the deletion. Returns whether the row is not
+ * `deleting` any more. A row with a newer change than the chain has was changed by something else and stays as it is.
  */
-async function setBackRetained(vault: Vault, id: string): Promise<boolean> {
+async function cancelIfRetained(vault: Vault, id: string): Promise<boolean> {
   const known = (await vault.chain.read()).snapshots.get(id);
   if (known === undefined || known.deleted || !isRetained(known.retention, vault.ctx.now())) return false;
   await vault.catalog.cancelDeleteSnapshot(id, known.retention, known.sequence);
@@ -110,7 +110,7 @@ const maxComparisons = 10;
 async function matchingRow(vault: Vault, id: string): Promise<SnapshotRow> {
   let difference: string | null = null;
   for (let i = 0; i < maxComparisons; i++) {
-    await catchUp(chainWriter(vault, vault.authority));
+    await applyNewRecords(chainWriter(vault, vault.authority));
     const row = await vault.catalog.snapshot(id);
     if (row === null) throw new CatalogError("unknown_snapshot", id);
     if (row.status === "deleting") return row;

@@ -1,9 +1,9 @@
 /**
- * A session of upkeep: repack, rewriting and heal write their frames through it.
+ * A session of upkeep: repack, rewriting and heal write their frames through it. The authority is its writer: only the
+ * authority may write frames and records of other sessions again, and a rebuild accepts them from no other writer.
  *
- * Data frames are sealed by the workers of a pool, if there is one, and otherwise in the main thread. It signs with the key of the authority. Only the authority may write frames and records of
- * other sessions again; a rebuild accepts them from no other writer. The caller registers everything in one step at the end. If
- * it does not, the uploaded packs are orphans, and prune deletes them.
+ * The workers of a pool seal data frames. Without a pool, the main thread does. The caller registers everything in one step
+ * at the end. If it does not, the uploaded packs are orphans, and prune deletes them.
  */
 
 import type { FrameRow, UploadUnit } from "../catalog/catalog.ts";
@@ -37,13 +37,13 @@ export interface UpkeepSession {
   readonly session: number;
   /** Returns the number of a new frame. A rewritten frame keeps its number. */
   nextFrame(): number;
-  /** Seals a frame and adds it to a pack. What it seals is not checked. */
+  /** Seals a frame and adds it to a pack. The sealed frame is not opened and compared again. */
   putFrame(kind: FrameKind, frame: number, generation: number, plain: Uint8Array, level: CompressionLevel): void;
   /** Seals blocks with their block list, checks the sealed frame, and adds it to a pack. */
   putBlocks(frame: number, generation: number, blocks: Uint8Array, blockList: BlockList): void;
   /** Adds a metadata item; returns the number of its metadata frame. */
   putRecord(item: MetadataItem): number;
-  /** Waits until the workers and the upload of packs have caught up. */
+  /** Waits until the workers and the upload of packs can take more frames. */
   waitForSpace(): Promise<void>;
   /** Uploads everything and returns the packs. */
   flush(): Promise<{ readonly packs: readonly DurablePack[]; readonly header: Uint8Array }>;

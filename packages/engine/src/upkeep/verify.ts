@@ -167,7 +167,7 @@ class Verifier {
       this.#findings.push({
         snapshot: row.id,
         path: Buffer.alloc(0),
-        reason: "its bitmap is not what it reaches",
+        reason: "its bitmap differs from what it reaches",
         pack: null,
         frame: 0,
       });
@@ -220,7 +220,7 @@ class Verifier {
   /** Walks a node, unless it was checked for an earlier snapshot. */
   async #walkNode(directory: DirectoryWalk, at: Reference, depth: number): Promise<NodeBelow> {
     const known = this.#graph.find(at);
-    if (known !== null && known < this.#firstOfSnapshot) return this.#passKnownNode(directory, known);
+    if (known !== null && known < this.#firstOfSnapshot) return this.#countKnownNode(directory, known);
     if (depth > maxDepth) throw new FormatError("a tree is too deep");
     const node: WalkedNode = {
       ...{ files: 0, ordinals: [at.ordinal], children: [] },
@@ -228,9 +228,9 @@ class Verifier {
     };
     for (const row of directoryRows(await this.#reader.node(at)))
       if (row.kind === "entry") {
-        passName(directory, row.entry, node);
+        checkName(directory, row.entry, node);
         // Most entries of a changed leaf were checked before. They need no promise and no path.
-        if (!this.#passKnownFile(row.entry, node)) await this.#addEntry(directory, row.entry, node);
+        if (!this.#countKnownFile(row.entry, node)) await this.#addEntry(directory, row.entry, node);
       } else {
         const child = await this.#walkNode(directory, row.reference, depth + 1);
         addBelow(node, child);
@@ -240,9 +240,9 @@ class Verifier {
     return this.#keepNode(at, node);
   }
 
-  #passKnownNode({ order }: DirectoryWalk, number: number): NodeBelow {
+  #countKnownNode({ order }: DirectoryWalk, number: number): NodeBelow {
     const { first, last } = this.#graph.names(number);
-    if (first !== null && last !== null) order.passRange(first, last);
+    if (first !== null && last !== null) order.checkRange(first, last);
     const files = this.#graph.files(number);
     this.#files += files;
     return { number, files, firstName: first, lastName: last };
@@ -259,7 +259,7 @@ class Verifier {
   }
 
   /** Counts a file that was checked before. False if it must be checked. The nodes of a segment list are always read. */
-  #passKnownFile(entry: TreeEntry, leaf: WalkedNode): boolean {
+  #countKnownFile(entry: TreeEntry, leaf: WalkedNode): boolean {
     if (entry.type !== "file" || entry.content.kind === "list" || !this.#checkedFiles.has(entry)) return false;
     if (entry.content.kind === "part") addOrdinal(leaf, entry.content.segment);
     else if (entry.content.kind === "segments") for (const each of entry.content.segments) addOrdinal(leaf, each);
@@ -281,10 +281,10 @@ class Verifier {
 
   async #addFile(row: SnapshotRow, path: Buffer, entry: FileEntry, leaf: WalkedNode): Promise<void> {
     const segments: SegmentReference[] = [];
-    const visit = (reference: Reference) => addOrdinal(leaf, reference);
-    for await (const segment of segmentsOf(this.#reader, entry.content, visit)) segments.push(segment);
-    for (const segment of segments) visit(segment);
-    if (entry.content.kind === "part") visit(entry.content.segment);
+    const add = (reference: Reference) => addOrdinal(leaf, reference);
+    for await (const segment of segmentsOf(this.#reader, entry.content, add)) segments.push(segment);
+    for (const segment of segments) add(segment);
+    if (entry.content.kind === "part") add(entry.content.segment);
     leaf.files++;
     if (this.#checkedFiles.has(entry)) {
       this.#files++;
@@ -359,9 +359,9 @@ function addBelow(above: WalkedNode, { number, files }: NodeBelow): void {
   else above.children.push(number);
 }
 
-/** Passes the name of an entry in its leaf. */
-function passName({ order }: DirectoryWalk, { name }: TreeEntry, leaf: WalkedNode): void {
-  order.pass(name);
+/** Checks the order of an entry's name in its directory, and notes the first and last name of the leaf. */
+function checkName({ order }: DirectoryWalk, { name }: TreeEntry, leaf: WalkedNode): void {
+  order.check(name);
   leaf.firstName ??= name;
   leaf.lastName = name;
 }

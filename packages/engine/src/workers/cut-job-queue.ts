@@ -72,7 +72,7 @@ export class CutJobQueue {
           return;
         }
         onMessage(workerIndex, message);
-        if (message.type === "failed") this.fail(this.#readError(message.job, message.message));
+        if (message.type === "failed") this.fail(this.#jobError(message.job, message.message));
         if (message.type === "sealed") {
           this.#pendingSeals--;
           this.#notify();
@@ -184,9 +184,9 @@ export class CutJobQueue {
     this.#pool.workers[workerIndex]?.send(message);
   }
 
-  #readError(job: number, message: string): Error {
+  #jobError(job: number, message: string): Error {
     const plan = this.#jobs.get(job)?.plan;
-    return new FileReadError(plan?.kind === "stripe" ? plan.file.path : null, message);
+    return new CutJobError(plan?.kind === "stripe" ? plan.file.path : null, message);
   }
 
   async #waitForChange(): Promise<void> {
@@ -205,8 +205,8 @@ export class CutJobQueue {
 }
 
 /** A job failed in its worker. `path`: the file, if the job was a stripe. */
-export class FileReadError extends Error {
-  override readonly name = "FileReadError";
+export class CutJobError extends Error {
+  override readonly name = "CutJobError";
   readonly path: Uint8Array | null;
 
   constructor(path: Uint8Array | null, message: string) {

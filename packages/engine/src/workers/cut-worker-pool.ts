@@ -13,9 +13,8 @@
  * A pool is used by several backups. Starting a thread takes tens of milliseconds, so a thread starts with its first
  * job; a backup that finds nothing changed starts none. With zero threads, one worker runs inside the caller's thread.
  *
- * A thread that fails or is killed takes the blocks of its open frames with it. So it fails every upload that has sent it a
- * job, with a `WorkerDiedError`; `runBackup` then begins these uploads again. Other uploads go on, and the next job starts a
- * new thread.
+ * If a thread fails or is killed, the blocks of its open frames are lost. So every upload that has sent it a job fails with a
+ * `WorkerDiedError`, and `runBackup` begins it again. Other uploads go on, and the next job starts a new thread.
  */
 
 import { releaseFrameBuffer } from "../packing/shared-frame-buffers.ts";
@@ -217,7 +216,7 @@ async function startThread(events: WorkerEvents): Promise<RunningWorker> {
 
 async function startInline(events: WorkerEvents): Promise<RunningWorker> {
   const { CutWorker } = await import("./cut-worker.ts");
-  // It cannot die alone.
+  // It runs in this thread, so it does not end before the process does.
   const worker = new CutWorker((message) => queueMicrotask(() => events.onMessage(message)));
   return { send: (message) => worker.handle(message), keepAlive: () => {}, close: async () => {} };
 }

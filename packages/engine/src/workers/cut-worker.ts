@@ -173,8 +173,8 @@ export class CutWorker {
         const buffer = cutter.buffer(index);
         while (filled < buffer.length && !reader.ended) {
           filled += reader.read(buffer.subarray(0, filled + readStepBytes), filled);
-          if (reader.done === filled && list.count === 0) sizes = blockSizesFor(job, buffer.subarray(0, filled));
-          cutTo = this.#cutPortion(cutter, index, job, sizes, reader.done - filled, cutTo, filled, reader.ended, list);
+          if (reader.bytesRead === filled && list.count === 0) sizes = blockSizesFor(job, buffer.subarray(0, filled));
+          cutTo = this.#cutPortion(cutter, index, job, sizes, reader.bytesRead - filled, cutTo, filled, reader.ended, list);
         }
         const final = reader.ended;
         const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
@@ -418,8 +418,7 @@ function readWhole(file: FileRange, into: Uint8Array, at: number): Omit<FileOutc
 }
 
 interface RangeFile {
-  /** Bytes read so far. */
-  readonly done: number;
+  readonly bytesRead: number;
   /** Whether the whole range was read, or the file ended before. */
   readonly ended: boolean;
   read(into: Uint8Array, at: number): number;
@@ -435,7 +434,7 @@ function openRange(file: FileRange): RangeFile {
   let done = 0;
   let short = false;
   return {
-    get done() {
+    get bytesRead() {
       return done;
     },
     get ended() {

@@ -7,10 +7,10 @@ import { release, sameBytes } from "../format/bytes.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
 import { openFrame } from "../format/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../format/hash.ts";
-import type { FrameTask } from "./restore-job.ts";
+import type { JobFrame } from "./restore-job.ts";
 
 /** A frame of an open job: the ids and lengths of all its slots, as the catalog has them. */
-export type OpenTask = Pick<FrameTask, "offset" | "length" | "key" | "binding" | "ids" | "hashBlocks"> & {
+export type FrameToOpen = Pick<JobFrame, "offset" | "length" | "key" | "binding" | "ids" | "hashBlocks"> & {
   readonly lengths: Uint32Array;
 };
 
@@ -18,7 +18,7 @@ export interface OpenFramesJob {
   readonly job: number;
   readonly sealed: Uint8Array;
   readonly blockIdKey: Uint8Array;
-  readonly frames: readonly OpenTask[];
+  readonly frames: readonly FrameToOpen[];
 }
 
 export interface OpenedFrame {
@@ -36,7 +36,7 @@ export interface OpenFramesResult {
 }
 
 export function openFrames({ job, sealed, blockIdKey, frames }: OpenFramesJob): OpenFramesResult {
-  const opened = frames.map((task) => openTask(task, sealed, blockIdKey));
+  const opened = frames.map((frame) => openOne(frame, sealed, blockIdKey));
   release(sealed);
   return { job, frames: opened };
 }
@@ -49,21 +49,21 @@ export function transferableFrames({ frames }: OpenFramesResult): ArrayBuffer[] 
   return [...buffers];
 }
 
-function openTask(task: OpenTask, sealed: Uint8Array, blockIdKey: Uint8Array): OpenedFrame | string {
+function openOne(frame: FrameToOpen, sealed: Uint8Array, blockIdKey: Uint8Array): OpenedFrame | string {
   try {
-    const plain = openFrame(sealed.subarray(task.offset, task.offset + task.length), task.key, task.binding);
+    const plain = openFrame(sealed.subarray(frame.offset, frame.offset + frame.length), frame.key, frame.binding);
     // A small buffer is on a page that others share. It must not be transferred away under them.
     const own = plain.byteLength === plain.buffer.byteLength ? plain : new Uint8Array(plain);
     const { blocks, starts, blockList } = parseDataFrame(own);
     const badSlots: number[] = [];
     const toHash: number[] = [];
-    for (const [slot, length] of task.lengths.entries()) {
+    for (const [slot, length] of frame.lengths.entries()) {
       if (length === 0) continue;
       const isSame =
-        (starts[slot + 1] ?? -1) - (starts[slot] ?? 0) === length && sameSlot(blockList.ids, task.ids, slot);
+        (starts[slot + 1] ?? -1) - (starts[slot] ?? 0) === length && sameSlot(blockList.ids, frame.ids, slot);
       (isSame ? toHash : badSlots).push(slot);
     }
-    if (task.hashBlocks) badSlots.push(...findWrongBlocks(blocks, starts, toHash, task.ids, blockIdKey));
+    if (frame.hashBlocks) badSlots.push(...findWrongBlocks(blocks, starts, toHash, frame.ids, blockIdKey));
     return { blocks, starts, badSlots };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

@@ -19,8 +19,8 @@ export interface FinalAttributes {
   readonly size: number | null;
 }
 
-/** A frame inside the job's encrypted bytes. */
-export interface FrameTask {
+/** A frame of a job, and where it is in the job's encrypted bytes. */
+export interface JobFrame {
   readonly offset: number;
   readonly length: number;
   readonly key: Uint8Array;
@@ -48,7 +48,7 @@ export interface RestoreJob {
   readonly job: number;
   readonly sealed: Uint8Array;
   readonly blockIdKey: Uint8Array;
-  readonly frames: readonly FrameTask[];
+  readonly frames: readonly JobFrame[];
   readonly files: FileTable;
   /** Shared between threads: frames that each file of the window still waits for. */
   readonly framesLeft: Int32Array<SharedArrayBuffer>;

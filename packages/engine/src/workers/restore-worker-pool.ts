@@ -1,6 +1,6 @@
 /**
- * The worker pool of restores, downloads and upkeep. A job goes to the worker with the fewest jobs; the caller bounds how many it
- * runs at a time. Threads are started when there is enough work: starting one costs more than writing a small file.
+ * The worker pool of restores, downloads and upkeep: its jobs open frames, and seal frames for upkeep. A job goes to the
+ * worker with the fewest jobs; the caller bounds how many it runs at a time. Threads are started when there is enough work: starting one costs more than writing a small file.
  * Without threads, jobs run in the caller's thread.
  *
  * If a thread dies, the jobs that it had fail. All other jobs go on, and the next job may start a new thread.

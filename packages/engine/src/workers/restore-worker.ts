@@ -13,7 +13,7 @@ import { parseDataFrame } from "../format/data-frame.ts";
 import { openFrame } from "../format/frame.ts";
 import { blockIdLength, digestBlock, digestLength, keyBlockIds } from "../format/hash.ts";
 import type { Piece } from "../restore/window.ts";
-import type { FinalAttributes, FrameTask, RestoreJob, RestoreJobResult } from "./restore-job.ts";
+import type { FinalAttributes, JobFrame, RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import { decodeFileTable, decodePieces, nodeTime } from "./restore-job.ts";
 
 /** Files that a job keeps open at a time. Adjacent frames usually belong to the same files. */
@@ -23,9 +23,9 @@ const maxOpenFiles = 64;
 export function writeFrames(job: RestoreJob): RestoreJobResult {
   const damagedFrames: { frame: number; message: string }[] = [];
   const files = new OpenFiles(job);
-  for (const [at, task] of job.frames.entries()) {
-    const pieces = decodePieces(task.pieces);
-    const frame = openTask(job, task, pieces);
+  for (const [at, jobFrame] of job.frames.entries()) {
+    const pieces = decodePieces(jobFrame.pieces);
+    const frame = openAndCheck(job, jobFrame, pieces);
     if (typeof frame === "string") damagedFrames.push({ frame: at, message: frame });
     else {
       files.write(frame, pieces);
@@ -38,11 +38,15 @@ export function writeFrames(job: RestoreJob): RestoreJobResult {
 }
 
 /** Opens and checks a frame. Returns a message if it is damaged. */
-function openTask({ sealed, blockIdKey }: RestoreJob, task: FrameTask, pieces: readonly Piece[]): DataFrame | string {
+function openAndCheck(
+  { sealed, blockIdKey }: RestoreJob,
+  jobFrame: JobFrame,
+  pieces: readonly Piece[],
+): DataFrame | string {
   try {
-    const bytes = sealed.subarray(task.offset, task.offset + task.length);
-    const frame = parseDataFrame(openFrame(bytes, task.key, task.binding));
-    const mismatch = findMismatch(frame, task, pieces, blockIdKey);
+    const { offset, length, key, binding } = jobFrame;
+    const frame = parseDataFrame(openFrame(sealed.subarray(offset, offset + length), key, binding));
+    const mismatch = findMismatch(frame, jobFrame, pieces, blockIdKey);
     if (mismatch !== null) release(frame.blocks);
     return mismatch ?? frame;
   } catch (error) {
@@ -53,7 +57,7 @@ function openTask({ sealed, blockIdKey }: RestoreJob, task: FrameTask, pieces: r
 /** Checks the whole frame, or the slots that are written. Returns a message for the first difference, or null. */
 function findMismatch(
   frame: DataFrame,
-  { ids, lengths, hashBlocks }: FrameTask,
+  { ids, lengths, hashBlocks }: JobFrame,
   pieces: readonly Piece[],
   blockIdKey: Uint8Array,
 ): string | null {

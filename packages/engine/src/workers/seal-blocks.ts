@@ -1,6 +1,7 @@
 /**
- * A job of upkeep: seals blocks as a data frame. The sealed frame is opened again and its blocks are hashed, because it may become the only copy
- * of its blocks: a bit that flips between hashing and sealing is found. Upkeep decides what moves where; a job has bytes and keys.
+ * A job of upkeep: seals blocks as a data frame. The sealed frame is opened again and its blocks are hashed, because it may
+ * become the only copy of its blocks. So a bit that flips between hashing and sealing is found. Upkeep decides what moves
+ * where; a job has bytes and keys.
  */
 
 import type { BlockList } from "../format/block-list.ts";

@@ -188,7 +188,7 @@ export async function startMetricsListener(options: MetricsListenerOptions): Pro
 /** From below a cached read to above the longest deadline of a request. */
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Jobs range from one row to a night's collection. */
+/** Jobs range from one row to the upkeep of a large vault. */
 const jobBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 
 /** More operations than the API will have; a histogram has one series per name, method, class and bucket. */

@@ -6,7 +6,7 @@
  */
 
 import type { FrameVersion } from "../../catalog/catalog.ts";
-import type { FinalAttributes, FrameTask, RestoreJob } from "../../workers/restore-job.ts";
+import type { FinalAttributes, JobFrame, RestoreJob } from "../../workers/restore-job.ts";
 import { encodeFileTable, encodePieces } from "../../workers/restore-job.ts";
 import type { RestoreWorkerPool } from "../../workers/restore-worker-pool.ts";
 import { groupAdjacent, sealedBytesOf } from "../frame-groups.ts";
@@ -103,7 +103,7 @@ export class FrameFetcher {
   async #write(plans: readonly FramePlan[], sealed: Uint8Array, base: number, window: Window): Promise<void> {
     const { pool, port, attributesOf } = this.#options;
     const opened: FramePlan[] = [];
-    const frames: FrameTask[] = [];
+    const frames: JobFrame[] = [];
     const fetched = plans.map(({ row }) => ({ row, sealed: sealedBytesOf(row, sealed, base) }));
     for (const [i, key] of (await this.#options.reader.frameKeys(fetched)).entries()) {
       const plan = plans[i];
@@ -111,7 +111,7 @@ export class FrameFetcher {
       if (key instanceof DamageError) failFiles(window, plan, key.message, key.version);
       else {
         opened.push(plan);
-        frames.push(this.#task(plan, key, base));
+        frames.push(this.#jobFrame(plan, key, base));
       }
     }
     if (frames.length === 0) return;
@@ -137,7 +137,7 @@ export class FrameFetcher {
   }
 
   /** Blocks that were never read back are hashed: a bit may have flipped between hashing and sealing. */
-  #task({ row, ids, pieces, verified }: FramePlan, { key, binding }: FrameKey, base: number): FrameTask {
+  #jobFrame({ row, ids, pieces, verified }: FramePlan, { key, binding }: FrameKey, base: number): JobFrame {
     return {
       offset: row.offset - base,
       length: row.length,

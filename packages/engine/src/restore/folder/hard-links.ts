@@ -26,14 +26,14 @@ export class HardLinks {
   readonly #first = new Map<string, { readonly path: Buffer; readonly entry: FileEntry }>();
   #links: HardLink[] = [];
 
-  /** True if the file is another name of one that was added before. Then it is linked at the end. */
-  isLater(entry: FileEntry, path: Buffer): boolean {
+  /** Adds a link and returns true if the file is another name of one that was added before. It is linked at the end. */
+  addIfLaterName(entry: FileEntry, path: Buffer): boolean {
     if (entry.linkGroup === undefined) return false;
     const group = hex(entry.linkGroup);
     const known = this.#first.get(group);
     if (known === undefined) this.#first.set(group, { path, entry });
     if (known === undefined || !isSameFile(known.entry, entry)) return false;
-    // The same name again, where the caller's paths overlap: it is being restored already.
+    // The caller's paths overlap, so the same name comes twice. It is being restored already.
     if (known.path.equals(path)) return true;
     this.#links.push({ path, first: known.path, entry });
     return true;
@@ -47,7 +47,7 @@ export class HardLinks {
   }
 
   /** The first name of this group was not restored. The next name that is added becomes the first. */
-  forgetFirst({ first, entry }: HardLink): void {
+  removeFirst({ first, entry }: HardLink): void {
     const group = hex(entry.linkGroup ?? Buffer.alloc(0));
     if (this.#first.get(group)?.path.equals(first) === true) this.#first.delete(group);
   }

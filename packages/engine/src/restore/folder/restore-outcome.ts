@@ -1,4 +1,4 @@
-/** Collects what a restore did: completed files, failures, and the state of the frames that it read. */
+/** What a restore did: completed files, failures, and the state of the frames that it read. */
 
 import type { FrameVersion } from "../../catalog/catalog.ts";
 

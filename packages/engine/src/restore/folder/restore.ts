@@ -161,7 +161,7 @@ class Restore {
       this.#deferred.push(deferredEntry(path, entry, entry.target));
       return;
     }
-    if (this.#hardLinks.isLater(entry, path) || this.#skipFile(entry, path)) return;
+    if (this.#hardLinks.addIfLaterName(entry, path) || this.#skipFile(entry, path)) return;
     const segments: SegmentReference[] = [];
     try {
       for await (const segment of segmentsOf(this.#reader, entry.content)) segments.push(segment);
@@ -188,7 +188,7 @@ class Restore {
       for (const link of links) {
         if (!this.#outcome.hasFailed(link.first)) this.#makeHardLink(link);
         else {
-          this.#hardLinks.forgetFirst(link);
+          this.#hardLinks.removeFirst(link);
           await this.#restoreEntry(link.entry, link.path);
         }
       }

@@ -16,8 +16,8 @@ import { asBuffer, hex, sameBytes } from "../../format/bytes.ts";
 import { sha256 } from "../../format/hash.ts";
 import type { FileEntry } from "../../format/tree-entry.ts";
 
-/** What identifies a restore. A folder is resumed only by a restore with the same scope. */
-export interface RestoreScope {
+/** What identifies a restore. A folder is resumed only by a restore of which all of this is the same. */
+export interface RestoreIdentity {
   readonly vaultId: Uint8Array;
   readonly snapshot: string;
   readonly paths: readonly Uint8Array[] | undefined;
@@ -41,17 +41,17 @@ export class TargetFolder {
   readonly #owners: boolean;
 
   /** Makes the folder, or uses an empty one, or resumes an interrupted attempt of this restore. */
-  constructor(target: string, scope: RestoreScope) {
-    const name = `.emanet-restore-${scope.snapshot}`;
+  constructor(target: string, restore: RestoreIdentity) {
+    const name = `.emanet-restore-${restore.snapshot}`;
     this.#stateFile = `${target}/${name}`;
-    this.#owners = scope.owners;
+    this.#owners = restore.owners;
     const stat = lstatSync(target, { throwIfNoEntry: false });
     if (stat === undefined) mkdirSync(target, { recursive: true, mode: 0o700 });
     const names = stat?.isDirectory() === false ? null : readdirSync(target);
     this.resumed = names?.includes(name) === true;
     if (names === null || (names.length > 0 && !this.resumed))
       throw new Error("the target must be a missing or an empty folder");
-    const [digest, boot] = [scopeDigest(scope), bootId()];
+    const [digest, boot] = [identityDigest(restore), bootId()];
     const before = this.resumed ? readStateFile(this.#stateFile) : null;
     if (before !== null && before.digest !== digest && names.length > 1)
       throw new Error("the target holds an interrupted restore of other paths or options: repeat that one or empty it");
@@ -108,7 +108,7 @@ function readStateFile(file: string): { readonly digest: string; readonly boot: 
   return { digest, boot };
 }
 
-function scopeDigest({ vaultId, snapshot, paths, owners, hashAll }: RestoreScope): string {
+function identityDigest({ vaultId, snapshot, paths, owners, hashAll }: RestoreIdentity): string {
   const wanted = paths?.map((path) => hex(path)) ?? null;
   return hex(sha256(Buffer.from(JSON.stringify([hex(vaultId), snapshot, wanted, owners, hashAll]))));
 }

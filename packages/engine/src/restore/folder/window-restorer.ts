@@ -106,8 +106,8 @@ export class WindowRestorer {
 
   /** Segments of which every block was read back and hashed are verified from now on. */
   async #markVerified({ unverified }: WindowPlan, { failed }: WrittenWindow): Promise<void> {
-    const verified = unverified.filter(({ readings }) =>
-      readings.some((files) => files.every((file) => !failed.has(file))),
+    const verified = unverified.filter(({ fileSets }) =>
+      fileSets.some((files) => files.every((file) => !failed.has(file))),
     );
     if (verified.length > 0) await this.#options.port.reportVerified(verified.map(({ ordinal }) => ordinal));
   }
@@ -117,7 +117,7 @@ export class WindowRestorer {
     return written;
   }
 
-  /** Counts a file. A worker has set its mode and time, except where the file has no stored block. */
+  /** Counts a file, or removes it if it failed. A worker has written it and set mode and time, unless it has no stored block. */
   #completeFile(file: PlannedFile, withoutBlocks: boolean, failure: FileFailure | null): void {
     const { outcome, owners } = this.#options;
     const { entry } = file;

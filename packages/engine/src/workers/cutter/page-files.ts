@@ -1,8 +1,8 @@
 /**
  * Recognises page files (databases, disk images) by their first bytes: by known formats, and otherwise by a structure that
- * repeats from page to page (`page-structure.ts`). They change in aligned pages: cut at the page size,
- * a changed database stores 1.7 % of its bytes, with content-defined blocks 3 % (docs/decisions/0104). A wrong guess costs
- * space, never correctness, because a restore does not depend on how a file was cut.
+ * repeats from page to page (`page-structure.ts`). They change in aligned pages. Cut at the page size, a changed database
+ * stores 1.7 % of its bytes; with content-defined blocks it stores 3 % (docs/decisions/0104). A wrong guess costs space, never
+ * correctness, because a restore does not depend on how a file was cut.
  */
 
 import type { PageLayout } from "./page-structure.ts";

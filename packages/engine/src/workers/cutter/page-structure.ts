@@ -55,7 +55,7 @@ export function findPages(head: Uint8Array): PageLayout | null {
   return null;
 }
 
-/** Halves the page size as long as the pages in between have the same header. In repetitive pages only a multiple stood out. */
+/** Halves the page size as long as the pages in between have the same header. In repetitive pages only a multiple of the true size was found. */
 function smallestPages(head: Uint8Array, pageBytes: number, phase: number, columns: number): PageLayout {
   const [least = pageBytes] = pageSizes;
   let found = { pageBytes, phase };
@@ -66,7 +66,7 @@ function smallestPages(head: Uint8Array, pageBytes: number, phase: number, colum
   return found;
 }
 
-/** Where the pages start that are not all zeros. Some of their bytes are looked at. */
+/** Where the pages start that are not all zeros, according to a sample of their bytes. */
 function filledPages(head: Uint8Array, pageBytes: number, phase: number): number[] {
   const starts: number[] = [];
   for (let start = phase; start + pageBytes <= head.length; start += pageBytes) {

@@ -1,6 +1,6 @@
 /**
- * Asks the target for tree nodes, many in one call. What is asked for in one turn of the event loop goes into one call. A
- * few calls are in flight at the same time; while they are, further questions collect.
+ * Queries the target for tree nodes, many in one call: all queries of one turn of the event loop. A few calls are in
+ * flight at the same time. Queries that come meanwhile wait for the next call.
  */
 
 import { maxNodesPerOffer } from "./upload-target.ts";
@@ -8,15 +8,15 @@ import { maxNodesPerOffer } from "./upload-target.ts";
 /** Calls in flight. The nodes of one level of a tree do not depend on each other, so two calls keep the connection busy. */
 const maxCalls = 2;
 
-interface Question {
+interface WaitingQuery {
   readonly id: Uint8Array;
   readonly resolve: (ordinal: number | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
-export class NodeQuestions {
+export class NodeQueries {
   readonly #offerNodes: (ids: readonly Uint8Array[]) => Promise<readonly (number | null)[]>;
-  readonly #questions: Question[] = [];
+  readonly #waiting: WaitingQuery[] = [];
   #calls = 0;
   #isScheduled = false;
 
@@ -25,15 +25,15 @@ export class NodeQuestions {
   }
 
   /** The ordinal of a stored node, or null. */
-  ask(id: Uint8Array): Promise<number | null> {
+  find(id: Uint8Array): Promise<number | null> {
     return new Promise((resolve, reject) => {
-      this.#questions.push({ id, resolve, reject });
+      this.#waiting.push({ id, resolve, reject });
       this.#schedule();
     });
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#calls >= maxCalls || this.#questions.length === 0) return;
+    if (this.#isScheduled || this.#calls >= maxCalls || this.#waiting.length === 0) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
@@ -42,14 +42,14 @@ export class NodeQuestions {
   }
 
   async #send(): Promise<void> {
-    const asked = this.#questions.splice(0, maxNodesPerOffer);
+    const sent = this.#waiting.splice(0, maxNodesPerOffer);
     this.#calls++;
     this.#schedule();
     try {
-      const answers = await this.#offerNodes(asked.map(({ id }) => id));
-      for (const [i, { resolve }] of asked.entries()) resolve(answers[i] ?? null);
+      const answers = await this.#offerNodes(sent.map(({ id }) => id));
+      for (const [i, { resolve }] of sent.entries()) resolve(answers[i] ?? null);
     } catch (error) {
-      for (const { reject } of asked) reject(error);
+      for (const { reject } of sent) reject(error);
     }
     this.#calls--;
     this.#schedule();

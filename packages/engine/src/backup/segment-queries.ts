@@ -1,7 +1,7 @@
 /**
- * Asks the target which segments and blocks of a portion are stored. Portions are asked for when they arrive, several at
- * the same time; nothing in a question depends on the answer to an earlier one. How many are in flight is bounded by the
- * buffers of the workers: a worker keeps the bytes of a portion until it is answered.
+ * Queries the target: which segments and blocks of a portion are stored? A portion is queried when it arrives. Several
+ * queries are in flight at the same time, because no query depends on the answer to an earlier one. The buffers of the
+ * workers bound their number: a worker keeps the bytes of a portion until the portion is answered.
  */
 
 import { blockIdLength, idLength } from "../format/hash.ts";
@@ -20,28 +20,28 @@ const hooksPerFile = 2;
 const minBlocksForOwnHooks = 4;
 
 /** A segment of a portion, and what is stored of it. */
-export interface AskedSegment {
+export interface QueriedSegment {
   readonly id: Uint8Array;
   /** Its first block in the portion. */
   readonly first: number;
   readonly hooks: readonly bigint[];
-  /** Null if it was not asked for, because this upload has stored it. */
+  /** Null if the target was not queried, because this upload has stored the segment. */
   readonly answer: SegmentAnswer | null;
 }
 
-/** How far the portions of a job were asked for. */
+/** The portions of a job that were queried so far. */
 interface JobProgress {
   bytes: number;
   /** Hooks of the last segment so far. */
   hooks: readonly bigint[];
 }
 
-export class SegmentQuestions {
+export class SegmentQueries {
   readonly #offer: (queries: readonly SegmentQuery[]) => Promise<readonly SegmentAnswer[]>;
   readonly #isOwn: (id: Uint8Array) => boolean;
   readonly #jobs = new Map<number, JobProgress>();
 
-  /** `isOwn`: the upload has stored a segment with this id, so there is no need to ask. */
+  /** `isOwn`: the upload has stored a segment with this id, so it is not queried. */
   constructor(
     offer: (queries: readonly SegmentQuery[]) => Promise<readonly SegmentAnswer[]>,
     isOwn: (id: Uint8Array) => boolean,
@@ -50,28 +50,28 @@ export class SegmentQuestions {
     this.#isOwn = isOwn;
   }
 
-  /** Asks for all segments of a portion. Portions of one job must come in order. */
-  async ask(portion: Portion, plan: JobPlan): Promise<readonly AskedSegment[]> {
+  /** Queries all segments of a portion. Portions of one job must come in order. */
+  async find(portion: Portion, plan: JobPlan): Promise<readonly QueriedSegment[]> {
     const job = this.#jobs.get(portion.job) ?? { bytes: 0, hooks: [] };
     if (portion.last) this.#jobs.delete(portion.job);
     else this.#jobs.set(portion.job, job);
-    const asked: { readonly segment: number; readonly query: SegmentQuery }[] = [];
+    const queried: { readonly segment: number; readonly query: SegmentQuery }[] = [];
     const segments = segmentsOf(portion, plan.kind === "bundle").map(({ id, first, count, hooks }, segment) => {
       const bytes = sumOf(portion.lengths, first, count);
       if (!this.#isOwn(id)) {
-        const continues = asked.at(-1)?.segment === segment - 1;
+        const continues = queried.at(-1)?.segment === segment - 1;
         const blockIds = portion.ids.subarray(first * blockIdLength, (first + count) * blockIdLength);
         const oldSegments = plan.oldSegmentsAt(job.bytes, bytes);
         const precedingHooks = continues ? [] : job.hooks;
-        asked.push({ segment, query: { id, blockIds, hooks, oldSegments, continues, precedingHooks } });
+        queried.push({ segment, query: { id, blockIds, hooks, oldSegments, continues, precedingHooks } });
       }
       job.bytes += bytes;
       job.hooks = hooks;
       return { id, first, hooks };
     });
-    const answers = asked.length === 0 ? [] : await this.#offer(asked.map(({ query }) => query));
-    if (answers.length !== asked.length) throw new Error("the target returned fewer answers than questions");
-    const bySegment = new Map(asked.map(({ segment }, i) => [segment, answers[i] ?? null]));
+    const answers = queried.length === 0 ? [] : await this.#offer(queried.map(({ query }) => query));
+    if (answers.length !== queried.length) throw new Error("the target returned fewer answers than queries");
+    const bySegment = new Map(queried.map(({ segment }, i) => [segment, answers[i] ?? null]));
     return segments.map((each, segment) => ({ ...each, answer: bySegment.get(segment) ?? null }));
   }
 }

@@ -6,7 +6,7 @@ import { breakingChanges } from "./openapi/compare.ts";
 import { type Document, surfaceOf } from "./openapi/surface.ts";
 import { newestRelease } from "./openapi-compatible.ts";
 
-/** A place of the document and what stands there afterwards. */
+/** A place of the document, and its value afterwards. */
 type Edit = readonly [place: readonly (string | number)[], value?: unknown];
 
 /** A document with one of everything that is compared; an edit without a value removes what is at its place. */

@@ -14,7 +14,7 @@ import { otherDataMarkdown, runOtherData } from "./other-data.ts";
 import { storedPlot, wallPlot } from "./plot.ts";
 import { type RaceOptions, type RaceOutcome, runRace, usualPauseMs } from "./race.ts";
 import { type Phase, phases } from "./records.ts";
-import { markdown, type Surroundings } from "./report.ts";
+import { markdown, type RaceConditions } from "./report.ts";
 import { runSmallNights, smallNightsMarkdown, smallNightTargets } from "./small-nights.ts";
 import type { System } from "./system.ts";
 import { emanet } from "./system-emanet.ts";
@@ -81,8 +81,8 @@ async function main(): Promise<void> {
     return;
   }
   const outcome = await runRace(systems, options);
-  const around = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
-  publish(outcome, systems, options, around, values);
+  const conditions = { machine: machine(), load, date: new Date().toISOString().slice(0, 16), missing };
+  publish(outcome, systems, options, conditions, values);
 }
 
 function parse() {
@@ -169,13 +169,13 @@ function publish(
   outcome: RaceOutcome,
   systems: readonly System[],
   options: RaceOptions,
-  around: Surroundings,
+  conditions: RaceConditions,
   values: Values,
 ): void {
   const folder = values.results ?? resultsFolder;
   mkdirSync(folder, { recursive: true });
   const names = systems.map(({ name }) => name);
-  const text = markdown(outcome, systems, options, around);
+  const text = markdown(outcome, systems, options, conditions);
   const base = `engine-${options.scale}`;
   writeFileSync(
     path.join(folder, `${base}.md`),
@@ -184,7 +184,7 @@ function publish(
   writeFileSync(path.join(folder, `${base}-wall.svg`), wallPlot(outcome, names));
   writeFileSync(path.join(folder, `${base}-stored.svg`), storedPlot(outcome, names));
   const targetResults = compareWithTargets(outcome);
-  const figures = { ...around, scale: options.scale, seed: options.seed, targetResults, ...outcome };
+  const figures = { ...conditions, scale: options.scale, seed: options.seed, targetResults, ...outcome };
   console.log(values.json === true ? JSON.stringify(figures) : text);
 }
 

@@ -5,7 +5,7 @@ import { type Key, type Measure, medianOf, type Phase, phases, phaseTitles, sele
 import type { System, SystemName } from "./system.ts";
 import { compareWithTargets } from "./targets.ts";
 
-export interface Surroundings {
+export interface RaceConditions {
   readonly machine: string;
   /** Load of the machine before the race, in processes. */
   readonly load: string;
@@ -17,7 +17,7 @@ export function markdown(
   outcome: RaceOutcome,
   systems: readonly System[],
   options: RaceOptions,
-  around: Surroundings,
+  conditions: RaceConditions,
 ): string {
   const { results, days, checked } = outcome;
   const names = systems.map(({ name }) => name);
@@ -25,10 +25,10 @@ export function markdown(
   return [
     `# The engine and its peers, scale ${options.scale}`,
     "",
-    `${around.date}; ${around.machine}; load before the race ${around.load}. Tree: ${first?.total.files ?? 0} files, ${megabytes(first?.total.bytes ?? 0)} MB, seed ${options.seed}, ${options.nights} nights. Medians of ${options.runs}, interleaved; page cache warm for all; local repositories. ${checked} restores were compared with the oracle, all alike.`,
+    `${conditions.date}; ${conditions.machine}; load before the race ${conditions.load}. Tree: ${first?.total.files ?? 0} files, ${megabytes(first?.total.bytes ?? 0)} MB, seed ${options.seed}, ${options.nights} nights. Medians of ${options.runs}, interleaved; page cache warm for all; local repositories. ${checked} restores were compared with the oracle, all alike.`,
     "",
     ...systems.map(({ name, version, settings }) => `- **${name}** (${version}): ${settings}`),
-    ...around.missing.map((sentence) => `- ${sentence}`),
+    ...conditions.missing.map((sentence) => `- ${sentence}`),
     "",
     "## Targets",
     "",

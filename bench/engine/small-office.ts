@@ -24,7 +24,7 @@ export function makeSmallOffice(folder: string, office: SmallOffice): void {
   for (let i = 0; i < office.files; i++) writeFile(folder, office, i, 0);
 }
 
-/** Saves files anew, spread over all folders. Returns their number of bytes. */
+/** Saves files again, spread over all folders. Returns their number of bytes. */
 export function changeSmallOffice(folder: string, office: SmallOffice, night: number): number {
   const random = new SeededRandom(office.seed, `small office, night ${night}`);
   let bytes = 0;

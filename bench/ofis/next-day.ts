@@ -176,7 +176,7 @@ function removals(setting: Setting): string[] {
   return gone;
 }
 
-/** The newest workday that lies at least `days` back. */
+/** The newest workday that is at least `days` ago. */
 function previous(day: number, days: number): number | null {
   for (let back = day - days; back > 0; back--) if (kindOf(back) === "workday") return back;
   return null;

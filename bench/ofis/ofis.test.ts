@@ -34,7 +34,7 @@ const golden = {
   seventh: "6053664a73bf87315bf6838bf3daeb8e7d96a3bad5f32a5e415885ecb9b750be",
 };
 
-/** Every file of a tree as it lies on the disk, without asking the oracle. */
+/** Every file of a tree as it is on the disk, without using the oracle. */
 function look(folder: string): Map<string, string> {
   const seen = new Map<string, string>();
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

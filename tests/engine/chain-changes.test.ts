@@ -202,7 +202,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const { id } = await night(prepared, 1);
       const { vault } = prepared.env;
       await setRetention(vault, id, held);
-      // Somebody lifts the hold in the database and begins the deletion there.
+      // An attacker lifts the hold in the database and begins the deletion there.
       await vault.catalog.changeRetention(id, free, 99);
       await vault.catalog.beginDeleteSnapshot(id, prepared.env.ctx.now());
       await assert.rejects(prune(vault), { name: "ChainMismatchError", message: /held or locked in the chain/ });

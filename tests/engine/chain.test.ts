@@ -1,4 +1,4 @@
-/** The vault's chain against somebody who changes the store or the database behind the engine's back. */
+/** The vault's chain against an attacker who changes the store or the database. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -161,8 +161,8 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
     });
   });
 
-  describe(`somebody with the database alone (${kind} catalog)`, () => {
-    /** The catalog as somebody has changed it: the row of a snapshot is removed. */
+  describe(`an attacker with the database alone (${kind} catalog)`, () => {
+    /** The catalog as the attacker has changed it: the row of a snapshot is removed. */
     function withoutRow(catalog: Catalog, removed: string): Catalog {
       return new Proxy(catalog, {
         get: (target, name) => {

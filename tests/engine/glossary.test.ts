@@ -1,7 +1,7 @@
 /** The glossary, the format document and the code use the same words. */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -29,39 +29,43 @@ const otherHeadings = new Set([
 ]);
 
 /**
- * Names that are gone. A class name is searched as a whole identifier, in every file. A word is searched without regard to
- * case, as a whole word and with its endings, in the engine, its command, its tests and its documents: elsewhere it may mean
- * something else (a mail relay, a transaction that is rolled back).
+ * Names that are gone. A name of code is searched as a whole identifier, in every file. A word is searched without regard
+ * to case, as a whole word and with its endings. Some words may be used where they mean something else: a mail relay, a
+ * ledger of an accountant, a client that proves who it is. They are searched in the engine only.
  */
-const oldClasses = [
+const oldNames = [
   ...["FrameShop", "JobBoard", "CutStation", "CutPool", "CutThread", "FileLine", "TreeLine", "PackLine", "FrameFeed"],
   ...["FrameLedger", "VaultIndex", "OpenDirectory", "WritePool", "IndexPort", "MemoryIndex", "SqliteIndex"],
   ...["PlantedBug", "FrameRoom", "PackChecks", "FrameMark", "CondemnAnswer", "KnownTexts", "WorldKind"],
   ...["restingOn", "takesChange", "givenNonce", "beginClaimed", "clearWrongMarks"],
   ...["visitLibrary", "currentVisit", "tellOfChange", "scopeWords", "mendSpecs"],
+  ...["SegmentQuestions", "NodeQuestions", "FrameTask", "RestoreScope", "FileReadError", "rebuildBehind", "catchUp"],
+  ...["Surroundings", "ScopedStatements"],
 ];
 const oldWords = [
-  "repoint",
-  "restate",
-  "shelf",
-  "station",
-  "glimpse",
-  "vouch",
-  "relay",
-  "whoever",
-  "lane",
-  "prove",
-  "judge",
-  "sight",
-  "ledger",
+  ...["repoint", "restate", "shelf", "shelves", "station", "glimpse", "vouch", "whoever", "lest", "lane", "sight"],
+  ...["shop", "desk", "door", "board", "room", "house", "mend", "sweep", "dice"],
 ];
+const oldWordsOfEngine = ["relay", "prove", "judge", "ledger", "stranger", "somebody", "anew"];
+/** Only without an ending: a transaction is rolled back. */
+const oldWordsWithoutEnding = ["roll", "rolls", "face"];
+
+const everywhere = [
+  ...oldNames.map((name) => new RegExp(`\\b${name}\\b`)),
+  ...oldWords.map(wordPattern),
+  ...oldWordsWithoutEnding.map((word) => new RegExp(`\\b${word}\\b`, "i")),
+];
+const inEngine = oldWordsOfEngine.map(wordPattern);
 
 /** Where old names are searched. */
-const searched = ["packages", "bench", "tests", "tools", "docs"];
+const searched = ["packages", "sdks", "bench", "tests", "tools", "docs", ".ci", "README.md", "CONTRIBUTING.md"];
 const engineFolders = ["packages/engine", "packages/engine-cli", "tests/engine", "bench/engine", "docs/FORMAT.md"];
 
-/** Where old names may stay: history, the table of old names, and this list. */
-const exempt = ["docs/decisions", "docs/GLOSSARY.md", "tests/engine/glossary.test.ts", "bench/results"];
+/** Where old names may stay: history, migrations that were applied, the table of old names, and this list. */
+const exempt = [
+  ...["docs/decisions", "docs/GLOSSARY.md", "tests/engine/glossary.test.ts", "bench/results"],
+  "packages/server/migrations",
+];
 
 describe("the glossary", () => {
   const nouns = glossaryNouns();
@@ -96,19 +100,50 @@ describe("the glossary", () => {
     assert.deepEqual(missing, []);
   });
 
-  test("old names occur only in the glossary and in decision records", () => {
+  test("old names occur only in the glossary, in decision records and in applied migrations", () => {
     const found: string[] = [];
     for (const file of searched.flatMap(filesBelow)) {
       if (exempt.some((place) => isBelow(file, place))) continue;
       const text = read(file);
-      const words = engineFolders.some((place) => isBelow(file, place)) ? oldWords : [];
-      for (const name of oldClasses) if (new RegExp(`\\b${name}\\b`).test(text)) found.push(`${file}: ${name}`);
-      for (const word of words)
-        if (new RegExp(`\\b${word}(?:s|d|ed|ing)?\\b`, "i").test(text)) found.push(`${file}: ${word}`);
+      const isOfEngine = engineFolders.some((place) => isBelow(file, place));
+      for (const pattern of isOfEngine ? [...everywhere, ...inEngine] : everywhere) {
+        const hit = pattern.exec(text);
+        if (hit !== null) found.push(`${file}: ${hit[0]}`);
+      }
     }
     assert.deepEqual(found, []);
   });
+
+  test("every name of code in the glossary occurs in the code", () => {
+    const names = [...read("docs/GLOSSARY.md").matchAll(/`([A-Za-z]+)`/g)].map(([, name]) => name ?? "");
+    assert.ok(names.length > 30, "names of code were found");
+    const code = ["packages", "bench", "tests"]
+      .flatMap(filesBelow)
+      .filter((file) => file !== "tests/engine/glossary.test.ts")
+      .map(read)
+      .join("\n");
+    const words = new Set(code.match(/\w+/g));
+    assert.deepEqual(
+      names.filter((name) => !words.has(name)),
+      [],
+    );
+  });
+
+  test("every decision record says problem, options and decision", () => {
+    const records = filesBelow("docs/decisions").filter((file) => /\/\d{4}-/.test(file));
+    assert.ok(records.length > 50, "decision records were found");
+    const missing = records.flatMap((file) => {
+      const text = read(file);
+      const labels = ["problem", "option", "decision"];
+      return labels.filter((label) => !new RegExp(`\\*\\*[^*\\n]*${label}`, "i").test(text)).map((label) => `${file}: ${label}`);
+    });
+    assert.deepEqual(missing, []);
+  });
 });
+
+function wordPattern(word: string): RegExp {
+  return new RegExp(`\\b${word}(?:s|d|ed|ing)?\\b`, "i");
+}
 
 /** The bold words of the glossary's tables, in lower case. */
 function glossaryNouns(): ReadonlySet<string> {
@@ -146,10 +181,12 @@ function wordsOf(name: string): string[] {
     .split(" ");
 }
 
+/** The text files below a folder, or the file itself. */
 function filesBelow(folder: string): string[] {
+  if (statSync(path.join(root, folder)).isFile()) return [folder];
   const files: string[] = [];
   for (const entry of readdirSync(path.join(root, folder), { withFileTypes: true })) {
-    if (entry.name === "node_modules" || entry.name.startsWith(".")) continue;
+    if (entry.name === "node_modules" || entry.name === "dist" || entry.name.startsWith(".")) continue;
     const file = `${folder}/${entry.name}`;
     if (entry.isDirectory()) files.push(...filesBelow(file));
     else if (/\.(ts|tsx|mjs|as|sql|md|json|txt|yml)$/.test(entry.name)) files.push(file);

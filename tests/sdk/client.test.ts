@@ -32,7 +32,7 @@ type Fate = "through" | "answer lost" | "not sent" | Response;
 function network(...fates: readonly Fate[]) {
   const sent: { method: string; path: string; key: string | null; authorization: string | null }[] = [];
   const waits: number[] = [];
-  const surroundings = {
+  const platform = {
     random: () => 1,
     wait: async (ms: number, signal: AbortSignal | undefined) => {
       signal?.throwIfAborted();
@@ -52,7 +52,7 @@ function network(...fates: readonly Fate[]) {
       throw new TypeError("terminated");
     },
   };
-  return { sent, waits, surroundings };
+  return { sent, waits, platform };
 }
 
 const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
@@ -65,7 +65,7 @@ async function owner(...fates: readonly Fate[]) {
   const made = await tokenFor(service);
   const net = network(...fates);
   const credentials = bearerToken(made.auth.authorization.slice("Bearer ".length));
-  return { ...made, ...net, client: clientOf(service, { credentials, surroundings: net.surroundings }) };
+  return { ...made, ...net, client: clientOf(service, { credentials, platform: net.platform }) };
 }
 
 const body = { name: "Defter", scopes: ["account:read"] } as const;
@@ -97,7 +97,7 @@ describe("a POST whose answer is lost", () => {
 
   test("without a key it is not sent again: the caller learns that the outcome is not known", async () => {
     const net = network("answer lost");
-    const client = clientOf(service, { surroundings: net.surroundings });
+    const client = clientOf(service, { platform: net.platform });
     const attempt = client.auth.requestPasswordReset({ body: { email: "kimse@ornek.example" } });
     await assert.rejects(attempt, (error) => error instanceof ConnectionError && error.outcomeUnknown);
     assert.equal(net.sent.length, 1);
@@ -176,7 +176,7 @@ describe("errors", () => {
     assert.equal(error.requestId, error.headers.get("x-request-id"));
   });
 
-  test("an error of OAuth is an OauthError, and an answer of somebody else is no problem", async () => {
+  test("an error of OAuth is an OauthError, and an answer that is not of the API is no problem", async () => {
     const client = clientOf(service, { credentials: clientCredentials({ clientId: "x", clientSecret: "y" }) });
     await assert.rejects(
       client.account.get(),
@@ -208,13 +208,13 @@ describe("errors", () => {
 describe("cancellation", () => {
   test("ends a call with the reason of the signal while it waits, and nothing more is sent", async () => {
     const controller = new AbortController();
-    const { client, sent, surroundings } = await owner(refusal(503, "unavailable", { "retry-after": "5" }));
+    const { client, sent, platform } = await owner(refusal(503, "unavailable", { "retry-after": "5" }));
     const reason = new Error("the person left");
-    surroundings.wait = async (_ms, signal) => {
+    platform.wait = async (_ms, signal) => {
       controller.abort(reason);
       signal?.throwIfAborted();
     };
-    const waiting = createClient({ baseUrl: service.url, surroundings });
+    const waiting = createClient({ baseUrl: service.url, platform });
     await assert.rejects(waiting.health.live({}, { signal: controller.signal }), reason);
     assert.equal(sent.length, 1);
     await assert.rejects(client.account.get({}, { signal: AbortSignal.abort(reason) }), reason);
@@ -225,7 +225,7 @@ describe("cancellation", () => {
     const controller = new AbortController();
     let attempts = 0;
     const client = clientOf(service, {
-      surroundings: {
+      platform: {
         fetch: (_url, init) => {
           attempts += 1;
           queueMicrotask(() => controller.abort(new Error("enough")));
@@ -247,7 +247,7 @@ describe("cancellation", () => {
       net.sent.push({ method: "GET", path: "", key: null, authorization: null });
       return never.promise;
     };
-    const client = clientOf(service, { timeoutMs: 1, surroundings: { ...net.surroundings, fetch: hanging } });
+    const client = clientOf(service, { timeoutMs: 1, platform: { ...net.platform, fetch: hanging } });
     const timedOut = (error: unknown) =>
       error instanceof ConnectionError && error.cause instanceof DOMException && error.cause.name === "TimeoutError";
     await assert.rejects(client.health.live(), timedOut);
@@ -279,7 +279,7 @@ describe("lists", () => {
     const net = network("through", "answer lost", "not sent", "through");
     const { auth } = await tokenFor(service, { accountId: accountId ?? "" });
     const credentials = bearerToken(auth.authorization.slice("Bearer ".length));
-    const again = clientOf(service, { credentials, surroundings: net.surroundings });
+    const again = clientOf(service, { credentials, platform: net.platform });
     const seen: string[] = [];
     for await (const { id } of again.oauthClients.list.all({ limit: 2 })) seen.push(id);
     assert.deepEqual([seen.length, new Set(seen).size], [3, 3]);
@@ -318,7 +318,7 @@ describe("streams", () => {
   test("a stream is not sent twice; a function that makes it is called for each attempt", async () => {
     const once = network("answer lost");
     const key = "akis-bir-kez";
-    const lost = clientOf(service, { surroundings: once.surroundings }).request({
+    const lost = clientOf(service, { platform: once.platform }).request({
       ...request,
       body: stream(),
       idempotencyKey: key,
@@ -326,7 +326,7 @@ describe("streams", () => {
     await assert.rejects(lost, ConnectionError);
     assert.equal(once.sent.length, 1);
     const net = network("answer lost");
-    const client = clientOf(service, { surroundings: net.surroundings });
+    const client = clientOf(service, { platform: net.platform });
     const answer = await client.request({ ...request, body: stream, idempotencyKey: key });
     await answer.response.arrayBuffer();
     assert.deepEqual([net.sent.length, answer.headers.get("idempotency-replayed")], [2, "true"]);
@@ -348,7 +348,7 @@ describe("sign-in", () => {
 
   test("a program gets one token for calls at the same time, and uses it until it ends", async () => {
     const net = network();
-    const client = clientOf(service, { credentials: clientCredentials(program), surroundings: net.surroundings });
+    const client = clientOf(service, { credentials: clientCredentials(program), platform: net.platform });
     await Promise.all([client.account.get(), client.members.list(), client.account.get()]);
     await client.account.get();
     assert.equal(net.sent.filter(({ path }) => path === "/oauth2/token").length, 1);
@@ -357,7 +357,7 @@ describe("sign-in", () => {
 
   test("a token that the service no longer takes is replaced once, and the call goes on", async () => {
     const net = network("through", refusal(401, "token_expired"));
-    const client = clientOf(service, { credentials: clientCredentials(program), surroundings: net.surroundings });
+    const client = clientOf(service, { credentials: clientCredentials(program), platform: net.platform });
     assert.ok((await client.account.get()).id);
     assert.deepEqual(
       net.sent.map(({ path }) => path),
@@ -367,12 +367,12 @@ describe("sign-in", () => {
       "through",
       ...Array.from({ length: 8 }, (_, at) => (at % 2 ? ("through" as const) : refusal(401, "invalid_token"))),
     );
-    const refused = clientOf(service, { credentials: clientCredentials(program), surroundings: never.surroundings });
+    const refused = clientOf(service, { credentials: clientCredentials(program), platform: never.platform });
     await assert.rejects(refused.account.get(), (error) => isProblem(error, "invalid_token"));
     assert.equal(never.sent.filter(({ path }) => path === "/v1/account").length, 2);
   });
 
-  test("a refresh token is used once, also by requests at the same time, and its successor is handed over first", async () => {
+  test("a refresh token is used once, also by requests at the same time, and its successor is passed to `onRefresh` first", async () => {
     const handed: string[] = [];
     let uses = 0;
     const tokens = { access_token: "a.b.c", token_type: "Bearer", expires_in: 900, scope: "", refresh_token: "ikinci" };
@@ -384,7 +384,7 @@ describe("sign-in", () => {
     const client = createClient({
       baseUrl: service.url,
       credentials,
-      surroundings: {
+      platform: {
         fetch: async (url, init) => {
           if (!String(url).endsWith("/oauth2/token")) {
             assert.deepEqual(handed, ["ikinci"]);
@@ -406,11 +406,11 @@ describe("sign-in", () => {
     const net = network();
     const client = clientOf(service, {
       credentials: clientCredentials(program),
-      surroundings: {
-        ...net.surroundings,
+      platform: {
+        ...net.platform,
         fetch: async (url, init) => {
           if (String(url).endsWith("/oauth2/token")) await gate.promise;
-          return net.surroundings.fetch(url as string, init);
+          return net.platform.fetch(url as string, init);
         },
       },
     });

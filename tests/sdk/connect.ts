@@ -24,7 +24,7 @@ export function clientOf(service: TestService, options: Partial<ClientOptions> =
   return createClient({ baseUrl: service.url, ...options });
 }
 
-/** A client with the token of an account's owner, or of somebody else. */
+/** A client with the token of an account's owner, or of another member or client. */
 export async function clientAs(service: TestService, wanted: Bearer = {}) {
   const made = await tokenFor(service, wanted);
   const credentials = bearerToken(made.auth.authorization.slice("Bearer ".length));

@@ -145,7 +145,7 @@ function operationOf(operation: DocumentOperation, document: Document): Operatio
   };
 }
 
-/** What stands in the operation, or what it refers to. */
+/** The value itself, or the component that it refers to. */
 function shared<T extends object>(one: T | Reference, components: Readonly<Record<string, T>>): T {
   if (!("$ref" in one)) return one;
   const found = components[one.$ref.split("/").at(-1) ?? ""];
@@ -174,7 +174,7 @@ function bare(schema: Schema): Schema {
     if (Array.isArray(value)) return value.map((each) => strip(each, false));
     if (typeof value !== "object" || value === null) return value;
     const kept = Object.entries(value).filter(([name]) => inNames || !words.has(name));
-    // Below `properties` stand names that clients chose or see, not keywords.
+    // The keys of `properties` are names that clients choose or see, not keywords.
     return Object.fromEntries(kept.map(([name, each]) => [name, strip(each, name === "properties" && !inNames)]));
   };
   return strip(schema, false) as Schema;

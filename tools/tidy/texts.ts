@@ -153,7 +153,7 @@ const declaration = /^(?<exported>export )?const (?<name>\w+)(?:: [^=]+)? =\s*(?
 /** A number, or a sum or product with a number in it. */
 const numeric = /^(?!.*\w\()[\w.\s*+\-/<()]*(?<![\w.])\d[\w.\s*+\-/<()]*;|[*+\-/] [\d_.]+;/;
 
-/** The comment stands above or, for constants that are not exported, above the run of constants. */
+/** The comment is above the constant or, for constants that are not exported, above the run of constants. */
 function unexplainedLimits(lines: readonly string[]): Found[] {
   const isComment = (index: number): boolean => /^\s*(?:\/[/*]|\*)|\*\/\s*$/.test(lines[index] ?? "");
   return lines.flatMap((line, index) => {

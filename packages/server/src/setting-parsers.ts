@@ -55,7 +55,7 @@ export function databaseUrl(text: string): string {
   return urlOf("postgres:", "postgresql:")(text.replace("@/", "@localhost/"));
 }
 
-/** The form that collectors hand out; said here because a start is the moment to find out. */
+/** The form of a DSN. It is checked at the start, so that a wrong one is reported then. */
 export function reportsDsn(text: string): string {
   const whole = /^https?:\/\/\w+@(?:\[[0-9a-fA-F:]+\]|[\w.-]+)(?::\d{1,5})?\/(?:[\w.-]+\/)*\d+$/.test(text);
   return whole ? text : fail("https://<key>@<host>/<project number>");

@@ -90,7 +90,7 @@ export const settings = {
     parse: cidrList,
     fallback: [] as readonly string[],
     shownDefault: "none",
-    about: "CIDRs, comma-separated. `X-Forwarded-For` is believed only from there.",
+    about: "CIDRs, comma-separated. `X-Forwarded-For` is used only from there.",
   },
   behindProxy: {
     variable: "EMANET_BEHIND_TLS_PROXY",

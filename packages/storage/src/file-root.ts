@@ -32,8 +32,8 @@ const temporaryName = /^[0-9a-f]{32}\.part$/;
 /** Error codes of file systems without hard links; Linux gives EPERM for FAT. */
 const linkRefusals: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL", "EMLINK"]);
 
-/** What a file system puts into its own root. */
-const notStrangers: ReadonlySet<string> = new Set([temporaryFolder, layoutFile, "lost+found"]);
+/** What the root of a new store may contain: our own entries, and what a file system makes in its root. */
+const expectedEntries: ReadonlySet<string> = new Set([temporaryFolder, layoutFile, "lost+found"]);
 
 /** Throws `unsupported` if the folder is no store and may not become one, or its file system has no hard links. */
 export async function prepareRoot(options: RootOptions): Promise<void> {
@@ -64,8 +64,8 @@ async function makeStore(options: RootOptions): Promise<void> {
   if (!options.create) throw refused(root, "is not a store; if it should be, is its disk mounted?");
   const made = await mkdir(root, { recursive: true, mode: 0o700 });
   if (made !== undefined) await syncMade(options, made);
-  const strangers = (await readdir(root)).filter((entry) => !notStrangers.has(entry));
-  if (strangers.length > 0) {
+  const unexpected = (await readdir(root)).filter((entry) => !expectedEntries.has(entry));
+  if (unexpected.length > 0) {
     // Another process may have made the store, and written to it, since we looked for the mark.
     if ((await readMark(root)) === layoutMark) return;
     throw refused(root, "is not empty and not a store");

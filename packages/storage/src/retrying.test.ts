@@ -61,7 +61,7 @@ describe("retrying store", () => {
     await rejectsWith("exists", store.put("a", seededBytes(1, 10), { ifAbsent: true }));
   });
 
-  test("a stream that can be read once is sent once; one that can be opened anew is sent again", async () => {
+  test("a stream that can be read once is sent once; one that can be opened again is sent again", async () => {
     const plan: FaultPlan = faultAt(1, { kind: "fail", code: "unavailable" });
     await rejectsWith("unavailable", retrying(plan).store.put("a", patternStream(1, 100)()));
     const { store, inner } = retrying(plan);

@@ -1,9 +1,9 @@
-/** Puts a client together from its options. */
+/** Makes a client from its options. */
 
 import { type EmanetApi, operations } from "./api.generated.ts";
 import { type OperationSpec, operation } from "./operation.ts";
-import { platform } from "./platform.ts";
-import { type Credentials, type RawAnswer, type RawRequest, type Surroundings, sender } from "./request.ts";
+import { defaultPlatform } from "./platform.ts";
+import { type Credentials, type RawAnswer, type RawRequest, type Platform, sender } from "./request.ts";
 import type { Retries } from "./retry.ts";
 
 export interface ClientOptions {
@@ -18,12 +18,12 @@ export interface ClientOptions {
   readonly language?: "tr" | "en";
   /** Sends the cookies of the service, for `browserSession`. */
   readonly cookies?: boolean;
-  /** In place of those of the platform. */
-  readonly surroundings?: Partial<Surroundings>;
+  /** Functions that replace those of the platform: network, clock, random numbers, timers. */
+  readonly platform?: Partial<Platform>;
 }
 
 export interface EmanetClient extends EmanetApi {
-  /** A request that no operation describes: a body that is a stream, an answer as it comes. */
+  /** Sends a request for which there is no operation: the body may be a stream, and the answer is not parsed. */
   request(request: RawRequest): Promise<RawAnswer>;
 }
 
@@ -31,7 +31,7 @@ export interface EmanetClient extends EmanetApi {
 const defaultTimeoutMs = 60_000;
 
 export function createClient(options: ClientOptions): EmanetClient {
-  const surroundings: Surroundings = { ...platform, ...options.surroundings };
+  const platform: Platform = { ...defaultPlatform, ...options.platform };
   const send = sender({
     baseUrl: originOf(options.baseUrl),
     credentials: options.credentials,
@@ -39,12 +39,12 @@ export function createClient(options: ClientOptions): EmanetClient {
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     retries: options.retries ?? {},
     mode: options.cookies === true ? "include" : "omit",
-    surroundings,
+    platform,
   });
   const groups: Record<string, Record<string, unknown>> = {};
   for (const [id, spec] of Object.entries<OperationSpec>(operations)) {
     const [group = "", name = ""] = id.split(".");
-    groups[group] = { ...groups[group], [name]: operation(spec, send, surroundings.newKey) };
+    groups[group] = { ...groups[group], [name]: operation(spec, send, platform.newKey) };
   }
   // The table and the type are generated from the same document.
   return { ...(groups as unknown as EmanetApi), request: send };

@@ -1,13 +1,13 @@
-/** Ways to sign in. Each gives the access token for a request, and gets a new one before the old one ends. */
+/** Ways to sign in. Each returns the access token for a request, and requests a new one before the old one expires. */
 
 import { EmanetError } from "./errors.ts";
 import type { Credentials, Send, TokenRequest } from "./request.ts";
 import type { AccessToken, TokenAnswer } from "./schemas.generated.ts";
 
-/** A token is replaced this long before it ends, so that it does not end on its way. */
+/** A token is replaced this long before it expires, so that it does not expire while a request is sent. */
 const marginMs = 30_000;
 
-/** A token that somebody else manages. A function is called for every request. */
+/** A token that the caller manages. A function is called for every request. */
 export function bearerToken(token: string | (() => string | Promise<string>)): Credentials {
   return { token: async () => (typeof token === "string" ? token : token()) };
 }
@@ -22,7 +22,7 @@ export interface ClientCredentialsOptions {
 /** A program signs in as itself (RFC 6749, section 4.4). */
 export function clientCredentials({ clientId, clientSecret, scopes }: ClientCredentialsOptions): Credentials {
   const form = { grant_type: "client_credentials", ...(scopes && { scope: scopes.join(" ") }) };
-  return kept(({ send }) => requestToken(send, form, basic(clientId, clientSecret)));
+  return cachedToken(({ send }) => requestToken(send, form, basic(clientId, clientSecret)));
 }
 
 export interface RefreshTokenOptions {
@@ -31,8 +31,8 @@ export interface RefreshTokenOptions {
   readonly clientSecret?: string;
   readonly refreshToken: string;
   /**
-   * Every use of a refresh token replaces it. Store the new one before you return: the old one is worth nothing, and using
-   * it again ends the grant.
+   * Every use of a refresh token replaces it. Store the new one before you return: the old one is not accepted again, and
+   * using it ends the grant.
    */
   readonly onRefresh?: (refreshToken: string) => void | Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface RefreshTokenOptions {
 export function refreshToken(options: RefreshTokenOptions): Credentials {
   const { clientId, clientSecret, onRefresh } = options;
   let current = options.refreshToken;
-  return kept(async ({ send }) => {
+  return cachedToken(async ({ send }) => {
     const form = { grant_type: "refresh_token", refresh_token: current };
     const authorization = clientSecret === undefined ? undefined : basic(clientId, clientSecret);
     const answer = await requestToken(send, { ...form, ...(!authorization && { client_id: clientId }) }, authorization);
@@ -56,7 +56,7 @@ export function refreshToken(options: RefreshTokenOptions): Credentials {
 export interface SessionCredentials extends Credentials {
   /** The answer of `auth.login` or `auth.step_up`: used from now on. */
   use(answer: AccessToken): void;
-  /** Forgets the token, at the end of the session. */
+  /** Removes the token, at the end of the session. */
   forget(): void;
 }
 
@@ -66,7 +66,7 @@ export interface SessionCredentials extends Credentials {
  */
 export function browserSession(): SessionCredentials {
   let given: AccessToken | null = null;
-  const inner = kept(async ({ send }) => {
+  const inner = cachedToken(async ({ send }) => {
     if (given !== null) {
       const answer = given;
       given = null;
@@ -98,10 +98,10 @@ interface Token {
   readonly expires_in: number;
 }
 
-/** Keeps a token until shortly before its end. Calls at the same time wait for one request: a refresh token is used once. */
-function kept(fetchToken: (request: TokenRequest) => Promise<Token>): Credentials & { drop(): void } {
+/** Keeps a token until shortly before it expires. Calls at the same time wait for one request: a refresh token is used once. */
+function cachedToken(fetchToken: (request: TokenRequest) => Promise<Token>): Credentials & { drop(): void } {
   let current: { readonly token: string; readonly until: number } | null = null;
-  let underWay: Promise<string> | null = null;
+  let requested: Promise<string> | null = null;
   const start = async (request: TokenRequest) => {
     const asked = request.now();
     const { access_token: token, expires_in: seconds } = await fetchToken(request);
@@ -112,10 +112,10 @@ function kept(fetchToken: (request: TokenRequest) => Promise<Token>): Credential
     token(request) {
       if (current !== null && request.now() < current.until) return Promise.resolve(current.token);
       // Without the signal of one caller: the others wait for the same token.
-      underWay ??= start({ ...request, signal: undefined }).finally(() => {
-        underWay = null;
+      requested ??= start({ ...request, signal: undefined }).finally(() => {
+        requested = null;
       });
-      return unlessAborted(underWay, request.signal);
+      return unlessAborted(requested, request.signal);
     },
     renew(refused) {
       if (current?.token === refused) current = null;

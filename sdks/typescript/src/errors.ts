@@ -61,14 +61,14 @@ export class ConnectionError extends EmanetError {
   }
 }
 
-/** An answer that is not of the API: a page of a proxy, a body that is no JSON. */
+/** An answer that is not of the API: a page of a proxy, a body that is not JSON. */
 export class UnexpectedAnswerError extends EmanetError {
   override readonly name = "UnexpectedAnswerError";
   readonly status: number;
   readonly headers: Headers;
 
   constructor(status: number, headers: Headers, options?: ErrorOptions) {
-    super(`an answer with status ${status} is not of the API`, options);
+    super(`the answer with status ${status} is not one of the API`, options);
     this.status = status;
     this.headers = headers;
   }

@@ -48,7 +48,7 @@ export interface ListOperation<P, T, Item> extends ReadOperation<P, T> {
   pages(...call: Arguments<P, CallOptions>): AsyncGenerator<T, void, undefined>;
 }
 
-/** Its answer is no JSON: bytes, as they come. */
+/** An operation whose answer is not JSON: it returns the bytes as a stream. */
 export type BytesOperation<P> = Operation<P, StreamedBody>;
 
 /** An operation in the generated table. */
@@ -111,7 +111,7 @@ interface Page {
 function pathOf({ path, query = [] }: OperationSpec, params: Params): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];
-    // An empty part, or a dot, would name another address.
+    // An empty part, `.` or `..` would change the path.
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) throw new TypeError(`the parameter ${name} is missing`);
     return encodeURIComponent(value);
   });
@@ -139,7 +139,7 @@ async function answerOf(
 ): Promise<Answer<unknown>> {
   const data =
     reply === "json" ? await response.json() : reply === "bytes" ? incoming(response, options?.onProgress) : undefined;
-  // An unread body would keep the connection.
+  // A connection with an unread body is not used again.
   if (reply === "empty") await response.body?.cancel();
   return {
     data,

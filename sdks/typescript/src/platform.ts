@@ -1,8 +1,8 @@
 /** What the client takes from the platform: network, clock, randomness, timers. */
 
-import type { Surroundings } from "./request.ts";
+import type { Platform } from "./request.ts";
 
-export const platform: Surroundings = {
+export const defaultPlatform: Platform = {
   fetch: (...call) => fetch(...call),
   now: () => Date.now(),
   random: () => Math.random(),

@@ -5,8 +5,8 @@ import { type Attempted, type Failure, type Retries, waitBefore } from "./retry.
 import type { Problem } from "./schemas.generated.ts";
 import { isRepeatableBody, type OnProgress, outgoing, type RequestBody } from "./streams.ts";
 
-/** What the client takes from its surroundings; tests replace it. */
-export interface Surroundings {
+/** What the client takes from its platform; tests replace it. */
+export interface Platform {
   readonly fetch: typeof fetch;
   readonly now: () => number;
   readonly random: () => number;
@@ -56,7 +56,7 @@ export interface TokenRequest {
 export interface Credentials {
   /** The access token for the next request; undefined for a request without one. */
   token(request: TokenRequest): Promise<string | undefined>;
-  /** The service no longer takes this token. True if the next one will be another. */
+  /** Called when the service refuses a token. Returns true if `token` will return another one. */
   renew?(refused: string): boolean;
 }
 
@@ -67,13 +67,13 @@ export interface SenderOptions {
   readonly timeoutMs: number;
   readonly retries: Retries;
   readonly mode: NonNullable<RequestInit["credentials"]>;
-  readonly surroundings: Surroundings;
+  readonly platform: Platform;
 }
 
-/** Makes the function that sends requests. Its promise rejects for every answer that is no success and not 304. */
+/** Makes the function that sends requests. Its promise rejects for every answer other than a success and 304. */
 export function sender(options: SenderOptions): Send {
-  const { credentials, surroundings, baseUrl } = options;
-  const { wait, now, random } = surroundings;
+  const { credentials, platform, baseUrl } = options;
+  const { wait, now, random } = platform;
   const send: Send = async (request) => {
     const { signal, retries = options.retries } = request;
     let signedInAgain = false;
@@ -84,7 +84,7 @@ export function sender(options: SenderOptions): Send {
       if (outcome.ok) return outcome.answer;
       const { failure, error } = outcome;
       if (mayRenew(failure, token, request) && !signedInAgain && credentials?.renew?.(token ?? "") === true) {
-        // Refused before anything was done, so it is no repetition.
+        // The service refused it before it did anything, so this does not count as an attempt.
         signedInAgain = true;
         attempts -= 1;
         continue;
@@ -100,7 +100,7 @@ export function sender(options: SenderOptions): Send {
   return send;
 }
 
-/** A token that the service no longer takes can be replaced, and the body sent again. */
+/** Whether the service refused the token, a new one may help, and the body can be sent again. */
 function mayRenew(failure: Failure, token: string | undefined, { body }: RawRequest): boolean {
   return (
     token !== undefined &&
@@ -127,7 +127,7 @@ async function attempt(options: SenderOptions, request: RawRequest, token: strin
     request.timeoutMs ?? options.timeoutMs,
   );
   try {
-    const response = await options.surroundings.fetch(`${options.baseUrl}${request.path}`, {
+    const response = await options.platform.fetch(`${options.baseUrl}${request.path}`, {
       ...fetchOptions(options, request, token),
       signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
     });
@@ -136,7 +136,7 @@ async function attempt(options: SenderOptions, request: RawRequest, token: strin
     }
     return await refusal(response);
   } catch (cause) {
-    // The caller ended it: its own reason, whatever fetch made of it.
+    // The caller aborted it: the reason of its signal is thrown, not the error of `fetch`.
     signal?.throwIfAborted();
     if (cause instanceof EmanetError) throw cause;
     const error = new ConnectionError(`no answer to ${request.method} ${request.path.split("?", 1)[0]}`, {
@@ -160,7 +160,7 @@ function fetchOptions(options: SenderOptions, request: RawRequest, token: string
     method: request.method,
     headers,
     credentials: options.mode,
-    // A redirect would take the token elsewhere; the API has none.
+    // A redirect could send the token to another server. The API has no redirects.
     redirect: "error",
     ...(sent !== undefined && { body: sent }),
     ...(sent instanceof ReadableStream && { duplex: "half" }),

@@ -13,10 +13,10 @@ export interface Retries {
   readonly maxWaitMs?: number;
 }
 
-/** Three repetitions bridge a restart of the service, which takes some seconds. */
+/** A restart of the service takes some seconds; three repetitions take longer. */
 const defaultMax = 3;
 
-/** A person who waits gives up after a minute. */
+/** Longer than a person waits. */
 const defaultMaxWaitMs = 60_000;
 
 /** The first wait without `Retry-After`; each further one is twice as long. */

@@ -34,7 +34,7 @@ export function isRepeatableBody(body: RequestBody | undefined): boolean {
   return !(body instanceof ReadableStream);
 }
 
-/** A body for `fetch`, which reports what it hands over. */
+/** A body for `fetch` that reports its progress. */
 export function outgoing(body: RequestBody, onProgress: OnProgress | undefined): NonNullable<RequestInit["body"]> {
   const made = typeof body === "function" ? body() : body;
   if (onProgress === undefined) return made;

@@ -2,7 +2,7 @@
  * Spool files: scratch copies of what clients send, so that content can be read in another order than it arrives.
  *
  * A *spool* is a folder of this process. It bounds the bytes of all files together and of each owner, so that one account
- * cannot take the room of the others. What is left of an earlier process is removed when the spool is opened. Worker
+ * cannot take the space of the others. What is left of an earlier process is removed when the spool is opened. Worker
  * threads open the files by path.
  */
 

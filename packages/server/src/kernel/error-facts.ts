@@ -119,7 +119,7 @@ function nameOf(error: Error): string {
 /** What Node throws as a DOMException. */
 const platformNames = ["AbortError", "TimeoutError", "DataCloneError"];
 
-/** A SQLSTATE is believed only from the database driver, since five characters fit much else. */
+/** A code counts as a SQLSTATE only if the database driver threw it, since other codes have five characters too. */
 function codeOf(error: Error, name: string): string | undefined {
   const code = read(error, "code");
   if (!isSystemCode(code)) return undefined;

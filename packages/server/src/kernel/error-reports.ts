@@ -9,7 +9,8 @@
  *   no request, no breadcrumb, no host name.
  * - `report` never throws, never waits and never holds more than {@link queueMax} reports; what is too much is
  *   dropped and counted, and the count is logged.
- * - The collector is asked for silence by 429, `Retry-After` or `X-Sentry-Rate-Limits`, and gets it.
+ * - After an answer with 429, `Retry-After` or `X-Sentry-Rate-Limits` nothing is sent for the time that the collector asks
+ *   for.
  *
  * Of `@sentry/core` only the functions for DSN, envelope and rate limits are used. Its client would bring scopes,
  * breadcrumbs and global hooks that collect what must not leave. It is loaded only when a DSN is set (150 ms, 23 MiB).

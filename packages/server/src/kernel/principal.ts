@@ -56,7 +56,7 @@ interface AccountPrincipal {
   readonly account: AccountFacts;
 }
 
-/** About the account, read anew for every request. */
+/** About the account, read for every request. */
 export interface AccountFacts {
   readonly state: "active" | "suspended" | "closed";
   readonly package: string;

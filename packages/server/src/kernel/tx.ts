@@ -65,7 +65,7 @@ export type RunRead = <T>(access: RowAccess, work: (tx: ReadTx) => Promise<T>) =
 /** Gets the account whose rows changed; null: any. */
 export type ChangeListener = (accountId: string | null) => unknown;
 
-/** On whose behalf, and until when. */
+/** For whom a transaction runs, and the signal that ends it. */
 export interface TxContext extends AuditContext {
   readonly signal: EndState;
 }
@@ -74,11 +74,11 @@ export interface Transactions {
   run<T>(context: TxContext, access: RowAccess, work: (tx: Tx) => Promise<T>): Promise<T>;
   read<T>(context: Pick<TxContext, "signal">, access: RowAccess, work: (tx: ReadTx) => Promise<T>): Promise<T>;
   /**
-   * Calls the listener when rows of the given word were changed (`database/change-notices.ts`): by a commit of this
-   * process, before `run` returns, or when another process announced it. It must not throw.
+   * Calls the listener for notices with this first word (`database/change-notices.ts`): for a commit of this process
+   * before `run` returns, for a commit of another process when its notice arrives. It must not throw.
    */
   onChange(what: string, listener: ChangeListener): void;
-  /** Passes on what other processes announced; without a notice anything may have changed. */
+  /** Calls the listeners for a notice of another process. Without a notice it calls all of them: anything may have changed. */
   announce(notice?: ChangeNotice): void;
 }
 
@@ -91,14 +91,14 @@ export function createTransactions(
   secrets?: Secrets,
 ): Transactions {
   const listeners: { readonly what: string; readonly listener: ChangeListener }[] = [];
-  const tell = ({ what, accountId }: ChangeNotice) =>
+  const notify = ({ what, accountId }: ChangeNotice) =>
     Promise.all(listeners.filter((one) => one.what === what).map(({ listener }) => listener(accountId)));
   return {
     onChange(what, listener) {
       listeners.push({ what, listener });
     },
     announce(notice) {
-      if (notice !== undefined) void tell(notice);
+      if (notice !== undefined) void notify(notice);
       else for (const { listener } of listeners) void listener(null);
     },
     async run({ signal, ...who }, access, work) {
@@ -121,15 +121,15 @@ export function createTransactions(
         // A connection whose transaction did not end would carry its row access to the next request.
         client.release(!transaction.isOver);
       }
-      if (changes.length > 0) await Promise.all(changes.map(tell));
+      if (changes.length > 0) await Promise.all(changes.map(notify));
       return result;
     },
     async read({ signal }, access, work) {
-      const scope = { text: setReadOnlyRowAccess, values: accessValues(access) };
+      const first = { text: setReadOnlyRowAccess, values: accessValues(access) };
       const send: SendStatements = async (statements) => {
         const client = await connect(pool, signal);
         try {
-          return (await sendReads(client, [scope, ...statements])).slice(1);
+          return (await sendReads(client, [first, ...statements])).slice(1);
         } finally {
           client.release();
         }
@@ -250,7 +250,7 @@ class Transaction {
       return result;
     } catch (error) {
       // The rollback also restores the row access, which is a setting of the transaction.
-      const isUnsent = shared === null ? savepoint.statement.takeBack() : savepoint.statement.isNext();
+      const isUnsent = shared === null ? savepoint.statement.cancel() : savepoint.statement.isNext();
       if (!isUnsent) this.#connection.sendLater({ text: `rollback to savepoint ${savepoint.name}` });
       this.#access = outer;
       throw error;
@@ -264,7 +264,7 @@ class Transaction {
   }
 
   #release({ name, statement }: Savepoint, outer: RowAccess): void {
-    if (statement.takeBack()) {
+    if (statement.cancel()) {
       this.#access = outer;
       return;
     }

@@ -102,7 +102,7 @@ describe("a client that scans many targets", () => {
       const [ban] = (await bans()).filter((one) => one.account_id === accountId);
       const { created_at: from, expires_at: until } = ban ?? {};
       lengths.push(until === null ? null : Date.parse(String(until)) - Date.parse(String(from)));
-      // As if the time had passed, so that the token need not be issued anew.
+      // As if the time had passed, so that no new token is needed.
       const ended = "update emanet.bans set expires_at = $2 where id = $1 and expires_at is not null";
       await storedRows(service.database, ended, [ban?.id, service.clock.now()]);
       // The package's bucket fills up again.

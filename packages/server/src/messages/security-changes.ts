@@ -2,7 +2,7 @@
  * Mails about changes of access to an account: one template per change, all with the same layout.
  *
  * A mail says what changed, for which member or program, when and by whom, and what to do if the change is unexpected. It
- * contains the names of members and programs, because the reader needs them to judge the change. It contains no other
+ * contains the names of members and programs, because the reader needs them to check the change. It contains no other
  * personal data: no address, no phone, no code.
  */
 

@@ -144,8 +144,8 @@ describe("a token in the place of another", () => {
   });
 });
 
-describe("a client is not believed", () => {
-  test("by an assertion without a signature, or one signed with what stands in the place of its secret", async () => {
+describe("a client is not authenticated", () => {
+  test("by an assertion without a signature, or one signed with what is stored in place of its secret", async () => {
     const { client_id: id } = demo;
     const claims = { iss: id, sub: id, aud: `${service.url}/oauth2`, jti: randomUUID() };
     const unsigned = new UnsecuredJWT(claims).setIssuedAt().setExpirationTime("1m").encode();
@@ -163,7 +163,7 @@ describe("a client is not believed", () => {
     assert.equal((await credentials({}, basic(id, "kept-elsewhere"))).status, 401);
   });
 
-  test("by what stands in the address, or in another client's name", async () => {
+  test("by what is in the address, or in another client's name", async () => {
     const { client_id, client_secret } = demo;
     const form = { "content-type": "application/x-www-form-urlencoded" };
     const query = new URLSearchParams({ client_id, client_secret, grant_type: "client_credentials" });

@@ -6,8 +6,8 @@
  *   → approved (a grant, which is a session, exists) | denied
  *
  * From either of the first two a person can go to denied. Approved and denied lead back to the library, which spends
- * the interaction. Forms carry a token made from the interaction's id; the id alone, which stands in the address, is
- * worth nothing without its cookie.
+ * the interaction. Forms carry a token made from the interaction's id; the id alone, which is in the address, is
+ * refused without its cookie.
  */
 
 import { timingSafeEqual } from "node:crypto";

@@ -165,7 +165,7 @@ export const authorizeQuery = closed({
   code_challenge_method: Type.Optional(oneOf(["S256"], "PKCE; required.")),
 });
 
-/** Names one walk through the pages; worth nothing without its cookie. */
+/** Names one walk through the pages; refused without its cookie. */
 export const interactionId = Type.String({
   minLength: 10,
   maxLength: 64,

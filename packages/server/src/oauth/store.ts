@@ -124,7 +124,7 @@ export async function countPoll(tx: Tx, idHash: Buffer, rules: PollRules): Promi
     with asked as (
       select id_hash, coalesce(poll_interval_s, ${rules.firstSeconds}::integer) as seconds, polled_at
       from emanet.oauth_artifacts where kind = 'DeviceCode' and id_hash = ${idHash} for update
-    ), judged as (
+    ), decided as (
       select id_hash, seconds,
         coalesce(${tx.now}::timestamptz < polled_at + make_interval(secs => seconds - ${rules.graceMs / 1000}::float8), false)
           as too_soon
@@ -132,10 +132,10 @@ export async function countPoll(tx: Tx, idHash: Buffer, rules: PollRules): Promi
     )
     update emanet.oauth_artifacts as kept set
       polled_at = ${tx.now},
-      poll_interval_s = case when judged.too_soon
-        then least(judged.seconds + ${rules.stepSeconds}::integer, ${rules.longestSeconds}::integer) else judged.seconds end
-    from judged where kept.kind = 'DeviceCode' and kept.id_hash = judged.id_hash
-    returning judged.too_soon`.execute(tx.db);
+      poll_interval_s = case when decided.too_soon
+        then least(decided.seconds + ${rules.stepSeconds}::integer, ${rules.longestSeconds}::integer) else decided.seconds end
+    from decided where kept.kind = 'DeviceCode' and kept.id_hash = decided.id_hash
+    returning decided.too_soon`.execute(tx.db);
   return rows[0]?.too_soon ?? false;
 }
 

@@ -61,7 +61,7 @@ export function failureHtml(language: Language, failure: TextKey | null): string
 export interface Field {
   readonly name: string;
   readonly label: TextKey;
-  /** Attributes besides the name, as they stand in HTML; never with text that is not ours. */
+  /** Attributes besides the name, as in HTML; never with text that is not ours. */
   readonly attributes: string;
   readonly value?: string;
   /** What is wrong with it, in the language of the page. */

@@ -1,5 +1,5 @@
 /**
- * The link landing page: the page that a link of a mail leads to. The secret stands behind the hash sign of the link,
+ * The link landing page: the page that a link of a mail leads to. The secret is after the hash sign of the link,
  * where no server, proxy or log sees it. A short script takes it from there, removes it from the address and the history
  * entry, and posts it. The answer stores it in a cookie for an hour and redirects to the next page. Without scripts the
  * person pastes the link into a field. None of this spends the link.

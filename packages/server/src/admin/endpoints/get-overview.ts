@@ -1,4 +1,4 @@
-/** `GET /v1/admin/overview`: how things stand. */
+/** `GET /v1/admin/overview`: accounts and applications by state. */
 
 import { countAccountsByState } from "../../accounts/index.ts";
 import { countApplicationsByStatus } from "../../applications/index.ts";

@@ -25,7 +25,7 @@ export interface NewChallenge {
   readonly linkId?: string;
 }
 
-/** Whether a code by SMS may stand in for the authenticator, at sign-in and to step up: of whom, in which account. */
+/** Whether a code by SMS may replace the authenticator at sign-in and step-up. This depends on the person and the account. */
 export function mayUseSms(
   person: { readonly phone_verified_at: Date | null },
   account: { readonly sms_sign_in: boolean } | undefined,

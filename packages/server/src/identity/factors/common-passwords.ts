@@ -35,7 +35,7 @@ export function isCommonPassword(password: string, own: readonly string[]): bool
   return cores.some((core) => isKnown(core) || ownWords.includes(core));
 }
 
-/** Lower case without a locale, Turkish letters as their plain cousins. */
+/** Lower case without a locale, Turkish letters as plain Latin letters. */
 function fold(text: string): string {
   return text.normalize("NFKD").replaceAll(/\p{M}/gu, "").replaceAll("ı", "i").toLowerCase();
 }

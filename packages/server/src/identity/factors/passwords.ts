@@ -1,6 +1,6 @@
 /**
  * Passwords: Argon2id, in the PHC string form, so that each hash says what it was made with. A password that was hashed
- * with other parameters than today's is hashed anew when its owner signs in.
+ * with other parameters than today's is hashed again when its owner signs in.
  */
 
 import { argon2, timingSafeEqual } from "node:crypto";
@@ -40,7 +40,7 @@ export async function hashPassword(password: string, random: Random): Promise<st
   return encode(hashParameters, salt, tag);
 }
 
-/** Whether the password belongs to the hash, and whether it should be hashed anew. */
+/** Whether the password belongs to the hash, and whether it should be hashed again. */
 export async function verifyPassword(hash: string, password: string): Promise<{ matches: boolean; outdated: boolean }> {
   const { parameters, salt, tag } = decode(hash);
   const found = await derive(password, salt, parameters);

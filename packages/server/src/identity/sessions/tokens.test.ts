@@ -51,7 +51,7 @@ test("a token that was accepted is refused when its key is withdrawn, and stays 
   for (let turn = 0; turn < 2; turn++) assert.equal((await tokens.check(token)).kind, "invalid");
 });
 
-test("a token that was accepted expires on its second, and is refused by a clock that stands before its issue", async () => {
+test("a token that was accepted expires on its second, and is refused while the clock is before its issue", async () => {
   const { tokens, issue, clock } = tokensOfOneKey();
   const token = await issue();
   assert.equal((await tokens.check(token)).kind, "valid");

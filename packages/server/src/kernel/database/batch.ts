@@ -204,7 +204,7 @@ export function isStalePlan(error: unknown): boolean {
   return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
 }
 
-/** Prepares every statement of the connection anew, each when it is next sent. */
+/** Makes the connection prepare every statement again, each when it is next sent. */
 export function forgetPrepared(client: PoolClient): void {
   for (const prepared of preparedOn(client).values()) {
     prepared.state = "unknown";

@@ -1,7 +1,7 @@
 /**
- * Changes that other processes commit. Triggers announce them (migration `…_change_notices.sql`): a *notice* is what
- * changed, a word, and which, an account or `*` for all. A transaction learns the notices of its own changes at its
- * commit (`kernel/tx.ts`), other processes by LISTEN.
+ * Changes that other processes commit. Triggers announce them (migration `…_change_notices.sql`). A *notice* has two words:
+ * what changed, and the id of the account whose rows changed, or `*` for any. A transaction reads the notices of its own
+ * changes at its commit (`kernel/tx.ts`); other processes get them by LISTEN.
  *
  * A lost connection is opened again. Notices in between are lost, so after it everything counts as changed. A listener
  * must not depend on notices alone for a promise about time.
@@ -13,13 +13,13 @@ import { appRole, connectionConfig } from "./pool.ts";
 import type { DatabaseTarget } from "./target.ts";
 
 export interface ChangeNotice {
-  /** A word of the code, e.g. `subject`. */
+  /** What changed, as the triggers name it: for example `subject`. */
   readonly what: string;
   /** The id of the account that it is about; null: any. */
   readonly accountId: string | null;
 }
 
-export interface ChangeListenerOptions {
+export interface ChangeSubscriptionOptions {
   readonly target: DatabaseTarget;
   readonly log: Log;
   readonly onNotice: (notice: ChangeNotice) => void;
@@ -33,15 +33,16 @@ const channel = "emanet_changes";
 /** Between two attempts to connect. Changes that matter have bounds of their own meanwhile. */
 const reconnectMs = 500;
 
-/** A peer that vanished without a word is noticed this soon. */
+/** After so much silence the system asks whether the peer is still there. */
 const keepAliveDelayMs = 10_000;
 
-export interface ChangeListener {
+/** An open subscription to the notices of other processes. */
+export interface ChangeSubscription {
   close(): Promise<void>;
 }
 
 /** Listens until it is closed. Resolves when the first connection listens. */
-export async function listenForChanges(options: ChangeListenerOptions): Promise<ChangeListener> {
+export async function listenForChanges(options: ChangeSubscriptionOptions): Promise<ChangeSubscription> {
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
   const open = () => openConnection(options, onLost);
@@ -64,7 +65,7 @@ export async function listenForChanges(options: ChangeListenerOptions): Promise<
 }
 
 async function openConnection(
-  { target, log, onNotice }: ChangeListenerOptions,
+  { target, log, onNotice }: ChangeSubscriptionOptions,
   onLost: () => void,
 ): Promise<pg.Client> {
   const client = new pg.Client({

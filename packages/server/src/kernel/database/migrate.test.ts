@@ -160,7 +160,7 @@ describe("the files", () => {
   const wrong: readonly (readonly [string, readonly string[], string])[] = [
     ["a gap", ["0001_a.sql", "0003_c.sql"], "0003_c.sql"],
     ["two of one number", ["0001_a.sql", "0001_b.sql"], "0001_b.sql"],
-    ["a stray file", ["0001_a.sql", "notes.md"], "notes.md"],
+    ["another file", ["0001_a.sql", "notes.md"], "notes.md"],
     ["a first one that is not 0001", ["0000_a.sql"], "0000_a.sql"],
   ];
   for (const [name, files, culprit] of wrong) {

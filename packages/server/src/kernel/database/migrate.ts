@@ -3,8 +3,8 @@
  * SHA-256 of its text; the *journal* is the table `emanet_meta.migrations`, one row per migration applied.
  *
  * Invariants: the journal is always a prefix of the files: same numbers, names and checksums. Migrations only go
- * forward. Each runs in one transaction together with its journal row, so a crash leaves it done or not begun. An
- * advisory lock lets one starter at a time work on a database; the others wait, then find nothing to do.
+ * forward. Each runs in one transaction together with its journal row, so a crash leaves it done or not begun. A process
+ * that migrates holds an advisory lock; the others wait for it, then find nothing to do.
  */
 
 import { createHash } from "node:crypto";
@@ -46,7 +46,7 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
     }
     return pending.map((migration) => migration.name);
   } finally {
-    // Destroying the connection frees the lock and forgets whatever a migration set in the session.
+    // Closing the connection frees the lock and drops what a migration set in the session.
     client.release(true);
   }
 }
@@ -65,7 +65,7 @@ export async function pendingMigrations(options: Omit<MigrateOptions, "log">): P
   }
 }
 
-/** Reads a folder of migrations and checks that they are numbered 1, 2, 3 … without a gap or a stray file. */
+/** Reads a folder of migrations and checks that they are numbered 1, 2, 3 … without a gap, and that the folder has no other file. */
 export async function readMigrations(folder: string = migrationsFolder): Promise<readonly Migration[]> {
   const files = (await readdir(folder)).sort();
   return Promise.all(
@@ -75,7 +75,7 @@ export async function readMigrations(folder: string = migrationsFolder): Promise
       if (name === undefined || Number(name.slice(0, 4)) !== number) {
         throw new StartError(
           "migration_files",
-          `${path.join(folder, file)} stands where migration ${String(number).padStart(4, "0")}_….sql is expected. ` +
+          `${path.join(folder, file)} was found where migration ${String(number).padStart(4, "0")}_….sql is expected. ` +
             "Migrations are numbered without gaps and the folder holds nothing else.",
         );
       }
@@ -122,7 +122,7 @@ async function makeJournal(client: pg.PoolClient): Promise<void> {
 /** Any constant that nothing else uses: "emanet" in ASCII. */
 const lockKey = 0x656d616e6574;
 
-/** Longer than a large table's migration by another starter; then something holds the lock that never ends. */
+/** Longer than the migration of a large table by another process. After it, the holder of the lock probably hangs. */
 const lockWaitMs = 10 * 60_000;
 
 async function takeLock(client: pg.PoolClient): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * A connection on which statements wait for each other as little as they can. Statements that are issued at the same time
- * travel in one batch, and so do statements whose answer nobody waits for (BEGIN, row access, savepoints): they are sent with
+ * travel in one batch, and so do statements whose answer is not awaited (BEGIN, row access, savepoints): they are sent with
  * the next statement.
  */
 
@@ -69,7 +69,7 @@ export class StatementQueue implements DatabaseConnection {
 /** A statement that is sent with the next one. */
 export interface DelayedStatement {
   /** Removes it, with all after it. False when it was sent already. */
-  takeBack(): boolean;
+  cancel(): boolean;
   /** Whether it is not sent, and nothing was added after it. */
   isNext(): boolean;
 }
@@ -94,7 +94,7 @@ export class PipelinedConnection {
     const at = this.#pending.push(statement) - 1;
     const list = this.#pending;
     return {
-      takeBack: () => {
+      cancel: () => {
         if (this.#pending !== list) return false;
         list.length = at;
         return true;

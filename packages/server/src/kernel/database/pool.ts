@@ -25,7 +25,7 @@ export const appRole = "emanet_app";
 export const schemaName = "emanet";
 
 /** The oldest PostgreSQL whose features the schema uses, and the oldest that the tests run on. */
-const leastMajor = 15;
+const minMajorVersion = 15;
 
 /** Requests wait for a connection rather than PostgreSQL for memory; a 2-core machine gains nothing beyond this. */
 const appConnections = 10;
@@ -34,7 +34,7 @@ const appConnections = 10;
 const ownerConnections = 6;
 
 /**
- * How long a caller waits for a connection, and a statement for a lock. Shorter than a request's patience and than the
+ * How long a caller waits for a connection, and a statement for a lock. Shorter than the deadline of a request and than the
  * statement timeout, so that the error shows what took too long; longer than a restart.
  */
 const defaultWaitMs = 10_000;
@@ -49,9 +49,9 @@ const statementTimeoutMs = 30_000;
 const idleInTransactionTimeoutMs = 60_000;
 
 /** A stop does not wait longer for connections in use; the end of the process closes them. */
-const closePatienceMs = 10_000;
+const closeTimeoutMs = 10_000;
 
-/** A peer that vanished without a word is noticed this soon on an idle TCP connection. */
+/** After so much silence on an idle TCP connection the system asks whether the peer is still there. */
 const keepAliveDelayMs = 10_000;
 
 export interface Pools {
@@ -111,7 +111,7 @@ export async function openPools(options: PoolOptions): Promise<Pools> {
 /** One connection outside the pools, closed afterwards; for what a server's administrator does. */
 export async function withConnection<T>(target: DatabaseTarget, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(connectionConfig(target));
-  // One that is lost also fails the query it was for; unheard, the event would end the process.
+  // A lost connection also fails its query. Without a listener the event would end the process.
   client.on("error", () => undefined);
   await client.connect();
   try {
@@ -131,7 +131,7 @@ export function connectionConfig(
     .join(" ");
   if (target.kind === "socket") {
     const { host, port, user, database } = target;
-    // `ssl` is said because pg would otherwise take it from PGSSLMODE, and a socket has none.
+    // `ssl` is set because pg would otherwise take it from PGSSLMODE, and a socket has none.
     return { host, port, user, database, ssl: false, options };
   }
   const url = new URL(target.url);
@@ -143,7 +143,7 @@ export function connectionConfig(
 /** A pool, and an end of it that waits for the server. */
 interface EndingPool {
   readonly pool: pg.Pool;
-  /** Settles when the server has let go of every connection; `pool.end` alone settles when they were told to end. */
+  /** Settles when every connection is closed. `pool.end` alone settles when the connections were asked to close. */
   end(): Promise<void>;
 }
 
@@ -161,8 +161,8 @@ function makePool(
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
   });
-  // One listener per connection for its whole life: the pool's own is taken off while a connection is handed out, and
-  // one that died then, between two queries of a transaction, would be an unhandled "error" event and end the process.
+  // One listener per connection for its whole life: the pool removes its own while a connection is in use. A connection that
+  // is lost then, between two queries of a transaction, would emit an unhandled "error" event and end the process.
   const open = new Set<pg.PoolClient>();
   pool.on("connect", (client) => {
     open.add(client);
@@ -180,13 +180,13 @@ function makePool(
 
 async function closePools(pools: readonly EndingPool[], log: Log): Promise<void> {
   const waiting = new AbortController();
-  const late = delay(closePatienceMs, "late", { signal: waiting.signal }).catch(() => "in time");
+  const late = delay(closeTimeoutMs, "late", { signal: waiting.signal }).catch(() => "in time");
   const outcome = await Promise.race([Promise.all(pools.map((pool) => pool.end())), late]);
   waiting.abort();
   if (outcome === "late") log.warn("database_connections_not_returned");
 }
 
-/** A stop may be asked for twice, but a pool ends once. */
+/** `close` may be called twice, but a pool ends once. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {
@@ -197,10 +197,10 @@ function once(work: () => Promise<void>): () => Promise<void> {
 
 async function checkVersion(owner: pg.Pool): Promise<void> {
   const major = await serverMajor(owner);
-  if (major < leastMajor) {
+  if (major < minMajorVersion) {
     throw new StartError(
       "database_version",
-      `EMANET_DATABASE_URL is a PostgreSQL ${major}; ${leastMajor} or newer is needed. Upgrade that server or use another.`,
+      `EMANET_DATABASE_URL is a PostgreSQL ${major}; ${minMajorVersion} or newer is needed. Upgrade that server or use another.`,
     );
   }
 }
@@ -212,7 +212,7 @@ async function checkEncoding(owner: pg.Pool): Promise<void> {
   if (encoding === "UTF8") return;
   throw new StartError(
     "database_version",
-    `The database of EMANET_DATABASE_URL has the encoding ${encoding}; UTF8 is needed. Make it anew with encoding 'UTF8'.`,
+    `The database of EMANET_DATABASE_URL has the encoding ${encoding}; UTF8 is needed. Create it again with encoding 'UTF8'.`,
   );
 }
 

@@ -23,7 +23,7 @@ export function rowTypes(schema: Schema): string {
     .join("\n");
 }
 
-/** The catalogue's names of types, as parsers.ts and `pg` read them. */
+/** The names of types in the system catalog, as parsers.ts and `pg` read them. */
 const scalars: Readonly<Record<string, string>> = {
   bool: "boolean",
   bytea: "Buffer",

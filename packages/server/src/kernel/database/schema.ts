@@ -1,5 +1,5 @@
 /**
- * The schema `emanet` as the database itself describes it. One *catalogue query* reads everything that a migration can
+ * The schema `emanet` as the database itself describes it. One query of the *system catalog* reads everything that a migration can
  * change; from its answer come the committed `schema.txt`, which shows a migration's whole effect in review, and the
  * row types (rows.ts). Both are the same on every supported PostgreSQL, whatever the owner of the schema is called.
  */
@@ -34,7 +34,7 @@ export interface Column {
   readonly name: string;
   /** As SQL writes it, e.g. `character varying(20)[]`. */
   readonly type: string;
-  /** The catalogue's name of the type, or of an array's elements; a domain's base type. */
+  /** The name of the type in the system catalog, or of an array's elements; a domain's base type. */
   readonly baseType: string;
   readonly array: boolean;
   readonly nullable: boolean;
@@ -58,14 +58,14 @@ export interface Grant {
   readonly privileges: readonly string[];
 }
 
-/** Runs the catalogue query. Needs no more rights than any user of the database has. */
+/** Reads the schema from the system catalog. Needs no more rights than any user of the database has. */
 export async function readSchema(pool: pg.Pool): Promise<Schema> {
   const client = await pool.connect();
   try {
     await client.query("begin read only");
     // PostgreSQL leaves out the schema of names on the search path: it must not depend on who asks.
     await client.query("set local search_path = pg_catalog");
-    const { rows } = await client.query<{ schema: Schema }>(catalogueQuery, [schemaName]);
+    const { rows } = await client.query<{ schema: Schema }>(systemCatalogQuery, [schemaName]);
     await client.query("rollback");
     const schema = rows[0]?.schema;
     if (schema === undefined) throw new Error(`there is no schema ${schemaName}; migrate first`);
@@ -135,7 +135,7 @@ function grantLines(grants: readonly Grant[]): string[] {
  * Left out, because it differs between versions or installations: the owner and the owner's own rights, the privilege
  * MAINTAIN (since 17), the names of not-null constraints (since 18), what extensions brought.
  */
-const catalogueQuery = `
+const systemCatalogQuery = `
 with
   ours as (select oid, nspacl, nspowner from pg_namespace where nspname = $1),
   acls (object, owner, columns, acl) as (

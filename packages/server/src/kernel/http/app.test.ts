@@ -125,7 +125,7 @@ for (const http2 of [false, true]) {
       assert.deepEqual([status, json?.code], [414, "uri_too_long"]);
     });
 
-    test("a parameter as long as a path of 4096 encoded bytes reaches its endpoint, which judges it", async () => {
+    test("a parameter as long as a path of 4096 encoded bytes reaches its endpoint, which validates it", async () => {
       const { status, json } = await send("GET", `/v1/test-notes/${"%41".repeat(4096)}`, {
         headers: { authorization },
       });

@@ -1,5 +1,5 @@
 /**
- * Which address a request comes from. Forwarded headers are believed only when the socket's peer is a configured
+ * Which address a request comes from. Forwarded headers are used only when the socket's peer is a configured
  * proxy, and then only as far as proxies wrote them: the client is the right-most hop that is not itself trusted.
  */
 
@@ -36,7 +36,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
       const hops = forwardedFor.split(",").slice(-maxForwardedHops).reverse();
       for (const hop of hops) {
         const address = canonical(hop.trim());
-        // What is no address was not written by a proxy of ours: the one before it is as far as we can believe.
+        // What is no address was not written by a trusted proxy, so the hop before it counts as the client.
         if (address === null) return client;
         client = address;
         if (!isTrusted(client, trusted)) return client;

@@ -131,7 +131,7 @@ export interface Ctx {
   readonly read: RunRead;
 }
 
-/** Headers of an answer; a list stands for a header that is sent several times (`Set-Cookie`). */
+/** Headers of an answer. A list is a header that is sent several times (`Set-Cookie`). */
 export type HeaderValues = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Reply {

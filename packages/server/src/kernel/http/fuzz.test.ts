@@ -70,7 +70,7 @@ const methods = fc.constantFrom(
   "QUERY",
 );
 
-/** A path segment as it would stand in an address; never a fragment, which belongs to no request. */
+/** A path segment as in an address; never a fragment, which belongs to no request. */
 const segment = fc.oneof(
   anyText.map((text) => encodeURIComponent(text.toWellFormed())),
   fc.stringMatching(/^[A-Za-z0-9%._~:@!$&'()*+,;=-]{1,30}$/),

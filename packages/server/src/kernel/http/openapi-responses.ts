@@ -1,6 +1,7 @@
 /**
- * The responses of an operation in the OpenAPI document. Answers of an operation's own stand in it; problems, errors of
- * OAuth and 304 are components that operations share. Which codes an operation can answer is in `x-problems`.
+ * The responses of an operation in the OpenAPI document. An operation has its own successful
+ * answers; problems, errors of OAuth and 304 are components that operations share. `x-problems` lists the codes of an
+ * operation.
  */
 
 import { isRecorded } from "../idempotency.ts";

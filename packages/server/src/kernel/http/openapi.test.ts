@@ -293,7 +293,7 @@ describe("the published document", () => {
     assert.ok(isAdmin.includes(true) && isAdmin.indexOf(true) > 0);
     assert.ok(
       isAdmin.slice(isAdmin.indexOf(true)).every(Boolean),
-      "an operation for customers stands after one for staff",
+      "an operation for customers comes after one for staff",
     );
     assert.deepEqual(published["x-tagGroups"].at(-1), { name: "Staff", tags: ["admin"] });
     const grouped = published["x-tagGroups"].flatMap(({ tags: names }) => names);

@@ -89,7 +89,7 @@ function refuseDoubles(endpoints: readonly Endpoint[]): void {
   }
 }
 
-/** What is for staff only stands last: customers read the rest. */
+/** What is for staff only comes last: customers read the rest. */
 function lastWhere<T>(list: readonly T[], isLast: (one: T) => boolean): readonly T[] {
   return [...list.filter((one) => !isLast(one)), ...list.filter(isLast)];
 }

@@ -17,7 +17,7 @@ test("every JSON value without repeated keys is read as JSON.parse reads it", ()
   );
 });
 
-test("a repeated key is refused, however it is spelled and wherever it stands", () => {
+test("a repeated key is refused, however it is spelled and wherever it is", () => {
   for (const text of [
     '{"a":1,"a":2}',
     '{"a":1,"\\u0061":2}',

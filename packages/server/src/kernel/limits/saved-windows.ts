@@ -42,13 +42,13 @@ export interface SavedWindowsOptions {
 export function openSavedWindows({ file, policies, secrets, log }: SavedWindowsOptions): SavedWindows {
   const database = openDatabase(file, log);
   const insert = database.prepare("insert into moments (policy, key, at, until) values (?, ?, ?, ?)");
-  const sweep = database.prepare("delete from moments where until <= ?");
+  const deleteExpired = database.prepare("delete from moments where until <= ?");
   const trim = database.prepare(
     "delete from moments where rowid in (select rowid from moments order by until desc limit -1 offset ?)",
   );
   let writes = 0;
   const clear = (now: number) => {
-    sweep.run(now);
+    deleteExpired.run(now);
     trim.run(maxMoments);
   };
   return {

@@ -134,15 +134,15 @@ describe("refusals", () => {
 });
 
 describe("what a killed service leaves behind", () => {
-  test("a pid file whose number another process has by now does not stand in the way, nor is that process harmed", async (t) => {
+  test("a pid file whose number another process has by now does not prevent the start, and that process is not signalled", async (t) => {
     const folder = await usedFolder(t);
     const cluster = path.join(folder, "postgres");
-    const stranger = spawn("sleep", ["600"], { stdio: "ignore" });
-    t.after(() => stranger.kill());
-    const lines = [stranger.pid, cluster, 1_700_000_000, 5432, "/tmp/emanet-pg-aaaaaa", "", "  1234567     1", "ready"];
+    const other = spawn("sleep", ["600"], { stdio: "ignore" });
+    t.after(() => other.kill());
+    const lines = [other.pid, cluster, 1_700_000_000, 5432, "/tmp/emanet-pg-aaaaaa", "", "  1234567     1", "ready"];
     await writeFile(path.join(cluster, "postmaster.pid"), `${lines.join("\n")}\n`);
     await (await start(t, folder)).stop();
-    assert.equal(stranger.exitCode ?? stranger.signalCode, null, "the process was signalled");
+    assert.equal(other.exitCode ?? other.signalCode, null, "the process was signalled");
   });
 
   test("a server whose parent process was killed is started again when the last of its children has ended", async (t) => {

@@ -96,7 +96,7 @@ function reachableForOthers(t: TestContext): boolean {
     execFileSync(command, words, { stdio: "ignore" });
     return true;
   } catch {
-    t.skip("this checkout lies in a folder that only root may enter; run the tests as that user instead");
+    t.skip("this checkout is in a folder that only root may enter; run the tests as that user instead");
     return false;
   }
 }

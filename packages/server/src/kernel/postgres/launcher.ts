@@ -50,7 +50,7 @@ export interface FileOwner {
 }
 
 export interface LauncherOptions {
-  /** Where the cluster lies or will lie; the server must be able to write there. */
+  /** The folder of the cluster, which may not exist yet; the server must be able to write there. */
   readonly folder: string;
   readonly postgres: string;
   /** Owner of the cluster that exists already. */

@@ -5,7 +5,7 @@
  * The caller holds the lock of the data folder, so no live service owns the postmaster found here. A process is
  * signalled only when it is certain to be this cluster's postmaster. Two things must agree: its command line names the
  * socket folder that the pid file names, whose name is random for every start; and its working folder is the cluster.
- * The second tells a copied data folder, whose pid file names the postmaster of the original.
+ * The second recognises a copied data folder, whose pid file names the postmaster of the original.
  */
 
 import { execFile } from "node:child_process";
@@ -25,7 +25,7 @@ const fastShutdownMs = 60_000;
 /** An immediate shutdown writes nothing; the server itself kills what does not end within 5 s. */
 const immediateShutdownMs = 15_000;
 
-/** Soon enough that a start does not feel it. */
+/** Short compared with the time of a start. */
 const pollMs = 25;
 
 /** The lines of `postmaster.pid` that matter here. */
@@ -35,7 +35,7 @@ export interface PostmasterFile {
   readonly ready: boolean;
 }
 
-/** Makes the cluster free to be started: ends an orphan, removes a stale pid file that would stand in the way. */
+/** Makes the cluster free to be started: ends an orphan, removes a stale pid file that would prevent the start. */
 export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
   const file = await readPostmasterFile(cluster);
   if (file === null) return;
@@ -50,7 +50,7 @@ export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
         `${cluster} is a copy of a cluster that process ${file.pid} is running, taken while it ran. ` +
           "Stop that service and copy its data folder again.",
       );
-    case "stranger":
+    case "other":
       // The number was given to another process since. PostgreSQL would take that one for its own and refuse to start.
       // PostgreSQL still notices processes of the dead server that are attached to its shared memory.
       return unlink(path.join(cluster, "postmaster.pid"));
@@ -69,12 +69,12 @@ export async function readPostmasterFile(cluster: string): Promise<PostmasterFil
   return { pid, socketFolder: lines[4]?.trim() ?? "", ready: lines[7]?.trim() === "ready" };
 }
 
-type Holder = "ours" | "copied" | "stranger" | "gone";
+type Holder = "ours" | "copied" | "other" | "gone";
 
 async function identify(cluster: string, file: PostmasterFile): Promise<Holder> {
   if (!exists(file.pid)) return "gone";
   const command = await commandLine(file.pid);
-  if (file.socketFolder === "" || !command.includes(file.socketFolder)) return "stranger";
+  if (file.socketFolder === "" || !command.includes(file.socketFolder)) return "other";
   return (await runsIn(file.pid, cluster, command)) ? "ours" : "copied";
 }
 
@@ -87,7 +87,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** Empty for a process that has ended and waits to be collected, as orphans do in containers without an init. */
+/** Empty for a zombie: a process that has ended and whose parent has not waited for it, as in containers without an init. */
 async function commandLine(pid: number): Promise<string> {
   if (process.platform === "linux") {
     return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");

@@ -211,7 +211,7 @@ describe("HTTP/2 abuse ends the connection", () => {
   });
 
   test("unread bodies that fill memory: the largest sessions end first", async (context) => {
-    const limits = { unreadBytes: 3_000_000, sweepMs: 5 };
+    const limits = { unreadBytes: 3_000_000, sessionCheckMs: 5 };
     const server = await startTransport(context, { limits, handler: silence });
     const small = connectHttp2(context, server);
     const large = connectHttp2(context, server);

@@ -40,7 +40,7 @@ export interface TransportLimits {
   /** Request body bytes received and not yet read by the application, over all HTTP/2 sessions. */
   readonly unreadBytes: number;
   /** How often the sessions are checked. */
-  readonly sweepMs: number;
+  readonly sessionCheckMs: number;
 }
 
 const kibibyte = 1024;
@@ -84,5 +84,5 @@ export const defaultTransportLimits: TransportLimits = Object.freeze({
   /** Each stream is granted a window of 4 MiB; an agent uses 16 at once. All sessions together must spare the process. */
   unreadBytes: 256 * mebibyte,
   /** At 1 GB/s the unread bytes can be over their limit by as much again. */
-  sweepMs: 250,
+  sessionCheckMs: 250,
 });

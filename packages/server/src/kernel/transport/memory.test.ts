@@ -103,7 +103,7 @@ describe("memory", () => {
   });
 
   test("400 MiB of unread bodies do not stay in memory", async (context) => {
-    const victim = await startVictim(context, { unreadBytes: 16 * mebibyte, sweepMs: 5 });
+    const victim = await startVictim(context, { unreadBytes: 16 * mebibyte, sessionCheckMs: 5 });
     const before = await victim.report();
     const hold = requestBlock("POST", [], "/hold");
     const body = Buffer.alloc(16_000);

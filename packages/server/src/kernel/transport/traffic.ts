@@ -28,7 +28,7 @@ export class Traffic {
   readonly #sessions = new Map<ServerHttp2Session, GuardedSession>();
   readonly #limits: TransportLimits;
   readonly #log: Log;
-  readonly #sweep: NodeJS.Timeout;
+  readonly #sessionCheck: NodeJS.Timeout;
   /** One timer for all exchanges: one for each would cost a short request as much as its routing. */
   readonly #stalls: NodeJS.Timeout;
   readonly #onQuiet = new Set<() => void>();
@@ -39,7 +39,7 @@ export class Traffic {
     this.#limits = options.limits;
     this.#log = options.log;
     this.connections = new Connections({ ...options.limits, isExempt: options.isExempt });
-    this.#sweep = setInterval(() => this.#checkSessions(), options.limits.sweepMs).unref();
+    this.#sessionCheck = setInterval(() => this.#checkSessions(), options.limits.sessionCheckMs).unref();
     this.#stalls = setInterval(() => this.#cutStalled(), options.limits.responseStallMs).unref();
   }
 
@@ -102,7 +102,7 @@ export class Traffic {
     await this.#quietWithin(deadlineMs);
     const cut = this.exchanges.size;
     this.connections.destroyAll();
-    clearInterval(this.#sweep);
+    clearInterval(this.#sessionCheck);
     clearInterval(this.#stalls);
     return cut;
   }

@@ -57,7 +57,7 @@ export const actOnInteraction: Endpoint = {
   },
 };
 
-/** The check of the credentials is slow on purpose, so it stands between two transactions. */
+/** The check of the credentials is slow on purpose, so it runs between two transactions. */
 async function signIn(ctx: Ctx, call: Call, form: URLSearchParams): Promise<PageReply> {
   const early = await withInteraction(ctx, call, async (interaction) =>
     interaction.signedIn === null ? { status: 200, headers: {} } : redirectReply(pathOf(interaction)),

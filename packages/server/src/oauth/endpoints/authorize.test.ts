@@ -198,7 +198,7 @@ describe("a code", () => {
     for (const answer of answers) assert.ok(answer.status === 200 || answer.json?.error === "invalid_grant");
   });
 
-  test("is kept as a hash, and what it stands for sealed", async () => {
+  test("is kept as a hash, and its data are sealed", async () => {
     const { code } = await obtainCode(site, demo, client);
     const rows = await asSystem(service, ["select t::text as text from emanet.oauth_artifacts t", []]);
     const text = rows.map((row) => String(row.text)).join("\n");

@@ -173,7 +173,7 @@ describe("refresh", () => {
     }
   });
 
-  test("lives 90 days without use, and each use starts them anew", async () => {
+  test("lives 90 days without use, and each use starts them again", async () => {
     const day = 24 * 60 * 60 * 1000;
     let token = (await grant())?.refresh_token;
     for (const _ of [1, 2, 3]) {

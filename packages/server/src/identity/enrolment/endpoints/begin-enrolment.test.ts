@@ -51,7 +51,7 @@ describe("/v1/enrolment", () => {
     assert.deepEqual(
       states.map(({ state }) => state),
       ["invited"],
-      "who invited in vain sees nothing of it",
+      "an owner whose invitation lost sees no difference",
     );
     const winner = await tokenFor(service, { accountId: offices[won]?.accountId ?? "" });
     const members = await service.send("GET", "/v1/members", { headers: winner.auth });

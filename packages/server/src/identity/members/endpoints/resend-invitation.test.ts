@@ -20,7 +20,7 @@ test("a new link is mailed, and the one of the earlier mail ends; 409 for who ha
   assert.equal((await again(owner.personId)).json?.code, "state_conflict");
 });
 
-test("429: once an hour per address; removing and inviting anew counts as a resend", async () => {
+test("429: once an hour per address; removing and inviting again counts as a resend", async () => {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
   const fresh = async () => (await tokenFor(service, { accountId })).auth;

@@ -135,7 +135,9 @@ describe("the glossary", () => {
     const missing = records.flatMap((file) => {
       const text = read(file);
       const labels = ["problem", "option", "decision"];
-      return labels.filter((label) => !new RegExp(`\\*\\*[^*\\n]*${label}`, "i").test(text)).map((label) => `${file}: ${label}`);
+      return labels
+        .filter((label) => !new RegExp(`\\*\\*[^*\\n]*${label}`, "i").test(text))
+        .map((label) => `${file}: ${label}`);
     });
     assert.deepEqual(missing, []);
   });

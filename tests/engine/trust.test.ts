@@ -182,12 +182,12 @@ test("two vaults have different block-id keys, and a key object differs each tim
 test("rebuild refuses and reports a pack of an unregistered writer", async (t) => {
   const { from, store, env } = await prepare(t);
   await env.backup(from);
-  const stranger = signerFromSeed(Buffer.alloc(32, 66));
+  const attacker = signerFromSeed(Buffer.alloc(32, 66));
   // It registers itself: only the authority may.
-  const writer = authorityWriter(stranger, vaultId);
+  const writer = authorityWriter(attacker, vaultId);
   const session = startSession(env.ctx, writerKeys(env.vault.keys), writer, { session: 50, nonce: 1 });
   const pack = new PackBuilder("data", env.ctx.random(16), session.header);
-  await store.put(env.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(stranger)]));
+  await store.put(env.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(attacker)]));
   const report = await rebuild(env.vault);
   assert.deepEqual(
     report.refused.map(({ name }) => name),
@@ -228,10 +228,10 @@ test("a manifest without a signature, with a foreign signature, under another na
   const good = Buffer.from(await store.get(name));
   const draft = good.subarray(0, good.length - 64 - 25);
   const accepted = { at: env.ctx.now(), retention: noRetention };
-  const stranger = signerFromSeed(Buffer.alloc(32, 66));
+  const attacker = signerFromSeed(Buffer.alloc(32, 66));
   const cases: Buffer[] = [
     draft,
-    acceptManifest(stranger, draft, accepted),
+    acceptManifest(attacker, draft, accepted),
     acceptManifest(env.writer, draft, accepted),
   ];
   for (let at = 0; at < good.length; at += 37) {
@@ -275,10 +275,10 @@ test("a forged record of a deletion deletes nothing: rebuild names it, and upkee
   const { from, store, env } = await prepare(t);
   const { snapshot } = await env.backup(from);
   const { head } = await env.vault.chain.read();
-  const stranger = signerFromSeed(Buffer.alloc(32, 66));
+  const attacker = signerFromSeed(Buffer.alloc(32, 66));
   const entry = { kind: "deleted", snapshot: snapshot.id, by: "nobody" } as const;
   const forged = env.vault.names.chainRecord(head.sequence + 1);
-  await store.put(forged, encodeChainRecord(stranger, vaultId, head, env.ctx.now(), entry));
+  await store.put(forged, encodeChainRecord(attacker, vaultId, head, env.ctx.now(), entry));
   const report = await rebuild(env.vault);
   assert.deepEqual([report.snapshots, report.chainFaults.map(({ name }) => name)], [[snapshot.id], [forged]]);
   await assert.rejects(prune(env.vault), { name: "ChainMismatchError" });

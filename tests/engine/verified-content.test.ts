@@ -114,7 +114,7 @@ async function openBundle(env: TestEnvironment, snapshot: Parameters<typeof root
   const unverified = async (files: readonly PlannedFile[]) => {
     const plan = await planWindow(catalog, keys.blockIdKey, files);
     assert.equal(plan.failed.size, 0);
-    return plan.unverified.map(({ readings }) => readings);
+    return plan.unverified.map(({ fileSets }) => fileSets);
   };
   return { blocks: bundle.lengths.length, part, unverified };
 }

@@ -1,9 +1,9 @@
-/** Makes a client from its options. */
+/** `createClient`: makes a client of the API from its options. */
 
 import { type EmanetApi, operations } from "./api.generated.ts";
 import { type OperationSpec, operation } from "./operation.ts";
 import { defaultPlatform } from "./platform.ts";
-import { type Credentials, type RawAnswer, type RawRequest, type Platform, sender } from "./request.ts";
+import { type Credentials, type Platform, type RawAnswer, type RawRequest, sender } from "./request.ts";
 import type { Retries } from "./retry.ts";
 
 export interface ClientOptions {

@@ -33,7 +33,7 @@ export {
 } from "./credentials.ts";
 export { ConnectionError, EmanetError, isProblem, OauthError, ProblemError, UnexpectedAnswerError } from "./errors.ts";
 export type { Answer, BytesOperation, CallOptions, ListOperation, Operation } from "./operation.ts";
-export type { Credentials, RawAnswer, RawRequest, Platform, TokenRequest } from "./request.ts";
+export type { Credentials, Platform, RawAnswer, RawRequest, TokenRequest } from "./request.ts";
 export type { Retries } from "./retry.ts";
 export * from "./schemas.generated.ts";
 export type { OnProgress, Progress, RequestBody, StreamedBody } from "./streams.ts";

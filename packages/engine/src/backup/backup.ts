@@ -221,7 +221,8 @@ async function makeSnapshot(
   const tree = new TreeWriter(upload, reach, options.cache ?? null, startedAt, useCache && start.damaged.length === 0);
   const files = new FileScheduler(upload, tree, useCache ? new Set(start.damaged) : null);
   const report = () => options.onProgress?.({ files: tree.files, bytes: tree.bytes, storedBytes: upload.storedBytes });
-  if (useCache && source.quickWalk !== undefined) await takeQuickWalk(source.quickWalk(), files, report, options.signal);
+  if (useCache && source.quickWalk !== undefined)
+    await takeQuickWalk(source.quickWalk(), files, report, options.signal);
   else
     for await (const event of source.walk()) {
       options.signal?.throwIfAborted();

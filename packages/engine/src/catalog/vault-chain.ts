@@ -250,5 +250,7 @@ export async function appendIncarnation(writer: ChainWriter, reason: string): Pr
 
 function assertFewSkipped(names: VaultNames, used: number, newest: number): void {
   if (used - newest > maxSkippedPlaces)
-    throw new FormatError(`${names.chainRecord(used)} is too far after the end of the chain. If it is no record, delete it`);
+    throw new FormatError(
+      `${names.chainRecord(used)} is too far after the end of the chain. If it is no record, delete it`,
+    );
 }

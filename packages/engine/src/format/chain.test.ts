@@ -113,8 +113,8 @@ describe("a chain of records", () => {
   });
 
   test("a record that the authority did not sign is refused", () => {
-    const stranger = signerFromSeed(Buffer.alloc(32, 8));
-    const forged = encodeChainRecord(stranger, vaultId, emptyChain, 1, every[0] as Written);
+    const attacker = signerFromSeed(Buffer.alloc(32, 8));
+    const forged = encodeChainRecord(attacker, vaultId, emptyChain, 1, every[0] as Written);
     assert.throws(() => read([forged]), /did not sign/);
   });
 

@@ -115,7 +115,9 @@ interface UnreadNode {
   readonly depth: number;
 }
 
-type NextRow = { readonly kind: "entry"; readonly entry: TreeEntry } | { readonly kind: "node"; readonly node: UnreadNode };
+type NextRow =
+  | { readonly kind: "entry"; readonly entry: TreeEntry }
+  | { readonly kind: "node"; readonly node: UnreadNode };
 
 /** One directory while it is walked. */
 class Side {

@@ -6,7 +6,7 @@
 
 import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { Retention, SnapshotInfo } from "../catalog/catalog.ts";
-import { appendToChain, ChainMismatchError, applyNewRecords, chainWriter } from "../catalog/vault-chain.ts";
+import { appendToChain, applyNewRecords, ChainMismatchError, chainWriter } from "../catalog/vault-chain.ts";
 import { FormatError } from "../format/bytes.ts";
 import type { ChainSnapshot, ChainState } from "../format/chain-state.ts";
 import { sha256 } from "../format/hash.ts";

@@ -77,7 +77,16 @@ export class FrameChecker {
       if (row.kind !== "data") return new DamageError(row, "not a data frame");
       const { ids, lengths } = decodeBlockList(row.blockList);
       const { key, binding } = await reader.frameKey(row, bytes);
-      const toCheck = { offset: 0, length: bytes.length, key, binding, ids, hashBlocks: true, pieces: noPieces, lengths };
+      const toCheck = {
+        offset: 0,
+        length: bytes.length,
+        key,
+        binding,
+        ids,
+        hashBlocks: true,
+        pieces: noPieces,
+        lengths,
+      };
       const { blockIdKey } = vault.keys;
       const { damagedFrames } = await pool.run({ ...noFiles, sealed: bytes, blockIdKey, frames: [toCheck] });
       const [found] = damagedFrames;

@@ -16,7 +16,7 @@
 import { allSnapshots } from "../catalog/all-snapshots.ts";
 import type { Retention, SnapshotRow } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
-import { appendToChain, ChainMismatchError, applyNewRecords, chainWriter } from "../catalog/vault-chain.ts";
+import { appendToChain, applyNewRecords, ChainMismatchError, chainWriter } from "../catalog/vault-chain.ts";
 import type { Vault } from "../vault.ts";
 import { assertChainAllowsDeletion, differenceOf, isRetained } from "./compare-chain.ts";
 

@@ -174,7 +174,8 @@ export class CutWorker {
         while (filled < buffer.length && !reader.ended) {
           filled += reader.read(buffer.subarray(0, filled + readStepBytes), filled);
           if (reader.bytesRead === filled && list.count === 0) sizes = blockSizesFor(job, buffer.subarray(0, filled));
-          cutTo = this.#cutPortion(cutter, index, job, sizes, reader.bytesRead - filled, cutTo, filled, reader.ended, list);
+          const bufferAt = reader.bytesRead - filled;
+          cutTo = this.#cutPortion(cutter, index, job, sizes, bufferAt, cutTo, filled, reader.ended, list);
         }
         const final = reader.ended;
         const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));

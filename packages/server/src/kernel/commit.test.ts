@@ -10,7 +10,7 @@ import { inSystemScope } from "../testing/audit-chain.ts";
 import { testClock } from "../testing/clock.ts";
 import { silentLog, testDatabase } from "../testing/database.ts";
 import { countMessages } from "../testing/message-counts.ts";
-import { createNotesTable } from "../testing/notes.ts";
+import { createNotesTable, noteCreated } from "../testing/notes.ts";
 import { scaled } from "../testing/scale.ts";
 import { systemRandom } from "./clock.ts";
 import type { EndState } from "./http/request-signal.ts";
@@ -87,6 +87,12 @@ describe("work inside work", () => {
     }
   }
 
+  /** The second work comes after a savepoint that was not sent, and after a statement in its place. */
+  const afterUnusedSavepoint: readonly Step[] = [
+    { account: "aa", fails: false, steps: ["write", { account: "aa", fails: false, steps: [] }] },
+    { account: "aa", fails: true, steps: ["write"] },
+  ];
+
   test("whatever is nested in what: work that throws is undone with all inside it, and nothing else", async () => {
     let runs = 0;
     await fc.assert(
@@ -97,7 +103,7 @@ describe("work inside work", () => {
         await transactions.run(context, alice, (tx) => run(tx, alice, steps, () => `${word} ${texts++}`, kept));
         assert.deepEqual(await written(word), { rows: kept.toSorted(), records: kept.toSorted() });
       }),
-      { seed: 21, numRuns: scaled(60, 2_000) },
+      { seed: 21, numRuns: scaled(60, 2_000), examples: [[afterUnusedSavepoint]] },
     );
   });
 
@@ -150,10 +156,34 @@ describe("callers that gave up", () => {
     await transactions.run({ ...context, signal: inTime }, alice, (tx) => write(tx, alice, "late 2"));
     assert.deepEqual((await written("late")).rows, ["late 2"]);
   });
+});
 
-  async function waitingForLock(): Promise<void> {
-    const query = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    while ((await database.owner.query(query)).rowCount === 0) await delay(1);
+async function waitingForLock(): Promise<void> {
+  const query = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  while ((await database.owner.query(query)).rowCount === 0) await delay(1);
+}
+
+test("records are written in the order of their chains: work that waits for one chain holds none that comes after it", async () => {
+  const [first, second] = [accountOf("a1"), accountOf("b1")];
+  const audit = (tx: Tx) => tx.audit({ action: "note.created", targets: [] });
+  const emit = (tx: Tx) => tx.emit(noteCreated, { note_id: systemRandom.uuid() });
+  for (const [record, head] of [
+    [audit, "select from audit_heads where account_id = $1 for update"],
+    [emit, "select from event_heads where account_id = $1 for update"],
+  ] as const) {
+    const alone = (access: typeof first) => transactions.run(context, access, async (tx) => record(tx));
+    await Promise.all([alone(first), alone(second)]);
+    const both = await inSystemScope(database.app, async (holder) => {
+      await holder.query(head, [first.accountId]);
+      const work = transactions.run(context, second, async (tx) => {
+        record(tx);
+        await tx.within(first, async (inner) => record(inner));
+      });
+      await waitingForLock();
+      await alone(second);
+      return { work };
+    });
+    await both.work;
   }
 });
 

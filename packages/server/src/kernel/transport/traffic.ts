@@ -28,7 +28,8 @@ export class Traffic {
   readonly #sessions = new Map<ServerHttp2Session, GuardedSession>();
   readonly #limits: TransportLimits;
   readonly #log: Log;
-  readonly #sessionCheck: NodeJS.Timeout;
+  /** Runs while there are sessions: a service without clients has nothing to check. */
+  #sessionCheck: NodeJS.Timeout | undefined;
   /** One timer for all exchanges: one for each would cost a short request as much as its routing. */
   readonly #stalls: NodeJS.Timeout;
   readonly #onQuiet = new Set<() => void>();
@@ -39,7 +40,6 @@ export class Traffic {
     this.#limits = options.limits;
     this.#log = options.log;
     this.connections = new Connections({ ...options.limits, isExempt: options.isExempt });
-    this.#sessionCheck = setInterval(() => this.#checkSessions(), options.limits.sessionCheckMs).unref();
     this.#stalls = setInterval(() => this.#cutStalled(), options.limits.responseStallMs).unref();
   }
 
@@ -67,6 +67,7 @@ export class Traffic {
       this.#log.debug("http2_session_cut", { reason, ip: socket.remoteAddress });
     });
     this.#sessions.set(session, guarded);
+    this.#sessionCheck ??= setInterval(() => this.#checkSessions(), this.#limits.sessionCheckMs).unref();
     socket.once("close", () => {
       this.#sessions.delete(session);
       this.#announceQuiet();
@@ -130,6 +131,10 @@ export class Traffic {
   }
 
   #checkSessions(): void {
+    if (this.#sessions.size === 0) {
+      clearInterval(this.#sessionCheck);
+      this.#sessionCheck = undefined;
+    }
     for (const session of this.#sessions.values()) session.releaseSocketIfDestroyed();
     for (const session of planCuts(this.#holdings(), this.#limits.unreadBytes)) session.cut("unread_bytes");
   }

@@ -24,9 +24,9 @@
  * 7. If a recipe replaces another, every upload that has pinned the packs of the old recipe pins those of the new one, in
  *    the same step. If a frame moves, every upload that has pinned its old pack pins its new packs.
  * 8. Hooks and the order of segments (`next`, `follows`) are kept per owner: a unit replaces only those of its owner.
- * 9. Changes of a snapshot's retention are applied in the order of the chain. A snapshot that is being deleted takes no
- *    change.
- * 10. The head of the chain never goes back.
+ * 9. Changes of a snapshot's retention are applied in the order of the chain. Of a snapshot that is being deleted the
+ *    retention changes only if the deletion is cancelled in the same step (`cancelDeleteSnapshot`).
+ * 10. The head of the chain is never replaced by an older record.
  * 11. A client may repeat a step whose answer was lost: `beginUpload`, a reservation of ordinals with its request, and
  *    `addUnit` with its number answer the same and change nothing the second time.
  *

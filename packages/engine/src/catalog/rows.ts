@@ -66,7 +66,7 @@ export interface SessionRow {
 }
 
 /**
- * What an upload is told. `vault`: items of its owner, and verified items of others. `lineage`: items of its owner only, so
+ * Which stored items an upload may know. `vault`: items of its owner, and verified items of others. `lineage`: items of its owner only, so
  * that a write-only client learns nothing of what others stored.
  */
 export type UploadScope = "vault" | "lineage";

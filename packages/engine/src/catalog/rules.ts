@@ -32,7 +32,7 @@ export function framesOfUnit(unit: UploadUnit): ReadonlySet<number> {
   return frames;
 }
 
-/** Whether an upload is told that an item is stored. */
+/** Whether an upload may know that an item is stored. */
 export function isKnownTo(owner: string, scope: UploadScope, item: Pick<Item, "owner" | "verified">): boolean {
   return item.owner === owner || (item.verified && scope === "vault");
 }

@@ -6,7 +6,7 @@ import { type TestDatabase, testServer } from "../../testing/database.ts";
 import { connectionConfig } from "../database/pool.ts";
 import { type JobContext, noPayload, retryAfter, task } from "./task.ts";
 import { type BenchWorker, jobBench, liveWorkers, patienceMs, until } from "./testing/bench.ts";
-import { regainMs } from "./worker.ts";
+import { reopenMs } from "./worker.ts";
 
 interface Ports {
   readonly work: (context: JobContext<unknown>) => Promise<void>;
@@ -38,7 +38,7 @@ describe("a lost database connection", { concurrency: true }, () => {
     const cutAt = performance.now();
     await cutConnections(bench.database);
     await until("the lock is held again", async () => (await liveWorkers(bench).catch(() => [])).length === 1);
-    await until("a loss that lasted would have ended the job", () => performance.now() > cutAt + 2 * regainMs);
+    await until("a loss that lasted would have ended the job", () => performance.now() > cutAt + 2 * reopenMs);
     gate.resolve();
     await settled(worker);
     assert.equal(begun, 1);

@@ -6,8 +6,8 @@ import { describeError } from "../error-facts.ts";
 import type { JobOutcome } from "../metrics.ts";
 import { JobError, PermanentJobError, type Task } from "./task.ts";
 
-/** How an attempt ended. `cut`: the worker stopped it, and it is repeated under the same number. */
-export type Ending = { readonly kind: "ok" | "cut" | "canceled" | "error"; readonly error?: unknown };
+/** How an attempt ended. `stopped`: the worker stopped it, and it is repeated under the same number. */
+export type Ending = { readonly kind: "ok" | "stopped" | "canceled" | "error"; readonly error?: unknown };
 
 type JobRow = Selectable<JobsRow>;
 /** The columns that an outcome changes. Class and code are those of the last error; neither can hold personal data. */
@@ -22,7 +22,7 @@ export function outcomeOf(
 ): { readonly name: JobOutcome; readonly row: JobColumns | null } {
   if (ending.kind === "canceled") return { name: "canceled", row: null };
   const row = { attempt, crashes, run_at, failed_at, error_class, error_code };
-  if (ending.kind === "cut") return { name: "released", row };
+  if (ending.kind === "stopped") return { name: "released", row };
   const label = ending.kind === "error" ? labelOf(ending.error) : { error_class: null, error_code: null };
   const final = ending.kind === "ok" || ending.error instanceof PermanentJobError;
   const delay = final ? undefined : retry[attempt - 1];

@@ -28,7 +28,7 @@ export async function cancelJob(tx: Pick<Tx, "db">, jobId: string) {
   return (await sql<Row>`select emanet.cancel_job(${jobId}) as outcome`.execute(tx.db)).rows[0]?.outcome ?? null;
 }
 
-/** Makes every worker read the clock anew when the transaction commits; for a clock that the database stores. */
+/** Makes every worker read the clock again when the transaction commits; for a clock that the database stores. */
 export async function notifyClockMoved(tx: Pick<Tx, "db">): Promise<void> {
   await sql`select pg_notify('emanet_jobs', 'clock')`.execute(tx.db);
 }

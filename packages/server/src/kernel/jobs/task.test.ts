@@ -98,7 +98,7 @@ describe("outcomes", () => {
   });
 
   test("an attempt that the worker stopped is repeated under its number; one that was canceled or is done leaves no row", () => {
-    assert.deepEqual(outcome({ kind: "cut" }, 2), { name: "released", row: { ...job, attempt: 2 } });
+    assert.deepEqual(outcome({ kind: "stopped" }, 2), { name: "released", row: { ...job, attempt: 2 } });
     assert.deepEqual(outcome({ kind: "canceled" }, 2, true), { name: "canceled", row: null });
     assert.deepEqual(outcome({ kind: "ok" }), { name: "done", row: null });
   });

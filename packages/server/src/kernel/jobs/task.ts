@@ -9,7 +9,7 @@ import type { Log } from "../log.ts";
 /** What one attempt gets. `Ports` is what the process offers to its tasks: database, mail, settings. */
 export interface JobContext<Ports> {
   readonly jobId: string;
-  /** 1 for the first attempt. A run that a crash cut short keeps its number. */
+  /** 1 for the first attempt. A run that a crash ended keeps its number. */
   readonly attempt: number;
   /** Aborts when the attempt was canceled, is over its time, or its worker stops. The task must end then. */
   readonly signal: AbortSignal;

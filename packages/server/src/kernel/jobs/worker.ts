@@ -2,7 +2,7 @@
  * A worker runs the jobs of a database, in *turns*: a turn writes the outcomes of jobs that ended and takes due ones.
  * Between turns it waits for a notification, the end of a job, or the time of the next job. It is alive while its database
  * session holds its lock. When the session is lost, running jobs continue; if no new one opens soon, they are stopped.
- * Workers take back the jobs of dead ones. So a job runs at least once, and in one worker at a time, except for a task that
+ * Workers release the jobs of dead ones. So a job runs at least once, and in one worker at a time, except for a task that
  * ignores its signal.
  */
 
@@ -30,7 +30,7 @@ export interface WorkerOptions<Ports> extends JobSources {
   readonly onReport?: (report: FinishedJob) => void;
 }
 
-/** Jobs at a time. Fewer than the connections of the application's pool, so that jobs cannot starve requests. */
+/** Jobs at a time. Fewer than the connections of the application's pool, so that requests always find a free connection. */
 export const defaultConcurrency = 8;
 /** The longest wait of an idle worker: a machine that slept, or whose clock was set, is late by this at most. */
 const idleMs = 60_000;
@@ -39,10 +39,10 @@ const busyMs = 1_000;
 /** Checks in a row that find a worker dead before its jobs are taken: twice the time that it has to get a new session. */
 const deadAfterChecks = 6;
 /** How long running jobs continue without a session. */
-export const regainMs = 3_000;
+export const reopenMs = 3_000;
 /** Between attempts to open one: several within that time. */
-const regainPauseMs = 250;
-/** Time to write the last outcomes of a worker that stops. Other workers take back what is not written. */
+const reopenPauseMs = 250;
+/** Time to write the last outcomes of a worker that stops. Other workers release what is not written. */
 const closeMs = 5_000;
 /** A job during which this many workers died is not run again: it is probably the cause. */
 export const maxCrashes = 5;
@@ -62,14 +62,14 @@ export class Worker<Ports> {
   readonly #ended = new Map<string, EndedJob & { readonly report: () => void }>();
   /** What running jobs reported and is not stored yet. */
   readonly #progress = new Map<string, JobProgress>();
-  /** Jobs whose cancellation arrived while a turn was on its way. */
+  /** Jobs whose cancellation arrived during a turn. */
   readonly #canceled = new Set<string>();
   /** How many checks in a row found a worker dead. */
   #dead: ReadonlyMap<number, number> = new Map();
   #othersExist = true;
   #checkedAt = 0;
   #store: JobStore | undefined;
-  #regain: NodeJS.Timeout | undefined;
+  #reopenDeadline: NodeJS.Timeout | undefined;
   #woken = Promise.withResolvers<void>();
   #stopping = false;
   #released = 0;
@@ -116,7 +116,7 @@ export class Worker<Ports> {
       // Jobs that end together are written together.
       await nextTick();
     }
-    clearTimeout(this.#regain);
+    clearTimeout(this.#reopenDeadline);
     this.#store?.close();
   }
 
@@ -181,7 +181,7 @@ export class Worker<Ports> {
   #refusal(job: ClaimedJob): Ending | undefined {
     if (job.canceled || this.#canceled.has(job.id)) return { kind: "canceled" };
     if (job.crashes >= maxCrashes) return { kind: "error", error: new PermanentJobError("worker_lost") };
-    return this.#stopping ? { kind: "cut" } : undefined;
+    return this.#stopping ? { kind: "stopped" } : undefined;
   }
 
   #report(finished: FinishedJob, ending: Ending, log: Log): void {
@@ -193,7 +193,7 @@ export class Worker<Ports> {
     this.#options.onReport?.(finished);
   }
 
-  /** Looks after other workers, and takes back the jobs of those that were dead in several checks. */
+  /** Checks the other workers, and releases the jobs of those that were dead in several checks. */
   async #check(store: JobStore): Promise<void> {
     this.#checkedAt = monotonicMs();
     if (!this.#othersExist) return;
@@ -216,14 +216,14 @@ export class Worker<Ports> {
     try {
       const owned = await store.enter([...this.#running.keys(), ...this.#ended.keys()], recurring, now);
       for (const [id, attempt] of this.#running) {
-        if (owned.get(id) !== false) attempt.stop({ kind: owned.has(id) ? "canceled" : "cut" });
+        if (owned.get(id) !== false) attempt.stop({ kind: owned.has(id) ? "canceled" : "stopped" });
       }
       await clock.sync?.();
     } catch (error) {
       store.close();
       throw error;
     }
-    clearTimeout(this.#regain);
+    clearTimeout(this.#reopenDeadline);
     this.#othersExist = true;
     return store;
   }
@@ -236,13 +236,13 @@ export class Worker<Ports> {
       this.#store.close();
       this.#store = undefined;
       this.#dead = new Map();
-      this.#regain = setTimeout(() => this.#stopAll(), regainMs);
+      this.#reopenDeadline = setTimeout(() => this.#stopAll(), reopenMs);
     }
-    return regainPauseMs;
+    return reopenPauseMs;
   }
 
   #stopAll(): void {
-    for (const attempt of this.#running.values()) attempt.stop({ kind: "cut" });
+    for (const attempt of this.#running.values()) attempt.stop({ kind: "stopped" });
   }
 
   #notice(text: string): void {

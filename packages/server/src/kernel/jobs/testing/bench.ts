@@ -128,7 +128,7 @@ export async function inTransaction<T>(pool: Pool, work: (client: { query: Pool[
 export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = performance.now() + patienceMs;
   while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    if (performance.now() > deadline) throw new Error(`the time is over, and this has not happened: ${what}`);
     await delay(20);
   }
 }

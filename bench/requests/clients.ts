@@ -55,6 +55,8 @@ class Http1Client implements Client {
   }
 
   send({ method, path, headers, body }: ClientRequest): Promise<number> {
+    // A write on a closed connection is neither an error nor answered.
+    if (this.#socket.destroyed) throw new Error("the server closed an idle connection");
     this.#pending = Promise.withResolvers<number>();
     let head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n`;
     for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;

@@ -17,11 +17,15 @@ const [folder = "", database = "{}"] = process.argv.slice(2);
 /** As many as the service has. */
 const connections = 10;
 
+/** As the service has it. Node's own five seconds would close connections while the service gets its requests. */
+const keepAliveMs = 72_000;
+
 const pool = new pg.Pool({ ...JSON.parse(database), max: connections, ssl: false });
 const app = Fastify({
   http2: true,
   https: {
     allowHTTP1: true,
+    http1Options: { keepAliveTimeout: keepAliveMs },
     cert: readFileSync(path.join(folder, "server.pem")),
     key: readFileSync(path.join(folder, "server.key")),
   },

@@ -49,6 +49,15 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       }
     });
 
+    test("hides no record from a process that has read the chain before", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { id } = await night(prepared, 1);
+      const blind = processWith(prepared.env.vault, lagging(prepared.store, isRecord));
+      assert.equal((await blind.chain.read()).head.sequence, 2);
+      await setRetention(prepared.env.vault, id, held);
+      assert.equal((await blind.chain.read()).snapshots.get(id)?.retention.hold, true);
+    });
+
     test("makes a recovery skip no record that is there, and the hold stays", async (t) => {
       const prepared = await prepare(t, newCatalog);
       const { id } = await night(prepared, 1);
@@ -163,6 +172,23 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await prune(other);
       const { state, faults } = await chainOf(prepared);
       assert.deepEqual([faults, state.snapshots.get(id)?.retention.hold], [[], true]);
+    });
+
+    test("is refused also if the chain has a gap: their places are not used again", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { id } = await night(prepared, 1);
+      await night(prepared, 2);
+      const { vault } = prepared.env;
+      await setRetention(vault, id, held);
+      await prepared.store.delete(vault.names.chainRecord(2));
+      const putBack = await takeAway(prepared.store, vault.names.chainRecord(4));
+      const other = processWith(vault, prepared.store);
+      await assert.rejects(rebuild(other), /store is older than the catalog/);
+      await recover(other, "records 2 and 4 are lost");
+      await putBack();
+      const { faults, ignored, state } = await chainOf(prepared);
+      assert.deepEqual([faults, namesOf(ignored)], [[], [3, 4].map(vault.names.chainRecord)]);
+      assert.equal(state.head.sequence, 5);
     });
 
     test("does not stop a recovery, which leaves their places free", async (t) => {

@@ -128,6 +128,20 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       assert.equal((await Array.fromAsync(vault.catalog.allPacks())).length, packs);
     });
 
+    test("a snapshot that is locked and has no row is named as such, whether it is given up or not", async (t) => {
+      const prepared = await prepare(t);
+      const { id } = await night(prepared, 1);
+      const lockedUntil = prepared.env.ctx.now() + 1_000_000;
+      await setRetention(prepared.env.vault, id, { expiresAt: null, lockedUntil, hold: false });
+      await prepared.store.delete(prepared.env.vault.names.manifest(id));
+      const vault = await reopened(prepared);
+      await rebuild(vault);
+      for (const giveUp of [[], [id]])
+        await assert.rejects(prune(vault, { giveUp }), /held or locked in the chain and has no row/);
+      prepared.env.ctx.advance(2_000_000);
+      await prune(vault, { giveUp: [id] });
+    });
+
     test("holds, locks, deletions and reasons come back as the chain has them", async (t) => {
       const prepared = await prepare(t);
       const first = await night(prepared, 1);

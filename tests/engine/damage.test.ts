@@ -3,9 +3,12 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
+import { nodeId } from "../../packages/engine/src/format/hash.ts";
 import { acceptManifest } from "../../packages/engine/src/format/manifest.ts";
 import { noRetention } from "../../packages/engine/src/format/snapshot.ts";
+import { nodeKeyOf } from "../../packages/engine/src/format/vault-keys.ts";
 import type { RestoreResult } from "../../packages/engine/src/restore/folder/restore.ts";
+import { recheckDamagedFrames } from "../../packages/engine/src/restore/local-read-port.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import { scaled } from "../../packages/engine/src/testing/scale.ts";
@@ -22,6 +25,7 @@ import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { packsUnit, rowsOf, withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { identityOf } from "../../packages/engine/src/vault.ts";
 
@@ -216,4 +220,25 @@ test("a lost data pack is healed too, also if the catalog was lost with it", asy
   const to = path.join(folder, "healed");
   assert.deepEqual((await env.restore(old, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a marked metadata frame with a node that does not match its id keeps its mark", async (t) => {
+  const { env } = await prepare(t);
+  const { catalog } = env.vault;
+  for (const [bytes, isTrue] of [
+    [Buffer.from("a node"), true],
+    [Buffer.from("another"), false],
+  ] as const) {
+    const id = nodeId(nodeKeyOf(env.vault.keys), Buffer.from("a node"));
+    const rows = await withUpkeepSession(env.vault, async (session) => {
+      session.putRecord({ kind: "node", ordinal: 100_000, id, bytes });
+      const { packs, header } = await session.flush();
+      const frames = rowsOf(session, packs, new Map());
+      await catalog.addUnit(session.upload, env.ctx.now(), { ...packsUnit(session, packs, header), frames });
+      return frames;
+    });
+    await catalog.setDamaged(rows, true);
+    assert.equal((await recheckDamagedFrames(env.vault, rows)).length, isTrue ? 1 : 0);
+    assert.equal((await catalog.frames(rows.map(({ frame }) => frame)))[0]?.damaged, !isTrue);
+  }
 });

@@ -4,6 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { decodeRecipe, framesOf } from "../../packages/engine/src/format/recipe.ts";
 import type { FileEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
@@ -11,6 +12,7 @@ import { FileReader } from "../../packages/engine/src/restore/file-reader.ts";
 import { LocalReadPort } from "../../packages/engine/src/restore/local-read-port.ts";
 import type { ReadPort } from "../../packages/engine/src/restore/read-port.ts";
 import { rootEntry } from "../../packages/engine/src/restore/root-entry.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -19,8 +21,13 @@ import {
   scratch,
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
+import { repack } from "../../packages/engine/src/upkeep/repack.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
+import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { RestoreWorkerPool } from "../../packages/engine/src/workers/restore-worker-pool.ts";
 import { dump, pageBytes } from "./testing/dump.ts";
+import { dataFrames, replaceAllRecipes, storeFalseFrame } from "./testing/lying-client.ts";
 
 /** A port that counts what is read of packs. */
 class CountingPort extends LocalReadPort {
@@ -204,4 +211,82 @@ test("an aborted read ends with the signal's reason", async (t) => {
   await assert.rejects(async () => {
     for await (const _ of reader.read(entry, undefined, controller.signal)) controller.abort(new Error("enough"));
   }, /enough/);
+});
+
+/** Two small files in one bundle. */
+async function smallFiles(t: { after(fn: () => void): void }) {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  for (const [i, name] of ["a", "b"].entries())
+    writeFileSync(path.join(from, name), new SeededRandom(60 + i).bytes(1900));
+  settleTimes(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
+  const reader = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
+  const [a, b] = [await entryOf(reader, snapshot, "a"), await entryOf(reader, snapshot, "b")];
+  return { env, snapshot, reader, a, b };
+}
+
+test("a small file whose entry names blocks of another file of its bundle is not returned", async (t) => {
+  const { reader, a, b } = await smallFiles(t);
+  assert.equal((await readAll(reader.read(a))).length, 1900);
+  assert.ok(a.content.kind === "part" && b.content.kind === "part");
+  const beyond = { ...a.content, first: 5000 };
+  for (const content of [b.content, beyond])
+    await assert.rejects(readAll(reader.read({ ...a, content })), { name: "DamageError", message: /match its hash/ });
+});
+
+test("a frame that was opened for verified content is hashed before it is used for other content", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  for (const [i, name] of ["a", "b"].entries())
+    writeFileSync(path.join(from, name), new SeededRandom(70 + i).bytes(300_000));
+  settleTimes(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
+  const [frame, ...others] = await dataFrames(env);
+  assert.ok(frame !== undefined && others.length === 0, "one frame has both files");
+  const planted = await storeFalseFrame(env, decodeBlockList(frame.blockList));
+  await replaceAllRecipes(env, (run) => ({ ...run, frame: planted }));
+  const reader = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
+  const [a, b] = [await entryOf(reader, snapshot, "a"), await entryOf(reader, snapshot, "b")];
+  assert.ok(a.content.kind === "segments");
+  await env.vault.catalog.setVerified(a.content.segments.map(({ ordinal }) => ordinal));
+  await readAll(reader.read(a));
+  await assert.rejects(readAll(reader.read(b)), /does not match its id/);
+});
+
+test("the list of a file that is one node is compared with the file's hash, also for a range", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  writeFileSync(path.join(from, "a.bak"), dump(new SeededRandom(9), 10_000));
+  settleTimes(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const { snapshot } = await env.backup(from);
+  const reader = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
+  const entry = await entryOf(reader, snapshot, "a.bak");
+  assert.ok(entry.content.kind === "list" && entry.content.depth === 0);
+  const range = { offset: 1_000_000, length: 1000 };
+  assert.equal((await readAll(reader.read(entry, range))).length, 1000);
+  await assert.rejects(readAll(reader.read({ ...entry, hash: Buffer.alloc(32) }, range)), /do not match its hash/);
+});
+
+test("a download goes on if its blocks are moved and their old packs are deleted while it runs", async (t) => {
+  const { env, bytes, snapshot, name } = await agedDump(t, 2_000, 8);
+  const port = new LocalReadPort(env.vault);
+  const reader = new FileReader({ port, pool: inlineRestorePool, cacheBytes: 1 });
+  const entry = await entryOf(reader, snapshot, name);
+  const got: Buffer[] = [];
+  let moved = 0;
+  for await (const piece of reader.read(entry)) {
+    got.push(Buffer.from(piece));
+    if (got.length !== 1) continue;
+    for (const row of await listSnapshots(env.vault.catalog))
+      if (row.id !== snapshot.id) await deleteSnapshot(env.vault, row.id);
+    moved = (await repack(env.vault)).segments;
+    await rewritePacks(env.vault, -1);
+    await prune(env.vault);
+  }
+  assert.ok(moved > 0, "blocks were moved");
+  assert.ok(Buffer.concat(got).equals(bytes));
 });

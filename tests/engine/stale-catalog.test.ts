@@ -109,6 +109,17 @@ describe("a catalog that is older than the store", () => {
     await old.close();
   });
 
+  test("is found before it issues a number, also if it is older by one session only", async (t) => {
+    const bench = prepare(t);
+    const { env, old } = await lastNightsCatalog(bench);
+    const { next } = await old.sessions();
+    assert.deepEqual((await namesUnder(bench.store, env.vault.names.sessions)).at(-1), env.vault.names.session(next));
+    await assert.rejects(env.backup(bench.from), { name: "IncompleteCatalogError", message: /would issue/ });
+    const after = await old.sessions();
+    assert.deepEqual([after.next, after.stale], [next, false]);
+    await old.close();
+  });
+
   test("is found by its own claim if the listing lags", async (t) => {
     const bench = prepare(t);
     const { env, old } = await lastNightsCatalog(bench);

@@ -270,3 +270,33 @@ test("names out of order are found where two nodes meet, also if both were check
     ["swapped", "twice"].map((id) => [id, "a directory's names are out of order"]),
   );
 });
+
+test("a tree that is nested without end, or a directory's node without end, is a finding and fills no memory", async (t) => {
+  const prepared = await prepare(t);
+  const { env, snapshots } = prepared;
+  const stat = { mode: 0o755, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
+  const name = Buffer.alloc(200, "d");
+  const nested = (below: Reference) => {
+    const writer = new ByteWriter(512).u8(nodeKinds.leaf).varint(1);
+    writeEntry(writer, { type: "directory", name, ...stat, root: below, size: 0, files: 0 });
+    return writer.take();
+  };
+  const deep = Array.from({ length: 300 }, () => (before: Reference[]) => nested(before.at(-1) ?? assert.fail()));
+  const names = Array.from({ length: 70_000 }, (_, i) => i.toString().padStart(6, "0"));
+  const references = await storeNodes(env, [leafOf("a"), ...deep, leafOf(...names)]);
+  const [snapshot] = snapshots;
+  assert.ok(snapshot !== undefined);
+  for (const [root, reason] of [
+    [references.at(-2), /a path is too long/],
+    [references.at(-1), /node is too long/],
+  ] as const) {
+    assert.ok(root !== undefined);
+    const lying: SnapshotRow = { ...snapshot, id: "cd".repeat(16), rootOrdinal: root.ordinal, rootId: root.id };
+    const { findings } = await verify(prepared, [lying, snapshot]);
+    assert.deepEqual(
+      findings.map(({ snapshot: id }) => id),
+      [lying.id],
+    );
+    assert.match(findings[0]?.reason ?? "", reason);
+  }
+});

@@ -122,7 +122,14 @@ export async function rebuildCommand({ vault }: Repository, _line: CommandLine, 
     ...report.chainFaults.map(({ name, reason }) => `chain: ${name}: ${reason}`),
     ...report.chainIgnored.map(({ name, reason }) => `not in the chain: ${name}: ${reason}`),
   ];
-  const found = [report.refused, report.lostFrames, report.incomplete, report.hidden, report.chainFaults];
+  const found = [
+    report.refused,
+    report.lostFrames,
+    report.incomplete,
+    report.incompleteSegments,
+    report.hidden,
+    report.chainFaults,
+  ];
   return { lines, data: report, complete: found.every((list) => list.length === 0) };
 }
 

@@ -5,10 +5,11 @@
  * - Rows of packs and frames come from the footers of the stored packs, which their writer signed.
  * - Every pack has the upload's session header. Its frames are frames of that session, and new (generation 0).
  * - Every data frame has a block list from the client, and the copy of the list is in a frame of the session.
- * - Ordinals of items and hooks were reserved by this upload.
+ * - Ordinals of items and hooks were reserved by this upload. No frame and no ordinal is in a unit twice.
  * - Recipes and block lists can be decoded. Prune, matching and healing would fail at one that cannot, for all clients.
  * - The owner is set here, and no item is verified.
- * The catalog then refuses a recipe that needs a frame which the upload has neither stored nor pinned.
+ * The catalog then refuses a recipe that needs a frame which the upload has neither stored nor pinned, or a slot that the
+ * frame does not have. It also refuses a frame or an ordinal that is registered already: others may use it by now.
  *
  * Upkeep registers rewritten frames and new recipes of old segments directly. It is trusted and not checked.
  */
@@ -34,6 +35,14 @@ export function checkUnit(unit: ClientUnit, packs: readonly PackTable[], rules: 
     if (!sameBytes(header.bytes, first.header.bytes)) throw new FormatError("the packs have different session headers");
   }
   checkOrdinals(unit, rules);
+  assertDistinct(
+    unit.items.map(({ ordinal }) => ordinal),
+    "a unit has an ordinal twice",
+  );
+  assertDistinct(
+    packs.flatMap(({ frames }) => frames.map(({ frame }) => frame)),
+    "a unit has a frame twice",
+  );
   const blockLists = new Map(unit.blockLists.map((each) => [each.frame, each]));
   const frames = packs.flatMap((pack) => frameRowsOf(pack, rules.session, blockLists));
   return {
@@ -44,6 +53,11 @@ export function checkUnit(unit: ClientUnit, packs: readonly PackTable[], rules: 
     hooks: unit.hooks,
     follows: unit.follows,
   };
+}
+
+/** A rebuild could not tell which of two is right. */
+function assertDistinct(values: readonly (string | number)[], reason: string): void {
+  if (new Set(values).size !== values.length) throw new FormatError(reason);
 }
 
 /** A `follows` pair may start with an item of another client; the catalog then changes nothing of that client. */

@@ -46,6 +46,7 @@ export async function completeUpload(
     snapshot: row.id,
     manifestHash: sha256(manifest),
     retention: row.retention,
+    reserved: { session: state.session, ranges: state.ordinals },
   } as const;
   const changes = await recordCompletion(chain, header, entry, isNew);
   const completed = { ...row, changes };

@@ -24,14 +24,15 @@ import type { VaultAccess } from "../vault.ts";
 import type { Completion } from "./complete-upload.ts";
 import { completeUpload, findCompleted } from "./complete-upload.ts";
 import type { Matcher } from "./matcher.ts";
+import { maxOrdinalBatch } from "./ordinal-reserve.ts";
 import type { ClientUnit, SegmentAnswer, SegmentQuery, UploadTarget } from "./upload-target.ts";
 import { maxNodesPerOffer, maxSegmentsPerOffer, uploadLeaseMs } from "./upload-target.ts";
 
 /** Ordinals that an upload gets at its beginning: enough for one changed file and its folders. */
 const firstOrdinals = 32;
 
-/** Ordinals that one request may reserve. Bitmaps have a bit for each, also if it is never used. */
-const maxOrdinalsPerRequest = 65_536;
+/** Ordinals that one request may reserve: what a client asks for at most. Bitmaps have a bit for each, also if it is never used. */
+const maxOrdinalsPerRequest = maxOrdinalBatch;
 
 export interface LocalTargetOptions {
   readonly access: VaultAccess & { readonly keys: { readonly vaultId: Uint8Array } };
@@ -103,22 +104,16 @@ export class LocalTarget implements UploadTarget {
     const { store, names } = this.#options.access;
     const { assertPackName, putPackOnce } = await import("./stored-pack.ts");
     assertPackName(name);
-    await this.#running();
-    await putPackOnce(store, names.pack(name), body);
+    await putPackOnce(store, names.pack(name), body, await this.#running());
   }
 
   async register(unit: ClientUnit): Promise<void> {
     const { access, upload, authority } = this.#options;
     const { checkUnit } = await import("./check-unit.ts");
-    const { assertPackName, readStoredPack } = await import("./stored-pack.ts");
+    const { readStoredPacks } = await import("./stored-pack.ts");
     const state = await this.#running();
     const identity = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
-    const packs = await Promise.all(
-      unit.packs.map((name) => {
-        assertPackName(name);
-        return readStoredPack(access.store, access.names.pack(name), name, identity);
-      }),
-    );
+    const packs = await readStoredPacks(access, unit.packs, identity);
     for (const { header } of packs.slice(0, 1)) {
       await assertNotRevoked(access.catalog, header);
       await assertNewestEpoch(access.catalog, header.epoch);

@@ -9,7 +9,7 @@ import type { OrdinalRange } from "../catalog/catalog.ts";
 const minBatch = 256;
 
 /** A batch for about 4 GiB of new data. */
-const maxBatch = 4096;
+export const maxOrdinalBatch = 4096;
 
 export class OrdinalReserve {
   readonly #reserve: (request: number, count: number) => Promise<OrdinalRange>;
@@ -45,7 +45,7 @@ export class OrdinalReserve {
   #reserveNext(): Promise<OrdinalRange> {
     if (this.#following === null) {
       this.#following = this.#reserve(++this.#request, this.#batch);
-      this.#batch = Math.min(this.#batch * 2, maxBatch);
+      this.#batch = Math.min(this.#batch * 2, maxOrdinalBatch);
       this.#following.catch(() => {
         // The next ordinal that needs it rejects.
       });

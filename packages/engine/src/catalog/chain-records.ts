@@ -38,7 +38,7 @@ export interface ChainReading {
   readonly faults: readonly ChainFault[];
   /** Objects that are no part of the chain: in places that a recovery has skipped, or with names of no record. */
   readonly ignored: readonly ChainFault[];
-  /** The last place that is used; 0 if there is none. */
+  /** The last place that is used; that of the known record if there is none behind it. */
   readonly lastPlace: number;
 }
 
@@ -83,13 +83,15 @@ class ChainPlaces {
   readonly #from: ChainStore;
   readonly #start: number;
   readonly #places = new Map<number, Place>();
-  #last = 0;
+  #last: number;
 
   constructor(from: ChainStore, start: number) {
     this.#from = from;
     this.#start = start;
+    this.#last = start;
   }
 
+  /** The last place that is used, or where the reading starts. */
   get last(): number {
     return this.#last;
   }

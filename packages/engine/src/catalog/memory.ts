@@ -41,6 +41,8 @@ import { MemorySnapshots } from "./memory-snapshots.ts";
 import { MemoryUploads } from "./memory-uploads.ts";
 import {
   assertHeld,
+  assertNewRows,
+  assertSlotsExist,
   drawNumber,
   framesNeededBy,
   framesOfUnit,
@@ -48,6 +50,7 @@ import {
   itemFrames,
   placeOf,
   slotCountOf,
+  verifiedFirst,
 } from "./rules.ts";
 
 export class MemoryCatalog implements Catalog {
@@ -153,10 +156,12 @@ export class MemoryCatalog implements Catalog {
     const running = this.#uploads.running(upload, now);
     if (number !== undefined) {
       if (running.units.has(number)) return;
-      const own = new Set(unit.frames.map(({ frame }) => frame));
+      const own = new Map(unit.frames.map((row) => [row.frame, row]));
       for (const frame of framesOfUnit(unit))
         if (!own.has(frame) && !this.isPinned(frame, upload))
           throw new CatalogError("not_closed", `frame ${frame} is neither in the unit nor pinned`);
+      assertNewRows(unit, { frame: (frame) => this.#frames.has(frame), item: (ordinal) => this.#items.has(ordinal) });
+      assertSlotsExist(unit, (frame) => own.get(frame) ?? this.#frames.get(frame) ?? null);
     }
     this.#register(unit);
     for (const { pack } of unit.packs) this.#packs.pin(pack, upload);
@@ -491,9 +496,4 @@ export class MemoryCatalog implements Catalog {
     if (count > 0) reserved?.set(by?.request ?? 0, range);
     return range;
   }
-}
-
-/** Of several items with one id the verified ones come first, then the newest. */
-function verifiedFirst(a: Item, b: Item): number {
-  return Number(b.verified) - Number(a.verified) || b.ordinal - a.ordinal;
 }

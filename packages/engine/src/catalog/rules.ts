@@ -2,6 +2,7 @@
 
 import type { EngineContext } from "../context.ts";
 import type { Bitmap } from "../format/bitmap.ts";
+import { decodeBlockList } from "../format/block-list.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
 import type { FramePlace, FrameRow, Item, NewUpload, SnapshotRow, UploadScope, UploadUnit } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
@@ -30,6 +31,43 @@ export function framesOfUnit(unit: UploadUnit): ReadonlySet<number> {
   const frames = new Set(unit.items.flatMap(framesNeededBy));
   for (const { recordFrame } of unit.frames) if (recordFrame !== 0) frames.add(recordFrame);
   return frames;
+}
+
+/**
+ * Throws `conflict` if a client's unit has a frame or an ordinal that is registered already. Other clients may use what is
+ * verified, so its owner must not replace it, not even in the upload that stored it.
+ */
+export function assertNewRows(
+  { frames, items }: UploadUnit,
+  known: { readonly frame: (frame: number) => boolean; readonly item: (ordinal: number) => boolean },
+): void {
+  for (const { frame } of frames)
+    if (known.frame(frame)) throw new CatalogError("conflict", `frame ${frame} is registered already`);
+  for (const { ordinal } of items)
+    if (known.item(ordinal)) throw new CatalogError("conflict", `item ${ordinal} is registered already`);
+}
+
+/**
+ * Throws `not_closed` if a segment of a client's unit names slots that its frame does not have, or that upkeep has dropped.
+ * Such a recipe would stop prune for all clients. `frameOf` finds a frame that the upload has stored or pinned.
+ */
+export function assertSlotsExist({ items }: UploadUnit, frameOf: (frame: number) => FrameRow | null): void {
+  const lengths = new Map<number, Uint32Array>();
+  const lengthsOf = (frame: number) => {
+    const row = lengths.has(frame) ? null : frameOf(frame);
+    if (row?.kind === "data") lengths.set(frame, decodeBlockList(row.blockList).lengths);
+    return lengths.get(frame) ?? new Uint32Array(0);
+  };
+  for (const { kind, recipe, ordinal } of items) {
+    if (kind !== "segment") continue;
+    for (const run of decodeRecipe(recipe)) {
+      if (run.kind !== "stored") continue;
+      const slots = lengthsOf(run.frame).subarray(run.slot, run.slot + run.count);
+      const bytes = slots.reduce((sum, length) => sum + length, 0);
+      if (slots.length !== run.count || slots.includes(0) || bytes !== run.bytes)
+        throw new CatalogError("not_closed", `item ${ordinal} names slots that frame ${run.frame} does not have`);
+    }
+  }
 }
 
 /** Whether an upload may know that an item is stored. */
@@ -75,4 +113,9 @@ export function slotCountOf(blockList: Uint8Array): number {
     scale *= 0x80;
   }
   return count;
+}
+
+/** Of several items with one id the verified ones come first, then the newest. */
+export function verifiedFirst(a: Item, b: Item): number {
+  return Number(b.verified) - Number(a.verified) || b.ordinal - a.ordinal;
 }

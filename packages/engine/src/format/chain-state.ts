@@ -4,7 +4,7 @@
  */
 
 import { hex } from "./bytes.ts";
-import type { ChainHead, ChainRecord } from "./chain.ts";
+import type { ChainHead, ChainRecord, OrdinalRange } from "./chain.ts";
 import { emptyChain } from "./chain.ts";
 import type { Retention } from "./snapshot.ts";
 
@@ -25,6 +25,8 @@ export class ChainState {
   /** Per writer id the first session number that is refused. */
   readonly revoked = new Map<string, number>();
   readonly epochs = new Map<number, Uint8Array>();
+  /** Per session that has completed a snapshot the ordinals that it had reserved. */
+  readonly reserved = new Map<number, readonly OrdinalRange[]>();
   /** Sequence numbers of records of kinds that this version does not know. */
   readonly unknown: number[] = [];
   incarnation = 0;
@@ -52,7 +54,8 @@ export class ChainState {
         this.incarnation = record.incarnation;
         return;
       case "completed": {
-        const { manifestHash, retention, sequence } = record;
+        const { manifestHash, retention, sequence, reserved } = record;
+        if (reserved !== undefined) this.reserved.set(reserved.session, reserved.ranges);
         // A snapshot id is drawn once. A second completion changes nothing: a deleted snapshot stays deleted.
         if (!this.snapshots.has(record.snapshot))
           this.snapshots.set(record.snapshot, { manifestHash, retention, deleted: false, sequence });

@@ -47,6 +47,28 @@ function read(records: readonly Uint8Array[]): ChainState {
 }
 
 describe("a chain of records", () => {
+  test("the ordinals that a session has reserved are read as they were written, adjacent ranges as one", () => {
+    const ranges = [
+      { first: 321, end: 577 },
+      { first: 33, end: 65 },
+      { first: 65, end: 97 },
+    ];
+    const completed = { kind: "completed", snapshot, manifestHash, retention: noRetention } as const;
+    const { reserved } = read(chainOf([{ ...completed, reserved: { session: 7, ranges } }]));
+    assert.deepEqual(
+      [...reserved],
+      [
+        [
+          7,
+          [
+            { first: 33, end: 97 },
+            { first: 321, end: 577 },
+          ],
+        ],
+      ],
+    );
+  });
+
   test("every kind of record is read as it was written", () => {
     let head: ChainHead = emptyChain;
     for (const [i, bytes] of chainOf(every).entries()) {

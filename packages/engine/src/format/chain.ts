@@ -30,6 +30,21 @@ const magic = Buffer.from("EMANETC2");
 /** The hash that the first record names as the one before it. */
 const noHash: Uint8Array = Buffer.alloc(idLength);
 
+/** Consecutive ordinals: `first`, and the one after the last. */
+export interface OrdinalRange {
+  readonly first: number;
+  readonly end: number;
+}
+
+/**
+ * The ordinals that the catalog has reserved for a session. The metadata frames of a client are encrypted, and the client may
+ * record ordinals of others in them. After the loss of the catalog this shows whose they are.
+ */
+export interface SessionOrdinals {
+  readonly session: number;
+  readonly ranges: readonly OrdinalRange[];
+}
+
 /** What a record says. */
 export type ChainEntry =
   /** The first record of a vault, and of every recovery after a loss. It may skip places whose records are lost. */
@@ -40,6 +55,8 @@ export type ChainEntry =
       /** SHA-256 of the manifest object. */
       readonly manifestHash: Uint8Array;
       readonly retention: Retention;
+      /** Absent if the upload was over when the record was written. */
+      readonly reserved?: SessionOrdinals | undefined;
     }
   | {
       readonly kind: "retention";
@@ -108,6 +125,7 @@ const tags = {
   publicKeyHash: 11,
   incarnation: 12,
   follows: 13,
+  reserved: 14,
 } as const;
 
 /** Writes and signs the record that follows `before`. Only an incarnation may have a later place than the next. */
@@ -173,6 +191,8 @@ function fieldsOf(entry: ChainEntry, before: ChainHead): [number, Uint8Array | n
   if (entry.kind === "revoked") {
     fields.push([tags.writerId, entry.writerId], [tags.fromSession, numberBytes(entry.fromSession)]);
   }
+  if (entry.kind === "completed" && entry.reserved !== undefined)
+    fields.push([tags.reserved, reservedBytes(entry.reserved)]);
   if (entry.kind === "epoch") {
     fields.push([tags.epoch, numberBytes(entry.epoch)], [tags.publicKeyHash, entry.publicKeyHash]);
   }
@@ -193,6 +213,7 @@ function entryOf(code: number, fields: Fields): ChainEntry {
         snapshot: snapshot(),
         manifestHash: hash(fields, tags.manifestHash),
         retention: retention(fields),
+        ...reservedIn(fields),
       };
     case kindCodes.retention:
       return {
@@ -267,4 +288,32 @@ function retentionBytes(value: Retention): Buffer {
   const out = new ByteWriter(32);
   writeRetention(out, value);
   return out.take();
+}
+
+/** varint session · varint ranges, each varint first, varint count; in ascending order. */
+function reservedBytes({ session, ranges }: SessionOrdinals): Buffer {
+  const merged: { first: number; end: number }[] = [];
+  for (const { first, end } of [...ranges].sort((a, b) => a.first - b.first)) {
+    const last = merged.at(-1);
+    if (last?.end === first) last.end = end;
+    else merged.push({ first, end });
+  }
+  const out = new ByteWriter(32).varint(session).varint(merged.length);
+  for (const { first, end } of merged) out.varint(first).varint(end - first);
+  return out.take();
+}
+
+function reservedIn(fields: Fields): { readonly reserved?: SessionOrdinals } {
+  const value = fields.get(tags.reserved);
+  if (value === undefined) return {};
+  const reader = new ByteReader(value);
+  const session = reader.varint();
+  const count = reader.varint();
+  const ranges: OrdinalRange[] = [];
+  for (let i = 0; i < count; i++) {
+    const first = reader.varint();
+    ranges.push({ first, end: first + reader.varint() });
+  }
+  reader.done();
+  return { reserved: { session, ranges } };
 }

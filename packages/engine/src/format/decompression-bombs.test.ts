@@ -5,6 +5,7 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { Bitmap } from "./bitmap.ts";
 import { decodeBlockList } from "./block-list.ts";
 import { ByteWriter, FormatError } from "./bytes.ts";
+import { readFrameHeader, storedFrameNumber } from "./frame.ts";
 import { readMetadataItems } from "./metadata-items.ts";
 import { decodeRecipe } from "./recipe.ts";
 import type { SessionHeader } from "./session-header.ts";
@@ -94,4 +95,18 @@ test("a node that claims more rows than it has bytes, or names one entry twice, 
     ["b", "a"],
   ])
     await assert.rejects(() => Array.fromAsync(entriesOf(of(leaf(...names)), reference)), FormatError);
+});
+
+test("a metadata frame of dropped items, one byte each, is refused before they fill the memory", () => {
+  assert.equal(readMetadataItems(Buffer.alloc(1000, 3)).length, 1000);
+  assert.throws(() => readMetadataItems(Buffer.alloc(16 * 1024 * 1024, 3)), FormatError);
+});
+
+test("a frame number that no session can have is an error of the format, in a frame and in the footer of a pack", () => {
+  assert.throws(() => storedFrameNumber(1, 2 ** 24), FormatError);
+  assert.throws(() => storedFrameNumber(2 ** 29, 1), FormatError);
+  const header = Buffer.alloc(40);
+  header.write("EMF2");
+  header.writeUInt32LE(2 ** 24, 20);
+  assert.throws(() => readFrameHeader(header), FormatError);
 });

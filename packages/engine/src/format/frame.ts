@@ -18,7 +18,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ByteReader, FormatError, release, sameBytes } from "./bytes.ts";
 import { UnknownKindError } from "./fields.ts";
 import { sha256 } from "./hash.ts";
-import { frameKey } from "./session-header.ts";
+import { frameKey, maxSession } from "./session-header.ts";
 
 const magic = Buffer.from("EMF2");
 export const frameHeaderLength = 40;
@@ -125,6 +125,12 @@ export function frameNumber(session: number, n: number): number {
   return session * framesPerSession + n;
 }
 
+/** The frame number in a stored object. Throws `FormatError` if a session cannot have it. */
+export function storedFrameNumber(session: number, n: number): number {
+  if (session >= maxSession || n >= framesPerSession) throw new FormatError("a frame number is out of range");
+  return frameNumber(session, n);
+}
+
 /** The logical session of a frame number. A rewritten frame keeps the number of its first session. */
 export function sessionOfFrame(frame: number): number {
   return Math.floor(frame / framesPerSession);
@@ -174,7 +180,7 @@ export function readFrameHeader(sealed: Uint8Array): FrameHeader {
   const worker = reader.u16();
   const session = reader.u32();
   const counter = reader.u32();
-  const frame = frameNumber(reader.u32(), reader.u32());
+  const frame = storedFrameNumber(reader.u32(), reader.u32());
   const generation = reader.u32();
   const plainLength = reader.u32();
   const bodyLength = reader.u32();

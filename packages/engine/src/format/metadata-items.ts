@@ -15,6 +15,12 @@ import { idLength } from "./hash.ts";
 
 const hookLength = 8;
 
+/**
+ * Items of a frame. A node or record has at least 35 bytes, so the longest frame has fewer. A dropped item is one byte: without the
+ * limit a few sealed bytes would become 16 million items.
+ */
+const maxItems = 2 ** 19;
+
 export type MetadataItem =
   | { readonly kind: "node"; readonly ordinal: number; readonly id: Uint8Array; readonly bytes: Uint8Array }
   | {
@@ -49,7 +55,10 @@ export function writeMetadataItem(writer: ByteWriter, item: MetadataItem): void 
 export function readMetadataItems(plain: Uint8Array): MetadataItem[] {
   const reader = new ByteReader(plain);
   const items: MetadataItem[] = [];
-  while (reader.left > 0) items.push(readItem(reader));
+  while (reader.left > 0) {
+    if (items.length === maxItems) throw new FormatError("a metadata frame has too many items");
+    items.push(readItem(reader));
+  }
   return items;
 }
 

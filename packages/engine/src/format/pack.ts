@@ -15,7 +15,7 @@
 import { ByteReader, ByteWriter, FormatError, hex, sameBytes } from "./bytes.ts";
 import { UnknownKindError } from "./fields.ts";
 import type { FrameKind } from "./frame.ts";
-import { frameIdOf, frameNumber, framesPerSession, sessionOfFrame } from "./frame.ts";
+import { frameIdOf, framesPerSession, sessionOfFrame, storedFrameNumber } from "./frame.ts";
 import { idLength, sha256 } from "./hash.ts";
 import type { SessionHeader } from "./session-header.ts";
 import { parseSessionHeader, sessionHeaderLength, verifySessionHeader } from "./session-header.ts";
@@ -28,8 +28,8 @@ const tailMagic = Buffer.from("EMANETPE");
 export const packHeaderLength = 8 + 1 + packIdLength + sessionHeaderLength;
 export const packTrailerLength = 4 + 8;
 
-/** A footer of this size describes 1.5 million frames; a longer one is refused. */
-const maxFooterBytes = 64 * 1024 * 1024;
+/** A footer of this size describes 90 000 frames, many times those of the largest pack; a longer one is refused. */
+const maxFooterBytes = 4 * 1024 * 1024;
 
 /** A frame in the footer of its pack. */
 export interface PackFrame {
@@ -145,6 +145,11 @@ export async function readPackTable(
   return { kind, packId, header, frames: decodeFooter(footer, footerAt), size };
 }
 
+/** The session header in the first bytes of a pack. No signature is checked here. */
+export function sessionOfPack(head: Uint8Array): SessionHeader {
+  return parseSessionHeader(head.subarray(packHeaderLength - sessionHeaderLength, packHeaderLength));
+}
+
 function checkHeader(head: Uint8Array, name: string, identity: VaultIdentity) {
   const reader = new ByteReader(head);
   if (!sameBytes(reader.raw(8), headMagic)) throw new FormatError("not a pack");
@@ -184,7 +189,7 @@ function decodeFooter(footer: Uint8Array, framesEnd: number): PackFrame[] {
     const code = reader.u8();
     if (code > 1) throw new UnknownKindError("frame", code);
     const kind: FrameKind = code === 0 ? "data" : "meta";
-    const frame = frameNumber(reader.varint(), reader.varint());
+    const frame = storedFrameNumber(reader.varint(), reader.varint());
     frames.push({ frameId, offset, length, kind, frame, generation: reader.varint() });
     offset += length;
   }

@@ -21,6 +21,12 @@ export type OnListNode = (reference: Reference) => void;
 /** Deeper than any directory or list of 2^53 rows can be. */
 export const maxDepth = 24;
 
+/**
+ * A builder ends a node at 16 KiB, or after four rows, whose names may be tens of kilobytes long. A longer node is a lying
+ * client's: its rows would take thirty times its bytes, at every level of a walk.
+ */
+const maxDirectoryNodeBytes = 1024 * 1024;
+
 /** All entries below a directory's root, in name order. */
 export async function* entriesOf(source: NodeSource, root: Reference): AsyncGenerator<TreeEntry> {
   yield* walk(source, root, 0, new NameOrder());
@@ -51,6 +57,7 @@ export type DirectoryRow =
 
 /** The rows of a directory's node. */
 export function* directoryRows(node: Uint8Array): Generator<DirectoryRow> {
+  if (node.length > maxDirectoryNodeBytes) throw new FormatError("a directory's node is too long");
   const reader = new ByteReader(node);
   const kind = reader.u8();
   const count = reader.varint();

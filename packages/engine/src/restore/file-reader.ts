@@ -22,7 +22,7 @@ import type { OpenedFrame } from "../workers/open-frames.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
 import { byPlace, groupAdjacent, sealedBytesOf } from "./frame-groups.ts";
 import type { FetchedFrame } from "./frame-reader.ts";
-import { DamageError, FrameReader } from "./frame-reader.ts";
+import { DamageError, FrameReader, MissingPackError } from "./frame-reader.ts";
 import { LruCache } from "./lru-cache.ts";
 import type { ReadPort } from "./read-port.ts";
 import type { SegmentBlocks } from "./resolve-segments.ts";
@@ -99,6 +99,30 @@ export class FileReader {
     const to = Math.min(entry.size, from + (range?.length ?? entry.size));
     if (from === to) return;
     this.#pool.startThreadsFor(to - from);
+    let at = from;
+    // Repack may have moved blocks, and prune deleted their old frames, since the batch was resolved. So what is no longer as
+    // the catalog has it is resolved a second time. Only what fails again at the same place is damaged.
+    for (let failedAt = -1; at < to; )
+      try {
+        for await (const piece of this.#readRange(entry, at, to, signal)) {
+          at += piece.length;
+          yield piece;
+        }
+      } catch (error) {
+        if (!(error instanceof DamageError) || failedAt === at || (await this.#isCurrent(error))) throw error;
+        failedAt = at;
+      }
+  }
+
+  /** Whether the frame is damaged where the catalog has it, so that planning again is in vain. */
+  async #isCurrent(error: DamageError): Promise<boolean> {
+    const { version } = error;
+    if (version === null || error instanceof MissingPackError) return false;
+    const [row] = await this.#port.frames([version.frame]);
+    return row?.pack === version.pack && row.generation === version.generation;
+  }
+
+  async *#readRange(entry: FileEntry, from: number, to: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     const batches = this.#batches(entry, from, to);
     const request = async () => {
       const { value } = await batches.next();

@@ -11,7 +11,7 @@
  */
 
 import type { FrameRow, FrameVersion, Item } from "../catalog/catalog.ts";
-import { FormatError, hex, sameBytes } from "../format/bytes.ts";
+import { FormatError, hex, ownCopy, sameBytes } from "../format/bytes.ts";
 import type { DataFrame } from "../format/data-frame.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
 import type { FrameHeader } from "../format/frame.ts";
@@ -45,6 +45,9 @@ export class DamageError extends Error {
     this.version = version;
   }
 }
+
+/** The pack of a frame is missing. Repack may have moved what the caller wanted of the frame, and prune deleted the pack. */
+export class MissingPackError extends DamageError {}
 
 /** Bytes of opened data frames in the cache: 32 of the usual size. Upkeep and verification come back to few of them. */
 const dataCacheBytes = 32 * 1024 * 1024;
@@ -92,7 +95,11 @@ export class FrameReader implements NodeSource {
     if (found?.kind !== "node" || !sameBytes(nodeId(this.#port.keys.nodeKey, found.bytes), id)) {
       throw new DamageError(await this.#row(run.frame), `node ${hex(id)} does not match its id`);
     }
-    return found.bytes;
+    // A rebuild finds the node by this ordinal and id.
+    if (found.ordinal !== ordinal || !sameBytes(found.id, id))
+      throw new DamageError(await this.#row(run.frame), `node ${hex(id)} is recorded as another one`);
+    // A walk keeps the nodes on its path. A view would keep the whole frame of each of them.
+    return ownCopy(found.bytes);
   }
 
   /** Reads the items of a metadata frame. */
@@ -121,7 +128,7 @@ export class FrameReader implements NodeSource {
       const bytes = await this.#fetch(row);
       if (bytes !== null) return { row, bytes };
       const again = await this.#row(frame);
-      if (again.pack === row.pack) throw new DamageError(again, "the pack is missing");
+      if (again.pack === row.pack) throw new MissingPackError(again, "the pack is missing");
       row = again;
     }
   }

@@ -6,6 +6,7 @@ import { frameKey, openContentKey, parseSessionHeader, sessionBinding } from "..
 import { nodeKeyOf } from "../format/vault-keys.ts";
 import type { ByteRange } from "../object-store.ts";
 import type { ReadableVault } from "../vault.ts";
+import { RecordChecker } from "./check-records.ts";
 import { FrameReader } from "./frame-reader.ts";
 import { LruCache } from "./lru-cache.ts";
 import type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./read-port.ts";
@@ -44,8 +45,10 @@ export class LocalReadPort implements ReadPort {
     return store.get(names.pack(pack), { range });
   }
 
-  reportVerified(ordinals: readonly number[]): Promise<void> {
-    return this.#vault.catalog.setVerified(ordinals);
+  async reportVerified(ordinals: readonly number[]): Promise<void> {
+    const { catalog } = this.#vault;
+    const records = new RecordChecker(catalog, new FrameReader(this));
+    await catalog.setVerified(await records.withRightRecords(ordinals));
   }
 
   async reportReadable(versions: readonly FrameVersion[]): Promise<void> {

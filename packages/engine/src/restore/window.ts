@@ -50,6 +50,7 @@ export interface FramePlan {
   readonly pieces: readonly Piece[];
   /** The block ids of the frame in the catalog, 16 bytes per slot. */
   readonly ids: Uint8Array;
+  readonly lengths: Uint32Array;
   /** All segments that need the frame here are verified. */
   readonly verified: boolean;
 }
@@ -66,6 +67,8 @@ export interface WindowPlan {
 
 export interface UnverifiedSegment {
   readonly ordinal: number;
+  /** The frames that have its blocks. */
+  readonly frames: ReadonlySet<number>;
   /** Sets of files. The files of each set together have every block of the segment. */
   readonly fileSets: readonly (readonly number[])[];
 }
@@ -109,6 +112,10 @@ interface BundlePart {
   readonly count: number;
 }
 
+function storedFrames({ runs }: SegmentBlocks): ReadonlySet<number> {
+  return new Set(runs.map(({ frame }) => frame).filter((frame) => frame !== 0));
+}
+
 class WindowPlanner {
   readonly #resolver: SegmentResolver;
   readonly #pieces = new Map<number, Piece[]>();
@@ -116,6 +123,8 @@ class WindowPlanner {
   readonly #endsInZeros = new Set<number>();
   /** Per segment that is not verified the files that have all of it. */
   readonly #whole = new Map<number, number[][]>();
+  /** The frames of each segment that is not verified. */
+  readonly #frames = new Map<number, ReadonlySet<number>>();
   /** Per bundle that is not verified its number of blocks, and the files of its parts by their first block. */
   readonly #bundles = new Map<number, { readonly blocks: number; readonly parts: Map<number, BundlePart> }>();
 
@@ -135,20 +144,22 @@ class WindowPlanner {
     for (const [frame, pieces] of this.#pieces) {
       const found = loaded.get(frame);
       if (found === undefined) continue;
-      frames.push({ row: found.row, ids: found.blockList.ids, pieces, verified: !unverifiedFrames.has(frame) });
+      frames.push({ row: found.row, ...found.blockList, pieces, verified: !unverifiedFrames.has(frame) });
     }
     frames.sort(byPlace);
     return { frames, failed: this.#failed, endsInZeros: this.#endsInZeros, unverified: [...this.#unverified()] };
   }
 
   *#unverified(): Generator<UnverifiedSegment> {
-    for (const [ordinal, fileSets] of this.#whole) yield { ordinal, fileSets };
+    const framesOf = (ordinal: number) => this.#frames.get(ordinal) ?? new Set<number>();
+    for (const [ordinal, fileSets] of this.#whole) yield { ordinal, frames: framesOf(ordinal), fileSets };
     for (const [ordinal, { blocks, parts }] of this.#bundles) {
       const all = [...parts.values()];
       // Parts may overlap, so blocks are counted once each.
       const covered = new Uint8Array(blocks);
       for (const [first, { count }] of parts) covered.fill(1, first, first + count);
-      if (covered.every((isCovered) => isCovered === 1)) yield { ordinal, fileSets: [all.map(({ file }) => file)] };
+      if (covered.every((isCovered) => isCovered === 1))
+        yield { ordinal, frames: framesOf(ordinal), fileSets: [all.map(({ file }) => file)] };
     }
   }
 
@@ -162,6 +173,7 @@ class WindowPlanner {
       if (typeof segment === "string") return segment;
       offset = this.#addBlocks(file, segment, 0, segment.lengths.length, offset);
       if (this.#resolver.isVerified(reference.ordinal)) continue;
+      this.#frames.set(reference.ordinal, storedFrames(segment));
       this.#whole.set(reference.ordinal, [...(this.#whole.get(reference.ordinal) ?? []), [file]]);
     }
     return offset === entry.size ? null : "its segments do not match its size";
@@ -180,6 +192,7 @@ class WindowPlanner {
     this.#addBlocks(file, segment, first, first + count, 0);
     if (this.#resolver.isVerified(reference.ordinal)) return null;
     const bundle = this.#bundles.get(reference.ordinal) ?? { blocks: segment.lengths.length, parts: new Map() };
+    this.#frames.set(reference.ordinal, storedFrames(segment));
     bundle.parts.set(first, { file, count });
     this.#bundles.set(reference.ordinal, bundle);
     return null;

@@ -303,7 +303,9 @@ function scans(make: MakeCatalog): void {
     const unit: UploadUnit = {
       ...unitOf("p", [], []),
       packs: packs.map((pack) => ({ pack, session: 1, size: 1, state: "live" })),
-      frames: numbers.map((n) => frameRow(n, packs[n - 1] ?? "", n === 700 ? { blockList } : { kind: "meta" })),
+      frames: numbers.map((n) =>
+        frameRow(n, packs[n - 1] ?? "", n === 700 ? { blockList } : { kind: "meta", blockList: new Uint8Array(0) }),
+      ),
       items: numbers.map((n) => itemRow(n, n)),
       hooks: [],
     };

@@ -2,6 +2,7 @@
 
 import type { Catalog, FrameRow, Item, SnapshotRow, UploadUnit } from "../catalog/catalog.ts";
 import { Bitmap } from "../format/bitmap.ts";
+import { encodeBlockList } from "../format/block-list.ts";
 import { encodeRecipe } from "../format/recipe.ts";
 import { noRetention } from "../format/snapshot.ts";
 
@@ -18,7 +19,7 @@ export const frameRow = (frame: number, pack: string, more: Partial<FrameRow> = 
   length: 10,
   frameId: Buffer.alloc(32),
   session: 1,
-  blockList: Buffer.alloc(0),
+  blockList: encodeBlockList({ ids: Buffer.alloc(16), lengths: Uint32Array.of(5) }),
   recordFrame: 0,
   damaged: false,
   ...more,

@@ -12,11 +12,18 @@ export interface DeletedPacks {
   readonly bytes: number;
 }
 
-/** Condemns and deletes the packs without anything live. */
-export async function deleteDeadPacks(vault: PackDeletionVault): Promise<DeletedPacks> {
+/**
+ * Condemns and deletes the packs without anything live. `confirm` runs in between and throws if the catalog has lost a snapshot: a
+ * rebuild may have run since the catalog was checked. A later rebuild makes the packs live again, so they are not deleted.
+ */
+export async function deleteDeadPacks(
+  vault: PackDeletionVault,
+  confirm: () => Promise<void> = async () => {},
+): Promise<DeletedPacks> {
   const packs: string[] = [];
   let bytes = 0;
   const { liveSet, revision, condemned } = await markAndCondemn(vault, deadPacks);
+  if (condemned.length > 0) await confirm();
   for (const pack of condemned) {
     if (!(await vault.catalog.beginDelete(pack, revision, liveSet.deadItems.get(pack) ?? []))) continue;
     await deletePackObject(vault, pack);

@@ -8,7 +8,8 @@
  * 3. Recover orphan manifests (`orphan-manifests.ts`). Compare the catalog with the chain (`compare-chain.ts`).
  * 4. Mark: check that the catalog has every item that snapshots reach (`mark.ts`).
  * 5. Delete orphan packs (`orphan-packs.ts`).
- * 6. Complete interrupted deletions of packs, then condemn and delete dead packs (`delete-packs.ts`).
+ * 6. Complete interrupted deletions of packs, then condemn dead packs, compare with the chain once more, and delete them
+ *    (`delete-packs.ts`): a rebuild that ran meanwhile may have found a manifest unreadable.
  * Steps 1, 3 and 4 throw `IncompleteCatalogError` if the catalog does not know everything in the store. Step 3 throws
  * `ChainMismatchError` if the catalog differs from the chain. Then no pack has been deleted. A rebuild makes the catalog
  * complete again. A snapshot that cannot be recovered must be given up by its id.
@@ -60,7 +61,7 @@ export async function prune(vault: Vault, { giveUp = [] }: PruneOptions = {}): P
   await markVault(vault);
   const orphans = await deleteOrphanPacks(vault);
   const completed = await completePackDeletions(vault);
-  const deleted = await deleteDeadPacks(vault);
+  const deleted = await deleteDeadPacks(vault, () => assertChainMatches(vault, giveUp));
   return {
     deletedPacks: [...completed.packs, ...deleted.packs],
     freedBytes: completed.bytes + deleted.bytes,

@@ -6,10 +6,10 @@ import { FormatError, hex } from "../format/bytes.ts";
 import { parseDataFrame } from "../format/data-frame.ts";
 import { openFrame, readFrameHeader, sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
-import type { PackTable } from "../format/pack.ts";
 import { decodeRecipe, encodeRecipe, framesOf } from "../format/recipe.ts";
 import { frameKey, openContentKey, sessionBinding } from "../format/session-header.ts";
 import type { ReadableVault } from "../vault.ts";
+import type { ReservedOrdinals } from "./rebuild-ordinals.ts";
 import type { StoredFrame, StoredItem, StoredPacks } from "./rebuild-packs.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 import type { KnownSessions } from "./rebuild-sessions.ts";
@@ -61,11 +61,17 @@ export class ItemRegistration {
     return this.#ordinals.has(ordinal);
   }
 
+  /** Whether a segment needs blocks that no registered frame has. */
+  hasMissingBlocks(ordinal: number): boolean {
+    return this.#missingBlocks.has(ordinal);
+  }
+
   /** Reads the block lists in the metadata: the slots of each version, and which frames no pack has. */
   async readBlockLists(): Promise<{ slots: KnownSlots; lostFrames: ReadonlySet<number> }> {
     const lostFrames = new Set<number>();
-    for await (const { item, version, table } of this.#packs.metadataItems(() => true)) {
-      if (item.kind !== "blockList" || !this.#mayRecord(item, table)) continue;
+    for await (const stored of this.#packs.metadataItems(() => true)) {
+      const { item, version } = stored;
+      if (item.kind !== "blockList" || !this.#mayRecord(stored)) continue;
       this.#slots.add(item, version.frame);
       if (this.#packs.versions(item.frame).length === 0) lostFrames.add(item.frame);
     }
@@ -87,25 +93,33 @@ export class ItemRegistration {
     }
   }
 
-  /** Registers what the metadata frames hold. */
-  async registerItems(): Promise<void> {
+  /** Registers what the metadata frames hold. `reserved` says which session may record which ordinal. */
+  async registerItems(reserved: ReservedOrdinals): Promise<void> {
     for await (const stored of this.#packs.metadataItems((version) => this.#packs.isChosen(version)))
-      if (this.#mayRecord(stored.item, stored.table)) await this.#registerItem(stored);
+      if (this.#mayRecord(stored, reserved)) await this.#registerItem(stored);
     for (const frame of this.#packs.chosen.values())
       if (frame.kind === "data" && !this.#withBlockList.has(frame.frame)) await this.#registerWithoutRecord(frame);
     await this.#flush();
   }
 
-  /** Whether a pack may hold this record. A writer records what is new; only the authority replaces records. */
-  #mayRecord(item: MetadataItem, table: PackTable): boolean {
-    if (item.kind === "dropped" || this.#packs.isOfAuthority(table)) return true;
-    const { session } = table.header;
+  /**
+   * Whether a pack may hold this record. A writer records what is new; only the authority replaces records. Upkeep copies
+   * the records of a frame that it rewrites: they count no more than in the pack of their writer.
+   */
+  #mayRecord({ item, version, table }: StoredItem, reserved?: ReservedOrdinals): boolean {
+    if (item.kind === "dropped") return true;
+    const session = sessionOfFrame(version.frame);
+    const isCopy = item.kind !== "blockList" && reserved?.isOfClient(session) === true;
+    if (this.#packs.isOfAuthority(table) && !isCopy) return true;
     const isNew =
       item.kind === "blockList"
         ? item.generation === 0 && sessionOfFrame(item.frame) === session
-        : !this.#ordinals.has(item.ordinal);
+        : reserved?.allows(session, item.ordinal) === true && !this.#ordinals.has(item.ordinal);
     if (!isNew)
-      this.#refusals.add(this.#vault.names.pack(hex(table.packId)), "records what another session has recorded");
+      this.#refusals.add(
+        this.#vault.names.pack(hex(table.packId)),
+        "records what another session has recorded or reserved",
+      );
     return isNew;
   }
 

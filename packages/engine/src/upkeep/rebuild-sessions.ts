@@ -8,11 +8,18 @@ import { maxSession } from "../format/session-header.ts";
 import type { ReadableVault } from "../vault.ts";
 import type { Refusals } from "./rebuild-refusals.ts";
 
+/**
+ * A claim may be lost, so a session without one is accepted. A writer may sign any number, and the next number is above all that
+ * are found: one this far above every claim is refused. More than a vault of a backup per minute has in thirty years.
+ */
+const maxUnclaimedSessions = 2 ** 24;
+
 export class KnownSessions {
   readonly #vault: ReadableVault;
   readonly #headers = new Map<number, SessionHeader>();
   readonly #claims = new Map<number, Awaited<ReturnType<typeof readClaim>>>();
   #next = 1;
+  #highestClaim = 0;
 
   constructor(vault: ReadableVault) {
     this.#vault = vault;
@@ -34,6 +41,8 @@ export class KnownSessions {
   async assertClaimed({ session, nonce }: SessionHeader): Promise<void> {
     const claim = this.#claims.get(session) ?? (await readClaim(this.#vault, session));
     this.#claims.set(session, claim);
+    if (claim === "absent" && session > this.#highestClaim + maxUnclaimedSessions)
+      throw new FormatError(`of session ${session}, which no catalog can have issued`);
     if (typeof claim === "number" && claim !== nonce)
       throw new FormatError(`of session ${session}, which the store has as another session`);
   }
@@ -64,9 +73,10 @@ export class KnownSessions {
     const { store, names } = this.#vault;
     for await (const { name } of store.list(names.sessions)) {
       const session = Number(lastPart(name));
-      if (Number.isSafeInteger(session) && name === names.session(session) && session < maxSession)
+      if (Number.isSafeInteger(session) && name === names.session(session) && session < maxSession) {
         this.addNumber(session);
-      else refusals.add(name, "not a claim of a session");
+        this.#highestClaim = Math.max(this.#highestClaim, session);
+      } else refusals.add(name, "not a claim of a session");
     }
   }
 }

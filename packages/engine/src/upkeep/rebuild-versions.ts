@@ -10,11 +10,12 @@
  */
 
 import { Bitmap } from "../format/bitmap.ts";
-import { decodeBlockList } from "../format/block-list.ts";
+import { decodeBlockList, maxSlots } from "../format/block-list.ts";
 import { sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import type { Recipe, Run } from "../format/recipe.ts";
 import { decodeRecipe } from "../format/recipe.ts";
+import type { ReservedOrdinals } from "./rebuild-ordinals.ts";
 import type { StoredFrame, StoredPacks, VersionContent } from "./rebuild-packs.ts";
 
 type VersionName = Pick<StoredFrame, "frame" | "generation" | "session">;
@@ -62,18 +63,34 @@ export class KnownSlots {
   }
 }
 
+interface Needs {
+  readonly packs: StoredPacks;
+  readonly slots: KnownSlots;
+  readonly live: Bitmap;
+  readonly reserved: ReservedOrdinals;
+}
+
 type StoredRun = Extract<Run, { kind: "stored" }>;
 
-/** Chooses a version of every frame. `live` has the ordinals that the snapshots reach. */
-export async function chooseVersions(packs: StoredPacks, slots: KnownSlots, live: Bitmap): Promise<void> {
+/**
+ * Chooses a version of every frame. `live` has the ordinals that the snapshots reach; `reserved` says which session may record
+ * which ordinal.
+ */
+export async function chooseVersions(
+  packs: StoredPacks,
+  slots: KnownSlots,
+  live: Bitmap,
+  reserved: ReservedOrdinals,
+): Promise<void> {
   const several = packs.framesWithSeveralVersions();
   const metadata = new Map<string, VersionContent>();
   const needed = new Map<number, Bitmap>();
   if (several.size > 0)
-    for (const { frame, slot, count } of await readNeeds(packs, slots, live, several, metadata)) {
+    for (const { frame, slot, count } of await readNeeds({ packs, slots, live, reserved }, several, metadata)) {
       const ofFrame = needed.get(frame) ?? new Bitmap();
       needed.set(frame, ofFrame);
-      for (let i = 0; i < count; i++) ofFrame.add(slot + i);
+      // A writer may name slots that no frame can have.
+      for (let i = slot; i < Math.min(slot + count, maxSlots); i++) ofFrame.add(i);
     }
   packs.chooseVersions((version) => {
     if (version.kind === "meta") return metadata.get(versionKey(version)) ?? { needed: 0, filled: 0 };
@@ -87,9 +104,7 @@ export async function chooseVersions(packs: StoredPacks, slots: KnownSlots, live
  * Of several records of a segment the one counts that is registered later: the last, unless it has more missing blocks.
  */
 async function readNeeds(
-  packs: StoredPacks,
-  slots: KnownSlots,
-  live: Bitmap,
+  { packs, slots, live, reserved }: Needs,
   several: ReadonlySet<number>,
   metadata: Map<string, VersionContent>,
 ): Promise<readonly StoredRun[]> {
@@ -104,7 +119,9 @@ async function readNeeds(
     if (item.kind !== "segment" || !isLive) continue;
     const before = best.get(item.ordinal);
     // As in the registration: only the authority replaces records.
-    if (before !== undefined && !packs.isOfAuthority(table)) continue;
+    const session = sessionOfFrame(version.frame);
+    const isNew = before === undefined && reserved.allows(session, item.ordinal);
+    if (!isNew && (reserved.isOfClient(session) || !packs.isOfAuthority(table))) continue;
     const recipe = decodeRecipe(item.recipe);
     const missing = slots.countMissing(recipe, (frame) => packs.versions(frame));
     if (before !== undefined && before.missing < missing) continue;

@@ -4,7 +4,7 @@
  * In: a store and the keys of its vault. Out: a new catalog, and a report of what was refused, lost or incomplete. Only
  * objects that the authority or a registered writer of this vault has signed, under the right name, are accepted. Steps:
  * 0. Read the chain (`catalog/vault-chain.ts`). Records that are missing or wrong are named.
- * 1. Read header and footer of every pack (`rebuild-packs.ts`): sessions, frames and their locations.
+ * 1. Read the claims, and header and footer of every pack (`rebuild-packs.ts`): sessions, frames and their locations.
  * 2. Read every manifest that the chain has not deleted (`rebuild-snapshots.ts`). Snapshots get the status `recovered` and the
  *    retention that the chain has. A snapshot of the chain without a valid manifest is *hidden*: the report names it. So is a snapshot
  *    with a valid manifest and without a record: it is *unconfirmed*.
@@ -14,7 +14,7 @@
  *    records. The later one wins, unless more of the blocks that it needs are missing.
  * 6. Set the next ordinal and the next session number above everything that was found.
  *
- * A writer may record only frames and ordinals that are new. Only the authority may rewrite frames and replace records. A
+ * A writer may record only frames and ordinals that are new, and no ordinals of others (`rebuild-ordinals.ts`). Only the authority may rewrite frames and replace records. A
  * frame whose block list is known and whose bytes are missing is registered as damaged, so that a backup can heal it.
  *
  * If the old catalog knows records after the end of the chain, the store is an older copy or has lost them. Without its newest
@@ -33,6 +33,7 @@ import type { ReadableVault } from "../vault.ts";
 import { identityOf } from "../vault.ts";
 import { unionOfBitmaps } from "./live-set.ts";
 import { ItemRegistration } from "./rebuild-items.ts";
+import { ReservedOrdinals } from "./rebuild-ordinals.ts";
 import { StoredPacks } from "./rebuild-packs.ts";
 import type { RefusedObject } from "./rebuild-refusals.ts";
 import { Refusals } from "./rebuild-refusals.ts";
@@ -50,6 +51,11 @@ export interface RebuildReport {
   readonly lostFrames: readonly number[];
   /** Snapshots that reach items which were not found. */
   readonly incomplete: readonly string[];
+  /**
+   * Ordinals of segments that a snapshot reaches and that need blocks which no accepted pack has, or which upkeep has dropped.
+   * Prune deletes nothing while there is one of the latter.
+   */
+  readonly incompleteSegments: readonly number[];
   /** Snapshots that the chain has and whose manifest is missing or refused. */
   readonly hidden: readonly string[];
   /** Snapshots with a valid manifest that the chain does not have. */
@@ -88,19 +94,20 @@ export async function rebuildIfChainHas(
   const refusals = new Refusals();
   const sessions = new KnownSessions(vault);
   const { state: chain, faults, ignored } = await new VaultChain({ ...vault, ...identityOf(vault) }).readAll();
-  if (faults.length === 0 && known.sequence > chain.head.sequence) await assertInStore(vault, known);
+  if (known.sequence > chain.head.sequence) await assertInStore(vault, known);
   const packs = new StoredPacks(vault, sessions, refusals);
-  await packs.readTables(chain.revoked, onProgress);
   await sessions.readClaims(refusals);
+  await packs.readTables(chain.revoked, onProgress);
   const items = new ItemRegistration(vault, packs, sessions, refusals);
   const { slots, lostFrames } = await items.readBlockLists();
   const { rows: snapshots, hidden, unconfirmed } = await readSnapshots(vault, chain, sessions, refusals);
-  await chooseVersions(packs, slots, await unionOfBitmaps(snapshots.map(({ reach }) => reach)));
+  const live = await unionOfBitmaps(snapshots.map(({ reach }) => reach));
+  const reserved = new ReservedOrdinals(chain.reserved, live.highest);
+  await chooseVersions(packs, slots, live, reserved);
   await vault.catalog.clear(vault.ctx);
   await items.registerPacks();
-  await items.registerItems();
-  const afterSnapshots = snapshots.map(({ reach }) => Bitmap.decode(reach).highest + 1);
-  const nextOrdinal = afterSnapshots.reduce((a, b) => Math.max(a, b), items.nextOrdinal) + ordinalGap;
+  await items.registerItems(reserved);
+  const nextOrdinal = Math.max(reserved.end, items.nextOrdinal) + ordinalGap;
   const numbers = { nextOrdinal, nextSession: sessions.next };
   const { head: chainHead, newestEpoch: epoch, revoked } = chain;
   await vault.catalog.addRebuilt({ snapshots, ...numbers, chainHead, epoch, revoked });
@@ -112,6 +119,7 @@ export async function rebuildIfChainHas(
     refused: refusals.list,
     lostFrames: [...lostFrames],
     incomplete: incomplete.map(({ id }) => id),
+    incompleteSegments: [...live].filter((ordinal) => items.hasMissingBlocks(ordinal)),
     hidden,
     unconfirmed,
     chainFaults: faults,

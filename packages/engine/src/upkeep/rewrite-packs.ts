@@ -10,13 +10,14 @@
  * pack is deleted; if that is interrupted, the next prune deletes it.
  */
 
-import type { FrameMove, FrameRow } from "../catalog/catalog.ts";
+import type { FrameMove, FrameRow, Item } from "../catalog/catalog.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import type { BlockList } from "../format/block-list.ts";
 import { decodeBlockList } from "../format/block-list.ts";
-import { ByteWriter } from "../format/bytes.ts";
+import { ByteWriter, sameBytes } from "../format/bytes.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { writeMetadataItem } from "../format/metadata-items.ts";
+import { decodeRecipe } from "../format/recipe.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { Vault } from "../vault.ts";
@@ -68,6 +69,8 @@ export async function rewritePacks(
     isComplete = chosen.length === wasteful.length;
     return chosen;
   });
+  // A rebuild may have run since, and may have lost a snapshot. One that runs later makes the packs live again.
+  await assertChainMatches(vault);
   pool?.startThreadsFor(bytesOf(marking.liveSet, marking.condemned));
   for (const [pack, frames] of await framesByPack(vault, marking.condemned)) {
     const rewrite = (session: UpkeepSession) =>
@@ -121,7 +124,7 @@ async function rewritePack(rewrite: PackRewrite, pack: string, frames: readonly 
     const slots = liveSet.slots.get(frame);
     if (row.kind === "data" ? slots === undefined : !liveSet.metaFrames.has(frame)) continue;
     old.set(frame, row);
-    if (row.kind === "meta") await rewriteMeta(reader, session, row, liveSet);
+    if (row.kind === "meta") await rewriteMeta(rewrite, reader, row);
     else if (!(await rewriteData(rewrite, reader, row, slots ?? new Bitmap(), records))) {
       // Pinning its frames makes the pack live again. It keeps the damaged frame until that is healed.
       await vault.catalog.acquireFrames(session.upload, [...old.keys()]);
@@ -175,20 +178,43 @@ async function rewriteData(
   return true;
 }
 
-/** Writes a metadata frame without its dead items. A dropped item keeps its slot. */
+/**
+ * Writes a metadata frame without its dead items. A dropped item keeps its slot. An item that differs from the catalog is
+ * dropped too: the authority would sign a false record of a client, or a record that repack has replaced.
+ */
 async function rewriteMeta(
+  { vault, session, marking }: PackRewrite,
   reader: FrameReader,
-  session: UpkeepSession,
   row: FrameRow,
-  liveSet: LiveSet,
 ): Promise<void> {
   const plain = new ByteWriter(1 << 16);
-  for (const item of await reader.metaItems(row.frame))
-    writeMetadataItem(plain, isLiveItem(item, liveSet) ? item : { kind: "dropped" });
+  const items = await reader.metaItems(row.frame);
+  for (let at = 0; at < items.length; at += itemsPerLookup) {
+    const some = items.slice(at, at + itemsPerLookup);
+    const known = await vault.catalog.itemsByOrdinal(some.map((item) => ("ordinal" in item ? item.ordinal : 0)));
+    const rows = await vault.catalog.frames(some.map((item) => (item.kind === "blockList" ? item.frame : 0)));
+    for (const [i, item] of some.entries()) {
+      const isKept =
+        item.kind === "blockList"
+          ? marking.liveSet.slots.has(item.frame) && rows[i]?.recordFrame === row.frame
+          : isLiveItem(item, marking.liveSet) && isRecordOf(item, known[i] ?? null, row.frame, at + i);
+      writeMetadataItem(plain, isKept ? item : { kind: "dropped" });
+    }
+  }
   session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "fast");
 }
 
+/** Items looked up in one call of the catalog. */
+const itemsPerLookup = 512;
+
 function isLiveItem(item: MetadataItem, liveSet: LiveSet): boolean {
-  if (item.kind === "dropped") return false;
-  return item.kind === "blockList" ? liveSet.slots.has(item.frame) : liveSet.ordinals.has(item.ordinal);
+  return (item.kind === "node" || item.kind === "segment") && liveSet.ordinals.has(item.ordinal);
+}
+
+/** Whether the catalog has an item with this record, in this frame and slot. */
+function isRecordOf(record: MetadataItem, item: Item | null, frame: number, slot: number): boolean {
+  if (item === null || item.kind !== record.kind || !("id" in record) || !sameBytes(item.id, record.id)) return false;
+  if (record.kind === "segment") return item.recordFrame === frame && sameBytes(item.recipe, record.recipe);
+  const [run] = decodeRecipe(item.recipe);
+  return run?.kind === "stored" && run.frame === frame && run.slot === slot;
 }

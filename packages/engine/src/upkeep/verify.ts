@@ -24,6 +24,7 @@ import { Bitmap } from "../format/bitmap.ts";
 import { FormatError } from "../format/bytes.ts";
 import type { FileEntry, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
 import { directoryRows, maxDepth, NameOrder, segmentsOf } from "../format/tree-reader.ts";
+import { RecordChecker } from "../restore/check-records.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import { frameReaderOf } from "../restore/local-read-port.ts";
@@ -66,6 +67,12 @@ export interface VerifyOptions {
 }
 
 const slash = Buffer.from("/");
+
+/**
+ * Four times the longest path of Linux. Every directory on the way down keeps its path, and a window one for each file: a client
+ * may nest thousands of directories with long names in a few megabytes.
+ */
+const maxPathBytes = 16 * 1024;
 
 /** Items marked as verified in one step of the catalog. */
 const itemsPerStep = 1000;
@@ -115,6 +122,7 @@ class Verifier {
   readonly #options: VerifyOptions;
   readonly #reader: FrameReader;
   readonly #frames: FrameChecker;
+  readonly #records: RecordChecker;
   readonly #findings: VerifyFinding[] = [];
   readonly #damaged = new Map<number, FrameVersion>();
   readonly #graph: NodeGraph;
@@ -137,6 +145,7 @@ class Verifier {
     this.#options = options;
     this.#reader = frameReaderOf(options.vault);
     this.#frames = new FrameChecker({ ...options, reader: this.#reader, onChecked: () => this.#reportProgress() });
+    this.#records = new RecordChecker(options.vault.catalog, this.#reader);
     const memoryBytes = options.memoryBytes ?? defaultMemoryBytes;
     this.#graph = new NodeGraph(memoryBytes / 2);
     this.#counter = new ReachCounter(this.#graph);
@@ -203,7 +212,7 @@ class Verifier {
           }
         if (isIntact) verified.push(item.ordinal);
       }
-      await catalog.setVerified(verified);
+      await catalog.setVerified(await this.#records.withRightRecords(verified));
     }
     this.#markedVerified.or(reach);
   }
@@ -271,6 +280,7 @@ class Verifier {
   async #addEntry({ row, path }: DirectoryWalk, entry: TreeEntry, leaf: WalkedNode): Promise<void> {
     const at = path.length === 0 ? Buffer.from(entry.name) : Buffer.concat([path, slash, entry.name]);
     try {
+      if (at.length > maxPathBytes) throw new FormatError("a path is too long");
       if (entry.type === "directory") addBelow(leaf, await this.#walkDirectory(row, entry.root, at));
       else if (entry.type === "file") await this.#addFile(row, at, entry, leaf);
     } catch (error) {

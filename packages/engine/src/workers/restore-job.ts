@@ -30,7 +30,10 @@ export interface JobFrame {
   /** Hash every block and compare it with its id. False if the segments are verified. */
   readonly hashBlocks: boolean;
   readonly pieces: Float64Array;
-  /** Every slot's length, if the whole frame is checked; null: only the slots that are written are checked. */
+  /**
+   * Every slot's length, if the whole frame is checked; null: only the slots that are written are checked. With pieces, a wrong
+   * slot that is not written makes the frame impure and not damaged.
+   */
   readonly lengths: Uint32Array | null;
 }
 
@@ -69,6 +72,8 @@ export interface RestoreJobResult {
   readonly job: number;
   /** Frames, by their index in the job, that differ from the catalog, and how. */
   readonly damagedFrames: readonly { readonly frame: number; readonly message: string }[];
+  /** Frames, by their index in the job, with wrong blocks that the job did not need. */
+  readonly impureFrames: readonly number[];
   /** Files, by their number in the window, that could not be written, and why. */
   readonly failedFiles: readonly { readonly file: number; readonly message: string }[];
 }

@@ -22,19 +22,21 @@ const maxOpenFiles = 64;
 /** Runs one job. Damage and a full disk are not thrown; they are in the result. */
 export function writeFrames(job: RestoreJob): RestoreJobResult {
   const damagedFrames: { frame: number; message: string }[] = [];
+  const impureFrames: number[] = [];
   const files = new OpenFiles(job);
   for (const [at, jobFrame] of job.frames.entries()) {
     const pieces = decodePieces(jobFrame.pieces);
     const frame = openAndCheck(job, jobFrame, pieces);
     if (typeof frame === "string") damagedFrames.push({ frame: at, message: frame });
     else {
+      if (!isPure(frame, jobFrame, pieces, job.blockIdKey)) impureFrames.push(at);
       files.write(frame, pieces);
       release(frame.blocks);
     }
   }
   files.close();
   release(job.sealed);
-  return { job: job.job, damagedFrames, failedFiles: files.failed };
+  return { job: job.job, damagedFrames, impureFrames, failedFiles: files.failed };
 }
 
 /** Opens and checks a frame. Returns a message if it is damaged. */
@@ -61,10 +63,25 @@ function findMismatch(
   pieces: readonly Piece[],
   blockIdKey: Uint8Array,
 ): string | null {
-  const mismatch = lengths === null ? checkPieces(frame, pieces, ids) : checkSlots(frame, lengths, ids);
+  const isWhole = lengths !== null && pieces.length === 0;
+  const mismatch = isWhole ? checkSlots(frame, lengths, ids) : checkPieces(frame, pieces, ids);
   if (mismatch !== null || !hashBlocks) return mismatch;
-  const slots = lengths === null ? neededSlots(pieces, ids.length / blockIdLength) : filledSlots(lengths);
+  const slots = isWhole ? filledSlots(lengths) : neededSlots(pieces, ids.length / blockIdLength);
   return checkBlockIds(frame, slots, ids, blockIdKey);
+}
+
+/** Whether the blocks that are not written match the catalog too. True if they are not asked for. */
+function isPure(
+  frame: DataFrame,
+  { ids, lengths, hashBlocks }: JobFrame,
+  pieces: readonly Piece[],
+  blockIdKey: Uint8Array,
+): boolean {
+  if (lengths === null || !hashBlocks || pieces.length === 0) return true;
+  if (checkSlots(frame, lengths, ids) !== null) return false;
+  const written = new Set(neededSlots(pieces, lengths.length));
+  const others = filledSlots(lengths).filter((slot) => !written.has(slot));
+  return checkBlockIds(frame, others, ids, blockIdKey) === null;
 }
 
 /** Checks that the frame's block list has the blocks of the pieces in the slots that the catalog names. */

@@ -274,11 +274,11 @@ export function putFrame(sql: Sql, row: FrameRow): void {
   if (blockList.length > 0) sql("insert or replace into block_lists values (?, ?)").run(frame, blockList);
 }
 
-/** Inserts a new snapshot. */
-export function insertSnapshot(sql: Sql, row: SnapshotRow): void {
+/** Inserts a snapshot, or replaces its row: prune may have recovered it while a rebuild ran. */
+export function putSnapshot(sql: Sql, row: SnapshotRow): void {
   const { expiresAt, lockedUntil, hold } = row.retention;
   sql("insert into reach values (?, ?)").run(row.id, row.reach);
-  sql("insert into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
+  sql("insert or replace into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
     row.id,
     row.source,
     row.session,

@@ -55,11 +55,11 @@ import {
   findOwnHook,
   findPlace,
   findSnapshot,
-  insertSnapshot,
   integer,
   itemOf,
   packOf,
   putFrame,
+  putSnapshot,
   putUnit,
   scannedFrameOf,
   schema,
@@ -74,6 +74,7 @@ import {
   addHeld,
   addUnitNumber,
   assertClosed,
+  assertUnitIsNew,
   assertUnitIsPinned,
   beginUpload,
   endUpload,
@@ -192,6 +193,7 @@ export class SqliteCatalog implements Catalog {
     this.#db.write(() => {
       runningRow(this.#sql, upload, now);
       if (number !== undefined && !addUnitNumber(this.#sql, upload, number)) return;
+      if (number !== undefined) assertUnitIsNew(this.#sql, unit);
       this.#register(unit);
       for (const { pack } of unit.packs) this.#sql("insert or ignore into pins values (?, ?)").run(pack, upload);
       addHeld(
@@ -209,7 +211,7 @@ export class SqliteCatalog implements Catalog {
       const existing = this.#sql("select 1 from snapshots where id = ?").get(snapshot.id);
       if (existing !== undefined) throw new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
       assertClosed(this.#sql, upload, row, snapshot);
-      insertSnapshot(this.#sql, snapshot);
+      putSnapshot(this.#sql, snapshot);
       endUpload(this.#sql, upload);
       this.#take("revision", 1);
     });
@@ -425,7 +427,7 @@ export class SqliteCatalog implements Catalog {
       if (unit !== undefined) this.#register(unit);
       if (chainHead !== undefined) chain.advanceChainHead(this.#sql, chainHead, epoch);
       for (const [writer, session] of revoked ?? []) chain.putRevocation(this.#sql, writer, session);
-      for (const snapshot of snapshots ?? []) insertSnapshot(this.#sql, snapshot);
+      for (const snapshot of snapshots ?? []) putSnapshot(this.#sql, snapshot);
       this.#take("revision", 1);
       const raise = this.#sql("update numbers set value = max(value, ?) where name = ?");
       if (nextOrdinal !== undefined) raise.run(nextOrdinal, "ordinal");

@@ -7,10 +7,18 @@ import { Bitmap } from "../../format/bitmap.ts";
 import { decodeOrdinals, encodeOrdinals } from "../../format/ordinal-list.ts";
 import type { Item, NewUpload, OrdinalRange, SnapshotRow, UploadScope, UploadState, UploadUnit } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertHeld, assertSameUpload, framesNeededBy, framesOfUnit, isKnownTo } from "../rules.ts";
+import {
+  assertHeld,
+  assertNewRows,
+  assertSameUpload,
+  assertSlotsExist,
+  framesNeededBy,
+  framesOfUnit,
+  isKnownTo,
+} from "../rules.ts";
 import { pinFrames } from "./pins.ts";
 import type { Row, Sql } from "./rows.ts";
-import { blob, findItem, integer, itemOf, text } from "./rows.ts";
+import { blob, findFrame, findItem, integer, itemOf, text } from "./rows.ts";
 
 /** Takes the next `count` numbers of a counter and returns the first. */
 export type TakeNumbers = (name: string, count: number) => number;
@@ -137,12 +145,26 @@ export function addUnitNumber(sql: Sql, upload: string, number: number): boolean
   return sql("insert or ignore into units values (?, ?)").run(upload, number).changes === 1;
 }
 
-/** Throws `not_closed` if a unit, which is registered by now, needs a frame that the upload has not pinned. */
+/** Throws `conflict` if a frame or an item of a client's unit is registered already. */
+export function assertUnitIsNew(sql: Sql, unit: UploadUnit): void {
+  const frame = sql("select 1 from frames where frame = ?");
+  const item = sql("select 1 from items where ordinal = ?");
+  assertNewRows(unit, {
+    frame: (number) => frame.get(number) !== undefined,
+    item: (ordinal) => item.get(ordinal) !== undefined,
+  });
+}
+
+/**
+ * Throws `not_closed` if a client's unit, which is registered by now, needs a frame that the upload has not pinned, or slots
+ * that the frame does not have.
+ */
 export function assertUnitIsPinned(sql: Sql, upload: string, unit: UploadUnit): void {
   const pinned = sql("select 1 from frames join pins on pins.pack = frames.pack and upload = ? where frame = ?");
   for (const frame of framesOfUnit(unit))
     if (pinned.get(upload, frame) === undefined)
       throw new CatalogError("not_closed", `frame ${frame} is neither in the unit nor pinned`);
+  assertSlotsExist(unit, (frame) => findFrame(sql, frame));
 }
 
 /** Throws `not_closed` if the snapshot reaches an item that is neither in the base nor held (rules 4 and 5). */

@@ -27,6 +27,8 @@ export interface WrittenWindow {
   readonly failed: Map<number, FileFailure>;
   /** Frames that are damaged, by their number. */
   readonly damaged: ReadonlyMap<number, FrameVersion>;
+  /** Frames with wrong blocks that no file of the window needs. */
+  readonly impure: ReadonlySet<number>;
   /** Files without a stored block. No worker makes them: the caller does. */
   readonly withoutBlocks: ReadonlySet<number>;
 }
@@ -47,6 +49,7 @@ interface Window {
   readonly framesLeft: Int32Array<SharedArrayBuffer>;
   readonly failed: Map<number, FileFailure>;
   readonly damaged: Map<number, FrameVersion>;
+  readonly impure: Set<number>;
 }
 
 export class FrameFetcher {
@@ -63,7 +66,14 @@ export class FrameFetcher {
    */
   async start(plan: WindowPlan, files: readonly PlannedFile[]): Promise<{ readonly written: Promise<WrittenWindow> }> {
     const { counts, framesLeft } = countFrames(plan, files.length);
-    const window: Window = { files, endsInZeros: plan.endsInZeros, framesLeft, failed: new Map(), damaged: new Map() };
+    const window: Window = {
+      files,
+      endsInZeros: plan.endsInZeros,
+      framesLeft,
+      failed: new Map(),
+      damaged: new Map(),
+      impure: new Set(),
+    };
     for (const [file, reason] of plan.failed) window.failed.set(file, { reason, kind: "damage", pack: null });
     const withoutBlocks = new Set(files.keys().filter((file) => (counts[file] ?? 0) === 0));
     const groups: Promise<void>[] = [];
@@ -73,7 +83,8 @@ export class FrameFetcher {
       this.#active.add(work);
       groups.push(work);
     }
-    const written = Promise.all(groups).then(() => ({ failed: window.failed, damaged: window.damaged, withoutBlocks }));
+    const { failed, damaged, impure } = window;
+    const written = Promise.all(groups).then(() => ({ failed, damaged, impure, withoutBlocks }));
     // The caller awaits `written` later. This handler only keeps Node from reporting an unhandled rejection before that.
     written.catch(() => undefined);
     return { written };
@@ -127,7 +138,8 @@ export class FrameFetcher {
       files,
       framesLeft: window.framesLeft,
     };
-    const { damagedFrames, failedFiles } = await pool.run(job);
+    const { damagedFrames, impureFrames, failedFiles } = await pool.run(job);
+    for (const at of impureFrames) window.impure.add(opened[at]?.row.frame ?? 0);
     for (const { frame, message } of damagedFrames) {
       const plan = opened[frame];
       if (plan !== undefined) failFiles(window, plan, message, plan.row);
@@ -137,7 +149,7 @@ export class FrameFetcher {
   }
 
   /** Blocks that were never read back are hashed: a bit may have flipped between hashing and sealing. */
-  #jobFrame({ row, ids, pieces, verified }: FramePlan, { key, binding }: FrameKey, base: number): JobFrame {
+  #jobFrame({ row, ids, lengths, pieces, verified }: FramePlan, { key, binding }: FrameKey, base: number): JobFrame {
     return {
       offset: row.offset - base,
       length: row.length,
@@ -146,7 +158,8 @@ export class FrameFetcher {
       ids,
       hashBlocks: this.#options.hashAll || !verified,
       pieces: encodePieces(pieces),
-      lengths: null,
+      // Other clients use every slot of a frame that is read back, so the others are hashed too.
+      lengths: verified ? null : lengths,
     };
   }
 }

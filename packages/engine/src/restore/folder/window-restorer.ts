@@ -105,10 +105,10 @@ export class WindowRestorer {
   }
 
   /** Segments of which every block was read back and hashed are verified from now on. */
-  async #markVerified({ unverified }: WindowPlan, { failed }: WrittenWindow): Promise<void> {
-    const verified = unverified.filter(({ fileSets }) =>
-      fileSets.some((files) => files.every((file) => !failed.has(file))),
-    );
+  async #markVerified({ unverified }: WindowPlan, { failed, impure }: WrittenWindow): Promise<void> {
+    const verified = unverified
+      .filter(({ frames }) => frames.isDisjointFrom(impure))
+      .filter(({ fileSets }) => fileSets.some((files) => files.every((file) => !failed.has(file))));
     if (verified.length > 0) await this.#options.port.reportVerified(verified.map(({ ordinal }) => ordinal));
   }
 

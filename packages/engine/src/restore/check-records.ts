@@ -1,0 +1,89 @@
+/**
+ * Checks the records of segments before they are marked as verified. A rebuild makes the catalog from records in metadata frames,
+ * which a client encrypts and nobody compares with what it registers. Other clients use what is verified. If a record were
+ * missing or false, their snapshots would lose it with the catalog.
+ */
+
+import type { Catalog, FrameRow, Item } from "../catalog/catalog.ts";
+import { itemFrames } from "../catalog/rules.ts";
+import { sameBytes } from "../format/bytes.ts";
+import type { MetadataItem } from "../format/metadata-items.ts";
+import type { FrameReader } from "./frame-reader.ts";
+import { DamageError } from "./frame-reader.ts";
+import { LruCache } from "./lru-cache.ts";
+
+/** Metadata frames whose records are kept: a segment's record and its block lists are usually in two of them. */
+const maxIndexedFrames = 8;
+
+/** Items looked up in one call of the catalog. */
+const itemsPerCall = 512;
+
+type Lookup = Pick<Catalog, "itemsByOrdinal" | "frames">;
+
+/** The records of a metadata frame, by the ordinal of the segment and by the number of the frame. */
+interface IndexedRecords {
+  readonly segments: ReadonlyMap<number, MetadataItem & { kind: "segment" }>;
+  readonly blockLists: ReadonlyMap<number, MetadataItem & { kind: "blockList" }>;
+}
+
+export class RecordChecker {
+  readonly #lookup: Lookup;
+  readonly #reader: FrameReader;
+  readonly #indexed = new LruCache<number, IndexedRecords>(maxIndexedFrames);
+  /** Data frames whose block list has a right record. */
+  readonly #checkedFrames = new Set<number>();
+
+  constructor(lookup: Lookup, reader: FrameReader) {
+    this.#lookup = lookup;
+    this.#reader = reader;
+  }
+
+  /** Returns those of the items whose records are right. The record of a node is the node itself. */
+  async withRightRecords(ordinals: readonly number[]): Promise<readonly number[]> {
+    const right: number[] = [];
+    for (let at = 0; at < ordinals.length; at += itemsPerCall)
+      for (const item of await this.#lookup.itemsByOrdinal(ordinals.slice(at, at + itemsPerCall)))
+        if (item !== null && (item.kind === "node" || (await this.#isRight(item)))) right.push(item.ordinal);
+    return right;
+  }
+
+  async #isRight(item: Item): Promise<boolean> {
+    try {
+      const record = (await this.#records(item.recordFrame)).segments.get(item.ordinal);
+      if (record === undefined || !sameBytes(record.id, item.id) || !sameBytes(record.recipe, item.recipe))
+        return false;
+      const unchecked = itemFrames(item).filter((frame) => !this.#checkedFrames.has(frame));
+      for (const row of await this.#lookup.frames(unchecked))
+        if (row === null || !(await this.#hasRightBlockList(row))) return false;
+      return true;
+    } catch (error) {
+      if (error instanceof DamageError) return false;
+      throw error;
+    }
+  }
+
+  /** A frame without a record is fine: a rebuild reads the block list in the frame itself. */
+  async #hasRightBlockList({ frame, generation, recordFrame, blockList }: FrameRow): Promise<boolean> {
+    if (recordFrame !== 0) {
+      const record = (await this.#records(recordFrame)).blockLists.get(frame);
+      if (record?.generation !== generation || !sameBytes(record.blockList, blockList)) return false;
+    }
+    this.#checkedFrames.add(frame);
+    return true;
+  }
+
+  async #records(frame: number): Promise<IndexedRecords> {
+    const known = this.#indexed.get(frame);
+    if (known !== undefined) return known;
+    const segments = new Map<number, MetadataItem & { kind: "segment" }>();
+    const blockLists = new Map<number, MetadataItem & { kind: "blockList" }>();
+    for (const item of await this.#reader.metaItems(frame)) {
+      // The first record counts, as in a rebuild.
+      if (item.kind === "segment" && !segments.has(item.ordinal)) segments.set(item.ordinal, item);
+      if (item.kind === "blockList" && !blockLists.has(item.frame)) blockLists.set(item.frame, item);
+    }
+    const records = { segments, blockLists };
+    this.#indexed.set(frame, records, 1);
+    return records;
+  }
+}

@@ -1,0 +1,81 @@
+/** A rebuild that runs while prune or repack work: what it could not read must not look dead to them. */
+
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
+import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
+import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
+import {
+  describeTree,
+  openTestEnvironment,
+  scratch,
+  seededBytes,
+  settleTimes,
+} from "../../packages/engine/src/testing/test-environment.ts";
+import { prune } from "../../packages/engine/src/upkeep/prune.ts";
+import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
+import type { Vault } from "../../packages/engine/src/vault.ts";
+
+const settings = { packBytes: 300_000, unitBytes: 600_000 };
+
+/** Two snapshots: one of twenty files, and one that keeps three of them and has three others. */
+async function prepare(t: { after(fn: () => void): void }) {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  mkdirSync(from);
+  const bytes = seededBytes(3);
+  const store = new MemoryStore();
+  const env = await openTestEnvironment(store);
+  for (let i = 0; i < 20; i++) writeFileSync(path.join(from, `f${i}`), bytes(4000));
+  settleTimes(from);
+  const { snapshot } = await env.backup(from, { settings });
+  const lines = describeTree(from);
+  for (let i = 3; i < 20; i++) rmSync(path.join(from, `f${i}`));
+  settleTimes(from);
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
+  return { folder, store, env, snapshot, lines };
+}
+
+/** The catalog of a process that is overtaken by `before` when it has marked and is about to condemn. */
+function overtaken(catalog: Catalog, before: () => Promise<void>): Catalog {
+  let isFirst = true;
+  return new Proxy<Catalog>(catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "condemn") return value.bind(target);
+      return async (...args: Parameters<Catalog["condemn"]>) => {
+        if (isFirst) await before();
+        isFirst = false;
+        return target.condemn(...args);
+      };
+    },
+  });
+}
+
+for (const [name, upkeep] of Object.entries<(vault: Vault) => Promise<unknown>>({
+  prune,
+  rewrite: (vault) => rewritePacks(vault, 0.1),
+}))
+  test(`${name}: a rebuild that cannot read a manifest, after the catalog was checked, costs the snapshot nothing`, async (t) => {
+    const { folder, store, env, snapshot, lines } = await prepare(t);
+    const manifest = env.vault.names.manifest(snapshot.id);
+    const catalog = overtaken(env.vault.catalog, async () => {
+      const bytes = await store.get(manifest);
+      await store.delete(manifest);
+      await rebuild(env.vault);
+      await store.put(manifest, bytes);
+    });
+    const packs = [...store.objects.keys()].filter((name) => name.includes("/packs/"));
+    await assert.rejects(upkeep({ ...env.vault, catalog }), { name: "ChainMismatchError", message: /valid manifest/ });
+    for (const pack of packs) assert.notEqual(await store.stat(pack), null);
+    await rebuild(env.vault);
+    const row = (await listSnapshots(env.vault.catalog)).find(({ id }) => id === snapshot.id);
+    const to = path.join(folder, "to");
+    assert.deepEqual((await env.restore(row ?? assert.fail("no row"), to)).failures, []);
+    assert.deepEqual(describeTree(to), lines);
+  });

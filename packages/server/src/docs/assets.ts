@@ -1,12 +1,12 @@
 /**
- * Files that the pages load: Swagger UI from its package, and our own script, style and icon. The name that is served
- * contains a hash of the content: `swagger-ui-bundle.3f2a….js`.
+ * Files that the pages load: the reader (Scalar) from its package, and our own scripts, styles and images. The name that is
+ * served contains a hash of the content: `reader.3f2a….js`.
  */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 
 export interface Asset {
   readonly name: string;
@@ -20,39 +20,63 @@ const hashChars = 16;
 const contentTypes: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
   ".ico": "image/x-icon",
 };
 
+export type Assets = ReturnType<typeof readAssets>;
+
 /** Reads all assets; throws when the package has changed. */
 export function readAssets() {
-  const swagger = path.dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  const own = path.join(import.meta.dirname, "browser");
+  const texts = readFileSync(path.join(ownFolder, "reader.tr.json"), "utf8");
   return {
-    /** Swagger UI itself; defines `window.SwaggerUIBundle`. */
-    script: readAsset(swagger, "swagger-ui-bundle.js"),
-    /** Swagger UI's style sheet. */
-    theme: readAsset(swagger, "swagger-ui.css"),
-    /** Starts Swagger UI with our settings. */
-    start: readAsset(own, "start.js"),
-    /** Our own pages, and the frame around Swagger UI. */
-    style: readAsset(own, "page.css"),
-    icon: readAsset(own, "favicon.ico"),
+    /** Scalar itself; defines `window.Scalar`. */
+    reader: asset("reader.js", readReader()),
+    /** The words of the reader in Turkish; English ones are its own. */
+    turkish: asset("reader.tr.js", Buffer.from(`window.readerTexts = ${texts.trim()};\n`)),
+    /** Lets the reader work under our policy; runs before it. */
+    policy: ownAsset("policy.js"),
+    /** Starts the reader with our settings. */
+    start: ownAsset("start.js"),
+    /** All pages, and the colours of the reader. */
+    style: ownAsset("page.css"),
+    mark: ownAsset("mark.svg"),
+    icon: ownAsset("favicon.ico"),
   };
 }
 
-function readAsset(folder: string, file: string): Asset {
+const ownFolder = path.join(import.meta.dirname, "browser");
+
+function ownAsset(file: string): Asset {
+  return asset(file, readFileSync(path.join(ownFolder, file)));
+}
+
+function asset(file: string, body: Buffer): Asset {
   const { name, ext } = path.parse(file);
   const contentType = contentTypes[ext];
   if (contentType === undefined) throw new Error(`no content type for ${file}`);
-  const body = withoutSourceMap(readFileSync(path.join(folder, file)), ext);
   const hash = createHash("sha256").update(body).digest("hex").slice(0, hashChars);
   return { name: `${name}.${hash}${ext}`, contentType, body };
 }
 
+/**
+ * The package has the script as one string inside its plugin for Fastify. Only the string is read: no code of the package runs
+ * in the service.
+ */
+function readReader(): Buffer {
+  const plugin = readFileSync(fileURLToPath(import.meta.resolve("@scalar/fastify-api-reference")), "utf8");
+  const [, literal] = /^var standalone_default = ("[^\n]*");$/m.exec(plugin) ?? [];
+  if (literal === undefined) throw new Error("the package of the reader has another form than before");
+  // A string of JavaScript may hold control characters as they are; one of JSON may not.
+  const script: unknown = JSON.parse(literal.replaceAll(/\p{Cc}/gu, escapeControl));
+  return Buffer.from(withoutSourceMap(String(script)));
+}
+
+function escapeControl(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
 /** Removes the comment that names a source map: we do not serve maps, so developer tools would get a 404. */
-function withoutSourceMap(content: Buffer, ext: string): Buffer {
-  if (ext === ".ico") return content;
-  return Buffer.from(
-    content.toString("utf8").replace(/(?:\/\/# sourceMappingURL=\S+|\/\*# sourceMappingURL=\S+ ?\*\/)\s*$/, ""),
-  );
+function withoutSourceMap(script: string): string {
+  return script.replace(/\/\/# sourceMappingURL=\S+\s*$/, "");
 }

@@ -1,115 +1,137 @@
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { test } from "node:test";
-import type { Page } from "playwright-core";
+import { after, describe, type TestContext, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { endpoint } from "../kernel/http/endpoint.ts";
+import { tokenFor } from "../testing/accounts.ts";
 import { openBrowser, openPage } from "../testing/browser.ts";
 import { needs } from "../testing/needs.ts";
-import { type DocsPage, type DocsPages, docsPages } from "./index.ts";
+import { startTestService } from "../testing/running.ts";
+import { guideNames } from "./guides.ts";
 
-test("/docs renders, stays at home, and its try-it sends a real request and shows the answer", async (t) => {
+/** A page that breaks the rules. */
+const spoilt = endpoint(
+  {
+    id: "tests.spoilt",
+    method: "GET",
+    path: "/docs/spoilt",
+    tag: "docs",
+    summary: "For tests",
+    description: "For tests.",
+    access: { kind: "public" },
+    replies: { 200: { description: "A page.", content: ["text/html"] } },
+  },
+  async () => ({
+    status: 200,
+    headers: { "content-security-policy": "default-src 'none'; img-src *" },
+    body: `<!doctype html><link rel="icon" href="data:,"><script>1</script>
+      <img src="https://elsewhere.invalid/a.png"><img src="/missing.png">`,
+  }),
+);
+const service = await startTestService({ after }, { extra: [spoilt] });
+const nothing = { complaints: [], foreign: [], failed: [] };
+
+async function browserFor(t: TestContext): Promise<Browser | undefined> {
   const executable = needs(t, "chromium");
-  if (executable === undefined) return;
-  const site = await serve(docsPages({ openapi: specimen }));
-  t.after(site.close);
-  const browser = await openBrowser(t, executable);
-  const { page, misdeeds } = await openPage(browser, site.origin);
+  return executable === undefined ? undefined : openBrowser(t, executable);
+}
 
-  await page.goto(`${site.origin}/docs`);
-  await page.getByRole("heading", { name: "Greeting service" }).waitFor();
-  await tryGreeting(page, '{"name":"Ayşe"}');
-  await page.locator(".live-responses-table .response-col_status", { hasText: "200" }).waitFor();
-  await page.locator(".live-responses-table", { hasText: "Merhaba Ayşe" }).waitFor();
-  assert.deepEqual(site.greetings, ['{"name":"Ayşe"}']);
+/** Violations of the policy, also those that the page catches and the console does not show. */
+async function recordViolations(page: Page): Promise<string[]> {
+  const violations: string[] = [];
+  await page.exposeFunction("reportViolation", (text: string) => violations.push(text));
+  await page.addInitScript(`addEventListener("securitypolicyviolation", (event) =>
+    reportViolation(event.effectiveDirective + " " + event.blockedURI))`);
+  return violations;
+}
 
-  await page.goto(`${site.origin}/docs/errors/not_found`);
-  await page.getByRole("heading", { name: "Bulunamadı" }).waitFor();
-  assert.deepEqual(misdeeds, { complaints: [], foreign: [], failed: [] });
+const texts = {
+  "tr-TR": { tryIt: /^İsteği dene/, send: /isteğini gönder/, token: "Belirteç", look: "dark" },
+  "en-GB": { tryIt: /^Test Request/, send: /^Send get request/i, token: "Token", look: "light" },
+} as const;
+
+for (const [locale, { tryIt, send, token: placeholder, look: colorScheme }] of Object.entries(texts)) {
+  test(`${locale}, ${colorScheme}: the reference shows an operation, and try-it sends a real request and shows the answer`, async (t) => {
+    const browser = await browserFor(t);
+    if (browser === undefined) return;
+    const { page, misdeeds } = await openPage(browser, service.url, { locale });
+    await page.emulateMedia({ colorScheme });
+    const violations = await recordViolations(page);
+    const { auth } = await tokenFor(service);
+    const { json: account } = await service.send("GET", "/v1/account", { headers: auth });
+    await page.goto(`${service.url}/docs#tag/account/account.get`);
+    const operation = page.locator("[id$='tag/account/account.get']");
+    await operation.getByRole("heading", { name: "Read the account" }).waitFor();
+    assert.equal(await page.locator("html").getAttribute("lang"), locale.slice(0, 2));
+    assert.equal(await isDark(page), colorScheme === "dark");
+    await operation.getByRole("button", { name: tryIt }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByPlaceholder(placeholder).first().fill(auth.authorization.replace("Bearer ", ""));
+    await dialog.getByRole("button", { name: send }).first().click();
+    await dialog.getByText(String(account?.id)).first().waitFor();
+    assert.deepEqual({ ...misdeeds, violations }, { ...nothing, violations: [] });
+  });
+}
+
+describe("guides and pages of error codes", () => {
+  test("are clean in both languages and both looks, and lead to each other, to the reference and to the other language", async (t) => {
+    const browser = await browserFor(t);
+    if (browser === undefined) return;
+    const { page, misdeeds } = await openPage(browser, service.url, { locale: "tr-TR" });
+    const violations = await recordViolations(page);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const path of [...guideNames.map((name) => `/docs/guides/${name}`), "/docs/errors", "/docs/errors/banned"]) {
+        await visit(page, path);
+        assert.equal(await isDark(page), colorScheme === "dark", path);
+        assert.equal(await page.locator("html").getAttribute("lang"), "tr");
+        await page.getByRole("link", { name: "English" }).click();
+        await page.locator("html[lang=en]").waitFor();
+        await page.waitForLoadState("networkidle");
+      }
+    }
+    await page.goto(`${service.url}/docs/guides/limits?lang=en`);
+    await page.getByRole("link", { name: "rate_limits.list" }).click();
+    await page.locator("[id$='tag/rate-limits/rate_limits.list']").getByRole("heading").first().waitFor();
+    await page.getByRole("link", { name: "Idempotency", exact: true }).click();
+    await page.getByRole("heading", { name: "Idempotency", exact: true }).waitFor();
+    assert.deepEqual({ ...misdeeds, violations }, { ...nothing, violations: [] });
+  });
+
+  test("fit a phone without sideways scrolling; the first key leads to the content", async (t) => {
+    const browser = await browserFor(t);
+    if (browser === undefined) return;
+    for (const path of ["/docs", ...guideNames.map((name) => `/docs/guides/${name}`)]) {
+      // A fresh page: a browser gives up loading the icon when the next address comes.
+      const { page, misdeeds } = await openPage(browser, service.url);
+      await page.setViewportSize({ width: 320, height: 640 });
+      await visit(page, path);
+      if (path === "/docs") await page.getByRole("heading", { name: "Emanet API" }).waitFor();
+      const width = await page.evaluate("document.documentElement.scrollWidth");
+      assert.equal(width, 320, path);
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      assert.equal(await page.evaluate("document.activeElement.id"), "content", path);
+      assert.deepEqual(misdeeds, nothing, path);
+    }
+  });
 });
 
 test("the record of misdeeds sees an inline script, a foreign request and a missing file", async (t) => {
-  const executable = needs(t, "chromium");
-  if (executable === undefined) return;
-  const pages = docsPages({ openapi: specimen });
-  const spoilt = `<!doctype html><link rel="icon" href="data:,"><script>1</script>
-    <img src="https://elsewhere.invalid/a.png"><img src="/missing.png">`;
-  const site = await serve({ ...pages, page: { ...pages.page, body: Buffer.from(spoilt) } });
-  t.after(site.close);
-  const browser = await openBrowser(t, executable);
-  const { page, misdeeds } = await openPage(browser, site.origin);
-  await page.goto(`${site.origin}/docs`, { waitUntil: "load" });
+  const browser = await browserFor(t);
+  if (browser === undefined) return;
+  const { page, misdeeds } = await openPage(browser, service.url);
+  await page.goto(`${service.url}/docs/spoilt`, { waitUntil: "load" });
   assert.ok(misdeeds.complaints.some((text) => text.includes("Content Security Policy")));
   assert.deepEqual(misdeeds.foreign, ["https://elsewhere.invalid/a.png"]);
   assert.ok(misdeeds.failed.some((text) => text.endsWith("/missing.png 404")));
 });
 
-async function tryGreeting(page: Page, body: string): Promise<void> {
-  await page.locator(".opblock-summary-control", { hasText: "/greetings" }).click();
-  await page.getByRole("button", { name: "Try it out" }).click();
-  await page.locator("textarea.body-param__text").fill(body);
-  await page.getByRole("button", { name: "Execute" }).click();
+/** Waits for the icon too: a browser gives it up when the next page comes, and that would be a failed request. */
+async function visit(page: Page, path: string): Promise<void> {
+  await page.goto(service.url + path, { waitUntil: "networkidle" });
 }
 
-/** Serves the pages and one operation, and remembers what was sent to it. */
-async function serve(pages: DocsPages) {
-  const greetings: string[] = [];
-  const server = createServer((request, response) => {
-    if (request.method === "POST" && request.url === "/greetings") {
-      void greet(request, response, greetings);
-      return;
-    }
-    const page = find(pages, request.url ?? "");
-    if (page === undefined) response.writeHead(404).end();
-    else response.writeHead(200, { "content-type": page.contentType, etag: page.etag, ...page.headers }).end(page.body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { origin: `http://127.0.0.1:${port}`, greetings, close };
+async function isDark(page: Page): Promise<boolean> {
+  const background = await page.evaluate("getComputedStyle(document.querySelector('.top')).backgroundColor");
+  return background === "rgb(21, 22, 26)";
 }
-
-async function greet(request: IncomingMessage, response: ServerResponse, greetings: string[]): Promise<void> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = Buffer.concat(chunks).toString("utf8");
-  greetings.push(body);
-  const { name } = JSON.parse(body) as { name: string };
-  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ text: `Merhaba ${name}` }));
-}
-
-function find(pages: DocsPages, url: string): DocsPage | undefined {
-  const [, , kind, name = ""] = url.split("/");
-  if (url === "/docs") return pages.page;
-  if (url === "/docs/json") return pages.json;
-  if (kind === "assets") return pages.assets.get(name);
-  return kind === "errors" ? [...pages.errors].find(([code]) => code === name)?.[1] : undefined;
-}
-
-const specimen = {
-  openapi: "3.1.1",
-  info: { title: "Greeting service", version: "1.0.0" },
-  servers: [{ url: "/" }],
-  paths: {
-    "/greetings": {
-      post: {
-        operationId: "greetings.create",
-        summary: "Greet a person",
-        requestBody: {
-          required: true,
-          content: {
-            "application/json": {
-              schema: { type: "object", required: ["name"], properties: { name: { type: "string", maxLength: 40 } } },
-            },
-          },
-        },
-        responses: {
-          "200": { description: "The greeting", content: { "application/json": { schema: { type: "object" } } } },
-        },
-      },
-    },
-  },
-  webhooks: { "greeting.sent": { post: { responses: { "200": { description: "Taken" } } } } },
-};

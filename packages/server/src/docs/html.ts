@@ -1,14 +1,22 @@
 /**
- * The HTML of the pages under `/docs`. Error pages have the text in Turkish and in English, one below the other, so that a
- * link in a log or a ticket shows both.
+ * The HTML of the pages under `/docs`: the reference, the guides and the error codes, under one header with the way to each of
+ * them and to the other language. Pages of error codes have the text in Turkish and in English, so that a link in a log or a
+ * ticket shows both.
  */
+
+import type { Language } from "../kernel/problems.ts";
+import { escapeHtml } from "../pages/index.ts";
+import { docsTexts, languageNames } from "./docs-texts.ts";
+import type { Guide, GuideName } from "./guides.ts";
 
 /** Names of the assets that a page links. */
 export interface AssetNames {
-  readonly script: string;
+  readonly reader: string;
+  readonly turkish: string;
+  readonly policy: string;
   readonly start: string;
-  readonly theme: string;
   readonly style: string;
+  readonly mark: string;
   readonly icon: string;
 }
 
@@ -19,71 +27,147 @@ export interface ErrorText {
   readonly detail: { readonly en: string; readonly tr: string };
 }
 
-/** The interactive page: Swagger UI renders it from `/docs/json`. */
-export function docsHtml(names: AssetNames): string {
-  return frame("Emanet API", names, {
-    head: `<link rel="stylesheet" href="/docs/assets/${names.theme}">
-<script src="/docs/assets/${names.script}" defer></script>
-<script src="/docs/assets/${names.start}" defer></script>`,
-    body: `<body class="docs-page">
-<div id="docs"></div>
-<noscript>This page needs JavaScript. The document itself is at <a href="/docs/json">/docs/json</a> and <a href="/docs/yaml">/docs/yaml</a>.</noscript>
-</body>`,
+/** What all pages of one language share. */
+export interface Site {
+  readonly language: Language;
+  readonly names: AssetNames;
+  readonly guides: readonly Guide[];
+}
+
+/** The reference. A script shows it, from `/docs/json`. */
+export function referenceHtml(site: Site, nonce: string): string {
+  const { names, language } = site;
+  const text = docsTexts.needsScript[language];
+  const scripts = [names.policy, names.reader, ...(language === "tr" ? [names.turkish] : []), names.start];
+  return frame(site, {
+    title: docsTexts.reference[language],
+    path: "/docs",
+    head: `
+<meta property="csp-nonce" content="${nonce}">
+${scripts.map((name) => `<script src="${assetPath(name)}" defer></script>`).join("\n")}`,
+    // The reader brings its own `main`.
+    body: `<div id="content" tabindex="-1">
+<div id="reader"></div>
+<noscript>${escapeHtml(text)} <a href="/docs/json">/docs/json</a>, <a href="/docs/yaml">/docs/yaml</a></noscript>
+</div>`,
+  });
+}
+
+export function guideHtml(site: Site, name: GuideName): string {
+  const guide = site.guides.find((one) => one.name === name);
+  if (guide === undefined) throw new Error(`there is no guide ${name}`);
+  const { title, html, sections } = guide;
+  const links = sections.map((section) => `<li><a href="#${section.id}">${escapeHtml(section.title)}</a></li>`);
+  const heading = docsTexts.onThisPage[site.language];
+  return frame(site, {
+    title,
+    path: `/docs/guides/${name}`,
+    body: `<main id="content" class="guide" tabindex="-1">
+<article>
+<h1>${escapeHtml(title)}</h1>
+<nav class="sections" aria-label="${heading}"><ul>${links.join("")}</ul></nav>
+${html}</article>
+</main>`,
   });
 }
 
 /** The page that the `type` of a problem points to. */
-export function errorHtml(code: string, text: ErrorText, names: AssetNames): string {
-  return frame(`${code} · Emanet API`, names, {
-    head: "",
-    body: `<body class="error-page">
-<h1><code>${escapeHtml(code)}</code> · HTTP ${text.status}</h1>
-<section lang="tr">
-<h2>${escapeHtml(text.title.tr)}</h2>
-<p>${escapeHtml(text.detail.tr)}</p>
-</section>
-<section lang="en">
-<h2>${escapeHtml(text.title.en)}</h2>
-<p>${escapeHtml(text.detail.en)}</p>
-</section>
-<p><a href="/docs/errors" lang="tr">Tüm hata kodları</a> · <a href="/docs/errors">All error codes</a> · <a href="/docs">API</a></p>
-</body>`,
+export function errorHtml(site: Site, code: string, { status, title, detail }: ErrorText): string {
+  const sections = [site.language, other(site.language)].map(
+    (language) => `<section lang="${language}">
+<h2>${escapeHtml(title[language])}</h2>
+<p>${escapeHtml(detail[language])}</p>
+</section>`,
+  );
+  return frame(site, {
+    title: code,
+    path: `/docs/errors/${encodeURIComponent(code)}`,
+    body: `<main id="content" class="guide" tabindex="-1">
+<article>
+<h1><code>${escapeHtml(code)}</code> · HTTP ${status}</h1>
+${sections.join("\n")}
+</article>
+</main>`,
   });
 }
 
 /** All codes with their titles. */
-export function errorListHtml(problems: Readonly<Record<string, ErrorText>>, names: AssetNames): string {
+export function errorListHtml(site: Site, problems: Readonly<Record<string, ErrorText>>): string {
+  const { language } = site;
   const rows = Object.entries(problems).map(
     ([code, { status, title }]) =>
-      `<li>${status} <a href="/docs/errors/${encodeURIComponent(code)}"><code>${escapeHtml(code)}</code></a>: <span lang="tr">${escapeHtml(title.tr)}</span> · ${escapeHtml(title.en)}</li>`,
+      `<tr><td>${status}</td><td><a href="${pagePath(`/docs/errors/${encodeURIComponent(code)}`, language)}"><code>${escapeHtml(code)}</code></a></td><td>${escapeHtml(title[language])}</td></tr>`,
   );
-  return frame("Error codes · Emanet API", names, {
-    head: "",
-    body: `<body class="error-page">
-<h1><span lang="tr">Hata kodları</span> · Error codes</h1>
-<ul>
+  const title = docsTexts.errorCodes[language];
+  return frame(site, {
+    title,
+    path: "/docs/errors",
+    body: `<main id="content" class="guide" tabindex="-1">
+<article>
+<h1>${title}</h1>
+<table><tbody>
 ${rows.join("\n")}
-</ul>
-</body>`,
+</tbody></table>
+</article>
+</main>`,
   });
 }
 
-function frame(title: string, names: AssetNames, parts: { readonly head: string; readonly body: string }): string {
+/** The address of a page in a language. */
+export function pagePath(path: string, language: Language): string {
+  return `${path}?lang=${language}`;
+}
+
+interface PageParts {
+  readonly title: string;
+  readonly path: string;
+  readonly head?: string;
+  readonly body: string;
+}
+
+function frame(site: Site, { title, path, head = "", body }: PageParts): string {
+  const { language, names } = site;
+  const name = docsTexts.title[language];
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
-<title>${escapeHtml(title)}</title>
+<title>${escapeHtml(title)} · ${name}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="/docs/assets/${names.icon}">
-<link rel="stylesheet" href="/docs/assets/${names.style}">
-${parts.head}
+<link rel="icon" href="${assetPath(names.icon)}">
+<link rel="stylesheet" href="${assetPath(names.style)}">${head}
 </head>
-${parts.body}
+<body>
+<a class="skip" href="#content">${docsTexts.skip[language]}</a>
+${header(site, path)}
+${body}
+</body>
 </html>
 `;
 }
 
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+function header({ language, names, guides }: Site, current: string): string {
+  const places = [
+    { path: "/docs", title: docsTexts.reference[language] },
+    ...guides.map((guide) => ({ path: `/docs/guides/${guide.name}`, title: guide.title })),
+    { path: "/docs/errors", title: docsTexts.errorCodes[language] },
+  ];
+  const links = places.map(({ path, title }) => {
+    const mark = path === current ? ' aria-current="page"' : "";
+    return `<li><a href="${pagePath(path, language)}"${mark}>${escapeHtml(title)}</a></li>`;
+  });
+  const to = other(language);
+  return `<header class="top">
+<a class="brand" href="${pagePath("/docs", language)}"><img src="${assetPath(names.mark)}" alt="" width="26" height="26">emanet <span>API</span></a>
+<nav aria-label="${docsTexts.documentation[language]}"><ul>${links.join("")}</ul></nav>
+<a class="language" href="${pagePath(current, to)}" hreflang="${to}" lang="${to}">${languageNames[to]}</a>
+</header>`;
+}
+
+function other(language: Language): Language {
+  return language === "tr" ? "en" : "tr";
+}
+
+function assetPath(name: string): string {
+  return `/docs/assets/${name}`;
 }

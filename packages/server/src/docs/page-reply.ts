@@ -1,5 +1,6 @@
 /** What the operations of the documentation share: their place in the API document, and how a page is answered. */
 
+import { closed, oneOf, Type } from "../kernel/http/schema.ts";
 import { Problem } from "../kernel/problems.ts";
 import type { DocsPage, DocsPages } from "./pages.ts";
 
@@ -10,6 +11,9 @@ export type PagesOf = (origin: string) => DocsPages;
 export const documentExample = { openapi: "3.1.1", info: { title: "Emanet API", version: "0.1.0" }, paths: {} };
 
 export const docsOperation = { method: "GET", tag: "docs", access: { kind: "public" } } as const;
+
+/** The language of a page is that of `Accept-Language`, unless its address names one. */
+export const pageQuery = closed({ lang: Type.Optional(oneOf(["tr", "en"], "The language of the page.")) });
 
 export function docsReply(page: DocsPage | undefined) {
   if (page === undefined) throw new Problem("not_found");

@@ -3,22 +3,39 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import { parse } from "yaml";
 import { problemCodes, problems } from "../declarations.ts";
+import { apiDocument } from "../endpoints.ts";
+import { guideNames } from "./guides.ts";
 import { type DocsPage, docsPages } from "./index.ts";
+
+const { paths } = apiDocument({ origin: "https://api.test" });
 
 const openapi = {
   openapi: "3.1.1",
   info: { title: "Ölçü & <terazi>", version: "1.0", description: "two\nlines: no, yes, 1:20, 0o7, ~, null" },
-  paths: {},
+  paths,
   "x-shared": [{ a: 1 }, { a: 1 }],
 };
 openapi["x-shared"][1] = openapi["x-shared"][0] ?? { a: 1 };
 
 const pages = docsPages({ openapi });
-const html: [string, DocsPage][] = [
-  ["/docs", pages.page],
-  ["/docs/errors", pages.errorList],
-  ...[...pages.errors].map(([code, page]): [string, DocsPage] => [`/docs/errors/${code}`, page]),
+const inBoth = (path: string, { tr, en }: { tr: DocsPage; en: DocsPage }): [string, DocsPage][] => [
+  [`${path}?lang=tr`, tr],
+  [`${path}?lang=en`, en],
 ];
+const { reference } = pages;
+const html: [string, DocsPage][] = [
+  ...inBoth("/docs", { tr: reference.tr("bm9uY2U="), en: reference.en("bm9uY2U=") }),
+  ...inBoth("/docs/errors", pages.errorList),
+  ...[...pages.errors].flatMap(([code, page]) => inBoth(`/docs/errors/${code}`, page)),
+  ...[...pages.guides].flatMap(([name, page]) => inBoth(`/docs/guides/${name}`, page)),
+];
+
+/** The reader's addresses of all operations. */
+const operations = new Set(
+  Object.values(paths as Record<string, Record<string, { operationId: string; tags: string[] }>>)
+    .flatMap((methods) => Object.values(methods))
+    .map(({ operationId, tags }) => `tag/${tags[0]}/${operationId}`),
+);
 
 describe("the documents", () => {
   test("JSON and YAML hold the same object", () => {
@@ -34,11 +51,13 @@ describe("the documents", () => {
   });
 
   test("every page has a strong ETag of its bytes, and equal input gives equal pages", () => {
-    const again = docsPages({ openapi });
-    assert.deepEqual(again, pages);
+    const { reference: _made, ...again } = docsPages({ openapi });
+    const { reference: _before, ...before } = pages;
+    assert.deepEqual(again, before);
     const hash = createHash("sha256").update(pages.json.body).digest("base64url");
     assert.equal(pages.json.etag, `"${hash}"`);
-    assert.notEqual(docsPages({ openapi: { ...openapi, paths: { "/a": {} } } }).json.etag, pages.json.etag);
+    const other = docsPages({ openapi: { ...openapi, info: {} } });
+    assert.notEqual(other.json.etag, pages.json.etag);
   });
 });
 
@@ -59,7 +78,9 @@ describe("the pages", () => {
       const policy = headers["content-security-policy"] ?? "";
       assert.match(policy, /default-src 'none'/, path);
       assert.match(policy, /frame-ancestors 'none'/, path);
-      assert.match(policy, /connect-src 'self'/, path);
+      const runsScripts = path.startsWith("/docs?");
+      assert.equal(/script-src 'self'(?:;|$)/.test(policy), runsScripts, path);
+      assert.equal(/connect-src 'self'(?:;|$)/.test(policy), runsScripts, path);
       assert.doesNotMatch(policy, /unsafe|https?:|\*/, path);
     }
     for (const page of everything()) {
@@ -70,14 +91,48 @@ describe("the pages", () => {
 
   test("there is one for each error code, in both languages", () => {
     assert.deepEqual([...pages.errors.keys()], problemCodes);
-    const text = pages.errors.get("rate_limited")?.body.toString("utf8") ?? "";
+    const text = pages.errors.get("rate_limited")?.en.body.toString("utf8") ?? "";
     const { title, status } = problems.rate_limited;
     for (const part of [title.en, title.tr, String(status), "rate_limited"]) assert.ok(text.includes(part), part);
   });
 
   test("show markup in the catalogue's words as text", () => {
-    const text = pages.errors.get("missing_token")?.body.toString("utf8") ?? "";
+    const text = pages.errors.get("missing_token")?.tr.body.toString("utf8") ?? "";
     assert.ok(text.includes("Bearer &lt;token&gt;"));
+  });
+});
+
+describe("the guides", () => {
+  const linksOf = (page: DocsPage | undefined) =>
+    [...(page?.body.toString("utf8").matchAll(/<a href="([^"]+)\?lang=\w\w(#[^"]+)?"/g) ?? [])].map(
+      ([, path = "", anchor = ""]) => path + anchor,
+    );
+
+  test("are the same in both languages: sections, links, examples and tables", () => {
+    for (const name of guideNames) {
+      const { tr, en } = pages.guides.get(name) ?? {};
+      assert.deepEqual(linksOf(tr).sort(), linksOf(en).sort(), name);
+      for (const part of ["<h2", "<h3", "<pre>", "<table>", "<tr>", "<li>"]) {
+        const count = (page: DocsPage | undefined) => page?.body.toString("utf8").split(part).length;
+        assert.equal(count(tr), count(en), `${name}: ${part}`);
+      }
+      assert.ok(
+        linksOf(en).some((link) => link.startsWith("/docs#tag/")),
+        `${name} links no operation`,
+      );
+    }
+  });
+
+  test("the sections that a guide links are there", () => {
+    for (const [path, page] of html) {
+      const text = page.body.toString("utf8");
+      for (const [, id = ""] of text.matchAll(/href="#([^"]*)"/g))
+        assert.ok(text.includes(`id="${id}"`), `${path}#${id}`);
+    }
+  });
+
+  test("one that links what does not exist stops the service from serving them", () => {
+    assert.throws(() => docsPages({ openapi: { ...openapi, paths: {} } }), /links operation:auth\.login/);
   });
 });
 
@@ -102,12 +157,16 @@ describe("the assets", () => {
 });
 
 function served(url: string): boolean {
-  if (["/docs", "/docs/json", "/docs/yaml", "/docs/errors"].includes(url)) return true;
-  const [, kind, name = ""] = /^\/docs\/(assets|errors)\/([^/]+)$/.exec(url) ?? [];
+  const [path = "", anchor = ""] = url.replace(/\?lang=(?:tr|en)(?=#|$)/, "").split("#");
+  if (path === "") return anchor !== "";
+  if (path === "/docs" && anchor !== "") return operations.has(anchor);
+  if (["/docs", "/docs/json", "/docs/yaml", "/docs/errors"].includes(path)) return true;
+  const [, kind, name = ""] = /^\/docs\/(assets|errors|guides)\/([^/]+)$/.exec(path) ?? [];
+  if (kind === "guides") return guideNames.some((guide) => guide === name);
   return kind === "assets" ? pages.assets.has(name) : problemCodes.some((code) => code === name);
 }
 
 function everything(): DocsPage[] {
-  const { page, json, yaml, errorList, errors, assets } = pages;
-  return [page, json, yaml, errorList, ...errors.values(), ...assets.values()];
+  const { json, yaml, assets } = pages;
+  return [json, yaml, ...assets.values(), ...html.map(([, page]) => page)];
 }

@@ -1,18 +1,25 @@
-// Runs in the browser, on /docs: shows the service's own document with Swagger UI.
+// Runs in the browser, on /docs: shows the service's own document with Scalar.
 
-window.SwaggerUIBundle({
+window.Scalar.createApiReference("#reader", {
   url: "/docs/json",
-  dom_id: "#docs",
-  presets: [window.SwaggerUIBundle.presets.apis],
-  // No top bar: it would let people load any other document on our site.
-  layout: "BaseLayout",
-  // The default sends the document to a validator on the Internet.
-  validatorUrl: null,
-  deepLinking: true,
-  displayOperationId: true,
-  displayRequestDuration: true,
-  docExpansion: "list",
-  defaultModelsExpandDepth: 0,
+  // Colours and fonts are ours, in page.css. Its own fonts would come from another host.
+  theme: "none",
+  withDefaultFonts: false,
+  // Requests go from the browser to this service: no proxy, no measuring, no assistant.
+  proxyUrl: "",
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  showDeveloperTools: "never",
+  hideClientButton: true,
   // A token that was pasted here is gone with the tab.
-  persistAuthorization: false,
+  persistAuth: false,
+  authentication: { preferredSecurityScheme: "bearer" },
+  hideModels: true,
+  showOperationId: true,
+  documentDownloadType: "both",
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  generateTagSlug: ({ name }) => name,
+  generateOperationSlug: ({ operationId }) => operationId,
+  localization: { locale: document.documentElement.lang, translations: window.readerTexts ?? {} },
 });

@@ -15,7 +15,9 @@ export function getAsset(pages: PagesOf): Endpoint {
       params: closed({
         name: Type.String({ minLength: 1, maxLength: 100, pattern: "^[a-zA-Z0-9.-]+$", description: "The file." }),
       }),
-      replies: { 200: { description: "The file.", content: ["text/javascript", "text/css", "image/x-icon"] } },
+      replies: {
+        200: { description: "The file.", content: ["text/javascript", "text/css", "image/svg+xml", "image/x-icon"] },
+      },
     },
     async ({ publicUrl }, { params }) => docsReply(pages(publicUrl).assets.get(params.name)),
   );

@@ -3,7 +3,7 @@
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type } from "../../kernel/http/schema.ts";
 import type { ProblemCode } from "../../kernel/problems.ts";
-import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
+import { docsOperation, docsReply, type PagesOf, pageQuery } from "../page-reply.ts";
 
 export function getError(pages: PagesOf): Endpoint {
   return endpoint(
@@ -16,8 +16,10 @@ export function getError(pages: PagesOf): Endpoint {
       params: closed({
         code: Type.String({ minLength: 1, maxLength: 64, pattern: "^[a-z_]+$", description: "The code." }),
       }),
+      query: pageQuery,
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async ({ publicUrl }, { params }) => docsReply(pages(publicUrl).errors.get(params.code as ProblemCode)),
+    async ({ publicUrl }, { params, query, language }) =>
+      docsReply(pages(publicUrl).errors.get(params.code as ProblemCode)?.[query.lang ?? language]),
   );
 }

@@ -1,7 +1,7 @@
 /** `GET /docs/errors`: all error codes. */
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
+import { docsOperation, docsReply, type PagesOf, pageQuery } from "../page-reply.ts";
 
 export function getErrors(pages: PagesOf): Endpoint {
   return endpoint(
@@ -11,8 +11,9 @@ export function getErrors(pages: PagesOf): Endpoint {
       path: "/docs/errors",
       summary: "All error codes",
       description: "A page with every code that a problem can have.",
+      query: pageQuery,
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async ({ publicUrl }) => docsReply(pages(publicUrl).errorList),
+    async ({ publicUrl }, { query, language }) => docsReply(pages(publicUrl).errorList[query.lang ?? language]),
   );
 }

@@ -1,7 +1,10 @@
 /** `GET /docs`: the interactive documentation. */
 
 import { type Endpoint, endpoint } from "../../kernel/http/endpoint.ts";
-import { docsOperation, docsReply, type PagesOf } from "../page-reply.ts";
+import { docsOperation, docsReply, type PagesOf, pageQuery } from "../page-reply.ts";
+
+/** 128 bits, as the specification of the policy asks for. */
+const nonceBytes = 16;
 
 export function getPage(pages: PagesOf): Endpoint {
   return endpoint(
@@ -11,8 +14,12 @@ export function getPage(pages: PagesOf): Endpoint {
       path: "/docs",
       summary: "Interactive documentation",
       description: "This document as a page, with a form to try every operation.",
+      query: pageQuery,
       replies: { 200: { description: "The page.", content: ["text/html"] } },
     },
-    async ({ publicUrl }) => docsReply(pages(publicUrl).page),
+    async ({ publicUrl, random }, { query, language }) => {
+      const { reference } = pages(publicUrl);
+      return docsReply(reference[query.lang ?? language](random.bytes(nonceBytes).toString("base64")));
+    },
   );
 }

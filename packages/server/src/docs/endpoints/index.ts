@@ -6,6 +6,7 @@ import { type DocsPages, docsPages } from "../pages.ts";
 import { getAsset } from "./get-asset.ts";
 import { getError } from "./get-error.ts";
 import { getErrors } from "./get-errors.ts";
+import { getGuide } from "./get-guide.ts";
 import { getJson } from "./get-json.ts";
 import { getPage } from "./get-page.ts";
 import { getYaml } from "./get-yaml.ts";
@@ -20,7 +21,15 @@ export function docsEndpoints(apiDocument: (origin: string) => JsonObject): read
     if (made?.origin !== origin) made = { origin, pages: docsPages({ openapi: apiDocument(origin) }) };
     return made.pages;
   };
-  return [getPage(pages), getJson(pages), getYaml(pages), getErrors(pages), getError(pages), getAsset(pages)];
+  return [
+    getPage(pages),
+    getJson(pages),
+    getYaml(pages),
+    getErrors(pages),
+    getError(pages),
+    getGuide(pages),
+    getAsset(pages),
+  ];
 }
 
 export const docsTags: readonly OpenapiTag[] = [

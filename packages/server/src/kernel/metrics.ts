@@ -67,7 +67,7 @@ export interface Metrics {
   logFieldsDropped(count: number): void;
 }
 
-/** A delay of the event loop is measured by a timer, which wakes an idle process. The default of 10 ms took 1 % of a core. */
+/** A delay of the event loop is measured by a timer, which wakes an idle process; by default a hundred times a second. */
 const eventLoopCheckMs = 250;
 
 /** Makes the metrics of one service instance. */

@@ -69,13 +69,13 @@ test("restore and download find a recipe that gives other blocks than those of i
   await env.vault.catalog.addRebuilt({ unit: { ...nothing, items: swapped } });
   const restored = await env.restore(snapshot, path.join(folder, "to"));
   assert.deepEqual([restored.failures.length, restored.files], [2, 0]);
-  for (const { reason } of restored.failures) assert.match(reason, /does not give its segment/);
+  for (const { reason } of restored.failures) assert.match(reason, /a recipe has other blocks than its segment/);
   const files = new FileReader({ port: new LocalReadPort(env.vault), pool: inlineRestorePool });
   const entry = await findEntry(files.frames, (await rootEntry(files.frames, snapshot)).root, Buffer.from("a"));
   assert.ok(entry?.type === "file");
   await assert.rejects(async () => {
     for await (const part of files.read(entry)) assert.fail(`${part.length} wrong bytes`);
-  }, /does not give its segment/);
+  }, /a recipe has other blocks than its segment/);
 });
 
 test("a segment is marked as verified only if all its frames were read, also those that no file of the snapshot needs", async (t) => {

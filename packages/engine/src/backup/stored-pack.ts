@@ -85,11 +85,19 @@ export async function readStoredPack(
   name: string,
   identity: VaultIdentity,
 ): Promise<PackTable> {
+  const notStored = () => new FormatError(`pack ${name} is not stored`);
   const size = (await store.stat(object))?.size ?? null;
-  if (size === null) throw new FormatError(`pack ${name} is not stored`);
+  if (size === null) throw notStored();
   if (size < packHeaderLength + packTrailerLength) throw new FormatError("a pack is too short");
   const tailAt = Math.max(0, size - tailBytes);
-  const get = (offset: number, length: number) => store.get(object, { range: { offset, length } });
+  const get = async (offset: number, length: number) => {
+    try {
+      return await store.get(object, { range: { offset, length } });
+    } catch (error) {
+      // It was removed after its size was asked for.
+      throw isObjectStoreError(error, "not_found") ? notStored() : error;
+    }
+  };
   const [head, tail] = await Promise.all([get(0, packHeaderLength), get(tailAt, size - tailAt)]);
   const read = async (offset: number, length: number) => {
     if (offset >= tailAt) return tail.subarray(offset - tailAt, offset - tailAt + length);

@@ -39,7 +39,8 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
  * gets its place here. `audit` and `webhooks` read what a transaction recorded: no domain imports them.
  */
 const domains: readonly string[] = [
-  ...["archives", "identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "identity"],
+  ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "identity"],
+  ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots"],
   ...["applications", "oauth", "first-run", "admin", "sandbox"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */

@@ -6,6 +6,7 @@ import type { Foundation } from "./foundation.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { createCursors } from "./kernel/cursors.ts";
 import { listenForChanges } from "./kernel/database/change-notices.ts";
+import type { Services } from "./kernel/domain-services.ts";
 import { createApp } from "./kernel/http/app.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
 import { parserProblemAnswer } from "./kernel/http/problem-answer.ts";
@@ -23,12 +24,12 @@ export interface Listener {
   reload(): Promise<void>;
 }
 
-export async function listen(foundation: Foundation): Promise<Listener> {
+export async function listen(foundation: Foundation, services: Services): Promise<Listener> {
   const { config, folder, log, onStop, place } = foundation;
   await followChanges(foundation);
   const limits = await openLimits({ ...foundation, savedWindowsFile: folder.path("limits.sqlite") });
   onStop(() => limits.close());
-  const kernel = httpKernel(foundation, limits);
+  const kernel = httpKernel(foundation, services, limits);
   const certificates = config.behindProxy ? null : await openCertificates(foundation);
   const transport = createTransport({
     mode: certificates === null ? { kind: "plain" } : { kind: "tls", certificates },
@@ -71,7 +72,7 @@ async function followChanges({ pools, transactions, log, onStop }: Foundation): 
   onStop(() => changes.close());
 }
 
-function httpKernel(foundation: Foundation, { limiter, bans, scanDetector }: Limits): HttpKernel {
+function httpKernel(foundation: Foundation, services: Services, { limiter, bans, scanDetector }: Limits): HttpKernel {
   const { config, clock, random, log, metrics, reports, secrets, transactions, authenticator, tokens } = foundation;
   return {
     settings: config,
@@ -84,6 +85,7 @@ function httpKernel(foundation: Foundation, { limiter, bans, scanDetector }: Lim
     authenticator,
     tokens,
     secrets,
+    services,
     transactions,
     addresses: foundation.addresses,
     limiter: foundation.limiter(limiter),

@@ -15,6 +15,7 @@ import { type DataFolder, openDataFolder } from "./kernel/data-folder.ts";
 import { migrate, pendingMigrations } from "./kernel/database/migrate.ts";
 import { openPools, type Pools } from "./kernel/database/pool.ts";
 import type { DatabaseTarget } from "./kernel/database/target.ts";
+import type { Services } from "./kernel/domain-services.ts";
 import { createErrorReports } from "./kernel/error-reports.ts";
 import { clientAddresses } from "./kernel/http/client-address.ts";
 import type { Endpoint } from "./kernel/http/endpoint.ts";
@@ -30,6 +31,7 @@ import { createTransactions } from "./kernel/tx.ts";
 import { createSigningKeys, localMasterKey, openRootKey, settleMasterKeyFile } from "./keys/index.ts";
 import { listen, originOf } from "./listen.ts";
 import { createMessagePorts } from "./messages/index.ts";
+import { openServices } from "./open-services.ts";
 import type { Role } from "./roles.ts";
 import { createSandboxClock } from "./sandbox/index.ts";
 import { tasks } from "./tasks.ts";
@@ -45,6 +47,8 @@ export interface StartOptions {
   readonly authenticator?: (real: Authenticator) => Authenticator;
   /** Replaces the service's limiter, to measure its cost. */
   readonly limiter?: (real: Limiter) => Limiter;
+  /** Replaces some of the services. The service's own are closed by `stop`, others by who made them. */
+  readonly services?: (real: Services) => Services;
   readonly endpoints?: readonly Endpoint[];
   readonly database?: DatabaseTarget;
   /** How long requests and jobs wait for a connection or a lock. */
@@ -64,6 +68,8 @@ export interface Running {
   /** The service's own, for tests and tools in this process. */
   readonly tokens: AccessTokens;
   readonly secrets: Secrets;
+  /** Null in role `migrate`. */
+  readonly services: Services | null;
   /** Reloads the certificate. */
   reload(): Promise<void>;
   /** Settles when a part that the service needs has ended unexpectedly. */
@@ -79,11 +85,12 @@ export async function start(options: StartOptions): Promise<Running> {
   try {
     const foundation = await openFoundation(options, stack, lost.resolve);
     const { config, place } = foundation;
+    const services = options.role === "migrate" ? null : await openServices(foundation).then(options.services);
     const hasFirstRun = config.profile !== "production" && options.role !== "migrate";
     const firstRun = hasFirstRun ? await prepareFirstRun(foundation) : null;
-    if (options.role === "all" || options.role === "worker") await runJobs(foundation);
+    if (services !== null && options.role !== "api") await runJobs(foundation, services);
     const metricsUrl = options.role === "migrate" ? null : await startMetrics(foundation);
-    const listener = options.role === "all" || options.role === "api" ? await listen(foundation) : null;
+    const listener = services !== null && options.role !== "worker" ? await listen(foundation, services) : null;
     if (listener !== null && firstRun !== null) {
       await writeFirstRunFile(foundation.folder, { baseUrl: place.boundUrl, caFile: listener.caFile, firstRun });
     }
@@ -95,6 +102,7 @@ export async function start(options: StartOptions): Promise<Running> {
       firstRunFile: listener !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
       tokens: foundation.tokens,
       secrets: foundation.secrets,
+      services,
       reload: async () => listener?.reload(),
       lost: lost.promise,
       stop: () => stack.disposeAsync(),
@@ -237,9 +245,9 @@ async function migrateOrRefuse(config: Config, role: Role, pools: Pools, log: Lo
   );
 }
 
-async function runJobs(foundation: Foundation): Promise<void> {
+async function runJobs(foundation: Foundation, services: Services): Promise<void> {
   const { config, pools, clock, random, log, metrics, messages, transactions, secrets, place, onStop } = foundation;
-  const ports = { ...messages, transactions, secrets, random, publicUrl: () => place.publicUrl() };
+  const ports = { ...messages, transactions, secrets, services, random, publicUrl: () => place.publicUrl() };
   metrics.watchJobs(() => countJobs(pools.owner, clock.now()));
   const worker = await Worker.start({
     ownerPool: pools.owner,

@@ -10,6 +10,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib"
 import { readConfig } from "../config.ts";
 import { declared, policies } from "../declarations.ts";
 import { endpoints, events, tags } from "../endpoints.ts";
+import type { Services } from "../kernel/domain-services.ts";
 import type { Endpoint } from "../kernel/http/endpoint.ts";
 import { openapiDocument } from "../kernel/http/openapi.ts";
 import type { AccessTokens, Authenticator, OauthScope, Principal } from "../kernel/principal.ts";
@@ -30,6 +31,8 @@ export interface TestServiceOptions {
   readonly clock?: TestClock;
   /** In place of the one that reads {@link testToken}. */
   readonly authenticator?: Authenticator;
+  /** Replaces some of the services. */
+  readonly services?: (real: Services) => Services;
 }
 
 export interface TestCall extends TestRequest {
@@ -82,6 +85,7 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     endpoints: all,
     authenticator: (real) =>
       options.authenticator ?? { authenticate: async (token) => readTestToken(token) ?? real.authenticate(token) },
+    ...(options.services && { services: options.services }),
     writeLog: (line) => logLines.push(line),
   });
   cleanup.after(() => running.stop());

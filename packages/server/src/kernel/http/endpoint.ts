@@ -9,6 +9,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { Config } from "../../config.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
+import type { Services } from "../domain-services.ts";
 import type { LaterSubject, Limiter } from "../limits/limiter.ts";
 import type { PolicyName } from "../limits/policies.ts";
 import type { Log } from "../log.ts";
@@ -113,6 +114,8 @@ export interface Ctx {
   readonly log: Log;
   readonly cursors: Cursors;
   readonly secrets: Secrets;
+  /** What the domains keep open while the service runs. */
+  readonly services: Services;
   readonly tokens: AccessTokens;
   /** Origin of absolute URLs, without a slash at its end. */
   readonly publicUrl: string;

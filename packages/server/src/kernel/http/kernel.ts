@@ -4,6 +4,7 @@ import type { Config } from "../../config.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Cursors } from "../cursors.ts";
 import type { Declared } from "../declared.ts";
+import type { Services } from "../domain-services.ts";
 import type { ErrorReports } from "../error-reports.ts";
 import type { Idempotency } from "../idempotency.ts";
 import type { AddressBans } from "../limits/bans.ts";
@@ -29,6 +30,7 @@ export interface HttpKernel {
   readonly authenticator: Authenticator;
   readonly tokens: AccessTokens;
   readonly secrets: Secrets;
+  readonly services: Services;
   readonly limiter: Limiter;
   readonly bans: AddressBans;
   readonly scanDetector: ScanDetector;

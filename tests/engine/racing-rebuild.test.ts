@@ -1,4 +1,4 @@
-/** A rebuild that runs while prune or repack work: what it could not read must not look dead to them. */
+/** A rebuild that runs while prune, repack or another rebuild work: what it could not read must not look dead to them. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -6,6 +6,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
+import { MemoryCatalog } from "../../packages/engine/src/catalog/memory.ts";
+import { openSqliteCatalog } from "../../packages/engine/src/catalog/sqlite/sqlite.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import {
   describeTree,
@@ -13,6 +15,7 @@ import {
   scratch,
   seededBytes,
   settleTimes,
+  testContext,
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { prune } from "../../packages/engine/src/upkeep/prune.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
@@ -22,13 +25,13 @@ import type { Vault } from "../../packages/engine/src/vault.ts";
 const settings = { packBytes: 300_000, unitBytes: 600_000 };
 
 /** Two snapshots: one of twenty files, and one that keeps three of them and has three others. */
-async function prepare(t: { after(fn: () => void): void }) {
+async function prepare(t: { after(fn: () => void): void }, catalog?: Catalog) {
   const folder = scratch(t);
   const from = path.join(folder, "from");
   mkdirSync(from);
   const bytes = seededBytes(3);
   const store = new MemoryStore();
-  const env = await openTestEnvironment(store);
+  const env = await openTestEnvironment(store, catalog === undefined ? {} : { catalog });
   for (let i = 0; i < 20; i++) writeFileSync(path.join(from, `f${i}`), bytes(4000));
   settleTimes(from);
   const { snapshot } = await env.backup(from, { settings });
@@ -78,4 +81,26 @@ for (const [name, upkeep] of Object.entries<(vault: Vault) => Promise<unknown>>(
     const to = path.join(folder, "to");
     assert.deepEqual((await env.restore(row ?? assert.fail("no row"), to)).failures, []);
     assert.deepEqual(describeTree(to), lines);
+  });
+
+for (const kind of ["memory", "SQLite"])
+  test(`two rebuilds at once (${kind}): the one that cleared the catalog last completes, the other is refused with a reason`, async (t) => {
+    const folder = scratch(t);
+    const file = path.join(folder, "catalog");
+    const ctx = testContext(1);
+    const catalog = kind === "memory" ? new MemoryCatalog(ctx) : openSqliteCatalog(file, ctx);
+    const { env, snapshot, lines } = await prepare(t, catalog);
+    // Two processes on one file.
+    const other = kind === "memory" ? catalog : openSqliteCatalog(file, testContext(2));
+    const both = await Promise.allSettled([rebuild(env.vault), rebuild({ ...env.vault, catalog: other })]);
+    const refused = both.filter((each) => each.status === "rejected");
+    assert.equal(refused.length, 1, "the two ran at the same time");
+    assert.match(String(refused[0]?.reason), /CatalogError: conflict: another rebuild/);
+    for (const [i, each] of [catalog, other].entries()) {
+      const row = await each.snapshot(snapshot.id);
+      const to = path.join(folder, `to ${i}`);
+      assert.deepEqual((await env.restore(row ?? assert.fail("no row"), to)).failures, []);
+      assert.deepEqual(describeTree(to), lines);
+    }
+    await prune(env.vault);
   });

@@ -42,6 +42,7 @@ import { MemoryUploads } from "./memory-uploads.ts";
 import {
   assertHeld,
   assertNewRows,
+  assertSameRebuild,
   assertSlotsExist,
   drawNumber,
   framesNeededBy,
@@ -362,26 +363,18 @@ export class MemoryCatalog implements Catalog {
     }
   }
 
-  async clear(ctx: EngineContext): Promise<void> {
-    const all = [
-      this.#items,
-      this.#byId,
-      this.#frames,
-      this.#packs,
-      this.#hooks,
-      this.#sessions,
-      this.#uploads,
-      this.#snapshots,
-      this.#claims,
-    ];
-    for (const map of all) map.clear();
+  async clear(ctx: EngineContext): Promise<number> {
+    for (const map of [this.#items, this.#byId, this.#frames, this.#packs, this.#hooks, this.#sessions]) map.clear();
+    for (const map of [this.#uploads, this.#snapshots, this.#claims]) map.clear();
     this.#revision++;
     this.#stale = false;
     this.#catalogId = drawNumber(ctx);
+    return this.#catalogId;
   }
 
   async addRebuilt(found: RebuiltCatalog): Promise<void> {
     const { unit, snapshots, nextOrdinal, nextSession, chainHead, epoch, revoked } = found;
+    assertSameRebuild(found, this.#catalogId);
     if (unit !== undefined) this.#register(unit);
     if (chainHead !== undefined) await this.advanceChain(chainHead, epoch);
     for (const [writer, session] of revoked ?? []) await this.revokeWriter(writer, session);

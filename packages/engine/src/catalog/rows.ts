@@ -187,6 +187,8 @@ export const maxDamagedFramesPerPage = 10_000;
 
 /** A part of what a rebuild has found: packs and items, snapshots, or at the end the next numbers. */
 export interface RebuiltCatalog {
+  /** What `clear` has returned to this rebuild. Not compared if absent. */
+  readonly catalogId?: number | undefined;
   readonly unit?: UploadUnit | undefined;
   readonly snapshots?: readonly SnapshotRow[] | undefined;
   readonly nextOrdinal?: number | undefined;

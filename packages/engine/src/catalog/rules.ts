@@ -4,7 +4,16 @@ import type { EngineContext } from "../context.ts";
 import type { Bitmap } from "../format/bitmap.ts";
 import { decodeBlockList } from "../format/block-list.ts";
 import { decodeRecipe, framesOf } from "../format/recipe.ts";
-import type { FramePlace, FrameRow, Item, NewUpload, SnapshotRow, UploadScope, UploadUnit } from "./catalog.ts";
+import type {
+  FramePlace,
+  FrameRow,
+  Item,
+  NewUpload,
+  RebuiltCatalog,
+  SnapshotRow,
+  UploadScope,
+  UploadUnit,
+} from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 
 /** A JavaScript number holds six bytes exactly. */
@@ -68,6 +77,12 @@ export function assertSlotsExist({ items }: UploadUnit, frameOf: (frame: number)
         throw new CatalogError("not_closed", `item ${ordinal} names slots that frame ${run.frame} does not have`);
     }
   }
+}
+
+/** Throws `conflict` if another rebuild has cleared the catalog since this one did: the catalog would have a mixture of both. */
+export function assertSameRebuild({ catalogId }: RebuiltCatalog, current: number): void {
+  if (catalogId !== undefined && catalogId !== current)
+    throw new CatalogError("conflict", "another rebuild of this catalog has begun");
 }
 
 /** Whether an upload may know that an item is stored. */

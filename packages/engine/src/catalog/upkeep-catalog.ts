@@ -42,8 +42,8 @@ export interface UpkeepCatalog {
     moves: readonly FrameMove[],
     deadItems: readonly number[],
   ): Promise<boolean>;
-  /** Removes everything and draws a new catalog id. The first step of a rebuild. */
-  clear(ctx: EngineContext): Promise<void>;
-  /** Registers what a rebuild has found, without an upload. */
+  /** Removes everything. Draws a new catalog id and returns it. The first step of a rebuild. */
+  clear(ctx: EngineContext): Promise<number>;
+  /** Registers what a rebuild has found, without an upload. Rejects with `conflict` if another rebuild has begun since. */
   addRebuilt(found: RebuiltCatalog): Promise<void>;
 }

@@ -10,6 +10,7 @@ import { encodeRecipe } from "../format/recipe.ts";
 import { noRetention } from "../format/snapshot.ts";
 import type { MakeCatalog } from "./catalog-fixture.ts";
 import { begin, filled, frameRow, idOf, itemRow, snapshotOf, unitOf } from "./catalog-fixture.ts";
+import { testContext } from "./test-environment.ts";
 
 export function upkeepConformance(make: MakeCatalog): void {
   pins(make);
@@ -21,6 +22,7 @@ export function upkeepConformance(make: MakeCatalog): void {
   retention(make);
   snapshotPages(make);
   scans(make);
+  rebuilds(make);
 }
 
 function pins(make: MakeCatalog): void {
@@ -332,5 +334,38 @@ function scans(make: MakeCatalog): void {
       (await catalog.packs(["p0003", "p"])).map((row) => row?.pack ?? null),
       ["p0003", null],
     );
+  });
+}
+
+function rebuilds(make: MakeCatalog): void {
+  test("a rebuild replaces the row of a snapshot that prune has recovered meanwhile, with its bitmap and retention", async () => {
+    const catalog = await filled(make);
+    await catalog.clear(testContext(2));
+    const recovered = snapshotOf("s1", [1], { status: "recovered" });
+    await catalog.addRebuilt({ snapshots: [recovered, snapshotOf("s2", [3])] });
+    const hold = { expiresAt: null, lockedUntil: null, hold: true };
+    const rebuilt = snapshotOf("s1", [1, 2], { status: "recovered", retention: hold, changes: 4, size: 9 });
+    await catalog.addRebuilt({ snapshots: [rebuilt] });
+    const { retention, changes, size, reach } = (await catalog.snapshot("s1")) ?? assert.fail("no row");
+    assert.deepEqual([retention, changes, size, [...Bitmap.decode(reach)]], [hold, 4, 9, [1, 2]]);
+    const ids = (await catalog.snapshotPage()).map(({ id }) => id);
+    assert.deepEqual(ids, ["s1", "s2"], "one row each");
+    const union = new Bitmap();
+    for await (const reach of catalog.allReach()) union.or(Bitmap.decode(reach));
+    assert.deepEqual([...union], [1, 2, 3]);
+  });
+
+  test("a rebuild adds nothing once another one has cleared the catalog", async () => {
+    const catalog = await filled(make);
+    const first = await catalog.clear(testContext(2));
+    const found = { unit: unitOf("p1", [frameRow(10, "p1")], [itemRow(1, 10)]), nextOrdinal: 50 };
+    await catalog.addRebuilt({ ...found, catalogId: first });
+    const second = await catalog.clear(testContext(3));
+    assert.notEqual(first, second);
+    const late = { ...found, snapshots: [snapshotOf("s1", [1])], catalogId: first };
+    await assert.rejects(catalog.addRebuilt(late), { code: "conflict" });
+    assert.deepEqual([await catalog.frames([10]), await catalog.snapshot("s1")], [[null], null]);
+    await catalog.addRebuilt({ ...found, catalogId: second });
+    assert.equal((await catalog.frames([10]))[0]?.pack, "p1");
   });
 }

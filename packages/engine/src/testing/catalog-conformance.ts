@@ -88,6 +88,28 @@ function units(make: MakeCatalog): void {
     assert.equal((await catalog.itemsByOrdinal([3]))[0]?.ordinal, 3);
   });
 
+  test("a unit of a client replaces nothing: a frame or an ordinal that is registered already refuses all of it", async () => {
+    const catalog = await filled(make);
+    await begin(catalog, "u2", { owner: "b", base: "s1" });
+    await catalog.acquireFrames("u2", [10]);
+    await catalog.addUnit("u2", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(2, 20, { owner: "b" })]), 1);
+    const before = [await catalog.frames([10, 20]), await catalog.itemsByOrdinal([1, 2])];
+    const other = { owner: "b", id: idOf(9) };
+    for (const [frames, items] of [
+      [[frameRow(10, "p3")], [itemRow(3, 10, other)]],
+      [[frameRow(20, "p3")], [itemRow(3, 20, other)]],
+      [[frameRow(30, "p3")], [itemRow(3, 30, other), itemRow(1, 30, other)]],
+      [[frameRow(30, "p3")], [itemRow(3, 30, other), itemRow(2, 30, other)]],
+    ] as const)
+      await assert.rejects(catalog.addUnit("u2", 1, unitOf("p3", [...frames], [...items]), 2), { code: "conflict" });
+    assert.deepEqual([await catalog.frames([10, 20]), await catalog.itemsByOrdinal([1, 2])], before);
+    assert.deepEqual([await catalog.frames([30]), await catalog.itemsByOrdinal([3])], [[null], [null]]);
+    assert.deepEqual(await catalog.packs(["p3"]), [null]);
+    // The number of the refused unit is free: the client may send the right one.
+    await catalog.addUnit("u2", 1, unitOf("p3", [frameRow(30, "p3")], [itemRow(3, 30, other)]), 2);
+    assert.equal((await catalog.itemsByOrdinal([3]))[0]?.ordinal, 3);
+  });
+
   test("a frame is pinned only in the generation that is asked for, and only for a running upload", async () => {
     const catalog = await filled(make);
     await begin(catalog, "u2");

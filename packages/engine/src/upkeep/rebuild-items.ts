@@ -40,6 +40,7 @@ export class ItemRegistration {
     hooks: [],
   };
   #nextOrdinal = 1;
+  #catalogId: number | undefined;
 
   constructor(vault: ReadableVault, packs: StoredPacks, sessions: KnownSessions, refusals: Refusals) {
     this.#vault = vault;
@@ -78,8 +79,9 @@ export class ItemRegistration {
     return { slots: this.#slots, lostFrames };
   }
 
-  /** Registers every pack with the chosen versions of its frames. */
-  async registerPacks(): Promise<void> {
+  /** Registers every pack with the chosen versions of its frames, in the catalog that was cleared and got this id. */
+  async registerPacks(catalogId: number): Promise<void> {
+    this.#catalogId = catalogId;
     for (const { packId, header, size, frames } of this.#packs.tables) {
       const pack = hex(packId);
       const chosen = frames.filter(({ frame }) => this.#packs.chosen.get(frame)?.pack === pack);
@@ -87,9 +89,7 @@ export class ItemRegistration {
         frameRow({ ...frame, pack, session: header.session }, new Uint8Array(0), 0, false),
       );
       const row = { pack, session: header.session, size, state: "live" } as const;
-      await this.#vault.catalog.addRebuilt({
-        unit: { ...emptyUnit, packs: [row], header: header.bytes, frames: rows },
-      });
+      await this.#register({ ...emptyUnit, packs: [row], header: header.bytes, frames: rows });
     }
   }
 
@@ -217,7 +217,11 @@ export class ItemRegistration {
   async #flush(): Promise<void> {
     const { frames, items, hooks } = this.#batch;
     this.#batch = { frames: [], items: [], hooks: [] };
-    await this.#vault.catalog.addRebuilt({ unit: { ...emptyUnit, frames, items, hooks } });
+    await this.#register({ ...emptyUnit, frames, items, hooks });
+  }
+
+  #register(unit: UploadUnit): Promise<void> {
+    return this.#vault.catalog.addRebuilt({ catalogId: this.#catalogId, unit });
   }
 }
 

@@ -22,7 +22,8 @@
  * places again. Rebuild works once the store has the records again; `recover` works without them.
  *
  * If rebuild is interrupted before step 4, the old catalog is unchanged. After it, the catalog is incomplete and rebuild
- * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed.
+ * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed. Of two
+ * rebuilds at the same time the one that clears the catalog last goes on. The other is refused.
  */
 
 import type { ChainFault } from "../catalog/vault-chain.ts";
@@ -104,13 +105,13 @@ export async function rebuildIfChainHas(
   const live = await unionOfBitmaps(snapshots.map(({ reach }) => reach));
   const reserved = new ReservedOrdinals(chain.reserved, live.highest);
   await chooseVersions(packs, slots, live, reserved);
-  await vault.catalog.clear(vault.ctx);
-  await items.registerPacks();
+  const catalogId = await vault.catalog.clear(vault.ctx);
+  await items.registerPacks(catalogId);
   await items.registerItems(reserved);
   const nextOrdinal = Math.max(reserved.end, items.nextOrdinal) + ordinalGap;
   const numbers = { nextOrdinal, nextSession: sessions.next };
   const { head: chainHead, newestEpoch: epoch, revoked } = chain;
-  await vault.catalog.addRebuilt({ snapshots, ...numbers, chainHead, epoch, revoked });
+  await vault.catalog.addRebuilt({ catalogId, snapshots, ...numbers, chainHead, epoch, revoked });
   const incomplete = snapshots.filter(({ reach }) => [...Bitmap.decode(reach)].some((ordinal) => !items.has(ordinal)));
   return {
     packs: packs.tables.length,

@@ -277,7 +277,7 @@ export function putFrame(sql: Sql, row: FrameRow): void {
 /** Inserts a snapshot, or replaces its row: prune may have recovered it while a rebuild ran. */
 export function putSnapshot(sql: Sql, row: SnapshotRow): void {
   const { expiresAt, lockedUntil, hold } = row.retention;
-  sql("insert into reach values (?, ?)").run(row.id, row.reach);
+  sql("insert or replace into reach values (?, ?)").run(row.id, row.reach);
   sql("insert or replace into snapshots values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)").run(
     row.id,
     row.source,

@@ -33,7 +33,7 @@ import type {
   UploadUnit,
 } from "../catalog.ts";
 import { CatalogError } from "../catalog.ts";
-import { assertDeletable, drawNumber, isNewerChange } from "../rules.ts";
+import { assertDeletable, assertSameRebuild, drawNumber, isNewerChange } from "../rules.ts";
 import * as chain from "./chain.ts";
 import type { BeforeStatement } from "./connection.ts";
 import { Connection } from "./connection.ts";
@@ -412,18 +412,20 @@ export class SqliteCatalog implements Catalog {
     });
   }
 
-  async clear(ctx: EngineContext): Promise<void> {
-    this.#db.write(() => {
+  async clear(ctx: EngineContext): Promise<number> {
+    return this.#db.write(() => {
       for (const table of tables) this.#sql(`delete from ${table}`).run();
       this.#take("revision", 1);
       this.#sql("update numbers set value = 0 where name = 'stale'").run();
       this.#newCatalogId(ctx);
+      return this.#number("catalog_id");
     });
   }
 
   async addRebuilt(found: RebuiltCatalog): Promise<void> {
     const { unit, snapshots, nextOrdinal, nextSession, chainHead, epoch, revoked } = found;
     this.#db.write(() => {
+      assertSameRebuild(found, this.#number("catalog_id"));
       if (unit !== undefined) this.#register(unit);
       if (chainHead !== undefined) chain.advanceChainHead(this.#sql, chainHead, epoch);
       for (const [writer, session] of revoked ?? []) chain.putRevocation(this.#sql, writer, session);

@@ -2,9 +2,11 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
+import { entriesOf, frameReaderOf, rootEntry } from "@emanet/engine";
 import { MemoryStore } from "@emanet/storage";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
@@ -14,7 +16,7 @@ import {
   scratch,
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
-import { type ArchiveEncoding, receiveTar, Spool } from "../../packages/server/src/archives/index.ts";
+import { type ArchiveEncoding, receiveFile, receiveTar, Spool } from "../../packages/server/src/archives/index.ts";
 import { needs } from "../../packages/server/src/testing/needs.ts";
 import { dump } from "./testing/dump.ts";
 
@@ -75,3 +77,24 @@ for (const [what, options, encoding] of [
     assertSameTree(from, to);
   });
 }
+
+test("one received file is backed up under the id that the caller gave, with the SHA-256 of its content", async (t) => {
+  const env = await openTestEnvironment(new MemoryStore());
+  const limits = { totalBytes: 2 ** 30, ownerBytes: 2 ** 30 };
+  const spool = await Spool.open(path.join(scratch(t), "spool"), limits);
+  const content = dump(new SeededRandom(7), 200);
+  const file = await receiveFile([content] as unknown as AsyncIterable<Buffer>, {
+    ...{ spool, owner: "a", path: Buffer.from("gece.bak"), mode: 0o600, mtimeMs: 1_700_000_000_123, maxBytes: 2 ** 30 },
+    signal: new AbortController().signal,
+  });
+  const snapshotId = "0190c5a0b7e07c3e8d5f00112233aabb";
+  const { snapshot } = await env.backup("", { source: file, snapshotId });
+  await file.remove();
+  assert.equal(snapshot.id, snapshotId);
+  const frames = frameReaderOf(env.vault);
+  const entries = await Array.fromAsync(entriesOf(frames, (await rootEntry(frames, snapshot)).root));
+  const [entry] = entries;
+  assert.ok(entry?.type === "file" && entries.length === 1);
+  assert.deepEqual(Buffer.from(entry.sha256 ?? []), createHash("sha256").update(content).digest());
+  assert.deepEqual([entry.mode, entry.mtimeSeconds, entry.mtimeNanos], [0o600, 1_700_000_000, 123_000_000]);
+});

@@ -60,6 +60,8 @@ export interface BackupOptions {
   /** The source's name. Snapshots of one source have the same. */
   readonly sourceName: string;
   readonly owner: string;
+  /** The snapshot's id, 32 hexadecimal digits, where the caller has given it one before. Drawn if absent. */
+  readonly snapshotId?: string | undefined;
   readonly cache?: FileCache | undefined;
   readonly retention?: Retention | undefined;
   /** What people and programs call the snapshot; sealed in its manifest. */
@@ -233,7 +235,7 @@ async function makeSnapshot(
   await upload.finish();
   report();
   const row: SnapshotRow = {
-    id: hex(ctx.random(16)),
+    id: options.snapshotId ?? hex(ctx.random(16)),
     source: sourceName,
     session: session.header.session,
     startedAt,

@@ -264,8 +264,8 @@ export class TreeWriter {
     }
     if (stored.changed) this.#warn(event.path, "changed");
     const { content, hash, size, ordinals } = stored;
-    const { linkGroup } = event;
-    const entry = { type: "file", ...event.stat, size, hash, content, linkGroup } as const;
+    const { linkGroup, sha256 } = event;
+    const entry = { type: "file", ...event.stat, size, hash, content, linkGroup, sha256 } as const;
     for (const ordinal of ordinals) this.#reach.add(ordinal);
     const isOldEnough = event.changeStat.ctimeNs / 1_000_000n < this.#cacheIfChangedBefore;
     const isCacheable = !stored.changed && isOldEnough && size === event.size;

@@ -55,6 +55,8 @@ export type SourceEvent =
       readonly content: ContentPlace;
       /** From `linkGroupOf`, for a file that has more than one name. */
       readonly linkGroup?: Uint8Array | undefined;
+      /** The plain SHA-256 of the content, where the source knows it. It is stored with the entry. */
+      readonly sha256?: Uint8Array | undefined;
       /** Stats the same path again, after the file was replaced while it was read. Null: it is not a file any more. */
       readonly statAgain?: (() => FileEvent | null) | undefined;
     }

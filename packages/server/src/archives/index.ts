@@ -1,5 +1,6 @@
 /**
- * Archives: reads what clients send as one tar archive, and holds it in the spool until it is backed up. Owns no table.
+ * Archives: reads what clients send as one tar archive or one file, and holds it in the spool until it is backed up; writes
+ * tar archives. Owns no table.
  *
  * Invariants: an archive is hostile input, and whatever is not understood is refused with its entry; no path leaves the
  * snapshot; memory does not grow with the archive; a refused or aborted archive leaves nothing in the spool; the spool
@@ -8,6 +9,7 @@
 
 export { type ArchiveEncoding, archiveEncodings } from "./decompress.ts";
 export { type InvalidArchiveCode, InvalidArchiveError } from "./invalid-archive.ts";
+export { filePath, type ReceivedFile, type ReceiveFileOptions, receiveFile } from "./receive-file.ts";
 export {
   type ArchiveEvent,
   ArchiveTooLargeError,
@@ -17,3 +19,4 @@ export {
   receiveTar,
 } from "./receive-tar.ts";
 export { Spool, SpoolFullError, type SpoolLimits } from "./spool.ts";
+export { type TarMember, tarBytesOf, tarEnd, tarHeaderOf, tarLayoutVersion, tarPaddingOf } from "./tar-writer.ts";

@@ -75,6 +75,7 @@ export type ArchiveEvent =
       readonly changeStat: { readonly inode: bigint; readonly ctimeNs: bigint };
       readonly content: { readonly path: Uint8Array; readonly offset: number };
       readonly linkGroup?: Uint8Array;
+      readonly sha256?: Uint8Array;
     }
   | { readonly type: "link"; readonly path: Uint8Array; readonly stat: EntryStat; readonly target: Uint8Array }
   | { readonly type: "warning"; readonly path: Uint8Array; readonly code: string };

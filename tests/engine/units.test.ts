@@ -14,11 +14,13 @@ import { listSnapshots } from "../../packages/engine/src/testing/catalog-content
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
   describeTree,
+  inlineRestorePool,
   openTestEnvironment,
   scratch,
   seededBytes,
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
+import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 
 /** A target that stores packs slowly, and calls `onUnit` before it registers a unit. */
 function slowTarget(env: TestEnvironment, onUnit: (unit: ClientUnit) => void | Promise<void>): UploadTarget {
@@ -139,4 +141,24 @@ test("a backup that cannot begin leaves the file cache usable", async (t) => {
   await assert.rejects(env.backup(from, { cache, keys }), RangeError);
   assert.equal((await env.vault.catalog.sessions()).running.length, 0);
   assert.equal((await env.backup(from, { cache })).cacheError, null);
+});
+
+test("a backup of very many directories without files registers their nodes in parts", async (t) => {
+  const folder = scratch(t);
+  const from = path.join(folder, "from");
+  for (let d = 0; d < 8300; d++) mkdirSync(path.join(from, `d${d}`, `e${d}`), { recursive: true });
+  settleTimes(from);
+  const env = await openTestEnvironment(new MemoryStore());
+  const items: number[] = [];
+  const target = slowTarget(env, (unit) => void items.push(unit.items.length));
+  const { snapshot } = await env.backup(from, { target });
+  assert.ok(Math.max(...items) <= 8192, `${items.join(" ")} items in a unit`);
+  assert.ok(items.length > 1);
+  const report = await verifySnapshots({
+    pool: inlineRestorePool,
+    vault: env.vault,
+    snapshots: [snapshot],
+    readData: true,
+  });
+  assert.deepEqual(report.findings, []);
 });

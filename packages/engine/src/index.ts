@@ -35,6 +35,7 @@ export { entriesOf, findEntry, segmentsOf } from "./format/tree-reader.ts";
 export type { VaultKeys, WriterKeys } from "./format/vault-keys.ts";
 export { writerKeys } from "./format/vault-keys.ts";
 export * from "./object-store.ts";
+export * from "./protocol/index.ts";
 export { FileReader } from "./restore/file-reader.ts";
 export { DamageError, FrameReader } from "./restore/frame-reader.ts";
 export { frameReaderOf, LocalReadPort, recheckDamagedFrames } from "./restore/local-read-port.ts";

@@ -62,6 +62,9 @@ const maxMetadataPackBytes = 4 * 1024 * 1024;
 /** New segments that may wait to be registered. A bound for backups that store few bytes for many segments. */
 const maxPendingSegments = 4096;
 
+/** New nodes that may wait to be registered: half a megabyte of a unit. A bound for backups of very many directories without files. */
+const maxPendingNodes = 8192;
+
 /** Block lists waiting to be registered; a bound for backups of very many tiny files. */
 const maxPendingBlockListBytes = 2 * 1024 * 1024;
 
@@ -234,6 +237,7 @@ export class Upload implements NodeSink {
 
   #storeNode(id: Uint8Array, bytes: Uint8Array): Promise<number> | number {
     if (this.#metadataPacks.isFull) return this.#metadataPacks.waitForSpace().then(() => this.#storeNode(id, bytes));
+    if (this.#nodeItems.length >= maxPendingNodes) return this.#startUnit().then(() => this.#storeNode(id, bytes));
     const ordinal = this.#ordinals.take();
     if (typeof ordinal === "number") return this.#addNode(ordinal, id, bytes);
     return ordinal.then((taken) => this.#addNode(taken, id, bytes));
@@ -339,7 +343,7 @@ export class Upload implements NodeSink {
 
   /** Registers a unit while further portions are decided. Waits for the unit before it. */
   async #startUnit(): Promise<void> {
-    if (this.#isRegistering) await this.#registering;
+    while (this.#isRegistering) await this.#registering;
     this.#isRegistering = true;
     this.#registering = this.#registerUnit(false).finally(() => {
       this.#isRegistering = false;

@@ -1,0 +1,9 @@
+/** The upload protocol: the upload port as messages (docs/PROTOCOL.md). */
+
+export { answerCall, answerPack } from "./answer-call.ts";
+export type { MessageOperation, UploadOperation } from "./message.ts";
+export { maxAnswerBytes, maxRequestBytes, operationCodes, protocolVersion } from "./message.ts";
+export type { Refusal, RefusalReason } from "./refusal.ts";
+export { AnswerLostError, errorOfRefusal, isReason, refusalOf, refusalReasons } from "./refusal.ts";
+export type { RemoteTargetOptions, UploadCall } from "./remote-target.ts";
+export { RemoteTarget } from "./remote-target.ts";

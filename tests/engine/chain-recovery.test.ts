@@ -28,6 +28,12 @@ const isRecord = (name: string) => name.includes("/chain/");
 /** Names of the objects that a recovery or a rebuild has named. */
 const namesOf = (faults: readonly { readonly name: string }[]) => faults.map(({ name }) => name);
 
+/** The store of a process that ends when it has put the record of this number. */
+const endsAfterPut = ({ store, env }: Prepared, sequence: number) =>
+  new FaultyStore(store, ({ operation, name }) =>
+    operation === "put" && name === env.vault.names.chainRecord(sequence) ? { kind: "crash", when: "after" } : null,
+  );
+
 /** The chain as a new process reads it. */
 async function chainOf({ env, store }: Prepared) {
   return processWith(env.vault, store).chain.readAll();
@@ -191,7 +197,7 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       assert.equal(state.head.sequence, 5);
     });
 
-    test("does not stop a recovery, which leaves their places free", async (t) => {
+    test("does not stop a recovery, which fills their places", async (t) => {
       const prepared = await prepare(t, newCatalog);
       const { id } = await night(prepared, 1);
       const { vault } = prepared.env;
@@ -200,8 +206,10 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const other = processWith(vault, lagging(prepared.store, isRecord));
       await recover(other, "record 3 is lost");
       await night(nightsOf(prepared, processWith(vault, prepared.store)), 2);
-      assert.equal(await prepared.store.stat(vault.names.chainRecord(3)), null);
-      assert.equal((await chainOf(prepared)).state.head.sequence, 5);
+      const [lost, recovery] = await Promise.all([3, 4].map((each) => prepared.store.get(vault.names.chainRecord(each))));
+      assert.deepEqual(lost, recovery, "no record takes the place of the lost one");
+      const { faults, ignored, state } = await chainOf(prepared);
+      assert.deepEqual([faults, ignored, state.head.sequence], [[], [], 5]);
     });
   });
 
@@ -219,15 +227,49 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       await rebuild(vault);
       assert.equal((await vault.catalog.chainHead()).sequence, 2);
       await assert.rejects(setRetention(vault, id, held), /chain is broken/);
-      assert.equal(await prepared.store.stat(names.chainRecord(3)), null);
-      const crashing = new FaultyStore(prepared.store, ({ operation }) =>
-        operation === "put" ? { kind: "crash", when: "after" } : null,
-      );
-      await assert.rejects(recover(processWith(vault, crashing), "it ends"), StoreCrash);
+      await assert.rejects(recover(processWith(vault, endsAfterPut(prepared, 5)), "it ends"), StoreCrash);
       await setRetention(vault, id, held);
-      assert.equal(await prepared.store.stat(names.chainRecord(3)), null);
       const { state, faults } = await chainOf(prepared);
       assert.deepEqual([faults, state.head.sequence], [[], head.sequence + 3]);
+      assert.equal(state.snapshots.get(id)?.retention.hold, true);
+    });
+
+    test("after its record, which a listing does not show: changes go on behind it, and none is lost", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { id } = await night(prepared, 1);
+      for (const number of [2, 3, 4]) await night(prepared, number);
+      const { names } = prepared.env.vault;
+      const vault = await withNewCatalog(prepared);
+      // Records 3 and 4 are lost. The catalog knows two records.
+      for (const sequence of [3, 4]) await prepared.store.delete(names.chainRecord(sequence));
+      await rebuild(vault);
+      await assert.rejects(recover(processWith(vault, endsAfterPut(prepared, 6)), "it ends"), StoreCrash);
+      const blind = processWith(vault, lagging(prepared.store, isRecord));
+      await setRetention(blind, id, held);
+      const { state, faults, ignored } = await chainOf(prepared);
+      assert.deepEqual([faults, namesOf(ignored), state.head.sequence], [[], [names.chainRecord(5)], 7]);
+      assert.equal(state.snapshots.get(id)?.retention.hold, true);
+      await rebuild(blind);
+      await night(nightsOf(prepared, blind), 5);
+      await prune(blind);
+    });
+
+    test("before its record: nothing is added to the broken chain, and the next recovery completes", async (t) => {
+      const prepared = await prepare(t, newCatalog);
+      const { id } = await night(prepared, 1);
+      for (const number of [2, 3]) await night(prepared, number);
+      const { names } = prepared.env.vault;
+      await prepared.store.delete(names.chainRecord(3));
+      const vault = await withNewCatalog(prepared);
+      await rebuild(vault);
+      await assert.rejects(recover(processWith(vault, endsAfterPut(prepared, 3)), "it ends"), StoreCrash);
+      assert.equal(await prepared.store.stat(names.chainRecord(5)), null);
+      for (const store of [prepared.store, lagging(prepared.store, isRecord)])
+        await assert.rejects(setRetention(processWith(vault, store), id, held), /chain is broken/);
+      await recover(vault, "again");
+      await setRetention(vault, id, held);
+      const { state, faults } = await chainOf(prepared);
+      assert.deepEqual([faults, state.head.sequence], [[], 6]);
       assert.equal(state.snapshots.get(id)?.retention.hold, true);
     });
   });

@@ -5,7 +5,8 @@
  *
  * A recovery writes an incarnation, which may skip places: it names the record that it follows. Records in skipped places are
  * no part of the chain. They can reappear, for example with a disk that was not mounted, so they are ignored and named. The
- * newest incarnation decides first: an incarnation that is itself in a skipped place skips nothing.
+ * newest incarnation decides first: an incarnation that is itself in a skipped place skips nothing. Copies of an incarnation
+ * are in the skipped places that were empty. They are not named.
  */
 
 import { FormatError } from "../format/bytes.ts";
@@ -42,8 +43,8 @@ export interface ChainReading {
   readonly lastPlace: number;
 }
 
-/** Records fetched at the same time when a whole chain is read: each is a small object, and a request takes 30 ms on S3. */
-const recordsAtOnce = 32;
+/** Records read or written at the same time: each is a small object, and a request takes 30 ms on S3. */
+export const recordsAtOnce = 32;
 
 /**
  * Places without a record that are tried by name. A listing that lags hides the newest records, which are few. More
@@ -69,8 +70,8 @@ export async function readRecordsAfter(
   return { records, faults, ignored: [...otherObjects, ...skipped], lastPlace: places.last };
 }
 
-/** What is in a place: a signed record, or why it is none. */
-type Place = { readonly signed: SignedChainRecord } | { readonly reason: string };
+/** What is in a place: a signed record, or why it is none. `copyOf` is the place of a record of which it has a copy. */
+type Place = { readonly signed: SignedChainRecord } | { readonly reason: string; readonly copyOf?: number };
 
 /** Places between two records, both excluded. */
 interface SkippedPlaces {
@@ -143,7 +144,8 @@ class ChainPlaces {
       const name = names.chainRecord(sequence);
       const skip = skips.find(({ after, before }) => sequence > after && sequence < before);
       if (skip !== undefined) {
-        skipped.push({ name, reason: `the recovery in record ${skip.before} has skipped it` });
+        if (!("copyOf" in place && place.copyOf === skip.before))
+          skipped.push({ name, reason: `the recovery in record ${skip.before} has skipped it` });
         continue;
       }
       const reason = reasonAgainst(place, at);
@@ -194,7 +196,8 @@ class ChainPlaces {
   #open(sequence: number, bytes: Uint8Array): Place {
     try {
       const signed = openChainRecord(bytes, this.#from.vaultId, this.#from.authorityPublicKey);
-      if (signed.record.sequence !== sequence) return { reason: "it is another record than its name says" };
+      if (signed.record.sequence !== sequence)
+        return { reason: "it is another record than its name says", copyOf: signed.record.sequence };
       return { signed };
     } catch (error) {
       if (error instanceof FormatError) return { reason: error.message };

@@ -23,7 +23,7 @@ import { isObjectStoreError } from "../object-store.ts";
 import type { Catalog } from "./catalog.ts";
 import { CatalogError } from "./catalog.ts";
 import type { ChainFault, ChainReading, ChainStore } from "./chain-records.ts";
-import { getRecord, readRecordsAfter } from "./chain-records.ts";
+import { getRecord, readRecordsAfter, recordsAtOnce } from "./chain-records.ts";
 
 export type { ChainFault, ChainStore } from "./chain-records.ts";
 
@@ -214,15 +214,17 @@ export async function compareRecord(
   return sameBytes(sha256(bytes), head.hash) ? "same" : "different";
 }
 
-/** A recovery reads every place that it skips. With 32 requests of 30 ms at a time this many take 16 minutes. */
+/** A recovery reads and fills every place that it skips. With 32 requests of 30 ms at a time this many take half an hour. */
 const maxSkippedPlaces = 1_000_000;
 
 /**
  * Adds the record of a recovery, an incarnation. Its place is after every place that is used, and it follows the newest good
  * record. Returns what was wrong with the chain before.
  *
- * Every place that is skipped is tried by its name first, up to the newest record that the catalog knows. The catalog's
- * head stays as it is: only a rebuild makes a catalog that fits the new incarnation.
+ * Every place that is skipped is tried by its name first, up to the newest record that the catalog knows. Those that are empty
+ * get a copy of the record before the record itself is written. So no append can take a skipped place, and one that is not
+ * shown the record by the listing finds it by going from place to place. The catalog's head stays as it is: only a rebuild
+ * makes a catalog that fits the new incarnation.
  */
 export async function appendIncarnation(writer: ChainWriter, reason: string): Promise<WholeChain> {
   const { sequence: known } = await writer.catalog.chainHead();
@@ -237,6 +239,7 @@ export async function appendIncarnation(writer: ChainWriter, reason: string): Pr
     const sequence = Math.max(used, state.head.sequence) + 1;
     const entry = { kind: "incarnation", incarnation: state.incarnation + 1, reason } as const;
     const bytes = encodeChainRecord(writer.authority, writer.vaultId, state.head, writer.now(), entry, sequence);
+    await fillPlaces(writer, state.head.sequence + 1, sequence, bytes);
     try {
       await writer.store.put(writer.names.chainRecord(sequence), bytes, { ifAbsent: true });
       return { state, faults, ignored };
@@ -246,6 +249,21 @@ export async function appendIncarnation(writer: ChainWriter, reason: string): Pr
     }
   }
   throw new CatalogError("conflict", "other processes add records faster than this one");
+}
+
+/** Puts `bytes` into the empty places from `first` to the one before `end`. */
+async function fillPlaces({ store, names }: ChainWriter, first: number, end: number, bytes: Uint8Array): Promise<void> {
+  const fill = async (sequence: number) => {
+    try {
+      await store.put(names.chainRecord(sequence), bytes, { ifAbsent: true });
+    } catch (error) {
+      if (!isObjectStoreError(error, "exists")) throw error;
+    }
+  };
+  for (let at = first; at < end; at += recordsAtOnce) {
+    const group = Array.from({ length: Math.min(recordsAtOnce, end - at) }, (_, i) => at + i);
+    await Promise.all(group.map(fill));
+  }
 }
 
 function assertFewSkipped(names: VaultNames, used: number, newest: number): void {

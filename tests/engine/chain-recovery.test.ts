@@ -206,7 +206,9 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const other = processWith(vault, lagging(prepared.store, isRecord));
       await recover(other, "record 3 is lost");
       await night(nightsOf(prepared, processWith(vault, prepared.store)), 2);
-      const [lost, recovery] = await Promise.all([3, 4].map((each) => prepared.store.get(vault.names.chainRecord(each))));
+      const [lost, recovery] = await Promise.all(
+        [3, 4].map((each) => prepared.store.get(vault.names.chainRecord(each))),
+      );
       assert.deepEqual(lost, recovery, "no record takes the place of the lost one");
       const { faults, ignored, state } = await chainOf(prepared);
       assert.deepEqual([faults, ignored, state.head.sequence], [[], [], 5]);

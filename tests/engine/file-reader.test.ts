@@ -271,14 +271,40 @@ test("the list of a file that is one node is compared with the file's hash, also
   await assert.rejects(readAll(reader.read({ ...entry, hash: Buffer.alloc(32) }, range)), /do not match its hash/);
 });
 
+/** A port that reads packs `first` times. Every later read waits for `open`. */
+class WaitingPort extends LocalReadPort {
+  readonly #first: number;
+  readonly #opened = Promise.withResolvers<void>();
+  #reads = 0;
+
+  constructor(vault: TestEnvironment["vault"], first: number) {
+    super(vault);
+    this.#first = first;
+  }
+
+  override async readPack(...call: Parameters<ReadPort["readPack"]>): Promise<Uint8Array> {
+    if (++this.#reads > this.#first) await this.#opened.promise;
+    return super.readPack(...call);
+  }
+
+  open(): void {
+    this.#opened.resolve();
+  }
+}
+
 test("a download goes on if its blocks are moved and their old packs are deleted while it runs", async (t) => {
   const { env, bytes, snapshot, name } = await agedDump(t, 2_000, 8);
-  const port = new LocalReadPort(env.vault);
-  const reader = new FileReader({ port, pool: inlineRestorePool, cacheBytes: 1 });
-  const entry = await entryOf(reader, snapshot, name);
+  const counting = new CountingPort(env.vault);
+  const first = new FileReader({ port: counting, pool: inlineRestorePool, cacheBytes: 1 });
+  const entry = await entryOf(first, snapshot, name);
+  assert.ok(entry.content.kind === "segments");
+  counting.reads = 0;
+  await readAll(first.read(entry, { offset: 0, length: entry.content.segments[0]?.bytes ?? 0 }));
+  // What is read after the first segment is planned before the move and fetched after it.
+  const port = new WaitingPort(env.vault, counting.reads);
   const got: Buffer[] = [];
   let moved = 0;
-  for await (const piece of reader.read(entry)) {
+  for await (const piece of new FileReader({ port, pool: inlineRestorePool, cacheBytes: 1 }).read(entry)) {
     got.push(Buffer.from(piece));
     if (got.length !== 1) continue;
     for (const row of await listSnapshots(env.vault.catalog))
@@ -286,6 +312,7 @@ test("a download goes on if its blocks are moved and their old packs are deleted
     moved = (await repack(env.vault)).segments;
     await rewritePacks(env.vault, -1);
     await prune(env.vault);
+    port.open();
   }
   assert.ok(moved > 0, "blocks were moved");
   assert.ok(Buffer.concat(got).equals(bytes));

@@ -6,16 +6,18 @@ import path from "node:path";
 import type { mock } from "node:test";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { Item, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import type { FramePlace, Item, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
-import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
+import { decodeBlockList, emptyBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { ByteWriter } from "../../packages/engine/src/format/bytes.ts";
 import type { MetadataItem } from "../../packages/engine/src/format/metadata-items.ts";
+import { writeMetadataItem } from "../../packages/engine/src/format/metadata-items.ts";
 import { PackBuilder } from "../../packages/engine/src/format/pack.ts";
 import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { startSession } from "../../packages/engine/src/format/session-header.ts";
 import { MetadataWriter } from "../../packages/engine/src/packing/metadata-writer.ts";
 import { appendBlockList } from "../../packages/engine/src/packing/open-data-frame.ts";
+import { frameReaderOf } from "../../packages/engine/src/restore/local-read-port.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
 import {
@@ -125,6 +127,83 @@ test("false records of a client do not become records of the authority when upke
     await rebuild(env.vault);
     await assertRestores(t, env, snapshot, from);
   }
+});
+
+interface MetadataFrame {
+  readonly row: FramePlace;
+  readonly items: readonly MetadataItem[];
+}
+
+/** The metadata frames that a session has written. */
+async function metadataOf({ vault }: TestEnvironment, session: number): Promise<MetadataFrame[]> {
+  const frames: MetadataFrame[] = [];
+  for await (const row of vault.catalog.allFrames())
+    if (row.kind === "meta" && row.session === session)
+      frames.push({ row, items: await frameReaderOf(vault).metaItems(row.frame) });
+  return frames;
+}
+
+/** Rewrites metadata frames with all their items, as upkeep did before it compared them with the catalog. */
+async function rewriteUnchecked({ vault }: TestEnvironment, frames: readonly MetadataFrame[]): Promise<void> {
+  await withUpkeepSession(vault, async (session) => {
+    for (const { row, items } of frames) {
+      const plain = new ByteWriter(1 << 16);
+      for (const item of items) writeMetadataItem(plain, item);
+      session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "fast");
+    }
+    await session.flush();
+  });
+}
+
+/** A vault with a snapshot, and one of a liar whose metadata records a segment and a block list of the other snapshot. */
+async function falseRecords(t: Test) {
+  const env = await openTestEnvironment(new MemoryStore());
+  const from = oneFile(t, 6);
+  const { snapshot } = await env.backup(from);
+  const reached = [...Bitmap.decode(snapshot.reach)];
+  const [frame] = await dataFrames(env);
+  assert.ok(frame !== undefined);
+  let segments = 0;
+  const lie = (item: MetadataItem): MetadataItem => {
+    if (item.kind !== "segment" || ++segments > 2) return item;
+    if (segments === 1) return { ...item, ordinal: reached[0] ?? 0 };
+    return { kind: "blockList", frame: frame.frame, generation: 0, blockList: encodeBlockList(emptyBlockList) };
+  };
+  env.ctx.advance(1000);
+  const bytes = seededBytes(7);
+  const files = Object.fromEntries(["a", "b", "c"].map((name) => [name, bytes(300_000)]));
+  const { snapshot: own } = await lyingInMetadata(t, lie, () => liarOf(env).backup(folderOf(t, files)));
+  assert.ok(segments > 2);
+  const isFalse = (item: MetadataItem) =>
+    (item.kind === "segment" && item.ordinal === reached[0]) ||
+    (item.kind === "blockList" && item.frame === frame.frame);
+  return { env, from, snapshot, records: await metadataOf(env, own.session), isFalse };
+}
+
+test("upkeep that rewrites a metadata frame of a client drops its false records and keeps the right ones", async (t) => {
+  const { env, records, isFalse } = await falseRecords(t);
+  assert.ok((await rewritePacks(env.vault, -1)).rewritten.length > 0);
+  for (const { row, items } of records) {
+    const [place] = await env.vault.catalog.framePlaces([row.frame]);
+    assert.equal(place?.generation, row.generation + 1);
+    const kept = await frameReaderOf(env.vault).metaItems(row.frame);
+    const expected = items.map((item) => (isFalse(item) ? "dropped" : item.kind));
+    assert.deepEqual(
+      kept.map(({ kind }) => kind),
+      expected,
+    );
+  }
+});
+
+test("a client's false records count for nothing also if the authority has rewritten and signed their frame", async (t) => {
+  const { env, from, snapshot, records } = await falseRecords(t);
+  await rewriteUnchecked(env, records);
+  assert.ok(
+    (await rebuild(env.vault)).refused.some(({ reason }) => /another session has recorded or reserved/.test(reason)),
+  );
+  const rewritten = await env.vault.catalog.framePlaces(records.map(({ row }) => row.frame));
+  for (const place of rewritten) assert.equal(place?.generation, 1, "the rebuild has taken the rewritten frame");
+  await assertRestores(t, env, snapshot, from);
 });
 
 test("a session that completed nothing records no ordinal that another session has reserved", async (t) => {
@@ -245,6 +324,22 @@ test("a writer's record of another's segment does not decide which version of a 
     for (const { ordinal, id } of segments) session.putRecord({ kind: "segment", ordinal, id, recipe, hooks: [] });
     await session.flush();
   });
+  await rebuild(env.vault);
+  await assertRestores(t, env, snapshot, from);
+});
+
+test("a writer's record of another's segment does not decide that either if the authority has rewritten its frame", async (t) => {
+  const rewritten = await rewrittenFrame(t);
+  const { env, from, snapshot, row } = rewritten;
+  await leaveOrphan(rewritten, 10);
+  const [segment] = (await Array.fromAsync(env.vault.catalog.allItems())).filter(({ kind }) => kind === "segment");
+  assert.ok(segment !== undefined);
+  const recipe = encodeRecipe([{ kind: "stored", frame: row.frame, slot: 0, count: 10, bytes: 40_000 }]);
+  const { ordinal, id } = segment;
+  const lie = (item: MetadataItem) => (item.kind === "segment" ? { ...item, ordinal, id, recipe } : item);
+  env.ctx.advance(1000);
+  const { snapshot: own } = await lyingInMetadata(t, lie, () => liarOf(env).backup(oneFile(t, 7)));
+  await rewriteUnchecked(env, await metadataOf(env, own.session));
   await rebuild(env.vault);
   await assertRestores(t, env, snapshot, from);
 });

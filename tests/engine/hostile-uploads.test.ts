@@ -1,7 +1,7 @@
 /** Clients that lie through the upload port. Nobody but the liar may lose anything, and upkeep must go on. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
@@ -16,6 +16,7 @@ import { PackBuilder, sessionOfPack } from "../../packages/engine/src/format/pac
 import type { Run } from "../../packages/engine/src/format/recipe.ts";
 import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { startSession } from "../../packages/engine/src/format/session-header.ts";
+import { FrameBuilder } from "../../packages/engine/src/packing/frame-builder.ts";
 import { MetadataWriter } from "../../packages/engine/src/packing/metadata-writer.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import { intercept } from "../../packages/engine/src/testing/target-doubles.ts";
@@ -341,4 +342,38 @@ test("content is verified only if its records are right: others would lose it wi
     const victim = (await listSnapshots(env.vault.catalog)).find(({ id }) => id !== snapshot.id);
     await assertRestores(t, env, victim ?? assert.fail("no snapshot"), from);
   }
+});
+
+test("a restore verifies no segment of a frame whose client has sealed a false block beside it, with right ids and records", async (t) => {
+  const env = await openTestEnvironment(new MemoryStore());
+  const from = scratch(t);
+  const [kept, other] = [seededBytes(81)(300_000), seededBytes(82)(300_000)];
+  for (const [name, bytes] of Object.entries({ kept, other })) writeFileSync(path.join(from, name), bytes);
+  settleTimes(from);
+  const { append } = FrameBuilder.prototype;
+  const end = Buffer.from(other.subarray(-16));
+  const mocked = t.mock.method(
+    FrameBuilder.prototype,
+    "append",
+    function (this: FrameBuilder, ...[to, portion]: Parameters<typeof append>) {
+      const at = Buffer.from(portion.bytes.buffer, portion.bytes.byteOffset, portion.bytes.length).indexOf(end);
+      if (at >= 0) portion.bytes.fill(0, at, at + end.length);
+      append.call(this, to, portion);
+      if (at >= 0) portion.bytes.set(end, at);
+    },
+  );
+  const { snapshot: both } = await env.backup(from, { owner: "liar" });
+  mocked.mock.restore();
+  assert.equal((await dataFrames(env)).length, 1, "both files are in one frame");
+  rmSync(path.join(from, "other"));
+  settleTimes(from);
+  env.ctx.advance(1000);
+  const { snapshot } = await env.backup(from, { owner: "liar" });
+  assert.deepEqual((await env.restore(snapshot, path.join(scratch(t), "to"))).failures, []);
+  for await (const item of env.vault.catalog.allItems()) assert.equal(item.kind === "segment" && item.verified, false);
+  const { failures } = await env.restore(both, path.join(scratch(t), "both"));
+  assert.notEqual(failures.length, 0, "the false block is there");
+  writeFileSync(path.join(from, "other"), other);
+  settleTimes(from);
+  assert.ok((await storedBytesOfVictim(t, env, from)) > 300_000, "stored again");
 });

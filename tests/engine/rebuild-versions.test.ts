@@ -88,10 +88,14 @@ function endsBeforeMove(vault: Vault, kind: FrameKind): Vault {
 
 const small = { packBytes: 30_000, unitBytes: 60_000 };
 
+function fileBytes(seed: number): [string, Uint8Array][] {
+  const bytes = seededBytes(seed);
+  return Array.from({ length: 20 }, (_, i) => [`f${i}`, bytes(4000)]);
+}
+
 /** Twenty files; then three of them; an interrupted repack drops the rest; then all of them again. */
 async function interruptedRepack(backups: Backups, kind: FrameKind, seed: number): Promise<Night> {
-  const bytes = seededBytes(seed);
-  const all = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i}`, bytes(4000)]));
+  const all = Object.fromEntries(fileBytes(seed));
   const few = Object.fromEntries(Object.entries(all).slice(0, 3));
   const { env, backup } = backups;
   const { snapshot } = await backup(all);
@@ -113,12 +117,46 @@ test("an orphan of an interrupted repack is not taken for the frame that a later
   }
 });
 
+test("of versions that have all that the known snapshots need, the one with more blocks is taken: a snapshot may be hidden", async (t) => {
+  for (const kind of ["data", "meta"] as const)
+    for (const seed of seeds.slice(0, 2)) {
+      const backups = await prepare(t, seed, small);
+      const { env, backup } = backups;
+      const { vault } = env;
+      const night = await interruptedRepack(backups, kind, seed);
+      const manifest = vault.names.manifest(night.snapshot.id);
+      const bytes = await vault.store.get(manifest);
+      await vault.store.delete(manifest);
+      assert.deepEqual((await rebuild(vault)).hidden, [night.snapshot.id]);
+      const again = await backup(Object.fromEntries(fileBytes(seed)));
+      assert.ok(again.snapshot.storedBytes < 20_000, `${again.snapshot.storedBytes} bytes: its content is still used`);
+      await vault.store.put(manifest, bytes);
+      await assertWholeAfterRebuild(backups, [night, again]);
+    }
+});
+
 test("an orphan of an interrupted repack is not taken for the metadata that is still in its old pack", async (t) => {
   for (const seed of seeds) {
     const backups = await prepare(t, seed, small);
     const night = await interruptedRepack(backups, "meta", seed);
     await assertWholeAfterRebuild(backups, [night]);
   }
+});
+
+test("a segment whose blocks repack has dropped is not known after a rebuild: the next backup stores them again", async (t) => {
+  const backups = await prepare(t, 3, small);
+  const { env, backup } = backups;
+  const bytes = seededBytes(3);
+  const all = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i + 10}`, bytes(4000)]));
+  const { snapshot } = await backup(all);
+  const few = await backup(Object.fromEntries(Object.entries(all).slice(17)));
+  await deleteSnapshot(env.vault, snapshot.id);
+  // The data is rewritten. The metadata still has the records of what was dropped.
+  await assert.rejects(rewritePacks(endsBeforeMove(env.vault, "meta"), 0.1), /the process ends/);
+  assert.deepEqual((await rebuild(env.vault)).incompleteSegments, []);
+  const again = await backup(all);
+  assert.ok(again.snapshot.storedBytes > 17 * 4000);
+  await assertWholeAfterRebuild(backups, [few, again]);
 });
 
 test("the record of a segment that repack has replaced does not count, also if its metadata frame was rewritten later", async (t) => {

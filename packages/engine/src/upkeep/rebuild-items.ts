@@ -21,6 +21,12 @@ const rowsPerBatch = 1000;
 /** Who an item belongs to, and whether its bytes were compared with its id. */
 type Ownership = Pick<Item, "owner" | "verified">;
 
+/**
+ * The owner of a segment that needs blocks which upkeep has dropped. Its record stays in the metadata until that is rewritten
+ * too. No upload has this owner, so none is told that the segment is stored: the next backup stores it again.
+ */
+const nobody = "";
+
 const emptyUnit: UploadUnit = { packs: [], header: new Uint8Array(0), frames: [], items: [], hooks: [], follows: [] };
 
 export class ItemRegistration {
@@ -188,16 +194,20 @@ export class ItemRegistration {
     recordFrame: number,
     ownership: Ownership,
   ): Promise<void> {
-    const { ordinal, id, recipe } = item;
-    const missing = this.#slots.countMissing(decodeRecipe(recipe), (frame) => {
+    const { ordinal, id } = item;
+    const recipe = decodeRecipe(item.recipe);
+    const versionsOf = (frame: number) => {
       const chosen = this.#packs.chosen.get(frame);
       return chosen === undefined ? [] : [chosen];
-    });
+    };
+    const missing = this.#slots.countMissing(recipe, versionsOf);
     if (missing > (this.#missingBlocks.get(ordinal) ?? 0) && this.#ordinals.has(ordinal)) return;
+    const needsDropped = missing > 0 && this.#slots.countDropped(recipe, versionsOf) > 0;
     if (missing > 0) this.#missingBlocks.set(ordinal, missing);
     else this.#missingBlocks.delete(ordinal);
     const hooks = item.hooks.map((hook) => [hook, ordinal] as const);
-    await this.#addItem({ ordinal, kind: "segment", id, recipe, recordFrame, ...ownership }, hooks);
+    const owned = needsDropped ? { owner: nobody, verified: false } : ownership;
+    await this.#addItem({ ordinal, kind: "segment", id, recipe: item.recipe, recordFrame, ...owned }, hooks);
   }
 
   async #addItem(item: Omit<Item, "next">, hooks: UploadUnit["hooks"]): Promise<void> {

@@ -51,15 +51,21 @@ export class KnownSlots {
 
   /** How many blocks of a recipe are in none of the versions of their frames. */
   countMissing(recipe: Recipe, versionsOf: (frame: number) => readonly VersionName[]): number {
-    let missing = 0;
+    let missing = this.countDropped(recipe, versionsOf);
+    for (const run of recipe) if (run.kind === "stored" && versionsOf(run.frame).length === 0) missing += run.count;
+    return missing;
+  }
+
+  /** How many blocks of a recipe every version of their frame has dropped. Frames without a version do not count. */
+  countDropped(recipe: Recipe, versionsOf: (frame: number) => readonly VersionName[]): number {
+    let dropped = 0;
     for (const run of recipe) {
       if (run.kind !== "stored") continue;
       const versions = versionsOf(run.frame);
-      if (versions.length === 0) missing += run.count;
-      else if (versions.every((version) => this.#empty.has(versionKey(version))))
-        for (let i = 0; i < run.count; i++) if (!versions.some((each) => this.has(each, run.slot + i))) missing++;
+      if (versions.length > 0 && versions.every((version) => this.#empty.has(versionKey(version))))
+        for (let i = 0; i < run.count; i++) if (!versions.some((each) => this.has(each, run.slot + i))) dropped++;
     }
-    return missing;
+    return dropped;
   }
 }
 

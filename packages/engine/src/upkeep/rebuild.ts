@@ -11,7 +11,8 @@
  * 3. Choose a version of each frame: the one with most of what the snapshots need (`rebuild-versions.ts`).
  * 4. Clear the catalog, then register packs and frames.
  * 5. Read every metadata frame and register block lists, segments and nodes (`rebuild-items.ts`). A segment may have several
- *    records. The later one wins, unless more of the blocks that it needs are missing.
+ *    records. The later one wins, unless more of the blocks that it needs are missing. A segment that needs dropped blocks is
+ *    not known to any upload.
  * 6. Set the next ordinal and the next session number above everything that was found.
  *
  * A writer may record only frames and ordinals that are new, and no ordinals of others (`rebuild-ordinals.ts`). Only the authority may rewrite frames and replace records. A

@@ -10,7 +10,7 @@ import type {
   Item,
   NewUpload,
   RebuiltCatalog,
-  SnapshotRow,
+  SnapshotInfo,
   UploadScope,
   UploadUnit,
 } from "./catalog.ts";
@@ -60,7 +60,10 @@ export function assertNewRows(
  * Throws `not_closed` if a segment of a client's unit names slots that its frame does not have, or that upkeep has dropped.
  * Such a recipe would stop prune for all clients. `frameOf` finds a frame that the upload has stored or pinned.
  */
-export function assertSlotsExist({ items }: UploadUnit, frameOf: (frame: number) => FrameRow | null): void {
+export function assertSlotsExist(
+  { items }: UploadUnit,
+  frameOf: (frame: number) => Pick<FrameRow, "kind" | "blockList"> | null,
+): void {
   const lengths = new Map<number, Uint32Array>();
   const lengthsOf = (frame: number) => {
     const row = lengths.has(frame) ? null : frameOf(frame);
@@ -96,13 +99,13 @@ export function assertSameUpload(upload: string, owner: string, begun: NewUpload
 }
 
 /** Throws `retained` if the snapshot is held or locked. One that is being deleted already is not protected. */
-export function assertDeletable({ id, retention, status }: SnapshotRow, now: number): void {
+export function assertDeletable({ id, retention, status }: SnapshotInfo, now: number): void {
   if (status !== "deleting" && (retention.hold || (retention.lockedUntil ?? 0) > now))
     throw new CatalogError("retained", `${id} is held or locked`);
 }
 
 /** Whether a record of the chain is newer than what is applied. Throws `conflict` if the snapshot is being deleted. */
-export function isNewerChange({ id, changes, status }: SnapshotRow, sequence: number): boolean {
+export function isNewerChange({ id, changes, status }: SnapshotInfo, sequence: number): boolean {
   if (status === "deleting") throw new CatalogError("conflict", `${id} is being deleted`);
   return sequence > changes;
 }

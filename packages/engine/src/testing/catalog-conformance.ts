@@ -12,8 +12,6 @@ import type { MakeCatalog } from "./catalog-fixture.ts";
 import { begin, filled, frameRow, idOf, itemRow, snapshotOf, unitOf } from "./catalog-fixture.ts";
 import { testContext } from "./test-environment.ts";
 
-export type { MakeCatalog } from "./catalog-fixture.ts";
-
 /** Registers the suite. `make` makes an empty catalog. */
 export function catalogConformance(name: string, make: MakeCatalog): void {
   describe(`catalog, ${name}`, () => {

@@ -2,5 +2,6 @@
 
 export * from "./catalog-conformance.ts";
 export * from "./catalog-content.ts";
+export * from "./catalog-fixture.ts";
 export * from "./target-doubles.ts";
 export * from "./upload-target-conformance.ts";

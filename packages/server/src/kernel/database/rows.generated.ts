@@ -1,6 +1,6 @@
 // The rows of the schema as the migrations leave it. Made by `npm run generate`; do not edit.
 
-import type { ColumnType, Generated } from "kysely";
+import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
@@ -13,6 +13,22 @@ export interface Database {
   readonly audit_heads: AuditHeadsRow;
   readonly audit_records: AuditRecordsRow;
   readonly bans: BansRow;
+  readonly catalog_claims: CatalogClaimsRow;
+  readonly catalog_damaged_items: CatalogDamagedItemsRow;
+  readonly catalog_frames: CatalogFramesRow;
+  readonly catalog_held: CatalogHeldRow;
+  readonly catalog_hooks: CatalogHooksRow;
+  readonly catalog_items: CatalogItemsRow;
+  readonly catalog_owners: CatalogOwnersRow;
+  readonly catalog_packs: CatalogPacksRow;
+  readonly catalog_pins: CatalogPinsRow;
+  readonly catalog_reservations: CatalogReservationsRow;
+  readonly catalog_revoked_writers: CatalogRevokedWritersRow;
+  readonly catalog_sessions: CatalogSessionsRow;
+  readonly catalog_snapshots: CatalogSnapshotsRow;
+  readonly catalog_units: CatalogUnitsRow;
+  readonly catalog_uploads: CatalogUploadsRow;
+  readonly catalogs: CatalogsRow;
   readonly credentials: CredentialsRow;
   readonly devices: DevicesRow;
   readonly event_heads: EventHeadsRow;
@@ -141,6 +157,153 @@ export interface BansRow {
   readonly lift_reason: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
+}
+
+export interface CatalogClaimsRow {
+  readonly session: number;
+  readonly nonce: number;
+  readonly vault: number;
+  readonly open: boolean;
+}
+
+export interface CatalogDamagedItemsRow {
+  readonly frame: number;
+  readonly vault: number;
+  readonly ordinal: number;
+}
+
+export interface CatalogFramesRow {
+  readonly frame: number;
+  readonly session: number;
+  readonly record: number;
+  readonly place: number;
+  readonly length: number;
+  readonly vault: number;
+  readonly generation: number;
+  readonly slots: number;
+  readonly is_meta: boolean;
+  readonly damaged: boolean;
+  readonly pack: string;
+  readonly frame_id: Buffer;
+  readonly block_list: Buffer;
+}
+
+export interface CatalogHeldRow {
+  readonly session: number;
+  readonly vault: number;
+  readonly ordinals: Buffer;
+}
+
+export interface CatalogHooksRow {
+  readonly hook: number;
+  readonly vault: number;
+  readonly owner: number;
+  readonly ordinal: number;
+}
+
+export interface CatalogItemsRow {
+  readonly record: number;
+  readonly ordinal: number;
+  readonly next: number;
+  readonly vault: number;
+  readonly owner: number;
+  readonly is_node: boolean;
+  readonly verified: boolean;
+  readonly id: Buffer;
+  readonly recipe: Buffer;
+}
+
+export interface CatalogOwnersRow {
+  readonly owner: GeneratedAlways<number>;
+  readonly vault: number;
+  readonly name: string;
+}
+
+export interface CatalogPacksRow {
+  readonly session: number;
+  readonly size: number;
+  readonly marking: number;
+  readonly vault: number;
+  readonly state: "live" | "condemned" | "deleting";
+  readonly pack: string;
+}
+
+export interface CatalogPinsRow {
+  readonly session: number;
+  readonly vault: number;
+  readonly pack: string;
+}
+
+export interface CatalogReservationsRow {
+  readonly session: number;
+  readonly request: number;
+  readonly first: number;
+  readonly after: number;
+  readonly vault: number;
+}
+
+export interface CatalogRevokedWritersRow {
+  readonly from_session: number;
+  readonly vault: number;
+  readonly writer: string;
+}
+
+export interface CatalogSessionsRow {
+  readonly session: number;
+  readonly vault: number;
+  readonly header: Buffer;
+}
+
+export interface CatalogSnapshotsRow {
+  readonly session: number;
+  readonly started: number;
+  readonly completed: number;
+  readonly size: number;
+  readonly files: number;
+  readonly warnings: number;
+  readonly stored: number;
+  readonly changes: number;
+  readonly expires: number | null;
+  readonly locked: number | null;
+  readonly root_ordinal: number;
+  readonly vault: number;
+  readonly hold: boolean;
+  readonly id: string;
+  readonly source: string;
+  readonly status: "completed" | "recovered" | "deleting";
+  readonly root_id: Buffer;
+  readonly reach: Buffer;
+}
+
+export interface CatalogUnitsRow {
+  readonly session: number;
+  readonly number: number;
+  readonly vault: number;
+}
+
+export interface CatalogUploadsRow {
+  readonly session: number;
+  readonly lease: number;
+  readonly vault: number;
+  readonly owner: number;
+  readonly upload: string;
+  readonly scope: "vault" | "lineage";
+  readonly reach: Buffer;
+}
+
+export interface CatalogsRow {
+  readonly vault: GeneratedAlways<number>;
+  readonly vault_id: string;
+  readonly account_id: string;
+  readonly catalog_id: number;
+  readonly revision: Generated<number>;
+  readonly next_ordinal: Generated<number>;
+  readonly next_session: Generated<number>;
+  readonly stale: Generated<boolean>;
+  readonly chain_sequence: Generated<number>;
+  readonly chain_hash: Generated<Buffer>;
+  readonly epoch: Generated<number>;
+  readonly damage_searched: number | null;
 }
 
 export interface CredentialsRow {

@@ -1,0 +1,26 @@
+/** What other domains do in the very transaction of a step of the catalog. */
+
+import type { SnapshotRow } from "@emanet/engine/catalog";
+import type { Tx } from "../kernel/tx.ts";
+
+/**
+ * A listener runs in the transaction of the step, with row access to the account, after the catalog has made its changes. What
+ * it changes is committed with the step. If it throws, nothing of the step happens, and the caller gets its error.
+ */
+export interface CatalogListeners {
+  /** A unit was registered. `storedBytes` are those of its packs. A repeated unit is not told again. */
+  unitAdded?(
+    tx: Tx,
+    unit: { readonly vaultId: string; readonly upload: string; readonly storedBytes: number },
+  ): Promise<void>;
+  /** The upload has become a snapshot. `ended` is not called for it. */
+  committed?(
+    tx: Tx,
+    commit: { readonly vaultId: string; readonly upload: string; readonly snapshot: SnapshotRow },
+  ): Promise<void>;
+  /** Uploads have ended without a snapshot. */
+  ended?(
+    tx: Tx,
+    end: { readonly vaultId: string; readonly uploads: readonly string[]; readonly reason: "ended" | "expired" },
+  ): Promise<void>;
+}

@@ -1,0 +1,141 @@
+/**
+ * Transactions of one vault's catalog. Each chooses the vault (row-level security, migration 0018) and takes the *lock of the
+ * vault*, an advisory lock, before its first statement.
+ *
+ * - `shared`: steps of uploads, and everything else that changes rows. They run beside each other.
+ * - `exclusive`: what decides that nothing uses a pack (condemn, beginDelete, moveFrames), and what changes items or frames
+ *   that uploads hold (replaced recipes, damage marks, clear). Nothing else changes the vault meanwhile.
+ *
+ * The lock is a statement of its own: a statement sees what was committed when it began, so one that waited for the lock
+ * itself would decide by a state from before it had the lock.
+ *
+ * Within `shared` rows are locked in one order, so that no two steps wait for each other: the upload, a snapshot, owners, a
+ * session's header, frames, items (by ordinal), hooks (by hook), packs (by name), the row of the catalog last.
+ */
+
+import type { CompiledQuery, RawBuilder } from "kysely";
+import { sql } from "kysely";
+import type { Statement } from "../kernel/database/batch.ts";
+import type { RowAccess } from "../kernel/principal.ts";
+import type { Transactions, Tx, TxContext } from "../kernel/tx.ts";
+
+export type VaultLock = "shared" | "exclusive";
+
+/** A transaction of one vault. */
+export interface VaultTx {
+  readonly tx: Tx;
+  readonly db: Tx["db"];
+  /** The number that rows of the vault have. */
+  readonly vault: number;
+}
+
+export interface WriteOptions {
+  /**
+   * False for a step that a power cut may undo: pins and leases. An upload whose pins are lost has lost what it holds too,
+   * so its commit is refused.
+   */
+  readonly durable?: boolean | undefined;
+  /** For a step that may take longer than statements of requests may. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface VaultOfAccount {
+  readonly transactions: Transactions;
+  readonly accountId: string;
+  readonly vaultId: string;
+  readonly context: TxContext;
+}
+
+/** The first number of the advisory locks of vaults; the second is the vault. */
+const lockClass = 7701;
+
+export class VaultDatabase {
+  readonly #of: VaultOfAccount;
+  readonly #access: RowAccess;
+  #vault: number | null = null;
+
+  constructor(of: VaultOfAccount) {
+    this.#of = of;
+    this.#access = { kind: "account", accountId: of.accountId };
+  }
+
+  get vaultId(): string {
+    return this.#of.vaultId;
+  }
+
+  /** Runs a step that changes the vault. What it returns is committed. */
+  async write<T>(lock: VaultLock, work: (to: VaultTx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    const vault = await this.#number();
+    const { transactions, context } = this.#of;
+    return transactions.run(context, this.#access, async (tx) => {
+      // Not awaited: they travel with the first statements of the work, before these.
+      const begun = Promise.all([this.#choose(options).execute(tx.db), lockVault(lock, vault).execute(tx.db)]);
+      begun.catch(() => undefined);
+      const result = await work({ tx, db: tx.db, vault });
+      await begun;
+      return result;
+    });
+  }
+
+  /** The rows of one query, which sees one state of the vault. */
+  async rows<T>(query: (vault: number) => RawBuilder<T>): Promise<T[]> {
+    const vault = await this.#number();
+    const { transactions, context } = this.#of;
+    return transactions.read(context, this.#access, async ({ db }) => {
+      const [, { rows }] = await Promise.all([this.#choose({}).execute(db), query(vault).execute(db)]);
+      return rows;
+    });
+  }
+
+  #choose({ durable = true, timeoutMs }: WriteOptions): RawBuilder<unknown> {
+    const { vaultId } = this.#of;
+    if (timeoutMs !== undefined)
+      return sql`select use_vault(${vaultId}), set_config('statement_timeout', ${String(timeoutMs)}, true)`;
+    return durable
+      ? sql`select use_vault(${vaultId})`
+      : sql`select use_vault(${vaultId}), set_config('synchronous_commit', 'off', true)`;
+  }
+
+  /** Never changes, so it is read once. */
+  async #number(): Promise<number> {
+    if (this.#vault !== null) return this.#vault;
+    const { transactions, context, vaultId } = this.#of;
+    const { rows } = await transactions.read(context, this.#access, ({ db }) =>
+      sql<{ vault: number }>`select use_vault(${vaultId}) as vault`.execute(db),
+    );
+    this.#vault = rows[0]?.vault ?? null;
+    if (this.#vault === null) throw new Error("a vault has no number");
+    return this.#vault;
+  }
+}
+
+function lockVault(lock: VaultLock, vault: number): RawBuilder<unknown> {
+  return lock === "exclusive"
+    ? sql`select pg_advisory_xact_lock(${lockClass}::integer, ${vault}::integer)`
+    : sql`select pg_advisory_xact_lock_shared(${lockClass}::integer, ${vault}::integer)`;
+}
+
+/** Runs a statement and returns its rows. */
+export async function rowsOf<T>({ db }: Pick<VaultTx, "db">, query: RawBuilder<T>): Promise<T[]> {
+  return (await query.execute(db)).rows;
+}
+
+/** Sends a statement with the commit, where nothing waits for its result. */
+export function atCommit({ tx, db }: VaultTx, query: RawBuilder<unknown>): void {
+  const { sql: text, parameters: values }: CompiledQuery = query.compile(db);
+  tx.atCommit({ text, values } satisfies Statement);
+}
+
+/** Whatever makes a marking wrong raises the revision. */
+export function raiseRevision(to: VaultTx): void {
+  atCommit(to, sql`update catalogs set revision = revision + 1 where vault = ${to.vault}`);
+}
+
+/** Makes the row of a new vault's catalog. */
+export async function insertCatalog(
+  { db }: Pick<Tx, "db">,
+  catalog: { readonly accountId: string; readonly vaultId: string; readonly catalogId: number },
+): Promise<void> {
+  const { accountId, vaultId, catalogId } = catalog;
+  await db.insertInto("catalogs").values({ account_id: accountId, vault_id: vaultId, catalog_id: catalogId }).execute();
+}

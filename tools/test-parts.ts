@@ -11,21 +11,18 @@ export const partVariable = "EMANET_TEST_PART";
 
 const partsLine = /^\/\/ parts: ([1-9]\d?)$/m;
 
-/**
- * Replaces each file that has parts by one small file per part, in the folder. Paths that begin with a slash sort first, so
- * Node's runner starts the parts, which are long, before all other files.
- */
-export function splitTests(files: readonly string[], root: string, folder: string): readonly string[] {
-  return files.flatMap((file) => {
-    const source = path.resolve(root, file);
-    const parts = Number(partsLine.exec(readFileSync(source, "utf8"))?.[1] ?? 0);
-    return Array.from({ length: parts }, (_, part) => writePart(source, part, folder)).concat(parts === 0 ? file : []);
-  });
+/** Replaces each file that has parts by one small file per part, in the folder. */
+export function splitTests(files: readonly string[], root: string, folder: string) {
+  const partsOf = (file: string) => Number(partsLine.exec(readFileSync(path.resolve(root, file), "utf8"))?.[1] ?? 0);
+  const parts = files.flatMap((file) =>
+    Array.from({ length: partsOf(file) }, (_, part) => writePart(path.resolve(root, file), part, folder)),
+  );
+  return { parts, whole: files.filter((file) => partsOf(file) === 0) };
 }
 
 function writePart(source: string, part: number, folder: string): string {
   mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, `${path.basename(source, ".test.ts")}-${part}.test.mjs`);
+  const file = path.join(folder, `0-${path.basename(source, ".test.ts")}-${part}.test.mjs`);
   const url = JSON.stringify(pathToFileURL(source).href);
   writeFileSync(file, `process.env.${partVariable} = "${part}";\nawait import(${url});\n`);
   return file;

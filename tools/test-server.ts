@@ -28,8 +28,15 @@ export interface RunningTestServer {
   stop(): Promise<void>;
 }
 
-/** `large`: the run may write more than fits into memory. */
-export async function startTestServer({ large = false } = {}): Promise<RunningTestServer> {
+export interface TestServerOptions {
+  /** The run may write more than fits into memory. */
+  readonly large?: boolean;
+  /** The server of an outer run, to be used instead of a new one. */
+  readonly outer?: TestServer | null;
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<RunningTestServer> {
+  const { large = false, outer = null } = options;
   const folder = await mkdtemp(path.join(large ? tmpdir() : baseFolder(), "emanet-test-"));
   const binaries = process.env.EMANET_TEST_PG_BIN || undefined;
   let postgres: EmbeddedPostgres | undefined;
@@ -38,6 +45,7 @@ export async function startTestServer({ large = false } = {}): Promise<RunningTe
     await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   };
   try {
+    if (outer !== null) return { server: outer, temporary: await makeTemporary(folder), stop };
     postgres = await startEmbeddedPostgres({ folder, log, binaries, durable: false, maxConnections });
     const { admin, connection } = postgres;
     await migrateTemplate(connection);

@@ -4,10 +4,10 @@
  *   npm test                                     all tests
  *   npm test -- packages/server/src/kernel       the tests below a folder, or in a file
  *   npm test -- --test-name-pattern=lock         options of Node's test runner pass through
- *   npm test -- --file-timeout=60                seconds that a test file may take
+ *   npm test -- --file-timeout=60                seconds that a process of test files may take
  *   npm run test:heavy                           the long versions of the same tests
  *
- * A file with the line `// parts: N` is split into N processes (test-parts.ts).
+ * A file with the line `// parts: N` is split into N processes (test-parts.ts); others share a process (test-groups.ts).
  * The summary of the runner is the last output, and its exit status is ours.
  */
 
@@ -16,8 +16,9 @@ import { once } from "node:events";
 import { globSync, statSync } from "node:fs";
 import { availableParallelism, constants } from "node:os";
 import path from "node:path";
-import { testServerVariable } from "../packages/server/src/testing/database.ts";
+import { type TestServer, testServerVariable } from "../packages/server/src/testing/database.ts";
 import { heavyVariable } from "../packages/server/src/testing/scale.ts";
+import { groupTests } from "./test-groups.ts";
 import { splitTests } from "./test-parts.ts";
 import { startTestServer } from "./test-server.ts";
 import { fileTimeoutVariable } from "./test-watchdog.ts";
@@ -33,7 +34,7 @@ const everyTest = [
 ];
 
 /**
- * The longest time for one file. Ordinary files take seconds, the engine's interleavings five minutes on busy cores and ten
+ * The longest time for one process. Ordinary files take seconds, the engine's interleavings five minutes on busy cores and ten
  * on a machine that gets half of its CPU time; a heavy one may take most of an hour.
  */
 const fileTimeoutSeconds = 20 * 60;
@@ -48,13 +49,13 @@ const interruptGraceMs = 5_000;
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
-  const { heavy, timeoutSeconds, options, files } = readArguments(args);
+  const { heavy, timeoutSeconds, options, files, grouped } = readArguments(args);
   // An interrupt ends the runner; we end when it has ended and the server is gone.
   const interrupt = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => interrupt.abort(signal));
   }
-  const { server, temporary, stop } = await startTestServer({ large: heavy });
+  const { server, temporary, stop } = await startTestServer({ large: heavy, outer: outerServer() });
   try {
     const environment = {
       [testServerVariable]: JSON.stringify(server),
@@ -62,14 +63,20 @@ async function main(args: readonly string[]): Promise<number> {
       [fileTimeoutVariable]: String(timeoutSeconds),
       // Files of killed processes are removed with the run.
       TMPDIR: temporary,
-      // Every test file is a process of its own. Half of its CPU time was compiling the same modules again.
-      NODE_COMPILE_CACHE: path.join(temporary, "compile-cache"),
+      // Half of the CPU time of a short process is compiling modules. A run by npm has the folder of tools/run.mjs.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(temporary, "compile-cache"),
     };
-    const parts = splitTests(files, root, path.join(temporary, "parts"));
-    return await runTests([...runnerOptions(timeoutSeconds), ...options, ...parts], environment, interrupt.signal);
+    const entries = makeEntries(files, grouped, path.join(temporary, "entries"));
+    return await runTests([...runnerOptions(timeoutSeconds), ...options, ...entries], environment, interrupt.signal);
   } finally {
     await stop();
   }
+}
+
+/** The server of the run that this one is a test of. */
+function outerServer(): TestServer | null {
+  const text = process.env[testServerVariable];
+  return text === undefined ? null : (JSON.parse(text) as TestServer);
 }
 
 function readArguments(args: readonly string[]) {
@@ -79,6 +86,8 @@ function readArguments(args: readonly string[]) {
   const own = (arg: string) => arg === "--heavy" || arg.startsWith(timeoutOption);
   return {
     heavy,
+    // Long versions get a process each. A pattern of names would match the name of a file in a group.
+    grouped: args.every((arg) => !arg.startsWith("--") || arg.startsWith(timeoutOption)),
     timeoutSeconds: Number(timeout ?? (heavy ? heavyFileTimeoutSeconds : fileTimeoutSeconds)),
     options: args.filter((arg) => arg.startsWith("--") && !own(arg)),
     files: findTests(args.filter((arg) => !arg.startsWith("--"))),
@@ -98,6 +107,12 @@ function patternOf(place: string): string {
   return statSync(path.join(root, file), { throwIfNoEntry: false })?.isDirectory()
     ? path.join(file, "**/*.test.ts")
     : file;
+}
+
+/** The files that Node's runner gets, in a process each. It starts them by name, so the ones that take long are named first. */
+function makeEntries(files: readonly string[], grouped: boolean, folder: string): readonly string[] {
+  const { parts, whole } = splitTests(files, root, folder);
+  return [...parts, ...(grouped ? groupTests(whole, root, folder) : whole)];
 }
 
 function runnerOptions(timeoutSeconds: number): readonly string[] {

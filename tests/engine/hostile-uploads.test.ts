@@ -86,6 +86,11 @@ function withRuns({ items, ...unit }: ClientUnit, change: (run: Run & { kind: "s
   return { ...unit, items: changed };
 }
 
+/** The metadata frames that a unit names. */
+function recordFramesOf({ items, blockLists }: ClientUnit): number[] {
+  return [...new Set([...items, ...blockLists].map(({ recordFrame }) => recordFrame))];
+}
+
 for (const [kind, newCatalog] of Object.entries(catalogs)) {
   const open = () => openTestEnvironment(new MemoryStore(), { catalog: newCatalog(testContext(8)) });
 
@@ -109,6 +114,9 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
     env.ctx.advance(1000);
     await env.backup(from, { owner: "liar" });
     await verifyAll(env);
+    const items = await Array.fromAsync(env.vault.catalog.allItems());
+    assert.ok(!items.some(({ verified }) => verified), "nothing is verified while its upload runs");
+    await env.vault.catalog.setVerified(items.map(({ ordinal }) => ordinal));
     env.ctx.advance(1000);
     const { snapshot: victim } = await env.backup(from, { owner: "victim" });
     assert.ok(victim.storedBytes < 10_000, "the victim uses the liar's content");
@@ -140,6 +148,78 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
       const unit = { number: 50, packs: [pack.name], blockLists, items: [], hooks: [], follows: [] };
       await assert.rejects(target.register(unit), { code: "conflict" });
       await assertRestores(t, env, victim, from);
+    });
+  });
+
+  describe(`a second version of a client's frames, in packs that it never registers (${kind} catalog)`, () => {
+    for (const [name, what] of Object.entries({ "00": "data", ff: "data", "01": "meta", fe: "meta" } as const))
+      test(`others do not depend on what a rebuild takes: ${what}, listed ${name < "80" ? "first" : "last"}`, async (t) => {
+        const env = await open();
+        const from = folderOf(t, 5);
+        const target = targetOf(env, "liar");
+        const packs = new Map<string, Buffer>();
+        const storesTwice: UploadTarget = {
+          ...keepPacks(target, packs),
+          register: async (unit) => {
+            await target.register(unit);
+            const [bytes] = packs.values();
+            const pack = new PackBuilder(
+              "data",
+              Buffer.from(name.repeat(16), "hex"),
+              sessionOfPack(bytes ?? Buffer.alloc(0)),
+            );
+            const frames = what === "data" ? unit.blockLists.map(({ frame }) => frame) : recordFramesOf(unit);
+            for (const frame of frames) pack.add(what, frame, 0, Buffer.alloc(100, 5));
+            const body = [pack.head, ...frames.map(() => Buffer.alloc(100, 5)), pack.finish(env.writer)];
+            await target.putPack(pack.name, pieces(Buffer.concat(body)));
+          },
+        };
+        await env.backup(from, { target: storesTwice, owner: "liar" });
+        await verifyAll(env);
+        await env.restore(
+          (await listSnapshots(env.vault.catalog))[0] ?? assert.fail("no row"),
+          path.join(scratch(t), "to"),
+        );
+        env.ctx.advance(1000);
+        const { snapshot: victim } = await env.backup(from, { owner: "victim" });
+        await rebuild(env.vault);
+        await assertRestores(t, env, victim, from);
+      });
+
+    test("after prune has deleted it, what it doubled is verified and shared", async (t) => {
+      const env = await open();
+      const from = folderOf(t, 5);
+      const target = targetOf(env, "liar");
+      const packs = new Map<string, Buffer>();
+      const { snapshot } = await env.backup(from, { target: keepPacks(target, packs), owner: "liar" });
+      const [bytes] = packs.values();
+      const pack = new PackBuilder("data", Buffer.alloc(16, 7), sessionOfPack(bytes ?? assert.fail("no pack")));
+      await env.vault.store.put(env.vault.names.pack(pack.name), Buffer.concat([pack.head, pack.finish(env.writer)]));
+      const verified = async () => {
+        await verifyAll(env);
+        await env.restore(snapshot, path.join(scratch(t), "to"));
+        return (await Array.fromAsync(env.vault.catalog.allItems())).filter((item) => item.verified).length;
+      };
+      assert.equal(await verified(), 0);
+      assert.deepEqual((await prune(env.vault)).orphanPacks, [pack.name]);
+      assert.ok((await verified()) > 0);
+    });
+
+    test("cannot be stored by a request that ends after its upload", async (t) => {
+      const env = await open();
+      const packs = new Map<string, Buffer>();
+      await env.backup(folderOf(t, 5), { target: keepPacks(targetOf(env, "first"), packs), owner: "liar" });
+      const target = targetOf(env, "slow");
+      const start = await target.begin(null);
+      const { header } = startSession(env.ctx, env.vault.keys, env.writer, start);
+      const pack = new PackBuilder("data", Buffer.alloc(16, 7), header);
+      const slow = async function* () {
+        yield pack.head;
+        await target.abandon();
+        yield pack.finish(env.writer);
+      };
+      await assert.rejects(target.putPack(pack.name, slow()), { code: "unknown_upload" });
+      assert.equal(await env.vault.store.stat(env.vault.names.pack(pack.name)), null);
     });
   });
 

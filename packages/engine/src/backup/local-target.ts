@@ -101,10 +101,15 @@ export class LocalTarget implements UploadTarget {
   }
 
   async putPack(name: string, body: AsyncIterable<Uint8Array>): Promise<void> {
-    const { store, names } = this.#options.access;
+    const { access, upload } = this.#options;
+    const { store, names, catalog } = access;
     const { assertPackName, putPackOnce } = await import("./stored-pack.ts");
     assertPackName(name);
     await putPackOnce(store, names.pack(name), body, await this.#running());
+    // The upload may have ended while the body was read. No pack may be added to a session that has ended.
+    if ((await this.#find()) !== null || (await catalog.packs([name]))[0] !== null) return;
+    await store.delete(names.pack(name));
+    throw new CatalogError("unknown_upload", upload);
   }
 
   async register(unit: ClientUnit): Promise<void> {

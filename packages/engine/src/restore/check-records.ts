@@ -1,16 +1,19 @@
 /**
  * Checks the records of segments before they are marked as verified. A rebuild makes the catalog from records in metadata frames,
  * which a client encrypts and nobody compares with what it registers. Other clients use what is verified. If a record were
- * missing or false, their snapshots would lose it with the catalog.
+ * missing or false, their snapshots would lose it with the catalog. So would they if the client has left a second version of a
+ * frame in the store (`settled-sessions.ts`).
  */
 
 import type { Catalog, FrameRow, Item } from "../catalog/catalog.ts";
-import { itemFrames } from "../catalog/rules.ts";
+import { framesNeededBy, itemFrames } from "../catalog/rules.ts";
 import { sameBytes } from "../format/bytes.ts";
+import { sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import type { FrameReader } from "./frame-reader.ts";
 import { DamageError } from "./frame-reader.ts";
 import { LruCache } from "./lru-cache.ts";
+import type { SettledSessions } from "./settled-sessions.ts";
 
 /** Metadata frames whose records are kept: a segment's record and its block lists are usually in two of them. */
 const maxIndexedFrames = 8;
@@ -18,7 +21,7 @@ const maxIndexedFrames = 8;
 /** Items looked up in one call of the catalog. */
 const itemsPerCall = 512;
 
-type Lookup = Pick<Catalog, "itemsByOrdinal" | "frames">;
+type Lookup = Pick<Catalog, "itemsByOrdinal" | "frames" | "framePlaces">;
 
 /** The records of a metadata frame, by the ordinal of the segment and by the number of the frame. */
 interface IndexedRecords {
@@ -29,22 +32,37 @@ interface IndexedRecords {
 export class RecordChecker {
   readonly #lookup: Lookup;
   readonly #reader: FrameReader;
+  readonly #sessions: SettledSessions;
   readonly #indexed = new LruCache<number, IndexedRecords>(maxIndexedFrames);
   /** Data frames whose block list has a right record. */
   readonly #checkedFrames = new Set<number>();
 
-  constructor(lookup: Lookup, reader: FrameReader) {
+  constructor(lookup: Lookup, reader: FrameReader, sessions: SettledSessions) {
     this.#lookup = lookup;
     this.#reader = reader;
+    this.#sessions = sessions;
   }
 
-  /** Returns those of the items whose records are right. The record of a node is the node itself. */
+  /** Returns those of the items whose records are right and whose sessions are settled. The record of a node is the node itself. */
   async withRightRecords(ordinals: readonly number[]): Promise<readonly number[]> {
     const right: number[] = [];
     for (let at = 0; at < ordinals.length; at += itemsPerCall)
-      for (const item of await this.#lookup.itemsByOrdinal(ordinals.slice(at, at + itemsPerCall)))
-        if (item !== null && (item.kind === "node" || (await this.#isRight(item)))) right.push(item.ordinal);
+      for (const item of await this.#settledItems(ordinals.slice(at, at + itemsPerCall)))
+        if (item.kind === "node" || (await this.#isRight(item))) right.push(item.ordinal);
     return right;
+  }
+
+  /** The items of these ordinals whose frames and records are of settled sessions only. */
+  async #settledItems(ordinals: readonly number[]): Promise<readonly Item[]> {
+    const items = (await this.#lookup.itemsByOrdinal(ordinals)).filter((item) => item !== null);
+    const frames = [...new Set(items.flatMap(framesNeededBy))];
+    const places = await this.#lookup.framePlaces(frames);
+    const sessions = new Map(
+      frames.map((frame, i) => [frame, [frame, places[i]?.recordFrame ?? 0].filter(Boolean).map(sessionOfFrame)]),
+    );
+    await this.#sessions.look(new Set([...sessions.values()].flat()));
+    const isSettled = (frame: number) => sessions.get(frame)?.every((each) => this.#sessions.isSettled(each)) === true;
+    return items.filter((item) => framesNeededBy(item).every(isSettled));
   }
 
   async #isRight(item: Item): Promise<boolean> {

@@ -11,6 +11,7 @@ import { FrameReader } from "./frame-reader.ts";
 import { LruCache } from "./lru-cache.ts";
 import type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./read-port.ts";
 import { recheckFrames } from "./recheck-damaged.ts";
+import { SettledSessions } from "./settled-sessions.ts";
 
 /** Opened sessions in the cache: a content key and a binding of 32 bytes each. */
 const maxSessions = 4096;
@@ -18,10 +19,12 @@ const maxSessions = 4096;
 export class LocalReadPort implements ReadPort {
   readonly #vault: ReadableVault;
   readonly #sessions = new LruCache<number, { contentKey: Uint8Array; binding: Uint8Array }>(maxSessions);
+  readonly #settledSessions: SettledSessions;
   readonly keys: ReadKeys;
 
   constructor(vault: ReadableVault) {
     this.#vault = vault;
+    this.#settledSessions = new SettledSessions(vault);
     const { vaultId, blockIdKey } = vault.keys;
     this.keys = { vaultId, blockIdKey, nodeKey: nodeKeyOf(vault.keys) };
   }
@@ -47,7 +50,7 @@ export class LocalReadPort implements ReadPort {
 
   async reportVerified(ordinals: readonly number[]): Promise<void> {
     const { catalog } = this.#vault;
-    const records = new RecordChecker(catalog, new FrameReader(this));
+    const records = new RecordChecker(catalog, new FrameReader(this), this.#settledSessions);
     await catalog.setVerified(await records.withRightRecords(ordinals));
   }
 

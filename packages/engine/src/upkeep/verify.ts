@@ -28,6 +28,7 @@ import { RecordChecker } from "../restore/check-records.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import { frameReaderOf } from "../restore/local-read-port.ts";
+import { SettledSessions } from "../restore/settled-sessions.ts";
 import type { PlannedFile } from "../restore/window.ts";
 import { maxWindowFiles, planWindow } from "../restore/window.ts";
 import type { ReadableVault } from "../vault.ts";
@@ -145,7 +146,8 @@ class Verifier {
     this.#options = options;
     this.#reader = frameReaderOf(options.vault);
     this.#frames = new FrameChecker({ ...options, reader: this.#reader, onChecked: () => this.#reportProgress() });
-    this.#records = new RecordChecker(options.vault.catalog, this.#reader);
+    const { vault } = options;
+    this.#records = new RecordChecker(vault.catalog, this.#reader, new SettledSessions(vault));
     const memoryBytes = options.memoryBytes ?? defaultMemoryBytes;
     this.#graph = new NodeGraph(memoryBytes / 2);
     this.#counter = new ReachCounter(this.#graph);

@@ -7,11 +7,11 @@ import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { Bitmap } from "../../packages/engine/src/format/bitmap.ts";
 import { ByteWriter } from "../../packages/engine/src/format/bytes.ts";
-import { nodeId } from "../../packages/engine/src/format/hash.ts";
-import { encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
+import { fileHash, nodeId } from "../../packages/engine/src/format/hash.ts";
+import { decodeRecipe, encodeRecipe } from "../../packages/engine/src/format/recipe.ts";
 import { nodeKinds } from "../../packages/engine/src/format/tree-builder.ts";
-import type { Reference } from "../../packages/engine/src/format/tree-entry.ts";
-import { writeEntry, writeReference } from "../../packages/engine/src/format/tree-entry.ts";
+import type { Reference, SegmentReference } from "../../packages/engine/src/format/tree-entry.ts";
+import { writeEntry, writeReference, writeSegmentReference } from "../../packages/engine/src/format/tree-entry.ts";
 import { nodeKeyOf } from "../../packages/engine/src/format/vault-keys.ts";
 import { listSnapshots } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -299,4 +299,73 @@ test("a tree that is nested without end, or a directory's node without end, is a
     );
     assert.match(findings[0]?.reason ?? "", reason);
   }
+});
+
+/** A file of ten thousand times the same segment, as a list of two levels. Its size and hash may be wrong. */
+async function repeatedSegments(
+  prepared: Awaited<ReturnType<typeof prepare>>,
+  lie: { size?: number; hash?: Uint8Array },
+) {
+  const { env } = prepared;
+  const [item] = (await Array.fromAsync(env.vault.catalog.allItems())).filter(({ kind }) => kind === "segment");
+  assert.ok(item !== undefined);
+  const bytes = decodeRecipe(item.recipe).reduce((sum, run) => sum + run.bytes, 0);
+  const rows = (kind: number, row: SegmentReference) => {
+    const writer = new ByteWriter(8192).u8(kind).varint(100);
+    for (let i = 0; i < 100; i++) writeSegmentReference(writer, row);
+    return writer.take();
+  };
+  const size = 10_000 * bytes;
+  const hash = fileHash(
+    size,
+    Array.from({ length: 10_000 }, () => item.id),
+  );
+  const leaf = (list: Reference) => {
+    const writer = new ByteWriter(512).u8(nodeKinds.leaf).varint(1);
+    const stat = { mode: 0o644, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
+    const content = { kind: "list", depth: 1, root: { ...list, bytes: size } } as const;
+    writeEntry(writer, { type: "file", name: Buffer.from("f"), ...stat, content, size, hash, ...lie });
+    return writer.take();
+  };
+  const references = await storeNodes(env, [
+    rows(nodeKinds.segments, { ...item, bytes }),
+    ([list]) => rows(nodeKinds.lists, { ...(list ?? assert.fail()), bytes: 100 * bytes }),
+    ([, lists]) => leaf(lists ?? assert.fail()),
+  ]);
+  const [root, row] = [references.at(-1), prepared.snapshots[0]];
+  assert.ok(root !== undefined && row !== undefined);
+  const reach = new Bitmap();
+  for (const { ordinal } of [...references, item]) reach.add(ordinal);
+  return { ...row, id: "cd".repeat(16), rootOrdinal: root.ordinal, rootId: root.id, reach: reach.encode() };
+}
+
+test("a file with a long segment list is checked part by part: it is one file, with its whole size and hash", async (t) => {
+  for (const [lie, reasons] of [
+    [{}, []],
+    [{ hash: Buffer.alloc(32, 1) }, ["its segments do not match its hash"]],
+    [{ size: 5 }, ["its segments do not match its hash"]],
+  ] as const) {
+    const prepared = await prepare(t);
+    const lying = await repeatedSegments(prepared, lie);
+    const { findings, files } = await verify(prepared, [lying, { ...lying, id: "again" }]);
+    assert.deepEqual(
+      findings.map(({ snapshot, reason }) => [snapshot, reason]),
+      [lying.id, "again"].flatMap((id) => reasons.map((reason) => [id, reason])),
+    );
+    assert.equal(files, reasons.length === 0 ? 2 : 0);
+  }
+});
+
+test("damage in a part of a long segment list is a finding of its file", async (t) => {
+  const prepared = await prepare(t);
+  const snapshot = await repeatedSegments(prepared, {});
+  const { catalog, names } = prepared.env.vault;
+  for await (const { pack, kind, offset, length } of catalog.allFrames()) {
+    if (kind !== "data") continue;
+    const bytes = Buffer.from(await prepared.store.get(names.pack(pack)));
+    bytes.writeUInt8(bytes.readUInt8(offset + length - 1) ^ 1, offset + length - 1);
+    await prepared.store.put(names.pack(pack), bytes);
+  }
+  const { findings } = await verify(prepared, [snapshot]);
+  assert.ok(findings.some(({ path: at }) => Buffer.from(at).toString() === "f"));
 });

@@ -8,6 +8,7 @@ import type { FileRecord } from "../cache/file-record.ts";
 import { mtimeMsOf } from "../cache/file-record.ts";
 import { asBuffer } from "../format/bytes.ts";
 import { fileHash } from "../format/hash.ts";
+import { maxFileSegments } from "../format/tree-builder.ts";
 import type { FileContent, Reference, SegmentReference } from "../format/tree-entry.ts";
 import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
 import { readFlags } from "../source/source.ts";
@@ -176,6 +177,8 @@ export class FileScheduler {
     const failed = results.find(({ outcome }) => outcome?.error !== null);
     if (failed !== undefined) return { ...emptyContent, error: failed.outcome?.error ?? "unreadable" };
     const segments: SegmentReference[] = results.flatMap((result) => result.segments);
+    // No reader would accept its list.
+    if (segments.length > maxFileSegments) return { ...emptyContent, error: "too_large" };
     const size = segments.reduce((sum, { bytes }) => sum + bytes, 0);
     const hash = fileHash(
       size,

@@ -11,7 +11,8 @@ import { decodeRecipe } from "./recipe.ts";
 import type { SessionHeader } from "./session-header.ts";
 import { openContentKey } from "./session-header.ts";
 import { nodeKinds } from "./tree-builder.ts";
-import { entriesOf, findEntry } from "./tree-reader.ts";
+import { writeSegmentReference } from "./tree-entry.ts";
+import { entriesOf, findEntry, segmentsOf } from "./tree-reader.ts";
 
 /** What a lying writer can send: few bytes that claim to stand for very many. All of it is an error of the format. */
 const huge = 2 ** 40;
@@ -109,4 +110,41 @@ test("a frame number that no session can have is an error of the format, in a fr
   header.write("EMF2");
   header.writeUInt32LE(2 ** 24, 20);
   assert.throws(() => readFrameHeader(header), FormatError);
+});
+
+test("a segment list that repeats its nodes without end is refused, and each node is read and kept once", async () => {
+  const reference = (ordinal: number) => ({ ordinal, id: Buffer.alloc(32, ordinal), bytes: 1 });
+  const rowsOf = (kind: number, count: number, ordinal: number) => {
+    const writer = new ByteWriter(1 << 20).u8(kind).varint(count);
+    for (let i = 0; i < count; i++) writeSegmentReference(writer, reference(ordinal));
+    return writer.take();
+  };
+  const listOf = (lengths: readonly number[]) => {
+    let reads = 0;
+    const nodes = lengths.map((count, depth) =>
+      rowsOf(depth === 0 ? nodeKinds.segments : nodeKinds.lists, count, depth),
+    );
+    const node = async ({ ordinal }: { ordinal: number }) => {
+      reads++;
+      return nodes[ordinal - 1] ?? assert.fail("no such node");
+    };
+    const depth = lengths.length - 1;
+    const segments = segmentsOf({ node }, { kind: "list", depth, root: reference(lengths.length) });
+    return { segments, reads: () => reads };
+  };
+  const fine = listOf([100, 50]);
+  const segments = await Array.fromAsync(fine.segments);
+  assert.deepEqual([segments.length, new Set(segments).size, fine.reads()], [5000, 100, 2]);
+  for (const lengths of [
+    [16_384, 16_384, 16_384],
+    [0, 16_384, 16_384],
+    [20_000, 1],
+  ]) {
+    const { segments: endless, reads } = listOf(lengths);
+    let last: unknown = null;
+    await assert.rejects(async () => {
+      for await (const segment of endless) last = segment;
+    }, FormatError);
+    assert.ok(reads() <= lengths.length, String(last));
+  }
 });

@@ -12,7 +12,7 @@
  * - *frame id* (32): plain SHA-256 of the sealed bytes, so that scrub needs no key.
  */
 
-import { createCipheriv, hash, hkdfSync } from "node:crypto";
+import { createCipheriv, createHash, hash, hkdfSync } from "node:crypto";
 import { sameBytes } from "./bytes.ts";
 
 export const blockIdLength = 16;
@@ -129,6 +129,25 @@ export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffe
   const head = Buffer.alloc(8);
   head.writeBigUInt64LE(BigInt(size));
   return hash("sha256", Buffer.concat([fileDomain, head, ...segmentIds]), "buffer");
+}
+
+/** The same hash of ids that come one after the other: a large file has millions. */
+export class FileHasher {
+  readonly #hash = createHash("sha256").update(fileDomain);
+
+  constructor(size: number) {
+    const head = Buffer.alloc(8);
+    head.writeBigUInt64LE(BigInt(size));
+    this.#hash.update(head);
+  }
+
+  add(segmentId: Uint8Array): void {
+    this.#hash.update(segmentId);
+  }
+
+  finish(): Buffer {
+    return this.#hash.digest();
+  }
 }
 
 /** A fast, stable 32-bit hash without security, for the ends of bundles and nodes. */

@@ -48,7 +48,16 @@ const minInnerRows = 4;
  */
 const minListRows = 4096;
 const meanListRows = 4096;
-const maxListRows = 16_384;
+export const maxListRows = 16_384;
+
+/**
+ * Segments of one file: one of 4 TiB has about so many. A backup and a restore have a reference to each in memory. A lying
+ * client may repeat the nodes of a list as often as it likes, so a reader needs a limit.
+ */
+export const maxFileSegments = 2 ** 22;
+
+/** Rows of all nodes of a segment list. A node has at least 4096 rows, so those of the levels above are few. */
+export const maxRowsOfList = maxFileSegments + maxListRows;
 
 /** Nodes of one directory whose ordinals may be awaited. More would hold more memory and save no round trip. */
 const maxWaitingNodes = 256;

@@ -5,7 +5,7 @@
 
 import { ByteReader, FormatError } from "./bytes.ts";
 import { idLength } from "./hash.ts";
-import { nodeKinds } from "./tree-builder.ts";
+import { maxListRows, maxRowsOfList, nodeKinds } from "./tree-builder.ts";
 import type { FileContent, Reference, SegmentReference, TreeEntry } from "./tree-entry.ts";
 import { readEntry, readReference, readSegmentReference } from "./tree-entry.ts";
 
@@ -111,7 +111,7 @@ export async function* segmentsOf(
   onListNode?: OnListNode,
 ): AsyncGenerator<SegmentReference> {
   if (content.kind === "segments") yield* content.segments;
-  else if (content.kind === "list") yield* listRows(source, content.root, content.depth, onListNode);
+  else if (content.kind === "list") yield* new ListReader(source, onListNode).segments(content.root, content.depth);
 }
 
 /** A segment and its offset in the file. */
@@ -156,17 +156,45 @@ function* rowsInRange(
   }
 }
 
-async function* listRows(
-  source: NodeSource,
-  at: Reference,
-  depth: number,
-  onListNode: OnListNode | undefined,
-): AsyncGenerator<SegmentReference> {
-  const rows = await readListNode(source, at, depth);
-  onListNode?.(at);
-  for (const row of rows) {
-    if (depth === 0) yield row;
-    else yield* listRows(source, row, depth - 1, onListNode);
+/** Reads the list of one file. A node that occurs several times is decoded once, so that its rows are in memory once. */
+class ListReader {
+  readonly #source: NodeSource;
+  readonly #onListNode: OnListNode | undefined;
+  readonly #nodes = new Map<number, { readonly id: Uint8Array; readonly rows: readonly SegmentReference[] }>();
+  #rows = 0;
+
+  constructor(source: NodeSource, onListNode: OnListNode | undefined) {
+    this.#source = source;
+    this.#onListNode = onListNode;
+  }
+
+  /** The segments below a node. Throws `FormatError` if there are too many rows, also of nodes without segments. */
+  async *segments(root: Reference, depth: number): AsyncGenerator<SegmentReference> {
+    const open = [{ rows: await this.#read(root, depth), next: 0, depth }];
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const row = top.rows[top.next++];
+      if (row === undefined) open.pop();
+      else if (++this.#rows > maxRowsOfList) throw new FormatError("a file has too many segments");
+      else if (top.depth === 0) yield row;
+      else {
+        const depthBelow = top.depth - 1;
+        // A promise for each repetition would take most of the time.
+        const rows = this.#known(row) ?? (await this.#read(row, depthBelow));
+        open.push({ rows, next: 0, depth: depthBelow });
+      }
+    }
+  }
+
+  #known(at: Reference): readonly SegmentReference[] | null {
+    const known = this.#nodes.get(at.ordinal);
+    return known !== undefined && Buffer.compare(known.id, at.id) === 0 ? known.rows : null;
+  }
+
+  async #read(at: Reference, depth: number): Promise<readonly SegmentReference[]> {
+    const rows = await readListNode(this.#source, at, depth);
+    this.#onListNode?.(at);
+    this.#nodes.set(at.ordinal, { id: at.id, rows });
+    return rows;
   }
 }
 
@@ -175,6 +203,7 @@ async function readListNode(source: NodeSource, at: Reference, depth: number): P
   const reader = new ByteReader(await source.node(at));
   if (reader.u8() !== (depth === 0 ? nodeKinds.segments : nodeKinds.lists)) throw new FormatError("not a list node");
   const count = reader.varint();
+  if (count > maxListRows) throw new FormatError("a list node has too many rows");
   const rows: SegmentReference[] = [];
   for (let i = 0; i < count; i++) rows.push(readSegmentReference(reader));
   reader.done();

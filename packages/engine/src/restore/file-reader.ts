@@ -13,8 +13,8 @@
 
 import type { FrameRow } from "../catalog/catalog.ts";
 import { sameBytes } from "../format/bytes.ts";
-import { blockIdLength, fileHash, segmentId } from "../format/hash.ts";
-import type { FileEntry, SegmentReference } from "../format/tree-entry.ts";
+import { blockIdLength, FileHasher, fileHash, segmentId } from "../format/hash.ts";
+import type { FileEntry } from "../format/tree-entry.ts";
 import type { PlacedSegment } from "../format/tree-reader.ts";
 import { segmentsInRange, segmentsOf } from "../format/tree-reader.ts";
 import type { ByteRange } from "../object-store.ts";
@@ -181,20 +181,17 @@ export class FileReader {
   }
 
   /**
-   * The segments of the range. If the segment list of the file is in one node, all ids are compared with the file hash. Of a
-   * longer list only the nodes of the range are read; each is checked against its id.
+   * The segments of the range. If the segment list of the file is in one node, or if the whole file is read, all ids are
+   * compared with the file hash first. Of a longer list only the nodes of the range are read; each is checked against its id.
    */
   async *#segments(entry: FileEntry, from: number, to: number): AsyncGenerator<PlacedSegment> {
     const { content, size, hash } = entry;
-    if (content.kind === "list" && content.depth > 0 && (from > 0 || to < size)) {
-      yield* segmentsInRange(this.frames, content, from, to);
-      return;
+    if (content.kind !== "list" || content.depth === 0 || (from === 0 && to === size)) {
+      const hasher = new FileHasher(size);
+      for await (const { id } of segmentsOf(this.frames, content)) hasher.add(id);
+      if (!sameBytes(hasher.finish(), hash)) throw new DamageError(0, "a file's segments do not match its hash");
     }
-    const all: SegmentReference[] = [];
-    for await (const segment of segmentsOf(this.frames, content)) all.push(segment);
-    const ids = all.map(({ id }) => id);
-    if (!sameBytes(fileHash(size, ids), hash)) throw new DamageError(0, "a file's segments do not match its hash");
-    yield* segmentsInRange(this.frames, { kind: "segments", segments: all }, from, to);
+    yield* segmentsInRange(this.frames, content, from, to);
   }
 
   /** Starts to fetch and open the frames of a batch that are not in the cache. */

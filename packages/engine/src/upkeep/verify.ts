@@ -21,7 +21,8 @@
 import type { FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
 import { itemFrames } from "../catalog/rules.ts";
 import { Bitmap } from "../format/bitmap.ts";
-import { FormatError } from "../format/bytes.ts";
+import { FormatError, sameBytes } from "../format/bytes.ts";
+import { FileHasher, fileHash } from "../format/hash.ts";
 import type { FileEntry, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
 import { directoryRows, maxDepth, NameOrder, segmentsOf } from "../format/tree-reader.ts";
 import { RecordChecker } from "../restore/check-records.ts";
@@ -107,10 +108,14 @@ interface DirectoryWalk {
   readonly order: NameOrder;
 }
 
-/** A file that waits for its check, and the leaf that has its entry. */
+/** A file, or a part of one, that waits for its check, and the leaf that has its entry. */
 interface FileToCheck extends PlannedFile {
   readonly leaf: WalkedNode;
+  readonly isLastPart: boolean;
 }
+
+/** Segments of a list that are checked together: with their blocks some ten megabytes. */
+const segmentsPerPart = 8192;
 
 /** Verifies the snapshots. */
 export async function verifySnapshots(options: VerifyOptions): Promise<VerifyReport> {
@@ -292,18 +297,46 @@ class Verifier {
   }
 
   async #addFile(row: SnapshotRow, path: Buffer, entry: FileEntry, leaf: WalkedNode): Promise<void> {
-    const segments: SegmentReference[] = [];
-    const add = (reference: Reference) => addOrdinal(leaf, reference);
-    for await (const segment of segmentsOf(this.#reader, entry.content, add)) segments.push(segment);
-    for (const segment of segments) add(segment);
-    if (entry.content.kind === "part") add(entry.content.segment);
     leaf.files++;
-    if (this.#checkedFiles.has(entry)) {
-      this.#files++;
-      return;
-    }
-    this.#window.push({ path, entry, segments, leaf });
+    const { content } = entry;
+    if (content.kind === "list") return this.#addListedFile(row, path, entry, leaf);
+    const segments = content.kind === "segments" ? content.segments : [];
+    for (const segment of segments) addOrdinal(leaf, segment);
+    if (content.kind === "part") addOrdinal(leaf, content.segment);
+    this.#window.push({ path, entry, segments, leaf, isLastPart: true });
     if (this.#window.length >= maxWindowFiles) await this.#checkWindow(row);
+  }
+
+  /** Checks a file with a segment list part by part: its segments are never in memory all together. */
+  async #addListedFile(row: SnapshotRow, path: Buffer, entry: FileEntry, leaf: WalkedNode): Promise<void> {
+    const isKnown = this.#checkedFiles.has(entry);
+    const before = this.#findings.length;
+    const hasher = new FileHasher(entry.size);
+    let segments: SegmentReference[] = [];
+    let size = 0;
+    const addPart = (isLastPart: boolean) => {
+      const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
+      const ids = segments.map(({ id }) => id);
+      // The part of a file as a file of its own. Its own size and hash are right, so only its blocks are checked.
+      const part = { ...entry, size: bytes, hash: fileHash(bytes, ids) };
+      this.#window.push({ path, entry: part, segments, leaf, isLastPart });
+      segments = [];
+    };
+    for await (const segment of segmentsOf(this.#reader, entry.content, (node) => addOrdinal(leaf, node))) {
+      addOrdinal(leaf, segment);
+      hasher.add(segment.id);
+      size += segment.bytes;
+      if (!isKnown && segments.push(segment) >= segmentsPerPart) {
+        addPart(false);
+        await this.#checkWindow(row);
+      }
+    }
+    if (!sameBytes(hasher.finish(), entry.hash)) throw new DamageError(0, "its segments do not match its hash");
+    if (size !== entry.size) throw new DamageError(0, "its segments do not match its size");
+    if (isKnown) this.#files++;
+    else addPart(true);
+    await this.#checkWindow(row);
+    if (this.#findings.length === before) this.#checkedFiles.add(entry);
   }
 
   async #checkWindow(row: SnapshotRow): Promise<void> {
@@ -323,8 +356,9 @@ class Verifier {
       this.#failedLeaves.add(file.leaf);
       for (const failure of failures) this.#addFinding(row, file.path, failure);
     }
-    for (const file of files) if (!failedTwice.has(file)) this.#checkedFiles.add(file.entry);
-    this.#files += files.length;
+    for (const file of files)
+      if (file.entry.content.kind !== "list" && !failedTwice.has(file)) this.#checkedFiles.add(file.entry);
+    this.#files += files.filter(({ isLastPart }) => isLastPart).length;
     this.#reportProgress();
   }
 

@@ -132,7 +132,7 @@ export function fileHash(size: number, segmentIds: readonly Uint8Array[]): Buffe
 }
 
 /** The same hash of ids that come one after the other: a large file has millions. */
-export class FileHasher {
+export class FileHash {
   readonly #hash = createHash("sha256").update(fileDomain);
 
   constructor(size: number) {

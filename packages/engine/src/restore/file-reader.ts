@@ -13,7 +13,7 @@
 
 import type { FrameRow } from "../catalog/catalog.ts";
 import { sameBytes } from "../format/bytes.ts";
-import { blockIdLength, FileHasher, fileHash, segmentId } from "../format/hash.ts";
+import { blockIdLength, FileHash, fileHash, segmentId } from "../format/hash.ts";
 import type { FileEntry } from "../format/tree-entry.ts";
 import type { PlacedSegment } from "../format/tree-reader.ts";
 import { segmentsInRange, segmentsOf } from "../format/tree-reader.ts";
@@ -187,9 +187,9 @@ export class FileReader {
   async *#segments(entry: FileEntry, from: number, to: number): AsyncGenerator<PlacedSegment> {
     const { content, size, hash } = entry;
     if (content.kind !== "list" || content.depth === 0 || (from === 0 && to === size)) {
-      const hasher = new FileHasher(size);
-      for await (const { id } of segmentsOf(this.frames, content)) hasher.add(id);
-      if (!sameBytes(hasher.finish(), hash)) throw new DamageError(0, "a file's segments do not match its hash");
+      const fileDigest = new FileHash(size);
+      for await (const { id } of segmentsOf(this.frames, content)) fileDigest.add(id);
+      if (!sameBytes(fileDigest.finish(), hash)) throw new DamageError(0, "a file's segments do not match its hash");
     }
     yield* segmentsInRange(this.frames, content, from, to);
   }

@@ -22,7 +22,7 @@ import type { FrameVersion, SnapshotRow } from "../catalog/catalog.ts";
 import { itemFrames } from "../catalog/rules.ts";
 import { Bitmap } from "../format/bitmap.ts";
 import { FormatError, sameBytes } from "../format/bytes.ts";
-import { FileHasher, fileHash } from "../format/hash.ts";
+import { FileHash, fileHash } from "../format/hash.ts";
 import type { FileEntry, Reference, SegmentReference, TreeEntry } from "../format/tree-entry.ts";
 import { directoryRows, maxDepth, NameOrder, segmentsOf } from "../format/tree-reader.ts";
 import { RecordChecker } from "../restore/check-records.ts";
@@ -311,7 +311,7 @@ class Verifier {
   async #addListedFile(row: SnapshotRow, path: Buffer, entry: FileEntry, leaf: WalkedNode): Promise<void> {
     const isKnown = this.#checkedFiles.has(entry);
     const before = this.#findings.length;
-    const hasher = new FileHasher(entry.size);
+    const fileDigest = new FileHash(entry.size);
     let segments: SegmentReference[] = [];
     let size = 0;
     const addPart = (isLastPart: boolean) => {
@@ -324,14 +324,14 @@ class Verifier {
     };
     for await (const segment of segmentsOf(this.#reader, entry.content, (node) => addOrdinal(leaf, node))) {
       addOrdinal(leaf, segment);
-      hasher.add(segment.id);
+      fileDigest.add(segment.id);
       size += segment.bytes;
       if (!isKnown && segments.push(segment) >= segmentsPerPart) {
         addPart(false);
         await this.#checkWindow(row);
       }
     }
-    if (!sameBytes(hasher.finish(), entry.hash)) throw new DamageError(0, "its segments do not match its hash");
+    if (!sameBytes(fileDigest.finish(), entry.hash)) throw new DamageError(0, "its segments do not match its hash");
     if (size !== entry.size) throw new DamageError(0, "its segments do not match its size");
     if (isKnown) this.#files++;
     else addPart(true);

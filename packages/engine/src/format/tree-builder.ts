@@ -48,6 +48,8 @@ const minInnerRows = 4;
  */
 const minListRows = 4096;
 const meanListRows = 4096;
+
+/** At most so many. A reader refuses a node with more rows. */
 export const maxListRows = 16_384;
 
 /**

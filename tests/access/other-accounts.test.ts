@@ -73,6 +73,11 @@ const client = (owner: Bearer) =>
     owner,
   );
 
+const vault = (owner: Bearer) => created("/v1/vaults", { name: "Muhasebe" }, owner);
+const source = (owner: Bearer) => created("/v1/sources", { name: "sunucu" }, owner);
+
+const taxpayer = (owner: Bearer) => created("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }, owner);
+
 const grant = async (owner: Bearer) =>
   (await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" })).sessionId;
 
@@ -99,6 +104,14 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "oauth_grants.get": async (owner) => ({ id: await grant(owner) }),
   "oauth_grants.review": async (owner) => ({ id: await grant(owner) }),
   "oauth_grants.end": async (owner) => ({ id: await grant(owner) }),
+  "vaults.get": async (owner) => ({ id: await vault(owner) }),
+  "vaults.update": async (owner) => ({ id: await vault(owner), body: { quota_bytes: 5 } }),
+  "sources.get": async (owner) => ({ id: await source(owner) }),
+  "sources.update": async (owner) => ({ id: await source(owner), body: { name: "başka" } }),
+  "sources.list_writers": async (owner) => ({ id: await source(owner) }),
+  "sources.set_writers": async (owner) => ({ id: await source(owner), body: { writers: [] } }),
+  "taxpayers.get": async (owner) => ({ id: await taxpayer(owner) }),
+  "taxpayers.update": async (owner) => ({ id: await taxpayer(owner), body: { state: "archived" } }),
   "sessions.get": session,
   "sessions.end": session,
 };

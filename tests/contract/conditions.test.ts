@@ -41,6 +41,12 @@ async function client(by: Caller): Promise<string> {
   return objectIn<{ id: string }>(made, "client").id;
 }
 
+const made = (target: string, json: object) => async (by: Caller) => {
+  const answer = await service.send("POST", target, { json, headers: by.auth });
+  assert.equal(answer.status, 201, answer.body.toString());
+  return String(answer.json?.id);
+};
+
 async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Example> {
   const by = await caller();
   return { by, id: await make(by), ...(json && { json }) };
@@ -54,6 +60,9 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "oauth_clients.update": () => on(client, { name: "Başka" }),
   "oauth_clients.delete": () => on(client),
   "oauth_grants.end": () => on(async (by) => (await caller({ accountId: by.accountId ?? "", as: "grant" })).sessionId),
+  "vaults.update": () => on(made("/v1/vaults", { name: "Muhasebe" }), { name: "Başka" }),
+  "sources.update": () => on(made("/v1/sources", { name: "sunucu" }), { name: "başka" }),
+  "taxpayers.update": () => on(made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }), { name: "Derya" }),
   "sessions.end": async () => {
     const by = await caller();
     return { by, id: by.sessionId };

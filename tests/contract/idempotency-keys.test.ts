@@ -98,6 +98,9 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     const by = await tokenFor(service);
     return { by, id: (await tokenFor(service, { accountId: by.accountId ?? "", as: "grant" })).sessionId };
   },
+  "vaults.create": async () => ({ by: await tokenFor(service), json: { name: "Muhasebe" } }),
+  "sources.create": async () => ({ by: await tokenFor(service), json: { name: "sunucu" } }),
+  "taxpayers.create": async () => ({ by: await tokenFor(service), json: { name: "Deniz", tax_id: "1234567808" } }),
   "applications.submit": async () => ({ json: application() }),
   "rate_limits.request": async () => ({ by: await tokenFor(service), json: { ...rate, reason } }),
   "admin.reset_second_factor": async () => {

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
+import { newTaxId } from "../../packages/server/src/taxpayers/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { listIn } from "../../packages/server/src/testing/lists.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
@@ -31,6 +32,9 @@ for (const [at, policy] of policies.entries()) {
   await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
   await made("/v1/oauth-clients", { name: `Defter ${at}`, scopes: ["account:read"] }, owner);
   await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" });
+  await made("/v1/vaults", { name: `Kasa ${at}` }, owner);
+  await made("/v1/taxpayers", { name: `Deniz ${at}`, tax_id: newTaxId() }, owner);
+  await made("/v1/sources", { name: `sunucu ${at}` }, owner);
   await made("/v1/rate-limits/requests", { policy, limit: 50, window_s: 60, reason: "test gerekçesi" }, owner);
   const { sessionId } = await tokenFor(service);
   await made("/v1/admin/bans", { kind: "session", subject: sessionId, hours: 1, reason: "test gerekçesi" }, staff);
@@ -56,6 +60,9 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "members.list": ["created_at", "-created_at"],
   "oauth_clients.list": ["-created_at", "created_at"],
   "oauth_grants.list": ["-created_at", "created_at"],
+  "vaults.list": ["-created_at", "created_at", "name", "-name"],
+  "sources.list": ["-created_at", "created_at", "name", "-name", "freshness"],
+  "taxpayers.list": ["-created_at", "created_at", "name", "-name", "freshness"],
   "sessions.list": ["-created_at", "created_at"],
   "rate_limits.list_requests": ["-created_at", "created_at"],
   "admin.list_accounts": ["-created_at", "created_at"],
@@ -111,6 +118,11 @@ describe("a list", () => {
       assert.deepEqual(await readAll(path, "limit=2"), whole);
       assert.deepEqual(await readAll(path, `limit=2&sort=${own}`), whole, "the default order, by name");
       if (other !== undefined) assert.deepEqual(await readAll(path, `limit=2&sort=${other}`), whole.toReversed());
+      for (const sort of orders[operationId]?.slice(2) ?? []) {
+        const sorted = await readAll(path, `limit=2&sort=${sort}`);
+        assert.deepEqual(sorted, await readAll(path, `limit=100&sort=${sort}`), sort);
+        assert.deepEqual(sorted.toSorted(), whole.toSorted(), sort);
+      }
     });
 
     test(`${operationId}: 422 for an unknown sort order, 400 for a cursor of another order`, async () => {

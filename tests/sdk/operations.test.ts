@@ -18,6 +18,8 @@ const reason = "test gerekçesi";
 const rate = { policy: "snapshots_create", limit: 50, window_s: 60 } as const;
 const newClient = { name: "Defter", scopes: ["account:read"] } as const;
 
+const newTaxpayer = { name: "Deniz Örnek", tax_id: "1234567808" } as const;
+
 let serial = 0;
 const newEmail = () => `kisi-${++serial}@ornek.example`;
 /** Made for each call: the clock moves between them. */
@@ -38,6 +40,14 @@ async function enrolmentToken(): Promise<string> {
 
 async function oauthClient(by: EmanetClient): Promise<string> {
   return (await by.oauthClients.create({ body: newClient })).client.id;
+}
+
+async function vault(by: EmanetClient): Promise<string> {
+  return (await by.vaults.create({ body: { name: "Muhasebe" } })).id;
+}
+
+async function source(by: EmanetClient): Promise<string> {
+  return (await by.sources.create({ body: { name: "sunucu" } })).id;
 }
 
 async function grant() {
@@ -108,6 +118,45 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "oauthClients.review": async () => {
     const { client } = await owner();
     return client.oauthClients.review({ id: await oauthClient(client) });
+  },
+  "vaults.list": async () => (await owner()).client.vaults.list({ sort: "name" }),
+  "vaults.create": async () => (await owner()).client.vaults.create({ body: { name: "Muhasebe" } }),
+  "vaults.get": async () => {
+    const { client } = await owner();
+    return client.vaults.get({ id: await vault(client) });
+  },
+  "vaults.update": async () => {
+    const { client } = await owner();
+    return client.vaults.update({ id: await vault(client), body: { quota_bytes: 1_000_000 } }, { ifMatch: "*" });
+  },
+  "sources.list": async () => (await owner()).client.sources.list({ freshness: "never" }),
+  "sources.create": async () => (await owner()).client.sources.create({ body: { name: "sunucu" } }),
+  "sources.get": async () => {
+    const { client } = await owner();
+    return client.sources.get({ id: await source(client) });
+  },
+  "sources.update": async () => {
+    const { client } = await owner();
+    return client.sources.update({ id: await source(client), body: { expected_every: 86_400 } }, { ifMatch: "*" });
+  },
+  "sources.listWriters": async () => {
+    const { client } = await owner();
+    return client.sources.listWriters({ id: await source(client) });
+  },
+  "sources.setWriters": async () => {
+    const { client } = await owner();
+    return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
+  },
+  "taxpayers.list": async () => (await owner()).client.taxpayers.list({ sort: "freshness" }),
+  "taxpayers.create": async () => (await owner()).client.taxpayers.create({ body: newTaxpayer }),
+  "taxpayers.get": async () => {
+    const { client } = await owner();
+    return client.taxpayers.get({ id: (await client.taxpayers.create({ body: newTaxpayer })).id });
+  },
+  "taxpayers.update": async () => {
+    const { client } = await owner();
+    const { id } = await client.taxpayers.create({ body: newTaxpayer });
+    return client.taxpayers.update({ id, body: { state: "archived" } }, { ifMatch: "*" });
   },
   "members.list": async () => (await owner()).client.members.list(),
   "members.invite": async () => invited((await owner()).client),

@@ -62,13 +62,49 @@ export async function createVault(access: VaultParts, masterKey: Uint8Array, vau
   const object = wrapVaultKeys(ctx, masterKey, keys);
   await store.put(names.keyObject(keys.epoch), object, { ifAbsent: true });
   await store.put(names.keyCopy(keys.epoch), object);
-  await appendToChain(chainWriter(vault, vault.authority), () => ({
-    kind: "incarnation",
-    incarnation: 1,
-    reason: "created",
-  }));
+  await beginChain(vault);
   return vault;
 }
+
+/**
+ * Opens a vault, or creates it where the store has nothing of it. Any number of processes may call it at once: one key
+ * object is written, and all use it. What a process left undone that ended between two steps is done by the next call.
+ * Once it has returned, use {@link openVault}: a vault whose key object is lost must not get new keys.
+ */
+export async function openOrCreateVault(
+  access: VaultParts,
+  masterKey: Uint8Array,
+  vaultId: Uint8Array,
+): Promise<Vault> {
+  const { ctx, store } = access;
+  const names = vaultNames(vaultId);
+  if (!(await hasKeyObject({ store, names }, 1))) {
+    const object = wrapVaultKeys(ctx, masterKey, createVaultKeys(ctx, vaultId));
+    await store.put(names.keyObject(1), object, { ifAbsent: true }).catch((error: unknown) => {
+      if (!isObjectStoreError(error, "exists")) throw error;
+    });
+  }
+  const vault = await openVault(access, masterKey, vaultId);
+  await repairKeys(vault, masterKey);
+  if ((await store.stat(names.chainRecord(1))) === null) await beginChain(vault);
+  return vault;
+}
+
+/** Writes the first record of the chain, unless another process does so first. */
+async function beginChain(vault: Vault): Promise<void> {
+  const { catalog } = vault;
+  try {
+    await appendToChain(chainWriter(vault, vault.authority), async () => {
+      if ((await catalog.chainHead()).sequence > 0) throw new ChainBegunError();
+      return { kind: "incarnation", incarnation: 1, reason: "created" };
+    });
+  } catch (error) {
+    if (!(error instanceof ChainBegunError)) throw error;
+  }
+}
+
+/** Another process has written the first record in the meantime. */
+class ChainBegunError extends Error {}
 
 /**
  * Opens a vault with nothing but the store and the master key. Of the key objects the newest that opens is taken: a damaged

@@ -8,7 +8,8 @@ import { codeAt } from "./identity/factors/totp.ts";
 import { type TestDatabase, testDatabase } from "./testing/database.ts";
 import { objectIn } from "./testing/lists.ts";
 import { noSignInLimits, readFirstRun, signInAs } from "./testing/people.ts";
-import { startTestService } from "./testing/running.ts";
+import { storedRows } from "./testing/rows.ts";
+import { startTestService, type TestService } from "./testing/running.ts";
 import { temporaryFolder } from "./testing/temporary-folder.ts";
 
 /** The test's database as an operator would name it. */
@@ -16,12 +17,20 @@ function urlOf({ target }: TestDatabase): string {
   return `postgres://${target.user}@localhost:${target.port}/${target.database}?host=${encodeURIComponent(target.host)}`;
 }
 
+async function defaultVaultOf({ database }: TestService, accountId: string): Promise<string> {
+  const query = "select id from emanet.vaults where account_id = $1";
+  const [vault] = await storedRows<{ id: string }>(database, query, [accountId]);
+  return vault?.id ?? assert.fail("no default vault");
+}
+
 describe("commands", () => {
-  test("rewrap replaces the key file; what was sealed before opens after it, and signing in goes on", async (t) => {
+  test("rewrap replaces the key file; what was sealed before and vaults open after it, and signing in goes on", async (t) => {
     const kept = { database: await testDatabase(t), dataDir: await temporaryFolder(t) };
     const before = await startTestService(t, { ...kept, settings: noSignInLimits });
     const { demo } = await readFirstRun(kept.dataDir);
     await signInAs(before, demo);
+    const vault = await defaultVaultOf(before, demo.account_id);
+    await before.running.services?.vaults.open(demo.account_id, vault);
     await before.running.stop();
     const key = () => readFile(path.join(kept.dataDir, "master.key"), "utf8");
     const old = await key();
@@ -35,6 +44,7 @@ describe("commands", () => {
     assert.notEqual(await key(), old);
     const after = await startTestService(t, { ...kept, settings: noSignInLimits, clock: before.clock });
     assert.equal((await signInAs(after, demo)).answer.status, 200);
+    await after.running.services?.vaults.open(demo.account_id, vault);
     await after.running.stop();
     const wrong = startTestService(t, { ...kept, settings: { EMANET_MASTER_KEY: old.trim() } });
     await assert.rejects(wrong, { code: "master_key_wrong" });

@@ -13,8 +13,8 @@ import { withFoundation } from "./start.ts";
 
 /** Seals the root key with a new master key; says what to do next. */
 export async function rewrapMasterKey(config: Config): Promise<string> {
-  return withFoundation({ config, role: "migrate" }, async ({ pools, clock, random, folder }) => {
-    const sources = { owner: pools.owner, clock, random };
+  return withFoundation({ config, role: "migrate" }, async ({ pools, clock, random, folder, storage }) => {
+    const sources = { owner: pools.owner, clock, random, openStore: () => storage.open() };
     if (config.masterKey !== null) {
       if (config.newMasterKey === null) {
         throw new StartError(

@@ -25,6 +25,7 @@ const production: Environment = {
   EMANET_TLS_CERT: "/etc/emanet/tls.pem",
   EMANET_TLS_KEY: "/etc/emanet/tls.key",
   EMANET_DATABASE_URL: "postgresql://emanet@db.ornek.example/emanet",
+  EMANET_STORAGE: "s3://ornek-yedek?region=tr-1",
   EMANET_MASTER_KEY: Buffer.alloc(32, 1).toString("base64"),
   EMANET_SMTP_URL: "smtps://mail.ornek.example",
   EMANET_MAIL_FROM: "Emanet <noreply@ornek.example>",
@@ -53,6 +54,7 @@ const bad: Readonly<Record<string, readonly string[]>> = {
   EMANET_TLS_KEY: [],
   EMANET_TLS_NAMES: ["https://name.example", "a b.example", "name.example:8443"],
   EMANET_DATABASE_URL: ["mysql://x/y", "localhost/emanet", "postgresql"],
+  EMANET_STORAGE: ["/var/lib/emanet", "file:", "s3:bucket", "https://s3.ornek.example/bucket", "memory:x"],
   EMANET_MASTER_KEY: ["secret", "A".repeat(44), Buffer.alloc(31).toString("base64"), Buffer.alloc(32).toString("hex")],
   EMANET_SMTP_URL: ["mail.ornek.example", "https://mail.ornek.example"],
   EMANET_MAIL_FROM: ["   ", "Emanet", "noreply@", "Emanet <noreply>"],
@@ -163,6 +165,11 @@ describe("contradictions", () => {
   test("behind a proxy that is not named every client would look like the proxy", () => {
     assert.match(problemsOf({ EMANET_BEHIND_TLS_PROXY: "1" }).join(), /EMANET_TRUSTED_PROXIES/);
     assert.deepEqual(problemsOf({ EMANET_BEHIND_TLS_PROXY: "1", EMANET_TRUSTED_PROXIES: "10.0.0.0/8" }), []);
+  });
+
+  test("a store that ends with the process is for profile sandbox only", () => {
+    assert.match(problemsOf({ EMANET_STORAGE: "memory:" }).join(), /^EMANET_STORAGE .*sandbox/);
+    assert.deepEqual(problemsOf({ EMANET_PROFILE: "sandbox", EMANET_STORAGE: "memory:" }), []);
   });
 
   test("limits may be moved in profile sandbox only", () => {

@@ -74,6 +74,9 @@ function contradictions(config: Config): string[] {
   if (config.behindProxy && config.trustedProxies.length === 0) {
     problems.push("EMANET_BEHIND_TLS_PROXY needs EMANET_TRUSTED_PROXIES, or every client would look like the proxy");
   }
+  if (config.storage === "memory:" && config.profile !== "sandbox") {
+    problems.push("EMANET_STORAGE may be memory: only with EMANET_PROFILE=sandbox, because it ends with the process");
+  }
   const limitsSet = Object.keys(settings).filter(
     (name) => /^limit[A-Z]/.test(name) && config[name as keyof Config] !== null,
   );

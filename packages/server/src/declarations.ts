@@ -17,11 +17,13 @@ import type { OauthScopes } from "./kernel/principal.ts";
 import { groupedByStatus, kernelProblems, type ProblemCode } from "./kernel/problems.ts";
 import { oauthPath } from "./oauth/paths.ts";
 import { oauthPolicies } from "./oauth/policies.ts";
-import { plannedPolicies, plannedProblems, plannedScopes, plannedTaxpayerScopes } from "./planned-domains.ts";
+import { plannedPolicies, plannedProblems, plannedScopes } from "./planned-domains.ts";
+import { taxpayerScopes } from "./taxpayers/scopes.ts";
+import { vaultProblems } from "./vaults/problems.ts";
 
 export { memberRoles };
 
-const allProblems = { ...kernelProblems, ...identityProblems, ...plannedProblems };
+const allProblems = { ...kernelProblems, ...identityProblems, ...vaultProblems, ...plannedProblems };
 
 const allPolicies = {
   ...identityPolicies,
@@ -32,7 +34,7 @@ const allPolicies = {
   ...kernelPolicies,
 };
 
-const allScopes = { ...plannedScopes, ...accountScopes, ...plannedTaxpayerScopes };
+const allScopes = { ...plannedScopes, ...accountScopes, ...taxpayerScopes };
 
 declare module "./kernel/declared-names.ts" {
   interface DeclaredNames {

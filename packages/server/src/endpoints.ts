@@ -17,12 +17,17 @@ import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument 
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
+import { taxpayerEndpoints, taxpayerTags } from "./taxpayers/endpoints/index.ts";
+import { vaultEndpoints, vaultTags } from "./vaults/endpoints/index.ts";
+import { vaultEvents } from "./vaults/index.ts";
 import { version } from "./version.ts";
 
 export const endpoints: readonly Endpoint[] = [
   ...accountEndpoints,
   ...identityEndpoints,
   ...applicationEndpoints,
+  ...vaultEndpoints,
+  ...taxpayerEndpoints,
   ...limitEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
@@ -32,12 +37,14 @@ export const endpoints: readonly Endpoint[] = [
 ];
 
 /** Every event that an account can subscribe to. */
-export const events: readonly EventType[] = [...accountEvents];
+export const events: readonly EventType[] = [...accountEvents, ...vaultEvents];
 
 export const tags: readonly OpenapiTag[] = [
   ...accountTags,
   ...identityTags,
   ...applicationTags,
+  ...vaultTags,
+  ...taxpayerTags,
   ...limitTags,
   ...adminTags,
   ...oauthTags,

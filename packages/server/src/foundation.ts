@@ -13,7 +13,9 @@ import type { Metrics } from "./kernel/metrics.ts";
 import type { AccessTokens, Authenticator } from "./kernel/principal.ts";
 import type { Secrets } from "./kernel/secrets.ts";
 import type { Transactions } from "./kernel/tx.ts";
+import type { RootKeyCopy } from "./keys/index.ts";
 import type { MessagePorts } from "./messages/index.ts";
+import type { Storage } from "./open-storage.ts";
 
 /** Where the service is reached. Known once it listens; until then it is empty. */
 export interface Place {
@@ -35,6 +37,10 @@ export interface Foundation {
   readonly metrics: Metrics;
   readonly reports: ErrorReports;
   readonly secrets: Secrets;
+  readonly storage: Storage;
+  readonly rootKeyCopy: RootKeyCopy;
+  /** At the first start: what losing the master key means. */
+  readonly masterKeyWarning: string | null;
   readonly transactions: Transactions;
   readonly addresses: ClientAddresses;
   readonly messages: MessagePorts;

@@ -56,6 +56,7 @@ async function run(words: readonly string[]): Promise<void> {
     const { start } = await import("./start.ts");
     const running = await start({ config, role });
     if (role === "migrate") {
+      if (running.masterKeyWarning !== null) complain(running.masterKeyWarning);
       await running.stop();
       return say("migrated\n");
     }
@@ -82,7 +83,8 @@ function fail(error: unknown): void {
   end(exitFailed, expected ? error.message : String(error instanceof Error ? error.stack : error));
 }
 
-function announce({ url, caFile, metricsUrl, firstRunFile }: Running): void {
+function announce({ url, caFile, metricsUrl, firstRunFile, masterKeyWarning }: Running): void {
+  if (masterKeyWarning !== null) complain(masterKeyWarning);
   if (firstRunFile !== null) say(`first run ${firstRunFile}\n`);
   if (caFile !== null) say(`certificate authority ${caFile}\n`);
   if (metricsUrl !== null) say(`metrics ${metricsUrl}\n`);

@@ -2,8 +2,9 @@
 
 import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
+import { openVaults } from "./vaults/index.ts";
 
 /** Rejects with a StartError when a setting cannot be used. What was opened until then is closed by `onStop`. */
-export async function openServices(_foundation: Foundation): Promise<Services> {
-  return {};
+export async function openServices(foundation: Foundation): Promise<Services> {
+  return { vaults: await openVaults(foundation) };
 }

@@ -36,12 +36,6 @@ export const plannedScopes = {
   "webhooks:write": { description: "Create, change and delete webhooks", roles: ["owner", "manager"] },
 } as const satisfies Record<string, OauthScopeDefinition>;
 
-/** Apart from the others, because the published order of scopes has the account's between them. */
-export const plannedTaxpayerScopes = {
-  "taxpayers:read": { description: "Read taxpayers", roles: ["owner", "manager", "operator", "viewer"] },
-  "taxpayers:write": { description: "Create and change taxpayers", roles: ["owner", "manager", "operator"] },
-} as const satisfies Record<string, OauthScopeDefinition>;
-
 export const plannedPolicies = {
   snapshots_list: windowPolicy("in_force", "account", 60, minuteMs, "process"),
   snapshots_create: windowPolicy("in_force", "account", 10, minuteMs, "process"),
@@ -54,7 +48,6 @@ export const plannedPolicies = {
 export const plannedProblems = {
   retention_locked: problem(409, ["Retention lock", "The retention lock does not allow this before it ends."], ["Saklama kilidi", "Saklama kilidi bitmeden buna izin verilmez."]),
   legal_hold: problem(409, ["Legal hold", "A legal hold does not allow this until it is lifted."], ["Yasal saklama", "Yasal saklama kaldırılmadan buna izin verilmez."]),
-  quota_exceeded: problem(409, ["Quota exceeded", "The account's storage quota is used up."], ["Kota aşıldı", "Hesabın depolama kotası doldu."]),
   share_revoked: problem(410, ["Share ended", "This share was revoked or has expired."], ["Paylaşım sona erdi", "Bu paylaşım geri alındı ya da süresi doldu."]),
   download_expired: problem(410, ["Download expired", "The download has expired. Start the restore again."], ["İndirmenin süresi doldu", "İndirmenin süresi doldu. Geri yüklemeyi yeniden başlatın."]),
   webhook_url_blocked: problem(422, ["Webhook address refused", "The address must be https and public."], ["Webhook adresi reddedildi", "Adres https ve herkese açık olmalıdır."]),

@@ -55,6 +55,11 @@ export function databaseUrl(text: string): string {
   return urlOf("postgres:", "postgresql:")(text.replace("@/", "@localhost/"));
 }
 
+/** The store itself checks the rest when it is opened. `memory:` is for tests. */
+export function storageAddress(text: string): string {
+  return /^(file:.|s3:\/\/.|memory:$)/.test(text) ? text : fail("file:/folder or s3://bucket/prefix?…");
+}
+
 /** The form of a DSN. It is checked at the start, so that a wrong one is reported then. */
 export function reportsDsn(text: string): string {
   const whole = /^https?:\/\/\w+@(?:\[[0-9a-fA-F:]+\]|[\w.-]+)(?::\d{1,5})?\/(?:[\w.-]+\/)*\d+$/.test(text);

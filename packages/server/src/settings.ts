@@ -21,6 +21,7 @@ import {
   regularExpression,
   reportsDsn,
   sender,
+  storageAddress,
   urlOf,
   wholeNumber,
 } from "./setting-parsers.ts";
@@ -128,12 +129,22 @@ export const settings = {
     about: "Your own PostgreSQL (15 or newer). Its user owns the schema `emanet` and may create roles.",
     productionNeeds: "the embedded server has no replica and no backups",
   },
+  storage: {
+    variable: "EMANET_STORAGE",
+    parse: storageAddress,
+    fallback: null as string | null,
+    shownDefault: "`file:<data>/objects`",
+    about:
+      "Where vaults are stored: `file:/folder` or `s3://bucket/prefix?endpoint=…&region=…`; see [STORAGE](STORAGE.md). Every process needs the same.",
+    productionNeeds: "the data folder belongs to one process, and every process needs the same store",
+  },
   masterKey: {
     variable: "EMANET_MASTER_KEY",
     parse: base64Key,
     fallback: null as Buffer | null,
     shownDefault: "`<data>/master.key`, made on first start",
-    about: "32 bytes, base64. Every sealed secret and signed cursor derives from it; every process needs the same.",
+    about:
+      "32 bytes, base64. It opens every secret and every vault; **without it no backup can be read again**. Every process needs the same.",
     productionNeeds: "a key beside the data it protects is no protection, and every process needs the same one",
   },
   smtpUrl: {

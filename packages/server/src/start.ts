@@ -25,13 +25,15 @@ import { createLog, type Log, standardErrorWriter } from "./kernel/log.ts";
 import { createMetrics, startMetricsListener } from "./kernel/metrics.ts";
 import { startEmbeddedPostgres } from "./kernel/postgres/embedded.ts";
 import type { AccessTokens, Authenticator } from "./kernel/principal.ts";
-import { createSecrets, masterKeyFromFile, type Secrets } from "./kernel/secrets.ts";
+import { createSecrets, type Secrets } from "./kernel/secrets.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { createTransactions } from "./kernel/tx.ts";
-import { createSigningKeys, localMasterKey, openRootKey, settleMasterKeyFile } from "./keys/index.ts";
+import { createSigningKeys } from "./keys/index.ts";
 import { listen, originOf } from "./listen.ts";
 import { createMessagePorts } from "./messages/index.ts";
+import { openServiceKeys } from "./open-root-key.ts";
 import { openServices } from "./open-services.ts";
+import { storageOf } from "./open-storage.ts";
 import type { Role } from "./roles.ts";
 import { createSandboxClock } from "./sandbox/index.ts";
 import { tasks } from "./tasks.ts";
@@ -68,6 +70,8 @@ export interface Running {
   /** The service's own, for tests and tools in this process. */
   readonly tokens: AccessTokens;
   readonly secrets: Secrets;
+  /** At the first start: what losing the master key means. */
+  readonly masterKeyWarning: string | null;
   /** Null in role `migrate`. */
   readonly services: Services | null;
   /** Reloads the certificate. */
@@ -102,6 +106,7 @@ export async function start(options: StartOptions): Promise<Running> {
       firstRunFile: listener !== null && firstRun !== null ? firstRunFile(foundation.folder) : null,
       tokens: foundation.tokens,
       secrets: foundation.secrets,
+      masterKeyWarning: foundation.masterKeyWarning,
       services,
       reload: async () => listener?.reload(),
       lost: lost.promise,
@@ -150,7 +155,10 @@ async function openFoundation(
   const pools = await openPools({ target, log, ...(options.databaseWaitMs && { waitMs: options.databaseWaitMs }) });
   stack.defer(() => pools.close());
   await migrateOrRefuse(config, options.role, pools, log);
-  const secrets = createSecrets(await rootKey(config, folder, pools, { clock: wallClock, random }), random);
+  const storage = storageOf(config, folder, { clock: wallClock, random });
+  stack.defer(() => storage.close());
+  const keys = await openServiceKeys({ config, folder, pools, storage, clock: wallClock, random, log });
+  const secrets = createSecrets(keys.rootKey, random);
   for (const name of ["app", "owner"] as const) {
     const pool = pools[name];
     metrics.watchPool(name, () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }));
@@ -162,8 +170,8 @@ async function openFoundation(
   const transactions = createTransactions(pools.app, clock, random, log, secrets);
   const place = placeOf(config);
   const addresses = clientAddresses(config.trustedProxies);
-  const keys = createSigningKeys({ transactions, secrets, clock, random });
-  const tokens = createTokens({ keys, clock, random, publicUrl: () => place.publicUrl() });
+  const signingKeys = createSigningKeys({ transactions, secrets, clock, random });
+  const tokens = createTokens({ keys: signingKeys, clock, random, publicUrl: () => place.publicUrl() });
   const subjects = createSubjectCache(pools.app, transactions);
   const authenticator = createAuthenticator({ tokens, subjects, clock, log });
   return {
@@ -176,6 +184,9 @@ async function openFoundation(
     metrics,
     reports,
     secrets,
+    storage,
+    rootKeyCopy: keys.copy,
+    masterKeyWarning: keys.warning,
     transactions,
     addresses,
     // Also in roles that send no messages: wrong settings must fail the start, not the first message.
@@ -193,15 +204,6 @@ function placeOf(config: Config): Place {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   const place: Place = { boundUrl: "", publicUrl: () => config.publicUrl ?? place.boundUrl, opened, open };
   return place;
-}
-
-/** The root key: in the database, wrapped by the master key. */
-async function rootKey(config: Config, folder: DataFolder, pools: Pools, sources: { clock: Clock; random: Random }) {
-  const { random } = sources;
-  const file = folder.path("master.key");
-  if (config.masterKey === null) await settleMasterKeyFile(pools.owner, file, random);
-  const bytes = config.masterKey ?? (await masterKeyFromFile(file, random));
-  return openRootKey({ owner: pools.owner, ...sources }, localMasterKey(bytes, random));
 }
 
 /** A part reports a wrong setting by a TypeError that names the setting and never its value. */

@@ -6,7 +6,7 @@ import { openFileStore } from "./file.ts";
 import type { SyncPolicy } from "./file-folders.ts";
 import { MemoryStore } from "./memory.ts";
 import { RetryingStore } from "./retrying.ts";
-import { openS3Store, type S3Credentials } from "./s3.ts";
+import type { S3Credentials } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
 import { SpoolingStore } from "./spooling.ts";
 
@@ -63,7 +63,10 @@ async function openFile(address: string, context: StoreContext): Promise<OpenedS
 
 async function openS3(address: string, context: StoreContext): Promise<OpenedStore> {
   const { now, randomBytes, s3Credentials: credentials, spoolFolder: folder = tmpdir() } = context;
-  const bucket = await openS3Store({ location: parseS3Url(address), credentials, now });
+  const location = parseS3Url(address);
+  // The client of S3 is large. A store of files does without it.
+  const { openS3Store } = await import("./s3.ts");
+  const bucket = await openS3Store({ location, credentials, now });
   const store = new SpoolingStore(new RetryingStore(bucket, context), { folder, randomBytes });
   return { store, close: () => bucket.close() };
 }

@@ -45,6 +45,9 @@ import type {
   NewBan,
   NewOauthClient,
   NewRateLimitRequest,
+  NewSource,
+  NewTaxpayer,
+  NewVault,
   OauthClient,
   OauthClientChange,
   OauthClientCreated,
@@ -68,12 +71,23 @@ import type {
   Session,
   SessionPage,
   SmsCodeRequest,
+  Source,
+  SourceChange,
+  SourcePage,
+  SourceWriterChange,
+  SourceWriterList,
   StepUpRequest,
+  Taxpayer,
+  TaxpayerChange,
+  TaxpayerPage,
   TokenAnswer,
   TokenReference,
   TokenRequest,
   TotpConfirmation,
   TotpSetup,
+  Vault,
+  VaultChange,
+  VaultPage,
   Withdrawal,
 } from "./schemas.generated.ts";
 
@@ -553,6 +567,191 @@ export interface EmanetApi {
     readonly withdraw: Operation<{
       readonly body: Withdrawal;
     }, ApplicationAccepted>;
+  };
+  readonly vaults: {
+    /**
+     * List the vaults. `GET /v1/vaults`
+     *
+     * Newest first. A client that is limited to vaults sees these alone.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | "name" | "-name" | undefined;
+      /** Only vaults of this kind. */
+      readonly kind?: "default" | "taxpayer" | "other" | undefined;
+    }, VaultPage, VaultPage["data"][number]>;
+    /**
+     * Create a vault. `POST /v1/vaults`
+     *
+     * A vault has its own keys; nothing is shared between vaults. Every account has a default vault already, and every taxpayer gets one. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewVault;
+    }, Vault>;
+    /**
+     * Read a vault. `GET /v1/vaults/{id}`
+     *
+     * With its quota and what is stored in it.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the vault. */
+      readonly id: string;
+    }, Vault>;
+    /**
+     * Change a vault. `PATCH /v1/vaults/{id}`
+     *
+     * Changes name and quota. A quota below what is stored deletes nothing; it refuses new uploads. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the vault. */
+      readonly id: string;
+      readonly body?: VaultChange;
+    }, Vault>;
+  };
+  readonly sources: {
+    /**
+     * List the sources. `GET /v1/sources`
+     *
+     * Newest first. `sort=freshness` has the worst first (`never`, `late`, `ok`), then the names in the Turkish alphabet. A client that is limited to vaults sees the sources of these alone.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | "name" | "-name" | "freshness" | undefined;
+      /** Only sources of this vault. */
+      readonly vault_id?: string | undefined;
+      /** Name, unique in its vault. It must not have the form of a UUID. */
+      readonly name?: string | undefined;
+      /** `never`: no snapshot was completed yet. `late`: the last one is older than `expected_every`. `ok`: neither. */
+      readonly freshness?: "ok" | "late" | "never" | undefined;
+    }, SourcePage, SourcePage["data"][number]>;
+    /**
+     * Create a source. `POST /v1/sources`
+     *
+     * Optional: an upload with a new name makes its source. Use it to say beforehand how often snapshots are expected. A program that creates a source is its first writer; a source that a person creates is bound to the first that uploads to it. 409 when the vault has a source with this name or alias.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, `writer_not_bound`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewSource;
+    }, Source>;
+    /**
+     * Read a source. `GET /v1/sources/{id}`
+     *
+     * With its former names, its newest snapshot and its freshness.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the source. */
+      readonly id: string;
+    }, Source>;
+    /**
+     * Change a source. `PATCH /v1/sources/{id}`
+     *
+     * Changes name, kind and how often snapshots are expected. After a rename uploads with the old name still find the source. 409 when another source of the vault has the name or had it before, or when it has had too many names. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the source. */
+      readonly id: string;
+      readonly body?: SourceChange;
+    }, Source>;
+    /**
+     * List the writers of a source. `GET /v1/sources/{id}/writers`
+     *
+     * Others get 403 `writer_not_bound`. A source without writers is bound to the next that uploads to it.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly listWriters: ReadOperation<{
+      /** Id of the source. */
+      readonly id: string;
+    }, SourceWriterList>;
+    /**
+     * Bind writers to a source. `PUT /v1/sources/{id}/writers`
+     *
+     * The list replaces the one before: who is not in it is unbound, and its running uploads fail at their next step. With an empty list the next that uploads is bound. Needs a fresh second factor.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly setWriters: Operation<{
+      /** Id of the source. */
+      readonly id: string;
+      readonly body: SourceWriterChange;
+    }, SourceWriterList>;
+  };
+  readonly taxpayers: {
+    /**
+     * List the taxpayers. `GET /v1/taxpayers`
+     *
+     * Newest first. `sort=freshness` has the worst first (`never`, `late`, `ok`), then the names in the Turkish alphabet. The freshness of a taxpayer is the worst of its sources. A client that is limited to vaults sees the taxpayers of these alone.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | "name" | "-name" | "freshness" | undefined;
+      /** `archived`: no longer a client; its backups stay. */
+      readonly state?: "active" | "archived" | undefined;
+      /** `never`: no snapshot was completed yet. `late`: the last one is older than `expected_every`. `ok`: neither. */
+      readonly freshness?: "ok" | "late" | "never" | undefined;
+    }, TaxpayerPage, TaxpayerPage["data"][number]>;
+    /**
+     * Create a taxpayer. `POST /v1/taxpayers`
+     *
+     * Makes the taxpayer and a vault for it. 409 when the account has a taxpayer with this tax number. A client that is limited to vaults cannot make one.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewTaxpayer;
+    }, Taxpayer>;
+    /**
+     * Read a taxpayer. `GET /v1/taxpayers/{id}`
+     *
+     * With its vault, its newest snapshot and its freshness. The tax number is masked.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the taxpayer. */
+      readonly id: string;
+    }, Taxpayer>;
+    /**
+     * Change a taxpayer. `PATCH /v1/taxpayers/{id}`
+     *
+     * Changes name and state. Its vault gets the new name too, unless it was named otherwise. The tax number never changes.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the taxpayer. */
+      readonly id: string;
+      readonly body?: TaxpayerChange;
+    }, Taxpayer>;
   };
   readonly rateLimits: {
     /**
@@ -1118,6 +1317,20 @@ export const operations = {
   "auth.resetPassword": {"method":"POST","path":"/v1/auth/password-reset","body":"json","reply":"empty","anonymous":true},
   "applications.submit": {"method":"POST","path":"/applications","body":"json","keyed":true,"reply":"json","anonymous":true},
   "applications.withdraw": {"method":"POST","path":"/v1/applications/withdraw","body":"json","reply":"json","anonymous":true},
+  "vaults.list": {"method":"GET","path":"/v1/vaults","query":["limit","cursor","sort","kind"],"reply":"json"},
+  "vaults.create": {"method":"POST","path":"/v1/vaults","body":"json","keyed":true,"reply":"json"},
+  "vaults.get": {"method":"GET","path":"/v1/vaults/{id}","reply":"json"},
+  "vaults.update": {"method":"PATCH","path":"/v1/vaults/{id}","body":"json","reply":"json"},
+  "sources.list": {"method":"GET","path":"/v1/sources","query":["limit","cursor","sort","vault_id","name","freshness"],"reply":"json"},
+  "sources.create": {"method":"POST","path":"/v1/sources","body":"json","keyed":true,"reply":"json"},
+  "sources.get": {"method":"GET","path":"/v1/sources/{id}","reply":"json"},
+  "sources.update": {"method":"PATCH","path":"/v1/sources/{id}","body":"json","reply":"json"},
+  "sources.listWriters": {"method":"GET","path":"/v1/sources/{id}/writers","reply":"json"},
+  "sources.setWriters": {"method":"PUT","path":"/v1/sources/{id}/writers","body":"json","reply":"json"},
+  "taxpayers.list": {"method":"GET","path":"/v1/taxpayers","query":["limit","cursor","sort","state","freshness"],"reply":"json"},
+  "taxpayers.create": {"method":"POST","path":"/v1/taxpayers","body":"json","keyed":true,"reply":"json"},
+  "taxpayers.get": {"method":"GET","path":"/v1/taxpayers/{id}","reply":"json"},
+  "taxpayers.update": {"method":"PATCH","path":"/v1/taxpayers/{id}","body":"json","reply":"json"},
   "rateLimits.list": {"method":"GET","path":"/v1/rate-limits","reply":"json"},
   "rateLimits.request": {"method":"POST","path":"/v1/rate-limits/requests","body":"json","keyed":true,"reply":"json"},
   "rateLimits.listRequests": {"method":"GET","path":"/v1/rate-limits/requests","query":["limit","cursor","sort"],"reply":"json"},

@@ -647,6 +647,32 @@ export interface NewRateLimitRequest {
   readonly reason: string;
 }
 
+export interface NewSource {
+  /** Name, unique in its vault. It must not have the form of a UUID. */
+  readonly name: string;
+  /** What is backed up. */
+  readonly kind?: "files" | "database" | "e_archive" | "other" | undefined;
+  readonly expected_every?: number | null | undefined;
+  /** The vault; the default vault if absent. */
+  readonly vault_id?: string | undefined;
+  /** The taxpayer whose vault it is. */
+  readonly taxpayer_id?: string | undefined;
+}
+
+export interface NewTaxpayer {
+  /** Name of the taxpayer. */
+  readonly name: string;
+  /** VKN (10 digits) or TCKN (11 digits). The check digits must be right. */
+  readonly tax_id: string;
+}
+
+export interface NewVault {
+  /** Name of the vault. */
+  readonly name: string;
+  readonly quota_bytes?: number | null | undefined;
+  readonly quota_warning_bytes?: number | null | undefined;
+}
+
 export interface OauthClient {
   /** The `client_id`. */
   readonly id: string;
@@ -786,7 +812,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   /** The error code. A code never changes its meaning. */
-  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "retention_locked" | "legal_hold" | "quota_exceeded" | "endpoint_sunset" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "webhook_url_blocked" | "content_mismatch" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
+  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "webhook_url_blocked" | "content_mismatch" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
   /** What to do about it. It never contains data of the request. */
   readonly detail: string;
   /** The server's own id of the request, also when you sent a request id. */
@@ -927,11 +953,120 @@ export interface SmsCodeRequest {
   readonly password?: string | undefined;
 }
 
+export interface Source {
+  /** Id of the source. */
+  readonly id: string;
+  /** The vault it is backed up into. */
+  readonly vault_id: string;
+  /** Name, unique in its vault. It must not have the form of a UUID. */
+  readonly name: string;
+  /** What is backed up. */
+  readonly kind: "files" | "database" | "e_archive" | "other" | (string & {});
+  readonly expected_every: number | null;
+  /** Names that it had before. Uploads that use one find this source. */
+  readonly aliases: readonly string[];
+  /** `never`: no snapshot was completed yet. `late`: the last one is older than `expected_every`. `ok`: neither. */
+  readonly freshness: "ok" | "late" | "never" | (string & {});
+  readonly last_snapshot: {
+    /** Id of the snapshot. */
+    readonly id: string;
+    /** Its status. */
+    readonly status: string;
+    readonly completed_at: string | null;
+  } | null;
+  readonly last_good_at: string | null;
+  readonly size_bytes: number | null;
+  /** When it was made. */
+  readonly created_at: string;
+  readonly version: number;
+}
+
+export interface SourceChange {
+  /** Name, unique in its vault. It must not have the form of a UUID. */
+  readonly name?: string | undefined;
+  /** What is backed up. */
+  readonly kind?: "files" | "database" | "e_archive" | "other" | undefined;
+  readonly expected_every?: number | null | undefined;
+}
+
+export interface SourcePage {
+  readonly data: readonly Source[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface SourceWriter {
+  /** What it is. */
+  readonly kind: "client" | "agent" | "member" | (string & {});
+  /** Id of the client, agent or member. */
+  readonly id: string;
+  readonly bound_by: string | null;
+  /** When it was bound. */
+  readonly bound_at: string;
+}
+
+export interface SourceWriterChange {
+  /** All writers that the source is to have. */
+  readonly writers: readonly ({
+    /** What it is. */
+    readonly kind: "client" | "agent" | "member";
+    /** Id of the client, agent or member. */
+    readonly id: string;
+  })[];
+}
+
+export interface SourceWriterList {
+  /** The writers. */
+  readonly data: readonly SourceWriter[];
+}
+
 export interface StepUpRequest {
   /** Six digits of the authenticator or of an SMS, or a recovery code (`xxxxx-xxxxx`). */
   readonly totp_code: string;
   /** For an SMS code: its `challenge_id`. */
   readonly otp_challenge_id?: string | undefined;
+}
+
+export interface Taxpayer {
+  /** Id of the taxpayer. */
+  readonly id: string;
+  /** Name of the taxpayer. */
+  readonly name: string;
+  /** `archived`: no longer a client; its backups stay. */
+  readonly state: "active" | "archived" | (string & {});
+  /** Tax number; only its last four digits are shown. */
+  readonly tax_id: string;
+  /** `vkn`: of a firm (10 digits). `tckn`: of a person (11 digits). */
+  readonly tax_id_kind: "vkn" | "tckn" | (string & {});
+  /** Its own vault. */
+  readonly vault_id: string;
+  /** `never`: no snapshot was completed yet. `late`: the last one is older than `expected_every`. `ok`: neither. */
+  readonly freshness: "ok" | "late" | "never" | (string & {});
+  readonly last_snapshot: {
+    /** Id of the snapshot. */
+    readonly id: string;
+    /** Its status. */
+    readonly status: string;
+    readonly completed_at: string | null;
+  } | null;
+  readonly last_good_at: string | null;
+  readonly size_bytes: number | null;
+  /** When it was made. */
+  readonly created_at: string;
+  readonly version: number;
+}
+
+export interface TaxpayerChange {
+  /** Name of the taxpayer. */
+  readonly name?: string | undefined;
+  /** `archived`: no longer a client; its backups stay. */
+  readonly state?: "active" | "archived" | undefined;
+}
+
+export interface TaxpayerPage {
+  readonly data: readonly Taxpayer[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface TokenAnswer {
@@ -1000,6 +1135,49 @@ export interface TotpSetup {
   readonly qr_svg: string;
   /** The same as a QR code in PNG, in base64. */
   readonly qr_png: string;
+}
+
+export interface Vault {
+  /** Id of the vault. */
+  readonly id: string;
+  /** Name of the vault. */
+  readonly name: string;
+  readonly quota_bytes: number | null;
+  readonly quota_warning_bytes: number | null;
+  /** `default`: used where an upload names no vault; every account has one. `taxpayer`: the vault of a taxpayer. */
+  readonly kind: "default" | "taxpayer" | "other" | (string & {});
+  readonly taxpayer_id: string | null;
+  /** Where it is stored. `service`: in the object store of this service. */
+  readonly storage: "service";
+  /** What is stored, after deduplication and compression, unfinished uploads included. */
+  readonly stored_bytes: number;
+  /** Its sources. */
+  readonly source_count: number;
+  /** When it was made. */
+  readonly created_at: string;
+  readonly version: number;
+}
+
+export interface VaultChange {
+  /** Name of the vault. */
+  readonly name?: string | undefined;
+  readonly quota_bytes?: number | null | undefined;
+  readonly quota_warning_bytes?: number | null | undefined;
+}
+
+export interface VaultPage {
+  readonly data: readonly Vault[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface VaultQuotaWarning {
+  /** The vault. */
+  readonly vault_id: string;
+  /** What is stored, unfinished uploads included. */
+  readonly stored_bytes: number;
+  /** The vault's quota; without one, its `quota_warning_bytes`. */
+  readonly quota_bytes: number;
 }
 
 export interface Withdrawal {

@@ -13,6 +13,7 @@
 export {
   addSecret,
   type ClientRow,
+  findClient,
   findClientById,
   insertClient,
   type NewClient,

@@ -47,6 +47,8 @@ export interface Sorting<Order extends string = string> {
   readonly orders: readonly [Order, ...Order[]];
   /** To be spread into the endpoint's query schema, beside {@link pageQuery}. */
   readonly query: { readonly sort: ReturnType<typeof sortParameter<Order>> };
+  /** Orders, without their sign, whose key is a text in a column of another name. The others are columns of moments. */
+  readonly textKeys: Readonly<Record<string, string>>;
 }
 
 /**
@@ -58,7 +60,7 @@ export interface Sorting<Order extends string = string> {
  */
 export function sortable<const Order extends string>(first: Order, ...others: Order[]): Sorting<Order> {
   const orders = [first, ...others] as const;
-  return { orders, query: { sort: sortParameter(orders) } };
+  return { orders, query: { sort: sortParameter(orders) }, textKeys: {} };
 }
 
 function sortParameter<Order extends string>(orders: readonly [Order, ...Order[]]) {
@@ -110,6 +112,8 @@ export interface PageStart {
   /** One more than the page, to know whether there is a next one. */
   readonly take: number;
   readonly column: string;
+  /** What the key in the column is; `timestamptz` when absent. */
+  readonly type?: "timestamptz" | "text";
   readonly descending: boolean;
 }
 
@@ -124,10 +128,10 @@ export interface Cursors {
   ): { data: Item[]; has_more: boolean; next_cursor: string | null };
 }
 
-/** Reads the rows of a page, in its order, ties by id. The column is one of moments, and so named in the spec. */
+/** Reads the rows of a page, in its order, ties by id. The column is named in the spec. */
 export async function pageRows<DB, TB extends keyof DB, Row>(
   select: SelectQueryBuilder<DB, TB, Row>,
-  { after, take, column, descending }: PageStart,
+  { after, take, column, type = "timestamptz", descending }: PageStart,
   /** The table's name, where the query has several. */
   table?: string,
 ): Promise<Row[]> {
@@ -139,15 +143,18 @@ export async function pageRows<DB, TB extends keyof DB, Row>(
     after === null
       ? select
       : select.where(
-          sql<boolean>`(${key}, ${id}) ${sql.raw(descending ? "<" : ">")} (${after.key}::timestamptz, ${after.id}::uuid)`,
+          sql<boolean>`(${key}, ${id}) ${sql.raw(descending ? "<" : ">")} (${after.key}::${sql.raw(type)}, ${after.id}::uuid)`,
         );
   return begun.orderBy(key, direction).orderBy(id, direction).limit(take).execute();
 }
 
 /** The order that a request asks for, or the list's own. */
-function orderOf({ sort }: PageRequest, { sorting }: CursorBinding): { column: string; descending: boolean } {
+function orderOf({ sort }: PageRequest, { sorting }: CursorBinding): Pick<PageStart, "column" | "type" | "descending"> {
   const order = sort ?? sorting.orders[0];
-  return { column: order.replace(/^-/, ""), descending: order.startsWith("-") };
+  const name = order.replace(/^-/, "");
+  const textColumn = sorting.textKeys[name];
+  const key = textColumn === undefined ? { column: name } : { column: textColumn, type: "text" as const };
+  return { ...key, descending: order.startsWith("-") };
 }
 
 function positionOf(row: { readonly id: string }, column: string): Position {

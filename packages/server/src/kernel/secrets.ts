@@ -45,7 +45,8 @@ type Purpose =
   | "oauth-browser"
   | "oauth-successor"
   | "limit-key"
-  | "page-form";
+  | "page-form"
+  | "vault-keys";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */

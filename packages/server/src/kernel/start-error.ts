@@ -18,6 +18,8 @@ export type StartErrorCode =
   | "master_key_wrong"
   | "setting_unusable"
   | "staff_exists"
+  | "storage_of_another_service"
+  | "storage_unusable"
   | "database_newer"
   | "database_outdated"
   | "database_rights"

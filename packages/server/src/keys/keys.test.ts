@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, describe, test } from "node:test";
+import { MemoryStore } from "@emanet/storage";
 import { systemRandom } from "../kernel/clock.ts";
 import { createSecrets } from "../kernel/secrets.ts";
 import { createTransactions, type TxContext } from "../kernel/tx.ts";
@@ -9,7 +10,14 @@ import { testClock } from "../testing/clock.ts";
 import { silentLog, testDatabase } from "../testing/database.ts";
 import { storedRows } from "../testing/rows.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
-import { localMasterKey, openRootKey, pendingMasterKeyFile, rewrapRootKey, settleMasterKeyFile } from "./index.ts";
+import {
+  localMasterKey,
+  openRootKey,
+  pendingMasterKeyFile,
+  rewrapRootKey,
+  rootKeyCopy,
+  settleMasterKeyFile,
+} from "./index.ts";
 import { planRotation } from "./rules.ts";
 import { createSigningKeys, rotate } from "./signing-keys.ts";
 
@@ -17,7 +25,8 @@ const dayMs = 24 * 60 * 60 * 1000;
 const database = await testDatabase({ after });
 const clock = testClock();
 const key = (fill: number) => localMasterKey(Buffer.alloc(32, fill), systemRandom);
-const sources = { owner: database.owner, clock, random: systemRandom };
+const store = new MemoryStore();
+const sources = { owner: database.owner, clock, random: systemRandom, openStore: async () => store };
 
 describe("the root key", () => {
   test("many processes that start at once agree on one", async () => {
@@ -50,6 +59,53 @@ describe("the root key", () => {
     await settleMasterKeyFile(database.owner, file, systemRandom);
     assert.equal(await readFile(file, "utf8"), Buffer.alloc(32, 2).toString("base64"), "not wrapped yet: the old one");
     await assert.rejects(readFile(pendingMasterKeyFile(file)));
+  });
+});
+
+describe("the copy of the root key in the object store", () => {
+  async function newDatabase(t: { after(done: () => Promise<void>): void }, of: MemoryStore) {
+    const { owner } = await testDatabase(t);
+    return { owner, clock, random: systemRandom, openStore: async () => of };
+  }
+
+  test("a new database on the old store gets the old root key, and warns of nothing", async (t) => {
+    const old = new MemoryStore();
+    const first = await openRootKey(await newDatabase(t, old), key(1));
+    await rootKeyCopy(key(1), first).writeTo(old);
+    let warned = false;
+    const lost = await newDatabase(t, old);
+    const again = await openRootKey({ ...lost, onMade: () => (warned = true) }, key(1));
+    assert.deepEqual([again, warned], [first, false]);
+    for await (const { name } of old.list("")) assert.ok(!Buffer.from(await old.get(name)).includes(first), name);
+  });
+
+  test("a new database refuses a store that was used with another master key", async (t) => {
+    const old = new MemoryStore();
+    await rootKeyCopy(key(1), Buffer.alloc(32, 5)).writeTo(old);
+    await assert.rejects(openRootKey(await newDatabase(t, old), key(2)), { code: "master_key_wrong" });
+  });
+
+  test("after a change of the master key the store opens with the new one alone", async (t) => {
+    const here = new MemoryStore();
+    const database = await newDatabase(t, here);
+    const rootKey = await openRootKey(database, key(1));
+    await rootKeyCopy(key(1), rootKey).writeTo(here);
+    await rewrapRootKey(database, key(1), key(2));
+    assert.equal(await rootKeyCopy(key(2), rootKey).isIn(here), true);
+    assert.equal(await rootKeyCopy(key(1), rootKey).isIn(here), false);
+  });
+
+  test("the store of another database, and a damaged copy, are refused by name", async () => {
+    const other = new MemoryStore();
+    await rootKeyCopy(key(1), Buffer.alloc(32, 5)).writeTo(other);
+    const mine = rootKeyCopy(key(1), Buffer.alloc(32, 6));
+    await assert.rejects(mine.isIn(other), { code: "storage_of_another_service" });
+    for await (const { name } of other.list("")) {
+      const damaged = Buffer.from(await other.get(name));
+      damaged.writeUInt8(damaged.readUInt8(20) ^ 1, 20);
+      await other.put(name, damaged);
+    }
+    await assert.rejects(mine.isIn(other), { code: "storage_unusable" });
   });
 });
 

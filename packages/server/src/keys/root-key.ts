@@ -12,10 +12,12 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import { readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
+import type { ObjectStore } from "@emanet/engine/object-store";
 import type { Pool } from "pg";
 import type { Clock, Random } from "../kernel/clock.ts";
 import { syncFolder } from "../kernel/durable-file.ts";
 import { StartError } from "../kernel/start-error.ts";
+import { deleteOtherCopies, hasAnyCopy, readRootKeyCopy, writeRootKeyCopy } from "./root-key-copy.ts";
 import { insertRootKey, type RootKeyRow, readRootKey, replaceRootKey } from "./root-key-store.ts";
 
 /** AES-256, and the length of the root key itself. */
@@ -55,19 +57,26 @@ export function localMasterKey(key: Uint8Array, random: Random): MasterKey {
   };
 }
 
-interface RootKeySources {
+export interface RootKeySources {
   /** The connection of the schema's owner: the application role has no right on this table. */
   readonly owner: Pool;
   readonly clock: Clock;
   readonly random: Random;
+  /** The object store, which has a copy of the root key. */
+  readonly openStore: () => Promise<ObjectStore>;
+  /** Called when there was no root key yet, in the database or in the store. */
+  readonly onMade?: () => void;
 }
 
-/** The root key of this database. The first process creates it. */
+/**
+ * The root key of this database. The first process creates it. A new database on a store that has a copy gets the root key
+ * of that store: with another one no vault there could be opened.
+ */
 export async function openRootKey(sources: RootKeySources, masterKey: MasterKey): Promise<Buffer> {
-  const { owner, clock, random } = sources;
+  const { owner, clock } = sources;
   const known = await readRootKey(owner);
   if (known !== undefined) return unwrap(known, masterKey);
-  const wrapped = await masterKey.wrap(random.bytes(keyBytes));
+  const wrapped = await masterKey.wrap(await firstRootKey(sources, masterKey));
   // Another process may have been faster; then its key is used.
   await insertRootKey(owner, { wrapped, wrapped_by: masterKey.name }, clock.now());
   const kept = await readRootKey(owner);
@@ -75,11 +84,31 @@ export async function openRootKey(sources: RootKeySources, masterKey: MasterKey)
   return unwrap(kept, masterKey);
 }
 
-/** Wraps the root key with another master key. Running processes keep working: they have the root key in memory. */
+async function firstRootKey({ openStore, random, onMade }: RootKeySources, masterKey: MasterKey): Promise<Buffer> {
+  const store = await openStore();
+  const copy = await readRootKeyCopy(store, masterKey);
+  if (copy !== null) return copy;
+  if (await hasAnyCopy(store)) {
+    throw new StartError(
+      "master_key_wrong",
+      "The store of EMANET_STORAGE was used with another master key. Set EMANET_MASTER_KEY (or restore <data>/master.key) to that key, or use an empty store.",
+    );
+  }
+  onMade?.();
+  return random.bytes(keyBytes);
+}
+
+/**
+ * Wraps the root key with another master key, in the store first: at every moment one of the two keys opens it in both
+ * places. Running processes keep working: they have the root key in memory.
+ */
 export async function rewrapRootKey(sources: RootKeySources, from: MasterKey, to: MasterKey): Promise<void> {
   const rootKey = await openRootKey(sources, from);
+  const store = await sources.openStore();
+  await writeRootKeyCopy(store, to, rootKey);
   const wrapped = { wrapped: await to.wrap(rootKey), wrapped_by: to.name };
   if (!(await replaceRootKey(sources.owner, wrapped, from.name, sources.clock.now()))) throw wrongMasterKey();
+  await deleteOtherCopies(store, to);
 }
 
 /** The file of the new master key until it has wrapped the root key. */

@@ -169,7 +169,8 @@ async function ownKey(): Promise<{ privateKey: KeyObject }> {
   const { silentLog } = await import("../../testing/database.ts");
   const { clock } = service;
   const master = await masterKeyFromFile(`${service.dataDir}/master.key`, systemRandom);
-  const sources = { owner: service.database.owner, clock, random: systemRandom };
+  const openStore = () => Promise.reject(new Error("the database has the root key"));
+  const sources = { owner: service.database.owner, clock, random: systemRandom, openStore };
   const secrets = createSecrets(await openRootKey(sources, localMasterKey(master, systemRandom)), systemRandom);
   const transactions = createTransactions(service.database.app, clock, systemRandom, silentLog);
   return createSigningKeys({ transactions, secrets, clock, random: systemRandom }).signer();

@@ -53,6 +53,11 @@ export interface Database {
   readonly second_factor_resets: SecondFactorResetsRow;
   readonly sessions: SessionsRow;
   readonly signing_keys: SigningKeysRow;
+  readonly source_aliases: SourceAliasesRow;
+  readonly source_writers: SourceWritersRow;
+  readonly sources: SourcesRow;
+  readonly taxpayers: TaxpayersRow;
+  readonly vaults: VaultsRow;
 }
 
 export interface AccountEntitlementsRow {
@@ -571,4 +576,70 @@ export interface SigningKeysRow {
   readonly active_at: Date;
   readonly retired_at: Date | null;
   readonly expires_at: Date | null;
+}
+
+export interface SourceAliasesRow {
+  readonly vault_id: string;
+  readonly name: string;
+  readonly account_id: string;
+  readonly source_id: string;
+  readonly created_at: Date;
+}
+
+export interface SourceWritersRow {
+  readonly source_id: string;
+  readonly kind: "client" | "agent" | "member";
+  readonly writer_id: string;
+  readonly account_id: string;
+  readonly bound_by: string | null;
+  readonly bound_at: Date;
+}
+
+export interface SourcesRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly name: string;
+  readonly name_order: string;
+  readonly kind: "files" | "database" | "e_archive" | "other";
+  readonly expected_every_s: number | null;
+  readonly last_snapshot_id: string | null;
+  readonly last_snapshot_status: string | null;
+  readonly last_snapshot_completed_at: Date | null;
+  readonly last_good_at: Date | null;
+  readonly size_bytes: number | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
+}
+
+export interface TaxpayersRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly tax_id: string;
+  readonly name: string;
+  readonly name_order: string;
+  readonly state: "active" | "archived";
+  readonly vault_id: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
+}
+
+export interface VaultsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly name_order: string;
+  readonly kind: "default" | "taxpayer" | "other";
+  readonly taxpayer_id: string | null;
+  readonly quota_bytes: number | null;
+  readonly quota_warning_bytes: number | null;
+  readonly stored_bytes: Generated<number>;
+  readonly quota_warned: Generated<boolean>;
+  readonly has_catalog: Generated<boolean>;
+  readonly keys_made_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
 }

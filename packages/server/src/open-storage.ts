@@ -1,0 +1,50 @@
+/** The object store of the service (`EMANET_STORAGE`), opened when it is first needed and closed with the service. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store";
+import { type OpenedStore, openStore } from "@emanet/storage/open";
+import type { Config } from "./config.ts";
+import type { Clock, Random } from "./kernel/clock.ts";
+import type { DataFolder } from "./kernel/data-folder.ts";
+import { StartError } from "./kernel/start-error.ts";
+
+export interface Storage {
+  /** The same store every time. Rejects with a StartError that names the setting. */
+  open(): Promise<ObjectStore>;
+  close(): Promise<void>;
+}
+
+interface Sources {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export function storageOf(config: Config, folder: DataFolder, sources: Sources): Storage {
+  let opened: Promise<OpenedStore> | null = null;
+  return {
+    async open() {
+      opened ??= openConfigured(config.storage ?? `file:${folder.path("objects")}`, sources);
+      return (await opened).store;
+    },
+    async close() {
+      await opened?.then(
+        (one) => one.close(),
+        () => undefined,
+      );
+    },
+  };
+}
+
+async function openConfigured(address: string, { clock, random }: Sources): Promise<OpenedStore> {
+  try {
+    return await openStore(address, {
+      now: () => clock.now().getTime(),
+      random: () => random.bytes(4).readUInt32BE() / 2 ** 32,
+      randomBytes: (count) => random.bytes(count),
+      sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+    });
+  } catch (error) {
+    if (!(error instanceof ObjectStoreError)) throw error;
+    throw new StartError("storage_unusable", `EMANET_STORAGE cannot be used: ${error.message}.`, { cause: error });
+  }
+}

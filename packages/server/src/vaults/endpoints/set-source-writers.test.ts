@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, describe, test } from "node:test";
+import { tokenFor } from "../../testing/accounts.ts";
+import { listIn } from "../../testing/lists.ts";
+import { startTestService } from "../../testing/running.ts";
+import { auditedActions, makeSourceBy } from "../testing.ts";
+
+const service = await startTestService({ after });
+const owner = await tokenFor(service);
+const accountId = owner.accountId ?? "";
+const first = await tokenFor(service, { accountId, as: "client" });
+const second = await tokenFor(service, { accountId, as: "client" });
+const id = await makeSourceBy(service, first.auth, "sunucu");
+
+function set(writers: readonly object[], headers: Record<string, string> = {}) {
+  return service.send("PUT", `/v1/sources/${id}/writers`, {
+    json: { writers },
+    headers: { ...owner.auth, ...headers },
+  });
+}
+
+const clients = (...ids: readonly (string | null)[]) => ids.map((one) => ({ kind: "client", id: one }));
+
+describe("PUT /v1/sources/{id}/writers", () => {
+  test("200: binds and unbinds; who stays keeps when and by whom it was bound", async () => {
+    service.clock.advance(1000);
+    const both = await set(clients(second.clientId, first.clientId));
+    const data = listIn<{ id: string; bound_by: string | null }>(both, "data");
+    assert.deepEqual(
+      data.map((one) => [one.id, one.bound_by]),
+      [
+        [first.clientId, null],
+        [second.clientId, owner.personId],
+      ],
+    );
+    const one = listIn<{ id: string }>(await set(clients(second.clientId)), "data");
+    assert.deepEqual(
+      one.map((writer) => writer.id),
+      [second.clientId],
+    );
+    assert.deepEqual((await set([])).json, { data: [] });
+    const actions = await auditedActions(service, accountId);
+    const expected = ["source.created", "source.writer_bound", "source.writer_unbound", "source.writer_unbound"];
+    assert.deepEqual(actions, expected);
+  });
+
+  test("422: a client or member of nobody or of another account, and a repeated one", async () => {
+    const other = await tokenFor(service);
+    const theirs = await tokenFor(service, { accountId: other.accountId ?? "", as: "client" });
+    for (const writers of [
+      clients(randomUUID()),
+      clients(theirs.clientId),
+      [{ kind: "member", id: other.personId }],
+      [{ kind: "member", id: first.clientId }],
+      [{ kind: "staff", id: owner.personId }],
+      clients(first.clientId, first.clientId),
+    ]) {
+      const answer = await set(writers);
+      assert.equal(answer.json?.code, "validation_failed", JSON.stringify(writers));
+    }
+    assert.equal(
+      (
+        await set([
+          { kind: "agent", id: randomUUID() },
+          { kind: "member", id: owner.personId },
+        ])
+      ).status,
+      200,
+    );
+  });
+
+  test("412: writers that changed since they were read", async () => {
+    const target = `/v1/sources/${id}/writers`;
+    const { etag = "" } = (await service.send("GET", target, { headers: owner.auth })).headers;
+    assert.equal((await set(clients(first.clientId), { "if-match": etag })).status, 200);
+    assert.equal((await set(clients(second.clientId), { "if-match": etag })).json?.code, "precondition_failed");
+  });
+});

@@ -1,0 +1,22 @@
+/** The events of vaults. */
+
+import { eventType } from "../kernel/events.ts";
+import { closed, uuid } from "../kernel/http/schema.ts";
+import { byteCount } from "./shapes.ts";
+
+export const vaultQuotaWarning = eventType({
+  name: "vault.quota_warning",
+  summary: "A vault is nearly full",
+  description:
+    "What is stored reached the vault's `quota_warning_bytes`. Sent once, and again only after it was below in between.",
+  fields: closed(
+    {
+      vault_id: uuid("The vault."),
+      stored_bytes: byteCount("What is stored, unfinished uploads included."),
+      quota_bytes: byteCount("The vault's quota; without one, its `quota_warning_bytes`."),
+    },
+    { title: "VaultQuotaWarning" },
+  ),
+});
+
+export const vaultEvents = [vaultQuotaWarning];

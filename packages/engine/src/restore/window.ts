@@ -53,6 +53,8 @@ export interface FramePlan {
   readonly lengths: Uint32Array;
   /** All segments that need the frame here are verified. */
   readonly verified: boolean;
+  /** The frame has blocks of a segment that this window can verify. */
+  readonly verifies: boolean;
 }
 
 export interface WindowPlan {
@@ -140,14 +142,17 @@ class WindowPlanner {
 
   plan(): WindowPlan {
     const { frames: loaded, unverifiedFrames } = this.#resolver;
+    const unverified = [...this.#unverified()];
+    const verifying = new Set(unverified.flatMap((segment) => [...segment.frames]));
     const frames: FramePlan[] = [];
     for (const [frame, pieces] of this.#pieces) {
       const found = loaded.get(frame);
       if (found === undefined) continue;
-      frames.push({ row: found.row, ...found.blockList, pieces, verified: !unverifiedFrames.has(frame) });
+      const [verified, verifies] = [!unverifiedFrames.has(frame), verifying.has(frame)];
+      frames.push({ row: found.row, ...found.blockList, pieces, verified, verifies });
     }
     frames.sort(byPlace);
-    return { frames, failed: this.#failed, endsInZeros: this.#endsInZeros, unverified: [...this.#unverified()] };
+    return { frames, failed: this.#failed, endsInZeros: this.#endsInZeros, unverified };
   }
 
   *#unverified(): Generator<UnverifiedSegment> {

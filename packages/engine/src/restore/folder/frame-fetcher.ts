@@ -149,7 +149,11 @@ export class FrameFetcher {
   }
 
   /** Blocks that were never read back are hashed: a bit may have flipped between hashing and sealing. */
-  #jobFrame({ row, ids, lengths, pieces, verified }: FramePlan, { key, binding }: FrameKey, base: number): JobFrame {
+  #jobFrame(
+    { row, ids, lengths, pieces, verified, verifies }: FramePlan,
+    { key, binding }: FrameKey,
+    base: number,
+  ): JobFrame {
     return {
       offset: row.offset - base,
       length: row.length,
@@ -158,8 +162,8 @@ export class FrameFetcher {
       ids,
       hashBlocks: this.#options.hashAll || !verified,
       pieces: encodePieces(pieces),
-      // Other clients use every slot of a frame that is read back, so the others are hashed too.
-      lengths: verified ? null : lengths,
+      // Other clients use every slot of a frame with verified segments, so the others are hashed too.
+      lengths: verifies ? lengths : null,
     };
   }
 }

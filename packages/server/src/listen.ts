@@ -10,6 +10,7 @@ import type { Services } from "./kernel/domain-services.ts";
 import { createApp } from "./kernel/http/app.ts";
 import type { HttpKernel } from "./kernel/http/kernel.ts";
 import { parserProblemAnswer } from "./kernel/http/problem-answer.ts";
+import { Transfers } from "./kernel/http/transfers.ts";
 import { UnfinishedBodies } from "./kernel/http/unfinished-bodies.ts";
 import { createIdempotency } from "./kernel/idempotency.ts";
 import { StartError } from "./kernel/start-error.ts";
@@ -94,6 +95,7 @@ function httpKernel(foundation: Foundation, services: Services, { limiter, bans,
     idempotency: createIdempotency(transactions, secrets),
     cursors: createCursors(secrets),
     unfinishedBodies: new UnfinishedBodies(),
+    transfers: new Transfers(),
     publicUrl: () => foundation.place.publicUrl(),
     opened: foundation.place.opened,
   };

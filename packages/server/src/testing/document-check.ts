@@ -17,6 +17,7 @@ interface Response {
 interface Operation {
   readonly operationId: string;
   readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
+  readonly parameters?: readonly { readonly "x-multi-segment"?: true }[];
   readonly "x-problems"?: readonly string[];
 }
 
@@ -60,7 +61,7 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
   return (method, path, answer) => {
     const verb = (method === "HEAD" ? "GET" : method).toLowerCase();
     const [bare = ""] = path.split("?");
-    const operation = findPath(paths, aliases[bare] ?? bare)?.[verb];
+    const operation = findPath(paths, documented(aliases, bare))?.[verb];
     if (operation === undefined || (outsideOperations.has(answer.status) && !(answer.status in operation.responses))) {
       const form = path.startsWith("/oauth2/") ? oauthError : problem;
       return checkBody(compile(form), `${method} ${answer.status}`, answer);
@@ -73,7 +74,7 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
     const type = (answer.headers["content-type"] ?? "").split(";")[0] ?? "";
     const content = response.content?.[type];
     assert.ok(content, `${where} has media type ${type}, which the document lacks`);
-    if (content.schema !== undefined) checkBody(compile(content.schema), where, answer);
+    if (content.schema !== undefined && !isBinary(content.schema)) checkBody(compile(content.schema), where, answer);
     if (type === "application/problem+json") checkCode(problems, operation, answer);
   };
 }
@@ -108,10 +109,33 @@ function checkHeaders(where: string, response: Response, answer: TestAnswer): vo
   }
 }
 
-function findPath<T>(paths: Readonly<Record<string, T>>, bare: string): T | undefined {
+type Operations = Readonly<Record<string, Operation>>;
+
+function findPath(paths: Readonly<Record<string, Operations>>, bare: string): Operations | undefined {
   if (Object.hasOwn(paths, bare)) return paths[bare];
-  const matches = (template: string) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(bare);
-  return Object.entries(paths).find(([template]) => matches(template))?.[1];
+  const hasRest = (operations: Operations) =>
+    Object.values(operations).some(({ parameters }) => parameters?.some((one) => one["x-multi-segment"] === true));
+  const form = ([template, operations]: [string, Operations]) =>
+    hasRest(operations) ? template.replace(/\{(\w+)\}$/, "{$1+}") : template;
+  return Object.entries(paths).find((entry) => formOf(form(entry)).test(bare))?.[1];
+}
+
+/** The documented path of a path in another spelling. */
+function documented(aliases: Readonly<Record<string, string>>, bare: string): string {
+  const [alias, path] = Object.entries(aliases).find(([template]) => formOf(template).test(bare)) ?? [];
+  if (alias === undefined || path === undefined) return bare;
+  const values = formOf(alias).exec(bare)?.slice(1) ?? [];
+  return path.replaceAll(/\{\w+\+?\}/g, () => values.shift() ?? "");
+}
+
+function formOf(template: string): RegExp {
+  const parameter = (text: string) => (text.endsWith("+}") ? "(.*)" : "([^/]+)");
+  return new RegExp(`^${template.replaceAll(/\{\w+\+?\}/g, parameter)}$`);
+}
+
+/** Content is no JSON. */
+function isBinary(schema: unknown): boolean {
+  return typeof schema === "object" && schema !== null && "format" in schema && schema.format === "binary";
 }
 
 /** References inside the document, as seen from a schema that was taken out of it. */

@@ -4,8 +4,9 @@
  */
 
 import { etagOf, noneMatch } from "./conditional.ts";
-import type { EndpointSpec, HeaderValues, Reply } from "./endpoint.ts";
+import { type EndpointSpec, type HeaderValues, hasRanges, type Reply } from "./endpoint.ts";
 import { oauthErrorSchema } from "./oauth-error.ts";
+import type { OpenedStream, ReplyStream } from "./reply-stream.ts";
 import { type Validator, validator } from "./validate.ts";
 
 /** A whole answer. */
@@ -14,6 +15,10 @@ export interface Answer {
   readonly headers: HeaderValues;
   /** Text is written together with the head. */
   readonly body: string | Buffer;
+  /** In place of the body: content that is made while it is sent. */
+  readonly stream?: ReplyStream;
+  /** The stream, begun. An answer to HEAD has none. */
+  readonly opened?: OpenedStream;
 }
 
 export const problemMediaType = "application/problem+json; charset=utf-8";
@@ -39,6 +44,7 @@ export function answerer(spec: EndpointSpec): Answerer {
       const where = findings.map((finding) => `${finding.pointer} ${finding.code}`).join(", ");
       throw new Error(`${spec.id} answered a body that its spec does not allow: ${where}`);
     }
+    if ("stream" in declared) return streamAnswer(spec, reply, declared.stream[0], ifNoneMatch);
     const mediaType = "content" in declared ? declared.content[0] : jsonMediaType;
     if (spec.method === "GET" && reply.status === 200) return conditional(reply, mediaType, ifNoneMatch);
     const answer = encodeReply(reply, mediaType);
@@ -80,6 +86,23 @@ export function answersVersion({ method, replies }: EndpointSpec, status: number
 
 function withEtag(answer: Answer, { body }: Reply): Answer {
   return { ...answer, headers: { etag: etagOf(body), ...answer.headers } };
+}
+
+/** Nothing on the way may change the bytes: a client that resumes joins the parts of two answers. */
+const streamCaching = "private, no-cache, no-transform";
+
+function streamAnswer(spec: EndpointSpec, reply: Reply, mediaType: string, ifNoneMatch: string | undefined): Answer {
+  const stream = reply.body as ReplyStream;
+  const { length, etag } = stream;
+  const shared = {
+    "cache-control": streamCaching,
+    ...(hasRanges(spec) && { "accept-ranges": "bytes" }),
+    ...(etag !== undefined && { etag }),
+    ...lowerCase(reply.headers),
+  };
+  if (etag !== undefined && noneMatch(ifNoneMatch, etag)) return { status: 304, headers: shared, body: "" };
+  const framing = { "content-type": mediaType, ...(length !== null && { "content-length": String(length) }) };
+  return { status: reply.status, headers: { ...framing, ...shared }, body: "", stream };
 }
 
 function conditional(reply: Reply, mediaType: string, ifNoneMatch: string | undefined): Answer {

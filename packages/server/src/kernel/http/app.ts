@@ -5,6 +5,7 @@
  * answer, with request id and rate headers like any other.
  */
 
+import type { OutgoingHttpHeaders } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { rateHeaders } from "../limits/headers.ts";
 import type { ScanSubject } from "../limits/scan-detector.ts";
@@ -16,12 +17,14 @@ import { type Compressor, compressor } from "./compression.ts";
 import { isFromForeignPage } from "./cookies.ts";
 import type { Endpoint, EndpointSpec } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
+import { urlRewriter, withMark } from "./path-bytes.ts";
 import { type Pipeline, pipeline } from "./pipeline.ts";
 import { problemAnswer } from "./problem-answer.ts";
 import { receiveRequest } from "./receive-request.ts";
 import { refusalAtRouter } from "./refusals.ts";
+import { sendStream } from "./reply-stream.ts";
 import type { RequestContext } from "./request-context.ts";
-import { RequestSignal } from "./request-signal.ts";
+import { isClientGone, RequestSignal } from "./request-signal.ts";
 import { safetyHeaders } from "./safety-headers.ts";
 
 /** A path of 4096 bytes, each byte percent-encoded. */
@@ -43,6 +46,7 @@ export function createApp(
     // The transport drains connections. Fastify would refuse with its own kind of answer.
     return503OnClosing: false,
     forceCloseConnections: false,
+    rewriteUrl: urlRewriter(endpoints.flatMap(({ spec }) => spellings(spec))),
     routerOptions: { maxParamLength, querystringParser: () => ({}) },
     frameworkErrors: (_error, request, reply) => void refuse(kernel, request, reply, new Problem("malformed_request")),
   });
@@ -120,7 +124,7 @@ function spellings(spec: EndpointSpec): string[] {
 
 /** `/v1/things/{id}` as the router writes it. */
 function routerPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+  return withMark(path).replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
 /** An endpoint with what was compiled from its spec. */
@@ -140,6 +144,10 @@ async function serve(
   const at = request.url.indexOf("?");
   const query = at < 0 ? "" : request.url.slice(at + 1);
   const answer = await run(context, { raw: request.raw, params: request.params, query, end });
+  if (answer.stream !== undefined) {
+    await sendContent(kernel, reply, context, answer, end);
+    return;
+  }
   const sent = compress(answer, request.headers);
   send(kernel, reply, context, sent instanceof Promise ? await sent : sent);
 }
@@ -231,14 +239,40 @@ function scanSubjectOf(principal: Principal, addressKey: string): ScanSubject {
 const clientClosedRequest = 499;
 
 function send(kernel: HttpKernel, reply: FastifyReply, context: RequestContext, answer: Answer): void {
+  setHead(kernel, reply, context, answer);
+  // Text, not bytes: Node writes the head and a text in one piece.
+  reply.send(answer.body.length === 0 ? undefined : answer.body);
+}
+
+/**
+ * Sends a stream, or its head alone: for HEAD Fastify would make the whole content, to drop it. What fails after the head
+ * cannot be answered any more.
+ */
+async function sendContent(
+  kernel: HttpKernel,
+  reply: FastifyReply,
+  context: RequestContext,
+  answer: Answer,
+  end: RequestSignal,
+): Promise<void> {
+  setHead(kernel, reply, context, answer);
+  reply.hijack();
+  reply.raw.writeHead(answer.status, reply.getHeaders() as OutgoingHttpHeaders);
+  if (answer.opened === undefined) return void reply.raw.end();
+  try {
+    await sendStream(answer.opened, reply.raw, end);
+  } catch (error) {
+    if (!isClientGone(end) && !(error instanceof Problem)) problemAnswer(kernel, context, error);
+  }
+}
+
+function setHead(kernel: HttpKernel, reply: FastifyReply, context: RequestContext, answer: Answer): void {
   reply.code(answer.status);
   reply.headers(safetyHeaders(kernel.settings.profile));
   if (context.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
   reply.header("X-Request-Id", context.requestId);
   reply.headers(rateHeaders(context.limitStatuses));
   for (const name in answer.headers) reply.header(name, answer.headers[name]);
-  // Text, not bytes: Node writes the head and a text in one piece.
-  reply.send(answer.body.length === 0 ? undefined : answer.body);
 }
 
 function isNotFound(error: unknown): boolean {

@@ -54,3 +54,19 @@ export async function currentPrincipal(kernel: HttpKernel, { authorization }: In
   if (again.refusal !== null) throw again.refusal;
   return again.principal;
 }
+
+/**
+ * The principal of an answer that is still being sent; null when its token has expired meanwhile, which does not end the
+ * answer. Throws when the session, the client or the role is gone.
+ */
+export async function principalOfLongAnswer(
+  kernel: HttpKernel,
+  headers: IncomingHttpHeaders,
+): Promise<Principal | null> {
+  try {
+    return await currentPrincipal(kernel, headers);
+  } catch (error) {
+    if (error instanceof Problem && error.code === "token_expired") return null;
+    throw error;
+  }
+}

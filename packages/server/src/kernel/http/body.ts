@@ -22,7 +22,7 @@ export async function readJsonBody(raw: IncomingMessage, terms: BodyTerms): Prom
   return parseStrictJson(await readBytes(raw, terms));
 }
 
-function isJson({ headers }: IncomingMessage): boolean {
+export function isJson({ headers }: IncomingMessage): boolean {
   if ((headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") return false;
   return /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(headers["content-type"] ?? "");
 }
@@ -111,7 +111,7 @@ export function acceptable(spec: EndpointSpec, accept: string | undefined): void
   if (accept === undefined || accept.trim() === "") return;
   const weights = new Map(accept.split(",").map(mediaRange));
   const produced = Object.values(spec.replies).flatMap((reply) =>
-    "content" in reply ? reply.content : ["application/json"],
+    "content" in reply ? reply.content : "stream" in reply ? reply.stream : ["application/json"],
   );
   // The most exact range decides (RFC 9110, section 12.5.1); a weight of 0 means "not this one".
   const weightOf = (type: string) => weights.get(type) ?? weights.get(type.replace(/\/.*/, "/*")) ?? weights.get("*/*");

@@ -23,7 +23,7 @@ import {
 } from "node:zlib";
 import type { Answer } from "./answer.ts";
 import { type Encoding, encodings, tagOfEncoding } from "./conditional.ts";
-import type { EndpointSpec } from "./endpoint.ts";
+import { type EndpointSpec, hasStream } from "./endpoint.ts";
 import { single } from "./request-context.ts";
 
 /** A smaller answer fits into one packet with its headers, compressed or not. */
@@ -35,7 +35,10 @@ export type Compressor = (answer: Answer, headers: IncomingHttpHeaders) => Answe
 /** Decides by the spec of an endpoint which of its answers may be compressed. */
 export function compressor(spec: EndpointSpec): Compressor {
   const isHarmless = carriesNoSecret(spec);
+  const streams = hasStream(spec);
   return (answer, headers) => {
+    // A stream is sent as it is, so that a part of it is a part of the content.
+    if (answer.stream !== undefined || (streams && answer.status === 304)) return answer;
     if (answer.status === 304) return withTagOfClient(answer, isHarmless, single(headers["if-none-match"]));
     if (!isLong(answer) || !isCompressible(answer, isHarmless)) return answer;
     const encoding = chooseEncoding(single(headers["accept-encoding"]));

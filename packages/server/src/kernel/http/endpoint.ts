@@ -18,6 +18,10 @@ import type { Language, Problem, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
 import type { RunRead, RunTx } from "../tx.ts";
 import type { CookieName } from "./cookies.ts";
+import { wildcardOf } from "./path-bytes.ts";
+import type { RangeConditions } from "./range.ts";
+import type { ReplyStream } from "./reply-stream.ts";
+import type { Upload, UploadSpec } from "./upload.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -36,6 +40,8 @@ export type ReplySpec = { readonly description: string; readonly headers?: Reado
   | { readonly body: TSchema }
   /** Bytes of these media types (a page, a file). The document shows the example, where one is given. */
   | { readonly content: readonly [string, ...string[]]; readonly example?: unknown }
+  /** Content of these media types that is made while it is sent; the first is its type unless the reply says another. */
+  | { readonly stream: readonly [string, ...string[]] }
   | { readonly empty: true }
 );
 
@@ -43,7 +49,10 @@ export interface EndpointSpec {
   /** `noun.verb`: the operation's name in the document, the SDKs, the logs and the limits. */
   readonly id: string;
   readonly method: Method;
-  /** OpenAPI style, `/v1/things/{id}`. The first spelling is the documented one; aliases share everything. */
+  /**
+   * OpenAPI style, `/v1/things/{id}`. The first spelling is the documented one; aliases share everything. `{path+}` at its end
+   * takes the rest of the URL's path, slashes and bytes that are no text included, as `call.pathBytes`.
+   */
   readonly path: string;
   readonly aliases?: readonly string[];
   readonly tag: string;
@@ -56,6 +65,8 @@ export interface EndpointSpec {
   readonly contentLimits?: readonly PolicyName[];
   /** Counts in no limit. */
   readonly free?: true;
+  /** Carries files, or parts of them. Of the general limits only the anonymous one counts it; see `transfers.ts`. */
+  readonly content?: true;
   /** With access `public`: refused from a banned address, where the others are not. */
   readonly notWhileBanned?: true;
   /** Only by a person whose second factor was shown within the last minutes; never by a program. */
@@ -70,7 +81,11 @@ export interface EndpointSpec {
   readonly cookies?: readonly CookieName[];
   readonly params?: TObject;
   readonly query?: TObject;
+  /** Headers that `handle` receives, each a text or a whole number. */
+  readonly headers?: TObject;
   readonly body?: TSchema;
+  /** A body that `handle` reads itself. With `body` too, a JSON body is `call.body` and any other `call.upload`. */
+  readonly upload?: UploadSpec;
   /** In place of what {@link maxBodyBytes} gives to its kind of access. */
   readonly bodyLimitBytes?: number;
   /**
@@ -88,7 +103,10 @@ export interface EndpointSpec {
   readonly idempotency?: "none";
   /** Every PATCH and DELETE has it; `required` for retention and secrets, where a change unseen costs most. */
   readonly ifMatch?: "optional" | "required";
-  /** From the end of the header to the answer; reading the body is part of it. */
+  /**
+   * From the end of the header to the answer; reading the body is part of it. With `upload` or a streamed reply it is the time
+   * between two steps: it starts anew with every chunk and every `ctx.progressed()`.
+   */
   readonly deadlineMs?: number;
   /** The answer to a GET holds a secret, so it is not compressed; see `compression.ts`. Other methods never are. */
   readonly secret?: true;
@@ -121,6 +139,8 @@ export interface Ctx {
   readonly publicUrl: string;
   /** Ends when the deadline passes or the client goes away. */
   readonly signal: AbortSignal;
+  /** Work that takes long has come further: the deadline starts anew. Only where the spec has `upload` or a stream. */
+  readonly progressed: () => void;
   /**
    * Counts the request in limits whose subject is known only now, and throws `rate_limited`. A string is text from the body
    * (an e-mail address); it is counted together with the client's address.
@@ -157,6 +177,16 @@ export interface Call {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
+  /** Those that the spec names, by the names that it gives them. */
+  readonly headers: unknown;
+  /** With `upload`: the body, not read yet. Null for a JSON body where the spec takes both. */
+  readonly upload: Upload | null;
+  /** What `{path+}` stands for, percent-decoded; any byte may be in it. */
+  readonly pathBytes: Buffer | null;
+  /** HEAD instead of GET: `handle` answers as for GET, and a stream is not made. */
+  readonly isHead: boolean;
+  /** For `rangedReply`. Empty for HEAD, where a range means nothing. */
+  readonly conditions: RangeConditions;
   readonly principal: Principal;
   readonly language: Language;
   /** The client's address, canonical; personal data. */
@@ -178,7 +208,7 @@ export interface Endpoint {
   readonly explain?: (problem: Problem, language: Language) => Reply;
 }
 
-type Shape<S extends EndpointSpec, Part extends "params" | "query" | "body"> = S[Part] extends TSchema
+type Shape<S extends EndpointSpec, Part extends "params" | "query" | "headers" | "body"> = S[Part] extends TSchema
   ? Static<S[Part]>
   : undefined;
 
@@ -195,7 +225,10 @@ type PrincipalFor<S extends EndpointSpec> = S["access"] extends { kind: "public"
 export interface CallOf<S extends EndpointSpec> extends Call {
   readonly params: Shape<S, "params">;
   readonly query: Shape<S, "query">;
-  readonly body: Shape<S, "body">;
+  readonly headers: Shape<S, "headers">;
+  readonly body: S["upload"] extends UploadSpec ? Shape<S, "body"> | undefined : Shape<S, "body">;
+  readonly upload: S["upload"] extends UploadSpec ? (S["body"] extends TSchema ? Upload | null : Upload) : null;
+  readonly pathBytes: S["path"] extends `${string}+}` ? Buffer : null;
   readonly principal: PrincipalFor<S>;
 }
 
@@ -210,7 +243,9 @@ type BodyOf<R> = R extends { body: infer B extends TSchema }
   ? { readonly body: Static<B> }
   : R extends { content: readonly string[] }
     ? { readonly body: string | Uint8Array }
-    : { readonly body?: undefined };
+    : R extends { stream: readonly string[] }
+      ? { readonly body: ReplyStream }
+      : { readonly body?: undefined };
 
 /**
  * Declares an endpoint.
@@ -254,6 +289,20 @@ export function showsPage({ replies }: EndpointSpec): boolean {
   return Object.values(replies).some(
     (reply) => "content" in reply && reply.content.some((type) => pageMediaTypes.has(type)),
   );
+}
+
+/** Whether an answer, or the body of a request, can be as long as the client and the content want. */
+export function isTransfer(spec: EndpointSpec): boolean {
+  return spec.upload !== undefined || hasStream(spec);
+}
+
+export function hasStream({ replies }: EndpointSpec): boolean {
+  return Object.values(replies).some((reply) => "stream" in reply);
+}
+
+/** Whether a part of the content can be asked for. */
+export function hasRanges({ replies }: EndpointSpec): boolean {
+  return replies[206] !== undefined;
 }
 
 export function takesIdempotencyKey(spec: EndpointSpec): boolean {
@@ -312,6 +361,9 @@ export function declaredProblems(spec: EndpointSpec, scopes: OauthScopes): Reado
     spec.params !== undefined && ["not_found", "validation_failed"],
     spec.query !== undefined && ["validation_failed"],
     spec.query?.properties.cursor !== undefined && ["invalid_cursor"],
+    wildcardOf(spec.path) !== null && ["not_found"],
+    spec.upload !== undefined && ["unsupported_media_type"],
+    hasRanges(spec) && ["range_not_satisfiable"],
     spec.body !== undefined && ["malformed_json", "validation_failed", "unsupported_media_type"],
     spec.method !== "GET" && ["storage_full"],
     spec.wire !== undefined && ["unsupported_media_type"],

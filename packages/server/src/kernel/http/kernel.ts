@@ -16,6 +16,7 @@ import type { AccessTokens, Authenticator } from "../principal.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Transactions } from "../tx.ts";
 import type { ClientAddresses } from "./client-address.ts";
+import type { Transfers } from "./transfers.ts";
 import type { UnfinishedBodies } from "./unfinished-bodies.ts";
 
 export interface HttpKernel {
@@ -38,6 +39,7 @@ export interface HttpKernel {
   readonly idempotency: Idempotency;
   readonly cursors: Cursors;
   readonly unfinishedBodies: UnfinishedBodies;
+  readonly transfers: Transfers;
   /** Origin of absolute URLs; known once the service listens. Never taken from a request. */
   readonly publicUrl: () => string;
   /** No request is answered before this. */

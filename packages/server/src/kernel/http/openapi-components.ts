@@ -17,6 +17,14 @@ import { identifier, Type } from "./schema.ts";
 
 export type JsonObject = { [key: string]: unknown };
 
+/** Readers of the document ask for a bound. This one (1 PiB) is larger than any snapshot. */
+const maxContentBytes = 2 ** 50;
+
+/** Content as it is sent. */
+export function binarySchema(maxLength: number = maxContentBytes): JsonObject {
+  return { type: "string", format: "binary", maxLength };
+}
+
 export type HeaderName = keyof typeof headers;
 
 export type ParameterName = keyof typeof parameters;
@@ -254,7 +262,15 @@ const headers = {
     description: "Sent only with documents that any page may read (`*`).",
     schema: { type: "string", const: "*" },
   },
-  ETag: { description: "Version of the resource.", schema: Type.String({ maxLength: 64, pattern: '^"[^"]+"$' }) },
+  ETag: { description: "Version of the resource.", schema: Type.String({ maxLength: 80, pattern: '^"[^"]+"$' }) },
+  "Accept-Ranges": {
+    description: "A part of the content can be asked for with `Range`.",
+    schema: { type: "string", const: "bytes" },
+  },
+  "Content-Range": {
+    description: "Which bytes of how many these are; with 416 only how many there are.",
+    schema: Type.String({ maxLength: 80, pattern: "^bytes (\\d+-\\d+|\\*)/\\d+$" }),
+  },
   Link: {
     description:
       'URL of the next page, `rel="next"` (RFC 8288), except on the last page. For a deprecated operation also the page about it, `rel="deprecation"` and `rel="sunset"`.',
@@ -303,6 +319,18 @@ const parameters = {
     required: false,
     description: "The ETag that you have. If it is still current, the answer is 304.",
     schema: condition,
+  },
+  Range: {
+    name: "Range",
+    required: false,
+    description: "One range of bytes, such as `bytes=1000-`. Several ranges are answered with the whole.",
+    schema: { type: "string", maxLength: 200, pattern: "^[\\x20-\\x7e]*$" },
+  },
+  IfRange: {
+    name: "If-Range",
+    required: false,
+    description: "The ETag of the part that you have. If the content is another one, the answer is the whole.",
+    schema: { type: "string", maxLength: 200, pattern: "^[\\x20-\\x7e]*$" },
   },
 } satisfies Record<string, JsonObject>;
 

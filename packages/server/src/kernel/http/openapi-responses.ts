@@ -7,9 +7,23 @@
 import { isRecorded } from "../idempotency.ts";
 import type { ProblemCode } from "../problems.ts";
 import { answersVersion } from "./answer.ts";
-import { declaredProblems, type EndpointSpec, type ReplySpec, showsPage, takesIdempotencyKey } from "./endpoint.ts";
+import {
+  declaredProblems,
+  type EndpointSpec,
+  hasRanges,
+  type ReplySpec,
+  showsPage,
+  takesIdempotencyKey,
+} from "./endpoint.ts";
 import { oauthErrorSchema } from "./oauth-error.ts";
-import { type Components, errorForm, type HeaderName, type JsonObject, problemCodesOf } from "./openapi-components.ts";
+import {
+  binarySchema,
+  type Components,
+  errorForm,
+  type HeaderName,
+  type JsonObject,
+  problemCodesOf,
+} from "./openapi-components.ts";
 
 /** Every response of an operation, by status. */
 export function responses(spec: EndpointSpec, components: Components): JsonObject {
@@ -98,9 +112,9 @@ function retirementHeaders({ deprecated }: EndpointSpec, components: Components)
 function notModified(spec: EndpointSpec, components: Components): JsonObject {
   const make = () => ({
     description: "You already have this version.",
-    headers: responseHeaders(components, ["ETag"]),
+    headers: responseHeaders(components, ["ETag", ...(hasRanges(spec) ? (["Accept-Ranges"] as const) : [])]),
   });
-  return withRetirement(spec, components, "NotModified", make);
+  return withRetirement(spec, components, hasRanges(spec) ? "NotModifiedContent" : "NotModified", make);
 }
 
 function replyResponse(spec: EndpointSpec, status: number, reply: ReplySpec, components: Components): JsonObject {
@@ -109,7 +123,10 @@ function replyResponse(spec: EndpointSpec, status: number, reply: ReplySpec, com
     { schema: components.schema(schema, "answer") },
   ]);
   const standard: HeaderName[] = [];
-  if ((spec.method === "GET" && status === 200) || answersVersion(spec, status)) standard.push("ETag");
+  const isPart = hasRanges(spec) && status === 206;
+  if ((spec.method === "GET" && status === 200) || isPart || answersVersion(spec, status)) standard.push("ETag");
+  if (hasRanges(spec) && "stream" in reply) standard.push("Accept-Ranges");
+  if (isPart) standard.push("Content-Range");
   if (status === 200 && spec.query?.properties.cursor !== undefined) standard.push("Link");
   if (takesIdempotencyKey(spec)) standard.push("Idempotency-Replayed");
   const content = contentOf(spec, reply, components);
@@ -131,10 +148,13 @@ function contentOf(spec: EndpointSpec, reply: ReplySpec, components: Components)
     const shown = !components.isComplete && { examples: { success: components.answerExample(reply.body, spec.id) } };
     return { "application/json": { schema, ...shown } };
   }
+  if ("stream" in reply) return Object.fromEntries(reply.stream.map((type) => [type, streamContent]));
   if (!("content" in reply)) return null;
   const media = reply.example === undefined ? {} : { examples: { success: { value: reply.example } } };
   return Object.fromEntries(reply.content.map((type) => [type, media]));
 }
+
+const streamContent = { schema: binarySchema(), examples: { success: { summary: "The bytes.", value: "…" } } };
 
 /**
  * The headers of a problem beside those of every answer, and how the name of such a response ends. The published document
@@ -160,6 +180,7 @@ const inProgressStatus = 409;
 
 function headersOfStatus(status: number): HeaderName[] {
   if (status === 401) return ["WWW-Authenticate"];
+  if (status === 416) return ["Content-Range"];
   return status === 429 || status === 503 ? ["Retry-After"] : [];
 }
 

@@ -5,8 +5,10 @@ import formats from "ajv-formats";
 import { declared, problemCodes, problems } from "../../declarations.ts";
 import { apiDocument, endpoints, events, tags } from "../../endpoints.ts";
 import { noteCreated, noteEndpoints } from "../../testing/notes.ts";
+import { maxUploadBytes, transferEndpoints } from "../../testing/transfers.ts";
 import { declaredProblems, type Endpoint, type EndpointSpec, endpoint } from "./endpoint.ts";
 import { type OpenapiOptions, openapiDocument } from "./openapi.ts";
+import { inDocument } from "./path-bytes.ts";
 import { isOauthPath } from "./path-rules.ts";
 import { closed, Type, text } from "./schema.ts";
 
@@ -32,6 +34,7 @@ interface Operation {
   readonly security: readonly object[];
   readonly "x-problems"?: readonly string[];
   readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly description: string; readonly content: Readonly<Record<string, unknown>> };
   readonly responses: Readonly<Record<string, Response>>;
 }
 
@@ -51,7 +54,7 @@ interface Document {
 }
 
 const allTags = [...tags, { name: "webhooks", description: "For tests." }];
-const everything = [...endpoints, ...noteEndpoints];
+const everything = [...endpoints, ...noteEndpoints, ...transferEndpoints];
 const make = (list: readonly Endpoint[] = everything, options: OpenapiOptions = { complete: true }) =>
   openapiDocument(
     { endpoints: list, events: [...events, noteCreated], tags: allTags, version: "1.2.3", declared },
@@ -78,7 +81,7 @@ function withParts(from: Document, operation: Operation): Operation {
 }
 
 function responsesOf(spec: EndpointSpec): Operation["responses"] {
-  const stored = document.paths[spec.path]?.[spec.method.toLowerCase()];
+  const stored = document.paths[inDocument(spec.path)]?.[spec.method.toLowerCase()];
   return stored === undefined ? {} : withParts(document, stored).responses;
 }
 
@@ -167,7 +170,7 @@ describe("operations", () => {
   test("every endpoint is in it once, under its documented spelling, with a name that no other has", () => {
     assert.deepEqual(
       operations.map(({ url, method, operation }) => `${operation.operationId} ${method.toUpperCase()} ${url}`).sort(),
-      everything.map(({ spec }) => `${spec.id} ${spec.method} ${spec.path}`).sort(),
+      everything.map(({ spec }) => `${spec.id} ${spec.method} ${inDocument(spec.path)}`).sort(),
     );
     assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   });
@@ -195,7 +198,7 @@ describe("operations", () => {
       const responses = responsesOf(spec);
       const codes = answersProblems(spec) ? [...declaredProblems(spec, declared.oauthScopes)] : [];
       const { everywhere, statuses } = document["x-problems"];
-      const listed = document.paths[spec.path]?.[spec.method.toLowerCase()]?.["x-problems"] ?? [];
+      const listed = document.paths[inDocument(spec.path)]?.[spec.method.toLowerCase()]?.["x-problems"] ?? [];
       assert.deepEqual(codes.length === 0 ? [] : [...everywhere, ...listed].sort(), codes.sort(), spec.id);
       for (const code of codes) {
         const { status, title } = problems[code];
@@ -439,4 +442,36 @@ test("every code of the catalogue has a title and a sentence in both languages, 
     }
     assert.notEqual(detail.en, detail.tr, code);
   }
+});
+
+describe("content", () => {
+  const binary = { schema: { type: "string", format: "binary", maxLength: maxUploadBytes } };
+  const { paths } = make(everything, {});
+  const at = (method: string, path: string) => paths[path]?.[method] ?? assert.fail(`${method} ${path}`);
+
+  test("an upload is a binary body of its media types, beside JSON where both are taken", () => {
+    const { requestBody } = at("post", "/v1/test-uploads");
+    assert.deepEqual(requestBody?.content, { "application/x-tar": binary, "application/zip": binary });
+    assert.match(requestBody?.description ?? "", new RegExp(`${maxUploadBytes} bytes.*gzip`));
+    const either = Object.keys(at("post", "/v1/test-either").requestBody?.content ?? {});
+    assert.deepEqual(either, ["application/json", "application/x-tar", "application/octet-stream"]);
+    const any = at("put", "/v1/test-files/{id}/files/{path}").requestBody?.content;
+    assert.deepEqual(any, { "application/octet-stream": binary });
+  });
+
+  test("request headers, ranges and the rest of a path are parameters", () => {
+    const names = ({ parameters = [] }: Operation) => parameters.map((one) => ("$ref" in one ? one.$ref : one.name));
+    assert.ok(names(at("post", "/v1/test-uploads")).includes("X-Test-Mtime"));
+    assert.ok(names(at("get", "/v1/test-content")).includes("#/components/parameters/Range"));
+    assert.ok(!names(at("get", "/v1/test-stream")).includes("#/components/parameters/Range"));
+    assert.deepEqual(names(at("put", "/v1/test-files/{id}/files/{path}")).slice(0, 2), ["id", "path"]);
+  });
+
+  test("a streamed answer is binary, whole or in part, and a range may be unsatisfiable", () => {
+    const { responses } = at("get", "/v1/test-content");
+    assert.deepEqual(Object.keys(responses).slice(0, 3), ["200", "206", "304"]);
+    assert.ok("416" in responses);
+    const { schema } = responses["206"]?.content?.["application/octet-stream"] ?? {};
+    assert.equal((schema as { format?: string }).format, "binary");
+  });
 });

@@ -11,15 +11,19 @@ import type { EventType } from "../events.ts";
 import {
   type Endpoint,
   type EndpointSpec,
+  hasRanges,
   maxBodyBytes,
   needsApiPackage,
   refusedWhileSuspended,
   showsPage,
   takesIdempotencyKey,
 } from "./endpoint.ts";
-import { Components, type JsonObject, problemCodesOf } from "./openapi-components.ts";
+import { binarySchema, Components, type JsonObject, problemCodesOf } from "./openapi-components.ts";
 import { everyAnswer, responses } from "./openapi-responses.ts";
+import { inDocument, wildcardOf } from "./path-bytes.ts";
 import { isStaffOnlyPath } from "./path-rules.ts";
+
+import type { UploadSpec } from "./upload.ts";
 
 export type { JsonObject };
 
@@ -55,7 +59,8 @@ export function openapiDocument(sources: OpenapiSources, { origin = "", complete
   const isForStaff = (spec: EndpointSpec) => isStaffOnlyPath(declared.paths, spec.path);
   const paths: Record<string, JsonObject> = {};
   for (const spec of lastWhere(specs, isForStaff)) {
-    paths[spec.path] = { ...paths[spec.path], [spec.method.toLowerCase()]: operation(spec, components) };
+    const path = inDocument(spec.path);
+    paths[path] = { ...paths[path], [spec.method.toLowerCase()]: operation(spec, components) };
   }
   const webhooks = Object.fromEntries(events.map((event) => [event.name, { post: webhook(event, components) }]));
   const tagNames = tags.map(({ name }) => name).sort();
@@ -144,15 +149,33 @@ function operation(spec: EndpointSpec, components: Components): JsonObject {
         content: { "application/x-www-form-urlencoded": { schema: components.schema(spec.form, "request") } },
       },
     }),
-    ...(spec.body && {
-      requestBody: {
-        required: true,
-        description: sizeOf(spec),
-        content: { "application/json": { schema: components.schema(spec.body, "request") } },
-      },
-    }),
+    ...((spec.body || spec.upload) && { requestBody: requestBody(spec, components) }),
     responses: responses(spec, components),
   };
+}
+
+function requestBody({ upload, ...spec }: EndpointSpec, components: Components): JsonObject {
+  const json = spec.body && { "application/json": { schema: components.schema(spec.body, "request") } };
+  const types = upload === undefined ? [] : upload.mediaTypes === "any" ? [anyMediaType] : upload.mediaTypes;
+  const more = upload?.anyTypeWith === undefined || types.includes(anyMediaType) ? [] : [anyMediaType];
+  const binary = Object.fromEntries(
+    [...types, ...more].map((type) => [type, { schema: binarySchema(upload?.maxBytes) }]),
+  );
+  const sizes = [json && `${upload ? "JSON: " : ""}${sizeOf(spec)}`, upload && uploadTerms(upload)];
+  return {
+    required: true,
+    description: sizes.filter((text) => text !== undefined).join(" "),
+    content: { ...json, ...binary },
+  };
+}
+
+/** Of content whose type says nothing about it. */
+const anyMediaType = "application/octet-stream";
+
+function uploadTerms({ maxBytes, encodings = [], anyTypeWith, mediaTypes }: UploadSpec): string {
+  const coded = encodings.length === 0 ? "" : ` \`Content-Encoding\` may be ${encodings.join(" or ")}.`;
+  const any = mediaTypes === "any" ? "" : anyTypeWith ? ` With \`${anyTypeWith}\` any media type is taken.` : "";
+  return `Content: at most ${maxBytes} bytes, sent as it is made, in chunks or with a length.${any}${coded}`;
 }
 
 function sizeOf(spec: EndpointSpec): string {
@@ -160,7 +183,7 @@ function sizeOf(spec: EndpointSpec): string {
 }
 
 function operationParameters(spec: EndpointSpec, components: Components): JsonObject[] {
-  const fromSchema = (place: "path" | "query", schema: EndpointSpec["query"]) =>
+  const fromSchema = (place: "path" | "query" | "header", schema: EndpointSpec["query"]) =>
     Object.entries<TSchema>(schema?.properties ?? {}).map(([name, property]) => {
       const shared = Object.hasOwn(pageQuery, name) && pageQuery[name as keyof typeof pageQuery] === property;
       if (shared) return components.pageParameter(name as keyof typeof pageQuery);
@@ -170,11 +193,32 @@ function operationParameters(spec: EndpointSpec, components: Components): JsonOb
     });
   return [
     ...fromSchema("path", spec.params),
+    ...wildcardParameter(spec),
     ...fromSchema("query", spec.query),
+    ...fromSchema("header", spec.headers),
     ...(takesIdempotencyKey(spec) ? [components.parameter("IdempotencyKey")] : []),
     ...(spec.ifMatch ? [components.parameter(spec.ifMatch === "required" ? "IfMatchRequired" : "IfMatch")] : []),
     ...(spec.method === "GET" ? [components.parameter("IfNoneMatch")] : []),
+    ...(hasRanges(spec) ? [components.parameter("Range"), components.parameter("IfRange")] : []),
   ];
+}
+
+/** The longest path of a file in a snapshot, with every byte percent-encoded. */
+const maxEncodedPathLength = 3 * 4096;
+
+function wildcardParameter({ path }: EndpointSpec): JsonObject[] {
+  const name = wildcardOf(path);
+  if (name === null) return [];
+  const description =
+    "Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`.";
+  const schema = {
+    type: "string",
+    minLength: 1,
+    maxLength: maxEncodedPathLength,
+    pattern: "^[^?#]+$",
+    examples: ["Muhasebe/2026/Defter.pdf"],
+  };
+  return [{ name, in: "path", required: true, description, "x-multi-segment": true, schema }];
 }
 
 function webhook(event: EventType, components: Components): JsonObject {

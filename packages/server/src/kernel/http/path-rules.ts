@@ -28,6 +28,9 @@ export interface PathRules {
   readonly oauth: OauthPath;
 }
 
+/** Path and query together. File paths have 4096 bytes, three characters each when percent-encoded, and some query. */
+export const maxUrlLength = 16_384;
+
 export function isOauthPath({ oauth }: PathRules, url: string): boolean {
   return url.startsWith(oauth.prefix);
 }

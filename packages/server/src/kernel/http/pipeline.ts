@@ -5,26 +5,23 @@
  * reported.
  */
 
-import type { IncomingMessage } from "node:http";
 import { auditOriginOf } from "../audit.ts";
-import { idempotencyKeyPattern } from "../idempotency.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunRead, RunTx, TxContext } from "../tx.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer } from "./answer.ts";
-import { currentPrincipal, isPrincipalOld } from "./authentication.ts";
-import { acceptable, type BodyTerms, readJsonBody, readRawCall, refuseBody } from "./body.ts";
-import { checkCondition, requireMatch } from "./conditional.ts";
-import { readCookies } from "./cookies.ts";
+import { currentPrincipal, isPrincipalOld, principalOfLongAnswer } from "./authentication.ts";
+import type { BodyTerms } from "./body.ts";
+import { callParser, type ParsedCall, type RoutedRequest } from "./call-parser.ts";
 import { retirementOf } from "./deprecation.ts";
 import {
-  type Call,
   type Ctx,
   declaredProblems,
   defaultDeadlineMs,
   type Endpoint,
   type EndpointSpec,
+  isTransfer,
   maxBodyBytes,
   type Reply,
   takesIdempotencyKey,
@@ -33,20 +30,10 @@ import { failAt, wantedFault } from "./faults.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { problemAnswer, problemReply } from "./problem-answer.ts";
 import { checkRefusals } from "./refusals.ts";
+import { openStream } from "./reply-stream.ts";
 import { type RequestContext, single } from "./request-context.ts";
 import { spendLater, spendUncounted } from "./request-limits.ts";
 import { missedDeadline, type RequestSignal } from "./request-signal.ts";
-import { parseQuery, refuse, type Validator, validator } from "./validate.ts";
-
-/** A request as the router passes it on. */
-export interface RoutedRequest {
-  readonly raw: IncomingMessage;
-  /** Query string, without the question mark. */
-  readonly query: string;
-  readonly params: unknown;
-  /** Ends when the deadline passes or the client goes away. */
-  readonly end: RequestSignal;
-}
 
 export type Pipeline = (context: RequestContext, request: RoutedRequest) => Promise<Answer>;
 
@@ -83,11 +70,13 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       }
       const fault = wantedFault(kernel, context, request.raw.headers);
       failAt("before", fault);
-      const reply = await serve({ kernel, endpoint, declared }, context, call, request.end);
+      const compiled = { kernel, endpoint, declared };
+      const reply = await counted(kernel, context, call, () => serve(compiled, context, call, request.end));
       failAt("after", fault);
       // Counts what the handler did not count. Its work is done, so a refusal is ignored.
       if (context.uncounted.length > 0) await spendUncounted(kernel, context);
-      return answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
+      const ready = answer(withNextLink(kernel, spec, request, reply), single(request.raw.headers["if-none-match"]));
+      return ready.stream === undefined ? ready : await opened(kernel, context, request, ready);
     } catch (error) {
       // A request that failed before its limits were counted is counted now.
       const refusal = await spendUncounted(kernel, context).catch((fault: unknown) => fault);
@@ -99,8 +88,45 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
   return async (context, request) => retirement.withHeaders(await run(context, request), kernel.publicUrl());
 }
 
-interface ParsedCall extends Call {
-  readonly idempotencyKey: string | undefined;
+/** The subject of bytes in flight: the account, or else the address. */
+function transferSubject({ principal, addressKey }: RequestContext): string {
+  return "accountId" in principal ? principal.accountId : addressKey;
+}
+
+/** Counts a streamed body until it is answered. A refusal comes before its first byte. */
+async function counted<T>(
+  { transfers }: HttpKernel,
+  context: RequestContext,
+  { upload }: ParsedCall,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (upload === null) return work();
+  const finish = transfers.begin(transferSubject(context), upload.announcedBytes);
+  try {
+    return await work();
+  } finally {
+    finish();
+  }
+}
+
+/** Begins a streamed answer. It counts until its last byte, and the caller's rights are checked while it lasts. */
+async function opened(
+  kernel: HttpKernel,
+  context: RequestContext,
+  request: RoutedRequest,
+  ready: Answer,
+): Promise<Answer> {
+  const { endpoint } = context;
+  if (ready.stream === undefined || endpoint === null || request.raw.method === "HEAD") return ready;
+  const finish = kernel.transfers.begin(transferSubject(context), ready.stream.length);
+  const recheck = async () => {
+    const principal = await principalOfLongAnswer(kernel, request.raw.headers);
+    if (principal !== null) checkAccess(endpoint.spec, kernel.declared.oauthScopes, principal, kernel.clock.now());
+  };
+  return {
+    ...ready,
+    opened: await untilDeadline(request.end, openStream(ready.stream, { recheck, finish }, request.end)),
+  };
 }
 
 function bodyTerms(
@@ -115,44 +141,6 @@ function bodyTerms(
     return kernel.unfinishedBodies.begin(address, bytes);
   };
   return { limitBytes: maxBodyBytes(spec), end, begin };
-}
-
-/** Reads a request into a call. */
-type CallParser = (context: RequestContext, request: RoutedRequest, terms: BodyTerms) => Promise<ParsedCall>;
-
-function callParser(spec: EndpointSpec): CallParser {
-  const validators: { part: "params" | "query" | "body"; check: Validator }[] = [];
-  if (spec.params) validators.push({ part: "params", check: validator(spec.params, "/path") });
-  if (spec.query) validators.push({ part: "query", check: validator(spec.query, "/query") });
-  if (spec.body) validators.push({ part: "body", check: validator(spec.body, "") });
-  const keyPattern = new RegExp(idempotencyKeyPattern);
-  return async ({ principal, language, address, addressKey }, { raw, query, params }, terms) => {
-    const ifMatch = spec.ifMatch === undefined ? undefined : single(raw.headers["if-match"]);
-    checkCondition(ifMatch);
-    if (spec.method === "GET") checkCondition(single(raw.headers["if-none-match"]));
-    const who = { principal, language, address, addressKey, cookies: readCookies(raw.headers, spec.cookies) };
-    if (spec.wire !== undefined) {
-      const fits = validators.every(({ part, check }) => part !== "params" || check(params, language).length === 0);
-      if (!fits) throw new Problem("not_found");
-      const nothing = { params, query: undefined, body: undefined, idempotencyKey: undefined };
-      return { ...who, ...nothing, raw: await readRawCall(raw, terms), requireMatch: () => undefined };
-    }
-    acceptable(spec, raw.headers.accept);
-    const idempotencyKey = single(raw.headers["idempotency-key"]);
-    if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey)) throw new Problem("invalid_header");
-    if (spec.ifMatch === "required" && ifMatch === undefined) throw new Problem("precondition_required");
-    const parts = {
-      params: spec.params && params,
-      query: parseQuery(query, spec.query),
-      body: await (spec.body ? readJsonBody(raw, terms) : refuseBody(raw, terms)),
-    };
-    const findings = validators.flatMap(({ part, check }) => check(parts[part], language));
-    // A cursor of a wrong form gets the same answer as an unknown one.
-    if (findings.some((finding) => finding.pointer === "/query/cursor")) throw new Problem("invalid_cursor");
-    refuse(findings);
-    const matches = (representation: unknown) => requireMatch(ifMatch, representation);
-    return { ...parts, ...who, idempotencyKey, requireMatch: matches };
-  };
 }
 
 async function serve(
@@ -186,6 +174,7 @@ async function serve(
       spend,
       tx,
       read,
+      progressed: isTransfer(spec) ? () => signal.restart() : notLong,
       // Few handlers need it.
       get signal() {
         return signal.signal;
@@ -206,7 +195,7 @@ async function serve(
     operation: spec.id,
     principal: context.principal,
     addressKey: context.addressKey,
-    content: [call.params ?? null, call.query ?? null, call.body ?? null],
+    content: [call.params ?? null, call.query ?? null, call.body ?? null, ...(call.headers ? [call.headers] : [])],
   };
   const asReply = (thrown: Problem) => {
     const problem = declared(thrown);
@@ -229,6 +218,10 @@ function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedReq
   // A bracket would end the address in the header. Other such characters are refused earlier.
   const url = `${kernel.publicUrl()}${path.replaceAll(">", "%3E")}?${query}`;
   return { ...reply, headers: { ...reply.headers, Link: `<${url}>; rel="next"` } };
+}
+
+function notLong(): never {
+  throw new Error("only operations with an upload or a stream can take longer than their deadline");
 }
 
 /** Seconds after which a request that missed its deadline can be repeated. */

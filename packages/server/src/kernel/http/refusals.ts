@@ -24,11 +24,8 @@ import { requireOwnOrigin } from "./cookies.ts";
 import type { Retirement } from "./deprecation.ts";
 import { type Endpoint, type EndpointSpec, openWhileBanned } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
-import { isStaffOnlyPath, type PathRules } from "./path-rules.ts";
+import { isStaffOnlyPath, maxUrlLength, type PathRules } from "./path-rules.ts";
 import type { RequestContext, RequestHead } from "./request-context.ts";
-
-/** Path and query together. File paths have 4096 bytes, three characters each when percent-encoded, and some query. */
-const maxUrlLength = 16_384;
 
 /** Step 1. It comes before the limits, because a banned request is not counted. */
 export function banRefusal(

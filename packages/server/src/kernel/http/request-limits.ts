@@ -71,11 +71,22 @@ export async function checkLimits(
     const { statuses } = await limiter.peek(counters);
     return { statuses, uncounted: [], refusal: null };
   }
+  if (endpoint?.spec.content === true) return checkContentLimits(limiter, counters);
   const later = endpoint?.spec.contentLimits;
   const isLater = later !== undefined;
   const outcome = isLater ? await limiter.check(counters, later) : await limiter.spend(counters);
   const refusal = refusalOf(outcome);
   return { statuses: outcome.statuses, uncounted: isLater && refusal === null ? counters : [], refusal };
+}
+
+/** Content spends bytes in flight (`transfers.ts`) and no tokens of the package. Its own limits count as everywhere. */
+async function checkContentLimits(limiter: Limiter, counters: readonly LimitCounter[]): Promise<CheckedLimits> {
+  const [unspent, spent] = [true, false].map((isPackage) =>
+    counters.filter(({ policy }) => (policy === "package") === isPackage),
+  );
+  const outcome = await limiter.spend(spent ?? none);
+  const { statuses } = await limiter.peek(unspent ?? none);
+  return { statuses: [...outcome.statuses, ...statuses], uncounted: [], refusal: refusalOf(outcome) };
 }
 
 /** Counts the request in these policies and in those that are uncounted. Throws the refusal. */

@@ -18,6 +18,7 @@ export class RequestSignal implements EndState {
   #reason: unknown;
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #deadlineMs = 0;
   #endsAtMs = Number.POSITIVE_INFINITY;
   readonly #listeners = new Set<() => void>();
 
@@ -60,13 +61,32 @@ export class RequestSignal implements EndState {
 
   /** Starts the time that the request has. */
   start(deadlineMs: number): void {
-    const late = () => this.#abort(new DOMException("the deadline has passed", "TimeoutError"));
-    this.#timer = setTimeout(late, deadlineMs).unref();
-    this.#endsAtMs = monotonicMs() + deadlineMs;
+    this.#deadlineMs = deadlineMs;
+    this.restart();
+    this.#lookIn(deadlineMs);
+  }
+
+  /** A transfer made progress: the whole time starts anew. */
+  restart(): void {
+    this.#endsAtMs = monotonicMs() + this.#deadlineMs;
+  }
+
+  /** Until {@link restart} the client is waited for, by the rules of the transport. */
+  pause(): void {
+    this.#endsAtMs = Number.POSITIVE_INFINITY;
   }
 
   leftMs(): number {
     return this.#endsAtMs - monotonicMs();
+  }
+
+  /** One timer per request: it looks at the time that is left when it fires. */
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => {
+      const leftMs = this.leftMs();
+      if (leftMs > 0) this.#lookIn(Math.min(Math.ceil(leftMs), this.#deadlineMs));
+      else this.#abort(new DOMException("the deadline has passed", "TimeoutError"));
+    }, ms).unref();
   }
 
   #abort(reason: unknown): void {
@@ -77,6 +97,11 @@ export class RequestSignal implements EndState {
     this.#listeners.clear();
     this.#controller?.abort(reason);
   }
+}
+
+/** Whether the signal ended because the client left. */
+export function isClientGone(state: EndState): boolean {
+  return state.aborted && !missedDeadline(state);
 }
 
 /** Whether the signal ended because of its deadline. */

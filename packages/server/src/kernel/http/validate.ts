@@ -4,6 +4,7 @@
  * value.
  */
 
+import type { IncomingHttpHeaders } from "node:http";
 import { Ajv2020 as AjvClass, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { TObject, TSchema } from "typebox";
@@ -32,7 +33,7 @@ export type Validator = (value: unknown, language: Language) => FieldError[];
  * Compiles a schema once, when it is first needed: a start need not wait for all of them. `place` begins every pointer:
  * empty for a body, `/query` and `/path` for parameters.
  */
-export function validator(schema: TSchema, place: "" | "/query" | "/path" | "/reply"): Validator {
+export function validator(schema: TSchema, place: "" | "/query" | "/path" | "/header" | "/reply"): Validator {
   let compiled: ValidateFunction | undefined;
   return (value, language) => {
     compiled ??= ajv.compile(schema);
@@ -64,6 +65,16 @@ export function parseQuery(text: string, schema: TObject | undefined): Record<st
     parsed[name] = readScalar(value, property);
   }
   return { ...parsed };
+}
+
+/** Reads the headers that a schema names; the names of the result are those of the schema. */
+export function parseHeaders(headers: IncomingHttpHeaders, schema: TObject): Record<string, unknown> {
+  const parsed: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries<TSchema>(schema.properties)) {
+    const value = headers[name.toLowerCase()];
+    if (value !== undefined) parsed[name] = readScalar(Array.isArray(value) ? value.join(", ") : value, property);
+  }
+  return parsed;
 }
 
 function splitPair(pair: string): [string, string] {

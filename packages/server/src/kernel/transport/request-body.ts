@@ -163,6 +163,13 @@ export class TrackedHttp2Request extends Http2ServerRequest {
   }
 }
 
+/** What a request of this transport knows about its body. */
+export function bodyProgressOf(request: IncomingMessage): BodyProgress | undefined {
+  const tracked: unknown = request;
+  const isTracked = tracked instanceof TrackedHttp1Request || tracked instanceof TrackedHttp2Request;
+  return isTracked ? tracked.bodyProgress : undefined;
+}
+
 export type TrackedRequest = TrackedHttp1Request | TrackedHttp2Request;
 
 function sizeOf(chunk: unknown): number | null {

@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { policyNames } from "../packages/server/src/declarations.ts";
 import { apiDocument } from "../packages/server/src/endpoints.ts";
 import { codeAt } from "../packages/server/src/identity/factors/totp.ts";
+import type { JsonObject } from "../packages/server/src/kernel/http/openapi.ts";
 import { type Client, clientOf, sandboxSettings, startMain } from "../packages/server/src/testing/main-process.ts";
 import { type FirstRunFile, type Login, readFirstRun } from "../packages/server/src/testing/people.ts";
 
@@ -115,10 +116,47 @@ interface Target {
 }
 
 async function targetOf(dataDir: string, command: string): Promise<Target> {
-  const { ca_file: caFile } = await readFirstRun(dataDir);
+  const { ca_file: caFile, demo } = await readFirstRun(dataDir);
   const document = path.join(dataDir, "openapi-for-fuzzing.json");
-  await writeFile(document, forFuzzing(apiDocument({ complete: true })));
-  return { client: await clientOf(dataDir), document, caFile: path.resolve(dataDir, caFile), command };
+  const client = await clientOf(dataDir);
+  await writeFile(document, forFuzzing(withKnownIds(apiDocument({ complete: true }), await makeObjects(client, demo))));
+  return { client, document, caFile: path.resolve(dataDir, caFile), command };
+}
+
+/** What the owner has, by the path of its kind. Operations on one object would find none by an id that is made up. */
+const objects: readonly (readonly [path: string, body: object])[] = [
+  ["/v1/vaults", { name: "Muhasebe" }],
+  ["/v1/sources", { name: "sunucu" }],
+  ["/v1/taxpayers", { name: "Deniz Örnek", tax_id: "1234567808" }],
+];
+
+async function makeObjects(client: Client, login: Login): Promise<ReadonlyMap<string, string>> {
+  const headers = { authorization: `Bearer ${await signIn(client, login)}` };
+  const ids = new Map<string, string>();
+  for (const [target, json] of objects) {
+    const answer = await client.send("POST", target, { json, headers });
+    if (answer.status !== 201) throw new Error(`fuzz: ${target} answered ${answer.status} ${answer.body}`);
+    ids.set(target, (JSON.parse(answer.body.toString()) as { id: string }).id);
+  }
+  return ids;
+}
+
+const unknownId = "0199c0de-0000-7000-8000-00000000dead";
+
+/** Names the ids of these objects in the paths of their operations, beside one that nothing has. */
+function withKnownIds(document: JsonObject, ids: ReadonlyMap<string, string>): object {
+  const paths = Object.entries(document.paths as Readonly<Record<string, Record<string, object>>>);
+  const named = paths.map(([place, methods]) => {
+    const id = ids.get(place.slice(0, place.indexOf("/{id}")));
+    if (id === undefined) return [place, methods];
+    const text = JSON.stringify(methods, (_key, value: unknown) => {
+      const { in: part, name } = (value ?? {}) as { in?: unknown; name?: unknown };
+      const isId = part === "path" && name === "id";
+      return isId ? { ...(value as object), schema: { type: "string", enum: [id, unknownId] } } : value;
+    });
+    return [place, JSON.parse(text)];
+  });
+  return { ...document, paths: Object.fromEntries(named) };
 }
 
 /** Patterns of free text ("anything but control characters"): its length says enough, and much is refused anyway. */

@@ -62,6 +62,9 @@ const service = await startTestService({ after }, { settings: { ...noSignInLimit
 const unknownId = "0199c0de-0000-7000-8000-00000000dead";
 const allScopes = Object.keys(oauthScopes);
 
+/** Bound to one client, and expected every hour. */
+const victimSource = "sunucu-1";
+
 /** Bodies that request the widest rights. Other bodies are made from their schema. */
 const greedy: Readonly<Record<string, object>> = {
   "account.update": { sms_sign_in: false },
@@ -70,6 +73,10 @@ const greedy: Readonly<Record<string, object>> = {
   "members.decide_second_factor_reset": { decision: "confirm" },
   "oauth_clients.create": { name: "Hepsi", scopes: allScopes, role: "owner", vault_ids: null },
   "oauth_clients.update": { scopes: allScopes, role: "owner", vault_ids: null },
+  "vaults.create": { name: "Kasa" },
+  "vaults.update": { quota_bytes: null },
+  "sources.update": { expected_every: null },
+  "sources.set_writers": { writers: [] },
 };
 
 /** The first or smallest value that the schema allows. */
@@ -105,7 +112,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account with an owner, people in every state, clients, a grant in review and a waiting reset. */
+/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source and a taxpayer. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -121,7 +128,13 @@ async function makeVictim() {
   const staff = await tokenFor(service, { as: "staff" });
   const reset = { json: { reason: "telefon kayboldu" }, headers: staff.auth };
   await service.send("POST", `/v1/admin/members/${viewer.personId}/reset-second-factor`, reset);
+  const made = async (target: string, json: object, headers = owner.auth) =>
+    String((await service.send("POST", target, { json, headers })).json?.id);
+  const writer = await tokenFor(service, { accountId, as: "client" });
   const ids: Readonly<Record<string, readonly string[]>> = {
+    vaults: [await made("/v1/vaults", { name: "Dolu", quota_bytes: 5 })],
+    sources: [await made("/v1/sources", { name: victimSource, expected_every: 3600 }, writer.auth)],
+    taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],
     oauth_grants: [withheld.sessionId],
@@ -148,6 +161,10 @@ async function power({ accountId }: Victim): Promise<unknown> {
     oauth_client_secrets: "account_id = $1",
     sessions: "account_id = $1",
     bans: "account_id = $1",
+    vaults: "account_id = $1 and kind <> 'taxpayer'",
+    // Programs may make sources of their own, and are then their writers.
+    sources: `account_id = $1 and name = '${victimSource}'`,
+    source_writers: `source_id in (select id from emanet.sources where account_id = $1 and name = '${victimSource}')`,
   };
   const passing = new Set(["name", "language", "last_used_at", "updated_at", "version"]);
   const all: Record<string, unknown> = {};

@@ -20,8 +20,8 @@ export function openKeptAlive(
   { url, ca }: { readonly url: string; readonly ca: string },
   connections: number,
 ): KeptAlive {
-  const sessions = Array.from({ length: connections }, () => http2.connect(url, { ca }));
-  for (const session of sessions) session.on("error", () => undefined);
+  const connect = () => http2.connect(url, { ca }).on("error", () => undefined);
+  const sessions = Array.from({ length: connections }, connect);
   cleanup.after(async () => {
     for (const session of sessions) session.destroy();
   });
@@ -29,7 +29,10 @@ export function openKeptAlive(
     async all(requests) {
       const statuses: number[] = [];
       let next = 0;
-      const work = sessions.map(async (session) => {
+      const work = sessions.map(async (known, index) => {
+        // The service ends connections that were idle for long.
+        const session = known.closed || known.destroyed ? connect() : known;
+        sessions[index] = session;
         for (let at = next++; at < requests.length; at = next++) {
           const request = requests[at];
           if (request !== undefined) statuses[at] = await statusOf(session, request);

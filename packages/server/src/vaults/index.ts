@@ -9,7 +9,8 @@
  * - a *writer* is a client, an agent or a member that uploads. A source is bound to its first writer; people bind others.
  *
  * Invariants: a source belongs to one vault for ever; a name or an alias finds one source of its vault; what is stored in a
- * vault with a quota never exceeds it; the keys of a vault are made once.
+ * vault with a quota never exceeds it; the keys of a vault are made once. A transaction that changes a vault and its
+ * sources locks the row of the vault first, so that no two wait for each other.
  */
 
 export { vaultEvents } from "./events.ts";

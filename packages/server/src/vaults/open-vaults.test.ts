@@ -4,12 +4,16 @@ import { MemoryCatalog, openVault } from "@emanet/engine";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { systemRandom } from "../kernel/clock.ts";
+import { migrate, readMigrations } from "../kernel/database/migrate.ts";
 import { createSecrets } from "../kernel/secrets.ts";
 import { localMasterKey, openRootKey } from "../keys/index.ts";
-import { testDatabase } from "../testing/database.ts";
+import { silentLog, testDatabase } from "../testing/database.ts";
 import { nameOrder } from "./name-order.ts";
 import { vaultBytes } from "./open-vaults.ts";
 import { vaultEnvironment } from "./testing.ts";
+
+/** The number of the migration that makes the tables of vaults. */
+const vaultsMigration = 19;
 
 const environment = await vaultEnvironment({ after });
 const { store, openProcess, newAccount, rows, sources } = environment;
@@ -39,6 +43,27 @@ describe("the default vault", () => {
     assert.deepEqual([...new Set(found.map(({ name }) => name))].sort(), ["Default", "Varsayılan"]);
     for (const { name, name_order } of found) assert.equal(name_order, nameOrder(name));
   });
+});
+
+test("accounts from before there were vaults get their default vault by the migration", async (t) => {
+  const { owner } = await testDatabase(t, { empty: true });
+  const all = await readMigrations();
+  const before = all.filter(({ number }) => number < vaultsMigration);
+  await migrate({ owner, log: silentLog, migrations: before });
+  const inScope = async (text: string) => {
+    const [, , { rows: found = [] } = {}] = (await owner.query(
+      `begin; set local emanet.scope = 'system'; ${text}; commit`,
+    )) as unknown as { rows: Record<string, unknown>[] }[];
+    return found;
+  };
+  await inScope(`insert into emanet.accounts
+      (id, kind, name, tax_id, package, state, language, state_changed_at, created_at, updated_at)
+    select gen_random_uuid(), 'company', 'Test', '1234567808', 'starter', 'active', 'en', now(), now(), now()
+    from generate_series(1, 3)`);
+  await migrate({ owner, log: silentLog });
+  const found = await inScope("select account_id, name, kind from emanet.vaults");
+  assert.equal(new Set(found.map(({ account_id }) => account_id)).size, 3);
+  for (const { name, kind } of found) assert.deepEqual([name, kind], ["Default", "default"]);
 });
 
 describe("an open vault", () => {

@@ -66,10 +66,11 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
     async open(accountId, vaultId, context) {
       const key = `${accountId} ${vaultId}`;
       const known = opened.get(key) ?? openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId));
-      // The one used last is the last in the map, and the first is closed.
+      // The one used last is the last in the map. The first is forgotten; who uses it keeps it.
       opened.delete(key);
       opened.set(key, known);
-      for (const oldest of opened.keys()) if (opened.size > maxOpenVaults) opened.delete(oldest);
+      const [oldest = key] = opened.keys();
+      if (opened.size > maxOpenVaults) opened.delete(oldest);
       const vault = await known.catch((error: unknown) => {
         if (opened.get(key) === known) opened.delete(key);
         throw storageProblem(error);

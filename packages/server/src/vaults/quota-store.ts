@@ -19,7 +19,7 @@ export async function reserveBytes(tx: Tx, vaultId: string, bytes: number): Prom
     with before as materialized (select id, quota_warned from vaults where id = ${vaultId} for no key update)
     update vaults v set
       stored_bytes = v.stored_bytes + ${bytes},
-      quota_warned = v.quota_warned or coalesce(v.stored_bytes + ${bytes} >= v.quota_warning_bytes, false)
+      quota_warned = coalesce(v.stored_bytes + ${bytes} >= v.quota_warning_bytes, false)
     from before
     where v.id = before.id and (v.quota_bytes is null or
       case when ${bytes} = 0 then v.stored_bytes < v.quota_bytes else v.stored_bytes + ${bytes} <= v.quota_bytes end)
@@ -35,7 +35,7 @@ export async function releaseBytes(tx: Tx, vaultId: string, bytes: number): Prom
   await sql`
     update vaults set
       stored_bytes = greatest(stored_bytes - ${bytes}, 0),
-      quota_warned = quota_warned and coalesce(greatest(stored_bytes - ${bytes}, 0) >= quota_warning_bytes, false)
+      quota_warned = coalesce(greatest(stored_bytes - ${bytes}, 0) >= quota_warning_bytes, false)
     where id = ${vaultId}`.execute(tx.db);
 }
 

@@ -187,6 +187,10 @@ describe("the quota of a vault", () => {
     assert.equal(tried.filter(({ status }) => status === "fulfilled").length, 14);
     for (const one of tried) if (one.status === "rejected") assert.equal(one.reason.code, "quota_exceeded");
     assert.equal(await stored(vaultId), 980);
+    await assert.rejects(
+      run(accountId, (tx) => reserveBytes(tx, vaultId, 21)),
+      { code: "quota_exceeded" },
+    );
     await run(accountId, (tx) => reserveBytes(tx, vaultId, 20));
     await assert.rejects(
       run(accountId, (tx) => reserveBytes(tx, vaultId, 0)),

@@ -3,5 +3,7 @@
 export * from "./catalog-conformance.ts";
 export * from "./catalog-content.ts";
 export * from "./catalog-fixture.ts";
+export { SeededRandom } from "./random-tree.ts";
+export { playActors, type SimulatedCatalogs, simulatedProcess } from "./simulation.ts";
 export * from "./target-doubles.ts";
 export * from "./upload-target-conformance.ts";

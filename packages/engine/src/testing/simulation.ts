@@ -22,18 +22,27 @@ import { CatalogFile } from "./catalog-file.ts";
 import { SeededRandom } from "./random-tree.ts";
 import { Scheduler } from "./scheduler.ts";
 
+/** Where several simulations share one catalog: each has names and frames of its own, and knows only its own packs. */
+export interface SharedSimulation {
+  readonly prefix: string;
+  readonly firstFrame: number;
+}
+
 /** The state of one simulation: the catalog, and the names of the packs that the store has. */
 class Simulation {
   readonly random: SeededRandom;
   readonly catalog: Catalog;
   readonly packs = new Set<string>();
   readonly names = { pack: (pack: string) => pack } as never;
+  readonly #shared: SharedSimulation | null;
   #next = 1;
-  #frame = 1;
+  #frame: number;
 
-  constructor(seed: number, catalog: Catalog) {
+  constructor(seed: number, catalog: Catalog, shared: SharedSimulation | null = null) {
     this.random = new SeededRandom(seed);
     this.catalog = catalog;
+    this.#shared = shared;
+    this.#frame = shared?.firstFrame ?? 1;
   }
 
   readonly store = {
@@ -43,7 +52,7 @@ class Simulation {
   } as never;
 
   name(): string {
-    return `p${this.#next++}`;
+    return `${this.#shared?.prefix ?? ""}p${this.#next++}`;
   }
 
   frame(pack: string, generation: number, lengths: readonly number[], number = this.#frame++): FrameRow {
@@ -66,25 +75,28 @@ class Simulation {
     };
   }
 
+  /** Those of the packs that are in the store. */
+  async #stored(packs: readonly string[]): Promise<ReadonlySet<string>> {
+    if (this.#shared === null) return this.packs;
+    const rows = await this.catalog.packs(packs);
+    return new Set(rows.flatMap((row) => (row === null || row.state === "deleting" ? [] : [row.pack])));
+  }
+
   /** Everything that a committed snapshot reaches is in a pack that exists, in a slot that was not dropped. */
   async assertSound(): Promise<void> {
     for (const { id, reach } of await listSnapshots(this.catalog)) {
-      for (const item of await this.catalog.itemsByOrdinal([...Bitmap.decode(reach)])) {
+      const items = await this.catalog.itemsByOrdinal([...Bitmap.decode(reach)]);
+      const runs = items.flatMap((item) => {
         assert.ok(item !== null, `snapshot ${id} lost an item`);
-        for (const run of decodeRecipe(item.recipe)) {
-          if (run.kind !== "stored") continue;
-          const [row] = await this.catalog.frames([run.frame]);
-          assert.ok(
-            row !== null && row !== undefined && this.packs.has(row.pack),
-            `snapshot ${id} lost frame ${run.frame}`,
-          );
-          for (let i = 0; i < run.count; i++) {
-            assert.ok(
-              (decodeBlockList(row.blockList).lengths[run.slot + i] ?? 0) > 0,
-              `snapshot ${id} lost a slot of frame ${run.frame}`,
-            );
-          }
-        }
+        return decodeRecipe(item.recipe).filter((run) => run.kind === "stored");
+      });
+      const rows = await this.catalog.frames(runs.map(({ frame }) => frame));
+      const stored = await this.#stored(rows.flatMap((row) => row?.pack ?? []));
+      for (const [i, { frame, slot, count }] of runs.entries()) {
+        const row = rows[i];
+        assert.ok(row !== null && row !== undefined && stored.has(row.pack), `snapshot ${id} lost frame ${frame}`);
+        const slots = decodeBlockList(row.blockList).lengths.subarray(slot, slot + count);
+        assert.ok(slots.length === count && !slots.includes(0), `snapshot ${id} lost a slot of frame ${frame}`);
       }
     }
   }
@@ -95,11 +107,16 @@ const contents = 6;
 const contentId = (n: number) => Buffer.alloc(32, n + 1);
 
 /** An upload as a backup does it: acquire items, store the unknown ones, register a unit, commit. */
-async function upload(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
+async function upload(
+  simulation: Simulation,
+  catalog: Catalog,
+  name: string,
+  leaseUntil = Number.MAX_SAFE_INTEGER,
+): Promise<void> {
   const { random } = simulation;
   const base = random.chance(30) ? ((await listSnapshots(catalog)).at(-1)?.id ?? null) : null;
   try {
-    await catalog.beginUpload({ upload: name, owner: "o", leaseUntil: Number.MAX_SAFE_INTEGER, base });
+    await catalog.beginUpload({ upload: name, owner: "o", leaseUntil, base });
   } catch (error) {
     if (error instanceof CatalogError && error.code === "unknown_snapshot") return;
     throw error;
@@ -129,6 +146,18 @@ async function upload(simulation: Simulation, catalog: Catalog, name: string): P
     reach: reach.encode(),
   };
   await catalog.commit(name, 1, row);
+}
+
+/** When the leases of some uploads end. Every step happens before that time, but for the expiry. */
+const shortLease = 10;
+
+/** An upload that may find that its lease has ended. */
+async function expiringUpload(simulation: Simulation, catalog: Catalog, name: string): Promise<void> {
+  try {
+    await upload(simulation, catalog, name, shortLease);
+  } catch (error) {
+    if (!(error instanceof CatalogError && error.code === "unknown_upload")) throw error;
+  }
 }
 
 async function storeContent(simulation: Simulation, catalog: Catalog, name: string, content: number): Promise<number> {
@@ -255,6 +284,35 @@ async function deleteAny({ random }: Simulation, catalog: Catalog): Promise<void
   if (rows.length > 1) await catalog.deleteSnapshot(random.pick(rows).id, 1);
 }
 
+/** What the actors of a process do on a catalog that several processes share. */
+export interface SimulatedProcess {
+  upload(name: string): Promise<void>;
+  /** An upload whose lease has ended at once for `expire`. */
+  expiringUpload(name: string): Promise<void>;
+  expire(): Promise<unknown>;
+  deleteAny(): Promise<void>;
+  prune(): Promise<unknown>;
+  rewrite(name: string): Promise<void>;
+  repack(name: string): Promise<void>;
+  /** Throws if a snapshot has lost something. */
+  assertSound(): Promise<void>;
+}
+
+export function simulatedProcess(seed: number, catalog: Catalog, shared: SharedSimulation): SimulatedProcess {
+  const simulation = new Simulation(seed, catalog, shared);
+  const { store, names } = simulation;
+  return {
+    upload: (name) => upload(simulation, catalog, name),
+    expiringUpload: (name) => expiringUpload(simulation, catalog, name),
+    expire: () => catalog.expireUploads(shortLease),
+    deleteAny: () => deleteAny(simulation, catalog),
+    prune: () => deleteDeadPacks({ catalog, store, names }),
+    rewrite: (name) => rewrite(simulation, catalog, name),
+    repack: (name) => repack(simulation, catalog, name),
+    assertSound: () => simulation.assertSound(),
+  };
+}
+
 /** Which catalog is simulated: a correct one (`bug` is null) or one that breaks a rule. */
 export type SimulationKind =
   | { readonly catalog: "memory"; readonly bug: keyof typeof brokenMemoryCatalogs | null }
@@ -306,11 +364,38 @@ function sqliteSimulator(bug: SqliteBug): Simulator {
 
 /** Runs the actors, which are spread over two processes. */
 async function play(seed: number, scheduler: Scheduler, one: Catalog, two: Catalog): Promise<number> {
-  const simulation = new Simulation(seed, one);
-  for (const name of ["base1", "base2", "base3"]) await upload(simulation, one, name);
-  const { store, names } = simulation;
   const [a, b] = [scheduler.gated<Catalog>(one), scheduler.gated<Catalog>(two)];
-  await scheduler.run([
+  await playActors(seed, { check: one, a, b }, (actors) => scheduler.run(actors));
+  return scheduler.steps;
+}
+
+/** One catalog as its processes see it: `a` and `b` wait for turns, `check` does not. */
+export interface SimulatedCatalogs {
+  readonly check: Catalog;
+  readonly a: Catalog;
+  readonly b: Catalog;
+  /** Some uploads have a lease that ends before they do. */
+  readonly leasesEnd?: boolean;
+}
+
+/** Runs the actors and checks that nothing is lost. */
+export async function playActors(
+  seed: number,
+  { check, a, b, leasesEnd = false }: SimulatedCatalogs,
+  run: (actors: readonly (() => Promise<unknown>)[]) => Promise<void>,
+): Promise<void> {
+  const simulation = new Simulation(seed, check);
+  for (const name of ["base1", "base2", "base3"]) await upload(simulation, check, name);
+  const { store, names } = simulation;
+  const uploads = leasesEnd
+    ? [
+        () => expiringUpload(simulation, a, "e1"),
+        () => expiringUpload(simulation, b, "e2"),
+        () => a.expireUploads(shortLease),
+        () => b.expireUploads(shortLease),
+      ]
+    : [];
+  await run([
     () => upload(simulation, a, "u1"),
     () => upload(simulation, b, "u2"),
     async () => {
@@ -321,9 +406,9 @@ async function play(seed: number, scheduler: Scheduler, one: Catalog, two: Catal
     () => rewrite(simulation, a, "r1"),
     () => repack(simulation, b, "r2"),
     () => deleteDeadPacks({ catalog: a, store, names }),
+    ...uploads,
   ]);
   await simulation.assertSound();
-  return scheduler.steps;
 }
 
 /** Opens the catalog file as one process. Steps of other processes run between any two of its statements. */

@@ -1,7 +1,7 @@
 import { after } from "node:test";
 import { catalogConformance } from "@emanet/engine/testing";
 import { testDatabase } from "../testing/database.ts";
-import { makeVault, openCatalog, testTransactions } from "./testing.ts";
+import { makeVault, openCatalog, testTransactions } from "./testing/vaults.ts";
 
 const { app } = await testDatabase({ after });
 const transactions = testTransactions(app);

@@ -6,7 +6,7 @@ import type { Tx } from "../kernel/tx.ts";
 import { testDatabase } from "../testing/database.ts";
 import { createNotesTable } from "../testing/notes.ts";
 import type { CatalogListeners } from "./index.ts";
-import { makeVault, openCatalog, testContext, testTransactions } from "./testing.ts";
+import { makeVault, openCatalog, testContext, testTransactions } from "./testing/vaults.ts";
 
 const { app, owner } = await testDatabase({ after });
 await createNotesTable(owner);

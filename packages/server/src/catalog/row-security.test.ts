@@ -8,7 +8,7 @@ import type { RowAccess } from "../kernel/principal.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { testDatabase } from "../testing/database.ts";
 import { vaultTables } from "./scan-store.ts";
-import { makeVault, openCatalog, type TestVault, testContext, testTransactions } from "./testing.ts";
+import { makeVault, openCatalog, type TestVault, testContext, testTransactions } from "./testing/vaults.ts";
 
 const { app, owner } = await testDatabase({ after });
 const transactions = testTransactions(app);

@@ -3,11 +3,11 @@
 import { randomUUID } from "node:crypto";
 import type { Catalog } from "@emanet/engine/catalog";
 import type pg from "pg";
-import { systemRandom } from "../kernel/clock.ts";
-import { createTransactions, type Transactions, type TxContext } from "../kernel/tx.ts";
-import { testClock } from "../testing/clock.ts";
-import { silentLog } from "../testing/database.ts";
-import { type CatalogListeners, createCatalogRow, postgresCatalog } from "./index.ts";
+import { systemRandom } from "../../kernel/clock.ts";
+import { createTransactions, type Transactions, type TxContext } from "../../kernel/tx.ts";
+import { testClock } from "../../testing/clock.ts";
+import { silentLog } from "../../testing/database.ts";
+import { type CatalogListeners, createCatalogRow, postgresCatalog } from "../index.ts";
 
 /** The context of steps that tests take themselves. */
 export const testContext: TxContext = {

@@ -331,6 +331,20 @@ test("a client stores no pack of another session, also if it has the keys of tha
   await assert.rejects(target.putPack("00".repeat(16), pieces(Buffer.alloc(10))), /too short/);
 });
 
+test("a pack whose session header has a wrong signature is refused by the gate and by a rebuild, also if its footer is signed", async () => {
+  const env = await openTestEnvironment(new MemoryStore());
+  const target = targetOf(env, "liar");
+  const { header } = startSession(env.ctx, env.vault.keys, env.writer, await target.begin(null));
+  const forged = Buffer.from(header.bytes);
+  forged.writeUInt8(forged.readUInt8(forged.length - 1) ^ 1, forged.length - 1);
+  const pack = new PackBuilder("data", Buffer.alloc(16, 6), { ...header, bytes: forged });
+  await target.putPack(pack.name, pieces(Buffer.concat([pack.head, pack.finish(env.writer)])));
+  const unit = { number: 1, packs: [pack.name], blockLists: [], items: [], hooks: [], follows: [] };
+  await assert.rejects(target.register(unit), /a session header's signature is wrong/);
+  const { refused, packs } = await rebuild(env.vault);
+  assert.deepEqual([refused.map(({ reason }) => reason), packs], [["a session header's signature is wrong"], 0]);
+});
+
 test("one request reserves no more ordinals than a client needs: they are one bit each in every bitmap", async () => {
   const env = await openTestEnvironment(new MemoryStore());
   const target = targetOf(env, "liar");

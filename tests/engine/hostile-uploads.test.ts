@@ -182,8 +182,18 @@ for (const [kind, newCatalog] of Object.entries(catalogs)) {
         );
         env.ctx.advance(1000);
         const { snapshot: victim } = await env.backup(from, { owner: "victim" });
-        await rebuild(env.vault);
+        const { refused } = await rebuild(env.vault);
+        assert.ok(refused.some(({ reason }) => /a second time in its session/.test(reason)));
         await assertRestores(t, env, victim, from);
+        // The rebuild has taken one of them. Nobody depends on it either, and the other one is not deleted.
+        await verifyAll(env);
+        env.ctx.advance(1000);
+        const { snapshot: other } = await env.backup(from, { owner: "other" });
+        // It stops if the liar's own snapshot has lost its items.
+        await prune(env.vault).catch((error: Error) => assert.equal(error.name, "IncompleteCatalogError"));
+        const again = await rebuild(env.vault);
+        assert.deepEqual(again.refused, refused);
+        await assertRestores(t, env, other, from);
       });
 
     test("after prune has deleted it, what it doubled is verified and shared", async (t) => {

@@ -94,11 +94,23 @@ export class StoredPacks {
         continue;
       }
       this.#sessions.add(table.header);
+      const second = table.frames.filter((frame) => this.#isSecond(table, frame));
+      for (const { frame } of second) this.#refusals.add(name, `frame ${frame} a second time in its session`);
+      // The catalog may have had this pack and not the other one. Without a row, prune does not delete it.
+      if (second.length > 0 && second.length === table.frames.length) continue;
       this.#tables.push(table);
-      for (const frame of table.frames) this.#addVersion(table, frame, name);
+      for (const frame of table.frames) if (!second.includes(frame)) this.#addVersion(table, frame, name);
       onProgress({ packs: this.#tables.length });
     }
     this.#tables.sort((a, b) => a.header.session - b.header.session);
+  }
+
+  /**
+   * Whether the session has written this frame before, in a pack whose name is lower. A session writes a frame once. Only a
+   * lying client does it twice, so which of the two is right cannot be known. It is always the same one that is taken.
+   */
+  #isSecond({ header: { session } }: PackTable, { frame, generation }: PackFrame): boolean {
+    return this.versions(frame).some((version) => version.generation === generation && version.session === session);
   }
 
   /** Adds a version of a frame. A writer may add new frames of its session; the authority may also rewrite frames. */

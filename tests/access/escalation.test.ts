@@ -11,6 +11,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { makeClient } from "../../packages/server/src/accounts/testing.ts";
+import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { oauthScopes } from "../../packages/server/src/declarations.ts";
 import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
@@ -137,6 +138,7 @@ async function makeVictim() {
     taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],
+    agents: [(await makeAgent(service, accountId)).id],
     oauth_grants: [withheld.sessionId],
     sessions: [owner.sessionId],
   };
@@ -158,6 +160,8 @@ async function power({ accountId }: Victim): Promise<unknown> {
     links: "account_id = $1",
     second_factor_resets: "account_id = $1",
     oauth_clients: "account_id = $1",
+    agents: "account_id = $1",
+    agent_vaults: "account_id = $1",
     oauth_client_secrets: "account_id = $1",
     sessions: "account_id = $1",
     bans: "account_id = $1",

@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
@@ -86,6 +87,9 @@ async function session(owner: Bearer): Promise<Example> {
   return { id: by.sessionId, by };
 }
 
+let agents = 0;
+const agent = (owner: Bearer) => makeAgent(service, owner.accountId ?? "", { seed: ++agents });
+
 /** Examples by operation. */
 const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -112,6 +116,13 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "sources.set_writers": async (owner) => ({ id: await source(owner), body: { writers: [] } }),
   "taxpayers.get": async (owner) => ({ id: await taxpayer(owner) }),
   "taxpayers.update": async (owner) => ({ id: await taxpayer(owner), body: { state: "archived" } }),
+  "agents.get": async (owner) => ({ id: (await agent(owner)).id }),
+  "agents.update": async (owner) => ({ id: (await agent(owner)).id, body: { name: "Başka" } }),
+  "agents.delete": async (owner) => ({ id: (await agent(owner)).id }),
+  "agents.get_keys": async (owner) => {
+    const by = await agent(owner);
+    return { id: by.id, by };
+  },
   "sessions.get": session,
   "sessions.end": session,
 };

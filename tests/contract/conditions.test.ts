@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { objectIn } from "../../packages/server/src/testing/lists.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
@@ -41,6 +42,8 @@ async function client(by: Caller): Promise<string> {
   return objectIn<{ id: string }>(made, "client").id;
 }
 
+const agent = async (by: Caller) => (await makeAgent(service, by.accountId ?? "")).id;
+
 const made = (target: string, json: object) => async (by: Caller) => {
   const answer = await service.send("POST", target, { json, headers: by.auth });
   assert.equal(answer.status, 201, answer.body.toString());
@@ -63,6 +66,8 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "vaults.update": () => on(made("/v1/vaults", { name: "Muhasebe" }), { name: "Başka" }),
   "sources.update": () => on(made("/v1/sources", { name: "sunucu" }), { name: "başka" }),
   "taxpayers.update": () => on(made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }), { name: "Derya" }),
+  "agents.update": () => on(agent, { name: "Başka" }),
+  "agents.delete": () => on(agent),
   "sessions.end": async () => {
     const by = await caller();
     return { by, id: by.sessionId };

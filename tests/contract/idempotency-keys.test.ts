@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { deviceGrant, keyOf, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
@@ -83,6 +84,11 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     const id = await memberOf(by);
     await made(`/v1/admin/members/${id}/reset-second-factor`, { reason }, (await staff()).auth);
     return { by, id, json: { decision: "cancel" } };
+  },
+  "agents.create": async () => {
+    const by = await deviceGrant(service, await account());
+    const proof = proofOf(by.accountId ?? "", { kind: "agent", id: by.sessionId }, keyOf(1));
+    return { by, json: { name: "Sunucu", ...proof } };
   },
   "oauth_clients.create": async () => ({ by: await tokenFor(service), json: newClient }),
   "oauth_clients.rotate_secret": async () => {

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
+import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { newTaxId } from "../../packages/server/src/taxpayers/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { listIn } from "../../packages/server/src/testing/lists.ts";
@@ -30,6 +31,7 @@ async function made(target: string, json: object, by: Caller | null): Promise<vo
 const policies = ["snapshots_create", "snapshots_list", "package"];
 for (const [at, policy] of policies.entries()) {
   await tokenFor(service, { accountId: owner.accountId ?? "", role: "viewer" });
+  await makeAgent(service, owner.accountId ?? "", { seed: at + 1 });
   await made("/v1/oauth-clients", { name: `Defter ${at}`, scopes: ["account:read"] }, owner);
   await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" });
   await made("/v1/vaults", { name: `Kasa ${at}` }, owner);
@@ -58,6 +60,7 @@ const lists = readOperations().filter(
 /** Allowed sort orders by operation, the default first. */
 const orders: Readonly<Record<string, readonly string[]>> = {
   "members.list": ["created_at", "-created_at"],
+  "agents.list": ["-created_at", "created_at"],
   "oauth_clients.list": ["-created_at", "created_at"],
   "oauth_grants.list": ["-created_at", "created_at"],
   "vaults.list": ["-created_at", "created_at", "name", "-name"],

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { deviceGrant, keyOf, makeAgent, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { agentClientId } from "../../packages/server/src/oauth/index.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
@@ -118,6 +119,31 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "oauthClients.review": async () => {
     const { client } = await owner();
     return client.oauthClients.review({ id: await oauthClient(client) });
+  },
+  "agents.list": async () => (await owner()).client.agents.list(),
+  "agents.create": async () => {
+    const by = await deviceGrant(service, await accountId());
+    const proof = proofOf(by.accountId ?? "", { kind: "agent", id: by.sessionId }, keyOf(1));
+    const credentials = bearerToken(by.auth.authorization.slice("Bearer ".length));
+    return clientOf(service, { credentials }).agents.create({ body: { name: "Sunucu", ...proof } });
+  },
+  "agents.get": async () => {
+    const { client, accountId: account } = await owner();
+    return client.agents.get({ id: (await makeAgent(service, account ?? "")).id });
+  },
+  "agents.update": async () => {
+    const { client, accountId: account } = await owner();
+    const { id } = await makeAgent(service, account ?? "");
+    return client.agents.update({ id, body: { name: "Başka" } }, { ifMatch: "*" });
+  },
+  "agents.delete": async () => {
+    const { client, accountId: account } = await owner();
+    return client.agents.delete({ id: (await makeAgent(service, account ?? "")).id });
+  },
+  "agents.getKeys": async () => {
+    const { id, auth } = await makeAgent(service, await accountId());
+    const credentials = bearerToken(auth.authorization.slice("Bearer ".length));
+    return clientOf(service, { credentials }).agents.getKeys({ id });
   },
   "vaults.list": async () => (await owner()).client.vaults.list({ sort: "name" }),
   "vaults.create": async () => (await owner()).client.vaults.create({ body: { name: "Muhasebe" } }),

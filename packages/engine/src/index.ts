@@ -27,7 +27,7 @@ export { readPackTable } from "./format/pack.ts";
 export type { SessionHeader } from "./format/session-header.ts";
 export { parseSessionHeader, verifySessionHeader } from "./format/session-header.ts";
 export type { Signer } from "./format/signing.ts";
-export { signerFromSeed } from "./format/signing.ts";
+export { signerFromSeed, signerId, verifySignature } from "./format/signing.ts";
 export type { TreeChange } from "./format/tree-diff.ts";
 export { diffTrees } from "./format/tree-diff.ts";
 export * from "./format/tree-entry.ts";

@@ -6,6 +6,7 @@
 import { accountEndpoints, accountTags } from "./accounts/endpoints/index.ts";
 import { accountEvents } from "./accounts/index.ts";
 import { adminEndpoints, adminTags } from "./admin/endpoints/index.ts";
+import { agentEndpoints, agentTags } from "./agents/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
 import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
@@ -25,6 +26,7 @@ import { version } from "./version.ts";
 export const endpoints: readonly Endpoint[] = [
   ...accountEndpoints,
   ...identityEndpoints,
+  ...agentEndpoints,
   ...applicationEndpoints,
   ...vaultEndpoints,
   ...taxpayerEndpoints,
@@ -42,6 +44,7 @@ export const events: readonly EventType[] = [...accountEvents, ...vaultEvents];
 export const tags: readonly OpenapiTag[] = [
   ...accountTags,
   ...identityTags,
+  ...agentTags,
   ...applicationTags,
   ...vaultTags,
   ...taxpayerTags,

@@ -1,5 +1,6 @@
 /** Everything that runs in the background. Each domain lists its own tasks, recurring ones apart; this file joins the lists. */
 
+import { agentTasks } from "./agents/index.ts";
 import { identityRecurrences, identityTasks } from "./identity/index.ts";
 import { idempotencyRecurrences } from "./kernel/idempotency.ts";
 import { keyRecurrences } from "./keys/index.ts";
@@ -9,6 +10,7 @@ import { oauthRecurrences } from "./oauth/index.ts";
 
 export const tasks = [
   ...messageTasks,
+  ...agentTasks,
   ...identityTasks,
   ...idempotencyRecurrences,
   ...identityRecurrences,

@@ -19,6 +19,11 @@ import type {
   AdminMemberPage,
   AdminOverview,
   AdminRateLimits,
+  Agent,
+  AgentChange,
+  AgentCreated,
+  AgentKeys,
+  AgentPage,
   ApplicationAccepted,
   ApplicationApproved,
   AuthorizationServerMetadata,
@@ -41,6 +46,7 @@ import type {
   Member,
   MemberChange,
   MemberPage,
+  NewAgent,
   NewApplication,
   NewBan,
   NewOauthClient,
@@ -545,6 +551,78 @@ export interface EmanetApi {
       /** Id of the session. */
       readonly id: string;
     }, void>;
+  };
+  readonly agents: {
+    /**
+     * List the agents. `GET /v1/agents`
+     *
+     * Newest first, without revoked ones. A client that is held to vaults sees the agents of these vaults, and of their vaults only these.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, AgentPage, AgentPage["data"][number]>;
+    /**
+     * Register an agent. `POST /v1/agents`
+     *
+     * Registers the signing key of an agent with vaults, by default with the default vault. An agent that was allowed by its device code registers itself. For an OAuth client, a manager or owner with a fresh second factor registers the key with `client_id`. `signature` is Ed25519 over `emanet v2 agent`, a zero byte and the SHA-256 of: the account's id (16 bytes), the session's id of the token (`sid`) or the `client_id` (16 bytes), and the public key (32 bytes). The same request again gets the same answer. A key that was revoked is never accepted again.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewAgent;
+    }, AgentCreated>;
+    /**
+     * Read an agent. `GET /v1/agents/{id}`
+     *
+     * Its machine, what the machine permits, its vaults, and how its last upload ended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the agent. */
+      readonly id: string;
+    }, Agent>;
+    /**
+     * Change an agent. `PATCH /v1/agents/{id}`
+     *
+     * The agent itself may change everything but `vaults`; the call also says that it lives. A manager or owner with a fresh second factor may change `name` and `vaults`. A vault that was taken from an agent cannot be given back to the same key.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `state_conflict`, `step_up_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the agent. */
+      readonly id: string;
+      readonly body?: AgentChange;
+    }, Agent>;
+    /**
+     * Revoke an agent. `DELETE /v1/agents/{id}`
+     *
+     * Its tokens and its key are refused from now on, for uploads in progress too. What it stored stays. The same key is never accepted again. This also works while the account is suspended.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** Id of the agent. */
+      readonly id: string;
+    }, void>;
+    /**
+     * Read the writer's keys. `GET /v1/agents/{id}/keys`
+     *
+     * For the agent itself; everybody else gets 404. Read them again when an upload is refused with `outdated_keys`.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly getKeys: ReadOperation<{
+      /** Id of the agent. */
+      readonly id: string;
+    }, AgentKeys>;
   };
   readonly applications: {
     /**
@@ -1315,6 +1393,12 @@ export const operations = {
   "members.decideSecondFactorReset": {"method":"POST","path":"/v1/members/{id}/second-factor-reset","body":"json","keyed":true,"reply":"empty"},
   "auth.requestPasswordReset": {"method":"POST","path":"/v1/auth/password-reset/request","body":"json","reply":"json","anonymous":true},
   "auth.resetPassword": {"method":"POST","path":"/v1/auth/password-reset","body":"json","reply":"empty","anonymous":true},
+  "agents.list": {"method":"GET","path":"/v1/agents","query":["limit","cursor","sort"],"reply":"json"},
+  "agents.create": {"method":"POST","path":"/v1/agents","body":"json","keyed":true,"reply":"json"},
+  "agents.get": {"method":"GET","path":"/v1/agents/{id}","reply":"json"},
+  "agents.update": {"method":"PATCH","path":"/v1/agents/{id}","body":"json","reply":"json"},
+  "agents.delete": {"method":"DELETE","path":"/v1/agents/{id}","reply":"empty"},
+  "agents.getKeys": {"method":"GET","path":"/v1/agents/{id}/keys","reply":"json"},
   "applications.submit": {"method":"POST","path":"/applications","body":"json","keyed":true,"reply":"json","anonymous":true},
   "applications.withdraw": {"method":"POST","path":"/v1/applications/withdraw","body":"json","reply":"json","anonymous":true},
   "vaults.list": {"method":"GET","path":"/v1/vaults","query":["limit","cursor","sort","kind"],"reply":"json"},

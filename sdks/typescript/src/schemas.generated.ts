@@ -277,6 +277,87 @@ export interface AdminRateLimits {
   readonly data: readonly AdminRateLimit[];
 }
 
+export interface Agent {
+  /** Id of the agent. */
+  readonly id: string;
+  /** Name of the agent. */
+  readonly name: string;
+  readonly host: string | null;
+  readonly os: string | null;
+  readonly version: string | null;
+  /** Whether the machine permits restores that overwrite files. */
+  readonly allow_overwrite: boolean;
+  /** The folders under which the machine permits restores. */
+  readonly roots: readonly string[];
+  /** The vaults that it may write to. */
+  readonly vaults: readonly string[];
+  /** Its Ed25519 key, base64. */
+  readonly public_key: string;
+  readonly writer: {
+    /** `agent`: a device grant. `client`: an OAuth client of the account. */
+    readonly kind: "agent" | "client" | (string & {});
+    /** Id of the grant's session, or of the client. */
+    readonly id: string;
+  };
+  readonly last_seen_at: string | null;
+  /** Seen within the last 15 minutes. */
+  readonly online: boolean;
+  readonly last_result: {
+    readonly snapshot_id: string | null;
+    /** How its last upload ended. */
+    readonly status: "completed" | "failed" | "canceled" | (string & {});
+    /** When. */
+    readonly at: string;
+  } | null;
+  readonly created_by: string | null;
+  /** When it was registered. */
+  readonly created_at: string;
+}
+
+export interface AgentChange {
+  /** Name of the agent. */
+  readonly name?: string | undefined;
+  readonly host?: string | null | undefined;
+  readonly os?: string | null | undefined;
+  readonly version?: string | null | undefined;
+  /** Whether the machine permits restores that overwrite files. */
+  readonly allow_overwrite?: boolean | undefined;
+  /** The folders under which the machine permits restores. */
+  readonly roots?: readonly string[] | undefined;
+  /** The vaults that it may write to. */
+  readonly vaults?: readonly string[] | undefined;
+}
+
+export interface AgentCreated {
+  readonly agent: Agent;
+  /** The writer's keys of each vault. They encrypt and cannot decrypt. */
+  readonly keys: readonly AgentVaultKeys[];
+}
+
+export interface AgentKeys {
+  /** The writer's keys of each vault. They encrypt and cannot decrypt. */
+  readonly keys: readonly AgentVaultKeys[];
+}
+
+export interface AgentPage {
+  readonly data: readonly Agent[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AgentVaultKeys {
+  /** The vault. */
+  readonly vault_id: string;
+  /** The agent's key, signed by the vault. Base64. Goes into every session header. */
+  readonly registration: string;
+  /** The newest key pair. */
+  readonly epoch: number;
+  /** Public key of the epoch (X-Wing), base64. */
+  readonly public_key: string;
+  /** Key of the block ids, base64. Whoever has it can compute ids, and read nothing. */
+  readonly block_id_key: string;
+}
+
 export interface ApplicationAccepted {
   /** The application's number. */
   readonly id: string;
@@ -561,6 +642,26 @@ export interface MemberPage {
   readonly data: readonly Member[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface NewAgent {
+  /** Name of the agent. */
+  readonly name: string;
+  readonly host?: string | null | undefined;
+  readonly os?: string | null | undefined;
+  readonly version?: string | null | undefined;
+  /** Whether the machine permits restores that overwrite files. */
+  readonly allow_overwrite?: boolean | undefined;
+  /** The folders under which the machine permits restores. */
+  readonly roots?: readonly string[] | undefined;
+  /** The vaults that it may write to. */
+  readonly vaults?: readonly string[] | undefined;
+  /** For people: the OAuth client that uploads with this key. */
+  readonly client_id?: string | undefined;
+  /** The agent's Ed25519 public key, base64. */
+  readonly public_key: string;
+  /** Made with the private key; see the description. Base64. */
+  readonly signature: string;
 }
 
 export interface NewApplication {

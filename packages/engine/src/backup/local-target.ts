@@ -16,9 +16,11 @@ import type {
 } from "../catalog/catalog.ts";
 import { CatalogError } from "../catalog/catalog.ts";
 import { assertNewestEpoch, assertNotRevoked, beginClaimedUpload } from "../catalog/claim-session.ts";
-import { FormatError } from "../format/bytes.ts";
+import { FormatError, sameBytes } from "../format/bytes.ts";
 import { blockIdLength, idLength } from "../format/hash.ts";
 import type { SnapshotDraft } from "../format/manifest.ts";
+import { draftHeader } from "../format/manifest.ts";
+import type { SessionHeader } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
 import type { VaultAccess } from "../vault.ts";
 import type { Completion } from "./complete-upload.ts";
@@ -41,6 +43,8 @@ export interface LocalTargetOptions {
   readonly owner: string;
   /** What the upload is told of other clients' content; `vault` if absent. */
   readonly scope?: UploadScope | undefined;
+  /** The only writer whose packs and manifest the upload takes. If absent, every registered writer may. */
+  readonly writerId?: Uint8Array | undefined;
   /** Accepts manifests: signs them after the writer. */
   readonly authority: Signer;
   /** Returns the retention that a snapshot gets when its writer requests one. If absent, it gets what is requested. */
@@ -120,6 +124,7 @@ export class LocalTarget implements UploadTarget {
     const identity = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
     const packs = await readStoredPacks(access, unit.packs, identity);
     for (const { header } of packs.slice(0, 1)) {
+      this.#assertWriter(header);
       await assertNotRevoked(access.catalog, header);
       await assertNewestEpoch(access.catalog, header.epoch);
     }
@@ -136,6 +141,7 @@ export class LocalTarget implements UploadTarget {
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {
     const { access, upload, authority, decideRetention = asRequested } = this.#options;
     const completion: Completion = { access, upload, authority, decideRetention };
+    this.#assertWriter(draftHeader(draft.manifest));
     const state = await this.#find();
     if (state === null) return findCompleted(completion, draft);
     // With a fresh lease the upload does not expire between the manifest and its row.
@@ -146,6 +152,12 @@ export class LocalTarget implements UploadTarget {
   async abandon(): Promise<void> {
     const { access, upload } = this.#options;
     if ((await this.#find()) !== null) await access.catalog.endUpload(upload);
+  }
+
+  #assertWriter({ writerId }: Pick<SessionHeader, "writerId">): void {
+    const { writerId: expected } = this.#options;
+    if (expected !== undefined && !sameBytes(writerId, expected))
+      throw new FormatError("the session is of another writer than the upload");
   }
 
   /** The upload, if it is running and of this owner. */

@@ -14,7 +14,7 @@ export const signerIdLength = 16;
 export const signingSeedLength = 32;
 export const signingPublicLength = 32;
 
-export type SignatureDomain = "session" | "pack" | "manifest" | "countersign" | "chain" | "writer";
+export type SignatureDomain = "session" | "pack" | "manifest" | "countersign" | "chain" | "writer" | "agent";
 
 /** A private key that signs: a writer's or the authority's. */
 export interface Signer {

@@ -206,6 +206,36 @@ const changes = {
       text: `The client "${name}" was given a new secret.`,
     }),
   },
+  agent_created: {
+    tr: ({ name }) => ({
+      subject: "Hesabınıza bir yedekleme aracısı eklendi",
+      text: `"${name}" adlı yedekleme aracısı eklendi. Kasalarınıza yazabilir.`,
+    }),
+    en: ({ name }) => ({
+      subject: "A backup agent was added to your account",
+      text: `The backup agent "${name}" was added. It can write to your vaults.`,
+    }),
+  },
+  agent_changed: {
+    tr: ({ name }) => ({
+      subject: "Hesabınızın bir yedekleme aracısı değişti",
+      text: `"${name}" adlı yedekleme aracısının adı ya da kasaları değişti.`,
+    }),
+    en: ({ name }) => ({
+      subject: "A backup agent of your account has changed",
+      text: `The name or the vaults of the backup agent "${name}" have changed.`,
+    }),
+  },
+  agent_removed: {
+    tr: ({ name }) => ({
+      subject: "Hesabınızın bir yedekleme aracısı iptal edildi",
+      text: `"${name}" adlı yedekleme aracısı artık yazamaz. Daha önce yedekledikleri duruyor.`,
+    }),
+    en: ({ name }) => ({
+      subject: "A backup agent of your account was revoked",
+      text: `The backup agent "${name}" can no longer write. What it has backed up stays.`,
+    }),
+  },
 } as const satisfies Record<string, Record<Language, RenderChange>>;
 
 /** A change about which the person concerned and the owners get a mail. */

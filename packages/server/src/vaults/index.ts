@@ -33,6 +33,7 @@ export {
 export { allowedVaults, assertVaultAllowed, isVaultAllowed } from "./vault-restriction.ts";
 export {
   countVaults,
+  findDefaultVault,
   findVault,
   insertVault,
   maxVaults,

@@ -8,6 +8,8 @@ export interface Database {
   readonly account_entitlements: AccountEntitlementsRow;
   readonly account_limits: AccountLimitsRow;
   readonly accounts: AccountsRow;
+  readonly agent_vaults: AgentVaultsRow;
+  readonly agents: AgentsRow;
   readonly applications: ApplicationsRow;
   readonly attempts: AttemptsRow;
   readonly audit_heads: AuditHeadsRow;
@@ -90,6 +92,38 @@ export interface AccountsRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+}
+
+export interface AgentVaultsRow {
+  readonly agent_id: string;
+  readonly vault_id: string;
+  readonly account_id: string;
+  readonly registration: Buffer;
+  readonly registered_at: Date;
+  readonly removed_at: Date | null;
+  readonly revocation_recorded_at: Date | null;
+}
+
+export interface AgentsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly writer_kind: "agent" | "client";
+  readonly writer_id: string;
+  readonly name: string;
+  readonly host: string | null;
+  readonly os: string | null;
+  readonly software_version: string | null;
+  readonly public_key: Buffer;
+  readonly allow_overwrite: Generated<boolean>;
+  readonly roots: Generated<readonly string[]>;
+  readonly last_seen_at: Date | null;
+  readonly last_snapshot_id: string | null;
+  readonly last_result: "completed" | "failed" | "canceled" | null;
+  readonly last_result_at: Date | null;
+  readonly created_by: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly revoked_at: Date | null;
 }
 
 export interface ApplicationsRow {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { MemoryCatalog, openVault } from "@emanet/engine";
+import type { ObjectStore } from "@emanet/engine/object-store";
 import { MemoryStore } from "@emanet/storage";
 import { FaultyStore, StoreCrash } from "@emanet/storage/testing";
 import { systemRandom } from "../kernel/clock.ts";
@@ -85,6 +86,30 @@ describe("an open vault", () => {
     assert.equal(keys.size, 1);
     assert.deepEqual(await objectsOf(vaultId), ["chain/000000000001", "keys/00000001", "keys/00000001.copy"]);
     assert.equal(await processes[0]?.open(accountId, vaultId), opened[0], "opened once per process");
+  });
+
+  test("has one set of keys also when two processes have both found none", async () => {
+    const { accountId, vaultId } = await newAccount();
+    const both = Promise.withResolvers<void>();
+    let asked = 0;
+    const waiting: ObjectStore = {
+      put: (name, body, options) => store.put(name, body, options),
+      get: (name, options) => store.get(name, options),
+      list: (prefix, options) => store.list(prefix, options),
+      delete: (name, options) => store.delete(name, options),
+      async stat(name, options) {
+        const found = await store.stat(name, options);
+        if (name !== nameOf(vaultId, "keys/00000001.copy")) return found;
+        if (++asked === 2) both.resolve();
+        await both.promise;
+        return found;
+      },
+    };
+    const processes = await Promise.all([openProcess(waiting), openProcess(waiting)]);
+    const [one, other] = await Promise.all(processes.map((each) => each.open(accountId, vaultId)));
+    assert.deepEqual(one?.keys, other?.keys);
+    assert.equal(asked, 2);
+    assert.deepEqual(await objectsOf(vaultId), ["chain/000000000001", "keys/00000001", "keys/00000001.copy"]);
   });
 
   test("is whole after a process that ended at any step of making it", async () => {

@@ -197,6 +197,31 @@ describe("progress", { concurrency: true }, () => {
     const after = await jobStatus(txOf(bench), id);
     assert.deepEqual([after?.state, after?.attempt, after?.progress], ["scheduled", 2, null]);
   });
+
+  test("is not lost by turns that do not store it", async (t) => {
+    const bench = await jobBench(t);
+    const gate = Promise.withResolvers<void>();
+    let report: ((step: number) => void) | undefined;
+    const done: string[] = [];
+    const work: Ports["work"] = async (name, { progress }) => {
+      if (name !== "long") return void done.push(name);
+      report = (step) => progress({ step });
+      await gate.promise;
+    };
+    const worker = await bench.start({ tasks, ports: { work } });
+    const id = await enqueued(bench, "long");
+    await until("it runs", () => report !== undefined);
+    const stored = async (step: number) => (await jobStatus(txOf(bench), id))?.progress?.step === step;
+    for (const step of [1, 2, 3]) {
+      report?.(step);
+      // Jobs that begin and end make turns. Few of them are checks, which store progress once a second.
+      await enqueued(bench, `short ${step}`);
+      await until("another job ends", () => done.length === step);
+      await until("the progress is stored", () => stored(step));
+    }
+    gate.resolve();
+    await worker.waitUntilIdle(patienceMs);
+  });
 });
 
 describe("an exclusive key", { concurrency: true }, () => {

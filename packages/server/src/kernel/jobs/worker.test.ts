@@ -245,6 +245,21 @@ describe("jobs", { concurrency: true }, () => {
     assert.deepEqual(await bench.jobs(), []);
   });
 
+  test("a report that throws loses no job: the next session runs what the turn had taken", async (t) => {
+    const bench = await jobBench(t);
+    const ports = notebook();
+    const expected = Array.from({ length: 12 }, (_, index) => String(100 + index));
+    for (const text of expected) await bench.enqueue({ task: readNote, payload: { text } });
+    let reports = 0;
+    const onReport = () => {
+      reports += 1;
+      if (reports <= 2) throw new Error("no metrics");
+    };
+    await bench.start({ tasks: [readNote], ports, onReport, concurrency: 2 });
+    await until("all jobs are done", async () => (await bench.jobs()).length === 0);
+    assert.deepEqual(ports.texts.sort(), expected);
+  });
+
   test("a job of a task that no worker knows waits for one that does", async (t) => {
     const bench = await jobBench(t);
     const old = await bench.start({ tasks: [], ports: {} });

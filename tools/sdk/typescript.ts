@@ -6,6 +6,7 @@
 interface Schema {
   readonly $ref?: string;
   readonly type?: string;
+  readonly format?: string;
   readonly title?: string;
   readonly description?: string;
   readonly enum?: readonly unknown[];
@@ -24,6 +25,8 @@ interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
+  /** It takes the rest of the path, slashes included. */
+  readonly "x-multi-segment"?: true;
 }
 
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
@@ -62,8 +65,17 @@ interface Described {
   readonly group: string;
   readonly name: string;
   readonly parameters: readonly Parameter[];
-  readonly body: { readonly kind: "json" | "form"; readonly type: string; readonly isOptional: boolean } | null;
+  readonly body: BodyDescription | null;
   readonly reply: { readonly kind: "json" | "empty" | "bytes"; readonly type: string };
+}
+
+interface BodyDescription {
+  /** `either`: JSON, or content that is sent as it is. */
+  readonly kind: "json" | "form" | "content" | "either";
+  readonly type: string;
+  readonly isOptional: boolean;
+  /** Of content, unless the caller names another. */
+  readonly mediaType?: string;
 }
 
 const notice = "// GENERATED from openapi.json by `npm run generate`. Do not edit.";
@@ -81,9 +93,10 @@ export function typescriptClient(document: Document): string {
   const api = apiType(operations);
   const names = Object.keys(document.components.schemas).filter((name) => new RegExp(`\\b${name}\\b`).test(api));
   const helpers = ["BytesOperation", "CallOptions", "ListOperation", "Operation", "ReadOperation"];
+  const streams = api.includes("RequestBody") ? [`import type { RequestBody } from "./streams.ts";`] : [];
   return [
     notice,
-    `import type { ${helpers.join(", ")} } from "./operation.ts";\nimport type {\n${names.map((name) => `  ${name},`).join("\n")}\n} from "./schemas.generated.ts";`,
+    `import type { ${helpers.join(", ")} } from "./operation.ts";\nimport type {\n${names.map((name) => `  ${name},`).join("\n")}\n} from "./schemas.generated.ts";${streams.map((line) => `\n${line}`).join("")}`,
     api,
     table(operations),
     "",
@@ -129,8 +142,15 @@ function refuseClash({ operationId }: Operation, parameters: readonly Parameter[
 }
 
 function bodyOf({ requestBody }: Operation, { components }: Document): Described["body"] {
-  const [[type, { schema }] = ["", { schema: undefined }]] = Object.entries(requestBody?.content ?? {});
+  const all = Object.entries(requestBody?.content ?? {});
+  const [content] = all.filter(([, one]) => one.schema?.format === "binary");
+  const [[type, { schema }] = ["", { schema: undefined }]] = all;
   if (schema === undefined) return null;
+  if (content !== undefined) {
+    const isOnly = schema.format === "binary";
+    const types = isOnly ? "RequestBody" : `${typeOf(schema, true)} | RequestBody`;
+    return { kind: isOnly ? "content" : "either", type: types, isOptional: false, mediaType: content[0] };
+  }
   const target = schema.$ref === undefined ? schema : components.schemas[nameOf(schema.$ref)];
   const kind = type === "application/json" ? "json" : "form";
   return { kind, type: typeOf(schema, true), isOptional: (target?.required ?? []).length === 0 };
@@ -138,11 +158,21 @@ function bodyOf({ requestBody }: Operation, { components }: Document): Described
 
 function replyOf({ operationId, responses }: Operation): Described["reply"] {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
-  const [[, response] = ["", {}], ...others] = successes;
-  if (others.length > 0) throw new Error(`${operationId} has several successes: the client returns one type`);
-  const content = Object.entries(("content" in response && response.content) || {});
-  const [[type, { schema }] = ["", { schema: undefined }]] = content;
-  if (content.length === 0) return { kind: "empty", type: "void" };
+  const replies = successes.map(([, response]) => replyKind(("content" in response && response.content) || {}));
+  const kinds = new Set(replies.map(({ kind }) => kind));
+  const [reply = { kind: "empty", type: "void" } as const] = replies;
+  // A whole answer and a part of it are both bytes; JSON of several shapes, or none, is a union.
+  if (kinds.size <= 1 && kinds.has("bytes")) return reply;
+  if (kinds.has("bytes")) throw new Error(`${operationId} answers with bytes and with JSON`);
+  const types = [...new Set(replies.map(({ type }) => type))].map((type) =>
+    kinds.size > 1 && type === "void" ? "undefined" : type,
+  );
+  return { kind: kinds.has("json") ? "json" : "empty", type: types.join(" | ") || "void" };
+}
+
+function replyKind(content: Content): Described["reply"] {
+  const [[type, { schema }] = ["", { schema: undefined }], ...others] = Object.entries(content);
+  if (type === "" && others.length === 0) return { kind: "empty", type: "void" };
   if (type !== "application/json") return { kind: "bytes", type: "" };
   return { kind: "json", type: schema === undefined ? "unknown" : typeOf(schema, false) };
 }
@@ -242,9 +272,9 @@ function operationType(one: Described): string {
 function paramsOf({ parameters, body }: Described): string {
   const own = parameters
     .filter(({ in: place }) => place !== "header")
-    .map(({ name, required, description = "", schema }) => {
+    .map(({ name, required, description = "", schema, "x-multi-segment": isRest }) => {
       const words = comment([description], "      ");
-      const type = typeOf(schema, true, "      ");
+      const type = isRest ? "string | Uint8Array" : typeOf(schema, true, "      ");
       return `${words}      readonly ${key(name)}${required === true ? `: ${type}` : `?: ${type} | undefined`};`;
     });
   const ofBody = body === null ? [] : [`      readonly body${body.isOptional ? "?" : ""}: ${body.type};`];
@@ -264,7 +294,9 @@ function table(operations: readonly Described[]): string {
       method,
       path,
       ...(query.length > 0 && { query }),
+      ...(parameters.some((one) => one["x-multi-segment"]) && { rest: true }),
       ...(body !== null && { body: body.kind }),
+      ...(body?.mediaType !== undefined && { mediaType: body.mediaType }),
       ...(parameters.some((one) => one.name === "Idempotency-Key") && { keyed: true }),
       reply: reply.kind,
       ...(operation["x-access"] === "public" && { anonymous: true }),

@@ -1,11 +1,13 @@
 /** Operations as functions. Their table and their types are generated. */
 
 import type { RawAnswer, RawRequest, RequestOptions, Send } from "./request.ts";
-import { incoming, type StreamedBody } from "./streams.ts";
+import { incoming, isContent, type StreamedBody } from "./streams.ts";
 
 export interface CallOptions extends RequestOptions {
   /** For a POST: your own key in place of a new one. Calls with the same key and content are done once. */
   readonly idempotencyKey?: string;
+  /** For content: its media type. */
+  readonly contentType?: string;
   /** The change is made only if the resource still has this ETag. */
   readonly ifMatch?: string;
 }
@@ -57,7 +59,12 @@ export interface OperationSpec {
   /** With the names of its parameters: `/v1/members/{id}`. */
   readonly path: string;
   readonly query?: readonly string[];
-  readonly body?: "json" | "form";
+  /** `content` is sent as it is, `either` is JSON or content. */
+  readonly body?: "json" | "form" | "content" | "either";
+  /** Of content, unless the caller names another. */
+  readonly mediaType?: string;
+  /** The last parameter of the path is a path itself. */
+  readonly rest?: true;
   /** Takes an `Idempotency-Key`. */
   readonly keyed?: true;
   readonly reply: "json" | "empty" | "bytes";
@@ -73,7 +80,7 @@ export function operation(spec: OperationSpec, send: Send, newKey: () => string)
     ...options,
     method: spec.method,
     path: pathOf(spec, params),
-    ...bodyOf(spec, params),
+    ...bodyOf(spec, params, options),
     ...(spec.keyed && { idempotencyKey: options.idempotencyKey ?? newKey() }),
     ...(spec.anonymous && { anonymous: true }),
     headers: { ...options.headers, ...(options.ifMatch !== undefined && { "if-match": options.ifMatch }) },
@@ -108,9 +115,10 @@ interface Page {
   readonly next_cursor: string | null;
 }
 
-function pathOf({ path, query = [] }: OperationSpec, params: Params): string {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+function pathOf({ path, query = [], rest }: OperationSpec, params: Params): string {
+  const filled = path.replaceAll(/\{(\w+)\}(?=(\/?))/g, (_, name: string, after: string) => {
     const value = params[name];
+    if (rest && after === "" && path.endsWith(`{${name}}`)) return restOf(name, value);
     // An empty part, `.` or `..` would change the path.
     if (typeof value !== "string" || /^\.{0,2}$/.test(value)) throw new TypeError(`the parameter ${name} is missing`);
     return encodeURIComponent(value);
@@ -123,9 +131,36 @@ function pathOf({ path, query = [] }: OperationSpec, params: Params): string {
   return search.size === 0 ? filled : `${filled}?${search}`;
 }
 
-function bodyOf({ body }: OperationSpec, params: Params): Pick<RawRequest, "body" | "contentType"> {
+/** A path of several parts. Bytes stand for a path that is no text. */
+function restOf(name: string, value: unknown): string {
+  const bytes = typeof value === "string" ? new TextEncoder().encode(value) : value;
+  if (!(bytes instanceof Uint8Array) || bytes.length === 0) throw new TypeError(`the parameter ${name} is missing`);
+  const text = Array.from(bytes, (byte) => {
+    const letter = String.fromCharCode(byte);
+    return /[\w.~/-]/.test(letter) ? letter : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }).join("");
+  // `fetch` would resolve such parts, and the request would go to another path.
+  if (text.split("/").some((part) => /^\.{1,2}$/.test(part)))
+    throw new TypeError(`${name} must not have . or .. in it`);
+  return text;
+}
+
+/** Uploads can take hours; the service itself ends one that stalls. */
+const unlimited = 0;
+
+function bodyOf(
+  { body, mediaType }: OperationSpec,
+  params: Params,
+  options: CallOptions,
+): Pick<RawRequest, "body" | "contentType" | "timeoutMs"> {
+  if (body === "content" || (body === "either" && isContent(params.body))) {
+    if (!isContent(params.body)) throw new TypeError("the parameter body is missing");
+    const contentType = options.contentType ?? mediaType;
+    const timeoutMs = options.timeoutMs ?? unlimited;
+    return { body: params.body, timeoutMs, ...(contentType !== undefined && { contentType }) };
+  }
   const value = params.body ?? {};
-  if (body === "json") return { body: JSON.stringify(value), contentType: "application/json" };
+  if (body === "json" || body === "either") return { body: JSON.stringify(value), contentType: "application/json" };
   if (body === undefined) return {};
   const form = new URLSearchParams();
   for (const [name, each] of Object.entries(value)) if (each !== undefined) form.append(name, String(each));
@@ -137,10 +172,15 @@ async function answerOf(
   { status, headers, response }: RawAnswer,
   options: CallOptions | undefined,
 ): Promise<Answer<unknown>> {
+  const isEmpty = status === 204;
   const data =
-    reply === "json" ? await response.json() : reply === "bytes" ? incoming(response, options?.onProgress) : undefined;
+    reply === "json" && !isEmpty
+      ? await response.json()
+      : reply === "bytes"
+        ? incoming(response, options?.onProgress)
+        : undefined;
   // A connection with an unread body is not used again.
-  if (reply === "empty") await response.body?.cancel();
+  if (reply === "empty" || isEmpty) await response.body?.cancel();
   return {
     data,
     status,

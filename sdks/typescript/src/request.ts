@@ -17,7 +17,7 @@ export interface Platform {
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
-  /** Longest time of one attempt, until its headers have come. Default 60 000. */
+  /** Longest time of one attempt, until its headers have come. Default 60 000; for content 0, which means no limit. */
   readonly timeoutMs?: number;
   readonly retries?: Retries;
   /** Headers beside those of the client. */
@@ -122,10 +122,9 @@ type Outcome =
 async function attempt(options: SenderOptions, request: RawRequest, token: string | undefined): Promise<Outcome> {
   const { signal } = request;
   const late = new AbortController();
-  const timer = setTimeout(
-    () => late.abort(new DOMException("the attempt took too long", "TimeoutError")),
-    request.timeoutMs ?? options.timeoutMs,
-  );
+  const timeoutMs = request.timeoutMs ?? options.timeoutMs;
+  const abort = () => late.abort(new DOMException("the attempt took too long", "TimeoutError"));
+  const timer = timeoutMs > 0 ? setTimeout(abort, timeoutMs) : undefined;
   try {
     const response = await options.platform.fetch(`${options.baseUrl}${request.path}`, {
       ...fetchOptions(options, request, token),

@@ -30,6 +30,12 @@ export interface StreamedBody {
   text(): Promise<string>;
 }
 
+/** Whether a value is sent as it is. */
+export function isContent(value: unknown): value is RequestBody {
+  const isBytes = value instanceof Uint8Array || value instanceof Blob || value instanceof ReadableStream;
+  return isBytes || typeof value === "string" || typeof value === "function";
+}
+
 export function isRepeatableBody(body: RequestBody | undefined): boolean {
   return !(body instanceof ReadableStream);
 }

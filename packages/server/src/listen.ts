@@ -16,6 +16,7 @@ import { createIdempotency } from "./kernel/idempotency.ts";
 import { StartError } from "./kernel/start-error.ts";
 import { type Certificates, openLocalAuthority, openOwnCertificate } from "./kernel/transport/certificates.ts";
 import { createTransport } from "./kernel/transport/server.ts";
+import { createUploadIdempotency } from "./kernel/upload-idempotency.ts";
 import { type Limits, openLimits } from "./limits/index.ts";
 
 export interface Listener {
@@ -93,6 +94,7 @@ function httpKernel(foundation: Foundation, services: Services, { limiter, bans,
     bans,
     scanDetector,
     idempotency: createIdempotency(transactions, secrets),
+    uploadIdempotency: createUploadIdempotency(transactions, secrets, random, log),
     cursors: createCursors(secrets),
     unfinishedBodies: new UnfinishedBodies(),
     transfers: new Transfers(),

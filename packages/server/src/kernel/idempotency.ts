@@ -4,7 +4,7 @@
  *
  * A key in words: *free* → (lock taken) *in progress* → *answered* for 24 h → free again. While it is in progress every
  * other request with it is refused at once, so that it does not hold a connection while it waits. An answer that says nothing
- * about the work (401, 403, 429, 5xx) is not recorded: the key stays free.
+ * about the work (401, 403, 429, 5xx) is not recorded: the key stays free. Uploads: see `upload-idempotency.ts`.
  */
 
 import { hash } from "node:crypto";
@@ -55,6 +55,8 @@ export function createIdempotency(transactions: Transactions, secrets: Secrets):
         // Issued together: the second sees what was committed before the first got the lock.
         const [, recorded] = await Promise.all([lock(tx, id), find(tx, id)]);
         if (recorded !== undefined) {
+          // An upload under the same key: some operations take both.
+          if (recorded.fingerprint === null || recorded.sealed_reply === null) throw keyInProgress();
           if (!recorded.fingerprint.equals(fingerprint)) throw new Problem("idempotency_key_reused");
           return { reply: openReply(secrets, id, recorded.sealed_reply), replayed: true };
         }
@@ -102,22 +104,27 @@ async function purgeBatch(tx: Tx): Promise<number> {
 }
 
 /** Never the bearer token or the session of a person: after a new sign-in the same key must be found. */
-function keyId(secrets: Secrets, { principal, addressKey, operation, key }: KeyedRequest): Buffer {
+export function keyId(secrets: Secrets, { principal, addressKey, operation, key }: KeyedRequest): Buffer {
   const account = "accountId" in principal ? principal.accountId : null;
   const caller = principal.kind === "anonymous" ? [addressKey] : callerOf(principal);
   return secrets.digest("idempotency-caller", JSON.stringify([account, caller, operation, key]));
 }
 
 /** Held to the end of the transaction, and free only after its commit can be seen. */
-async function lock(tx: Tx, id: Buffer): Promise<void> {
+export async function lock(tx: Tx, id: Buffer): Promise<void> {
   const query = CompiledQuery.raw(lockText, [id.readBigInt64BE(0).toString()]);
   const { rows } = await tx.db.executeQuery<{ locked: boolean }>(query);
-  if (rows[0]?.locked !== true) throw new Problem("idempotency_in_progress", { headers: { "Retry-After": "1" } });
+  if (rows[0]?.locked !== true) throw keyInProgress();
+}
+
+export function keyInProgress(): Problem {
+  return new Problem("idempotency_in_progress", { headers: { "Retry-After": "1" } });
 }
 
 type RecordedRow = Pick<IdempotencyKeysRow, "fingerprint" | "sealed_reply">;
 
-async function find(tx: Tx, id: Buffer): Promise<RecordedRow | undefined> {
+/** Null columns: the key is claimed by an upload that has no answer yet. */
+export async function find(tx: Tx, id: Buffer): Promise<RecordedRow | undefined> {
   const { rows } = await tx.db.executeQuery<RecordedRow>(CompiledQuery.raw(findText, [id, tx.now]));
   return rows[0];
 }
@@ -130,7 +137,7 @@ const recordText = `
   values ($1, $2, $3, $4, $5, $6, $7)
   on conflict (id) do update set account_id = excluded.account_id, operation = excluded.operation,
     fingerprint = excluded.fingerprint, sealed_reply = excluded.sealed_reply, created_at = excluded.created_at,
-    expires_at = excluded.expires_at`;
+    expires_at = excluded.expires_at, claim = null`;
 
 /** A refusal by the handler undoes its own work and is an answer like any other. */
 async function attempt(
@@ -169,10 +176,10 @@ function record(tx: Tx, { id, access, operation, fingerprint, sealed }: NewKey):
 }
 
 /** Answers may hold secrets that are shown once; at rest they are sealed, and bound to their key. */
-function sealReply(secrets: Secrets, id: Buffer, reply: Reply): Buffer {
+export function sealReply(secrets: Secrets, id: Buffer, reply: Reply): Buffer {
   return secrets.seal("idempotency-reply", Buffer.from(JSON.stringify(reply)), id);
 }
 
-function openReply(secrets: Secrets, id: Buffer, sealed: Buffer): Reply {
+export function openReply(secrets: Secrets, id: Buffer, sealed: Buffer): Reply {
   return JSON.parse(secrets.unseal("idempotency-reply", sealed, id).toString()) as Reply;
 }

@@ -37,6 +37,10 @@ function notes(tx: ReadTx): Kysely<{ test_notes: NoteRow }> {
   return tx.db as unknown as Kysely<{ test_notes: NoteRow }>;
 }
 
+export async function insertNote(tx: ReadTx, row: NoteRow): Promise<void> {
+  await notes(tx).insertInto("test_notes").values(row).execute();
+}
+
 const note = closed(
   { id: uuid("Id."), text: text(200, { examples: ["Defter"] }), created_at: timestamp("When.") },
   { title: "TestNote" },

@@ -9,7 +9,9 @@ import { type Endpoint, endpoint } from "../kernel/http/endpoint.ts";
 import { rangedReply } from "../kernel/http/range.ts";
 import { closed, Type, text } from "../kernel/http/schema.ts";
 import { UploadInterrupted } from "../kernel/http/upload.ts";
+import { rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
+import { insertNote } from "./notes.ts";
 
 const common = { tag: "health", description: "For tests.", summary: "For tests" } as const;
 const read = { kind: "account", scope: "account:read" } as const;
@@ -136,6 +138,30 @@ export const takeEither = endpoint(
   async (_ctx, { body, upload }) => {
     if (upload === null) return { status: 201, body: { json: body?.text ?? null, bytes: 0 } };
     return { status: 201, body: { json: null, bytes: (await countBytes(upload.chunks())).bytes } };
+  },
+);
+
+/** Writes a note and records its answer in the same commit. `dies`: fails after it. */
+export const recordUpload = endpoint(
+  {
+    ...common,
+    id: "tests.record_upload",
+    method: "POST",
+    path: "/v1/test-records",
+    access: write,
+    query: closed({ dies: Type.Optional(flag) }),
+    upload: { mediaTypes: "any", maxBytes: maxUploadBytes, stallMs: 60_000 },
+    replies: { 201: { description: "Recorded.", body: closed({ bytes: count, id: short }, { title: "TestRecord" }) } },
+  },
+  async (ctx, { principal, upload, query }) => {
+    const { bytes } = await countBytes(upload.chunks());
+    const reply = { status: 201, body: { bytes, id: ctx.random.uuid() } } as const;
+    await ctx.tx(rowAccessOf(principal), async (tx) => {
+      await insertNote(tx, { id: reply.body.id, account_id: principal.accountId, text: "upload", created_at: tx.now });
+      await ctx.recordReply(tx, reply);
+    });
+    if (query.dies) throw new Error("the process dies before it answers");
+    return reply;
   },
 );
 
@@ -282,6 +308,7 @@ export const putFile = endpoint(
 export const transferEndpoints: readonly Endpoint[] = [
   countUpload,
   takeEither,
+  recordUpload,
   getContent,
   getStream,
   getFile,

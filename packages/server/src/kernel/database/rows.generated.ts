@@ -389,10 +389,11 @@ export interface IdempotencyKeysRow {
   readonly id: Buffer;
   readonly account_id: string | null;
   readonly operation: string;
-  readonly fingerprint: Buffer;
-  readonly sealed_reply: Buffer;
+  readonly fingerprint: Buffer | null;
+  readonly sealed_reply: Buffer | null;
   readonly created_at: Date;
   readonly expires_at: Date;
+  readonly claim: string | null;
 }
 
 export interface InvitationsRow {

@@ -16,7 +16,7 @@ import type { Log } from "../log.ts";
 import type { AccessTokens, MemberRole, OauthScope, OauthScopes, Principal } from "../principal.ts";
 import type { Language, Problem, ProblemCode } from "../problems.ts";
 import type { Secrets } from "../secrets.ts";
-import type { RunRead, RunTx } from "../tx.ts";
+import type { RunRead, RunTx, Tx } from "../tx.ts";
 import type { CookieName } from "./cookies.ts";
 import { wildcardOf } from "./path-bytes.ts";
 import type { RangeConditions } from "./range.ts";
@@ -150,6 +150,11 @@ export interface Ctx {
   readonly limiter: Pick<Limiter, "counterFor" | "peek" | "busiest">;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
+  /**
+   * For uploads with an `Idempotency-Key`: records the answer in the transaction of the work, after the body was read to its
+   * end. Without it the answer is recorded after the work. Does nothing for other requests.
+   */
+  readonly recordReply: (tx: Tx, reply: Reply) => Promise<void>;
   /** For what only reads. */
   readonly read: RunRead;
 }

@@ -15,6 +15,7 @@ import type { Metrics } from "../metrics.ts";
 import type { AccessTokens, Authenticator } from "../principal.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Transactions } from "../tx.ts";
+import type { UploadIdempotency } from "../upload-idempotency.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Transfers } from "./transfers.ts";
 import type { UnfinishedBodies } from "./unfinished-bodies.ts";
@@ -37,6 +38,7 @@ export interface HttpKernel {
   readonly scanDetector: ScanDetector;
   readonly transactions: Transactions;
   readonly idempotency: Idempotency;
+  readonly uploadIdempotency: UploadIdempotency;
   readonly cursors: Cursors;
   readonly unfinishedBodies: UnfinishedBodies;
   readonly transfers: Transfers;

@@ -9,6 +9,7 @@ import { auditOriginOf } from "../audit.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunRead, RunTx, TxContext } from "../tx.ts";
+import type { UploadKey } from "../upload-idempotency.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer } from "./answer.ts";
 import { currentPrincipal, isPrincipalOld, principalOfLongAnswer } from "./authentication.ts";
@@ -34,6 +35,7 @@ import { openStream } from "./reply-stream.ts";
 import { type RequestContext, single } from "./request-context.ts";
 import { spendLater, spendUncounted } from "./request-limits.ts";
 import { missedDeadline, type RequestSignal } from "./request-signal.ts";
+import type { Upload } from "./upload.ts";
 
 export type Pipeline = (context: RequestContext, request: RoutedRequest) => Promise<Answer>;
 
@@ -158,7 +160,7 @@ async function serve(
   });
   const { settings, clock, random, cursors, secrets, services, tokens, limiter } = kernel;
   const publicUrl = kernel.publicUrl();
-  const work = (tx: RunTx) => {
+  const work = (tx: RunTx, keyed = call, recordReply: Ctx["recordReply"] = noKey) => {
     const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, context, policies, subject);
     const read: RunRead = (access, inside) => kernel.transactions.read({ signal }, access, inside);
     const ctx: Ctx = {
@@ -173,6 +175,7 @@ async function serve(
       limiter,
       spend,
       tx,
+      recordReply,
       read,
       progressed: isTransfer(spec) ? () => signal.restart() : notLong,
       // Few handlers need it.
@@ -184,15 +187,36 @@ async function serve(
         return kernel.log.child({ request_id: context.requestId, operation: spec.id });
       },
     };
-    return endpoint.handle(ctx, call);
+    return endpoint.handle(ctx, keyed);
   };
-  if (call.idempotencyKey === undefined || !takesIdempotencyKey(spec)) {
-    const run: RunTx = (scope, inside) => kernel.transactions.run(txContext(), scope, inside);
-    return untilDeadline(signal, work(run));
-  }
+  const run: RunTx = (scope, inside) => kernel.transactions.run(txContext(), scope, inside);
+  const key = call.idempotencyKey;
+  if (key === undefined || !takesIdempotencyKey(spec)) return untilDeadline(signal, work(run));
+  const once = onceByKey({ kernel, endpoint, declared }, context, { ...call, idempotencyKey: key }, txContext(), {
+    inTransaction: (tx) => work(tx),
+    ofUpload: (upload, { record }) => work(run, { ...call, upload }, record),
+  });
+  const { reply, replayed } = await untilDeadline(signal, once);
+  if (!replayed) return reply;
+  return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
+}
+
+/** The work of a request with a key: inside the transaction that records the answer, or with an upload to read. */
+interface KeyedWork {
+  readonly inTransaction: (tx: RunTx) => Promise<Reply>;
+  readonly ofUpload: (upload: Upload, key: UploadKey) => Promise<Reply>;
+}
+
+function onceByKey(
+  { kernel, endpoint, declared }: Compiled,
+  context: RequestContext,
+  call: ParsedCall & { readonly idempotencyKey: string },
+  txContext: TxContext,
+  work: KeyedWork,
+): Promise<{ reply: Reply; replayed: boolean }> {
   const keyed = {
     key: call.idempotencyKey,
-    operation: spec.id,
+    operation: endpoint.spec.id,
     principal: context.principal,
     addressKey: context.addressKey,
     content: [call.params ?? null, call.query ?? null, call.body ?? null, ...(call.headers ? [call.headers] : [])],
@@ -202,9 +226,9 @@ async function serve(
     if (!(problem instanceof Problem)) throw problem;
     return problemReply(kernel, context, problem);
   };
-  const { reply, replayed } = await untilDeadline(signal, kernel.idempotency.once(txContext(), keyed, work, asReply));
-  if (!replayed) return reply;
-  return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
+  const { upload } = call;
+  if (upload === null) return kernel.idempotency.once(txContext, keyed, work.inTransaction, asReply);
+  return kernel.uploadIdempotency.onceUpload(txContext, { ...keyed, upload }, work.ofUpload, asReply);
 }
 
 /** A page that is not the last has a link to the next one (RFC 8288). */
@@ -219,6 +243,8 @@ function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedReq
   const url = `${kernel.publicUrl()}${path.replaceAll(">", "%3E")}?${query}`;
   return { ...reply, headers: { ...reply.headers, Link: `<${url}>; rel="next"` } };
 }
+
+async function noKey(): Promise<void> {}
 
 function notLong(): never {
   throw new Error("only operations with an upload or a stream can take longer than their deadline");

@@ -105,7 +105,7 @@ const tornRoots = (catalog: Catalog): Catalog => {
 /** `heavy`: few interleavings show it. */
 const bugs: Readonly<Record<string, Bug & { readonly heavy?: true }>> = {
   "without the lock of the vault": { rewrite: skipping(/^select pg_advisory_xact_lock/) },
-  "sweeps with a shared lock": { rewrite: replacing("xact_lock(", "xact_lock_shared(") },
+  "removals with a shared lock": { rewrite: replacing("xact_lock(", "xact_lock_shared(") },
   "answers without pins": { rewrite: skipping(/^insert into catalog_pins/), heavy: true },
   "condemned packs stay condemned": { rewrite: skipping(/^update catalog_packs p set state = 'live'/), heavy: true },
   "nothing raises the revision": { rewrite: skipping(/^update catalogs set revision = revision \+ 1/), heavy: true },

@@ -88,7 +88,7 @@ describe("listeners run in the transaction of the step", () => {
   test("one that throws undoes the step, and the caller gets its error", async () => {
     const { catalog, told, written } = await listenedVault();
     await begin(catalog, "u1", { leaseUntil: 100 });
-    const fault = new Error("no more room");
+    const fault = new Error("the quota is used up");
     const fails = async (step: () => Promise<unknown>) => {
       told.fault = fault;
       await assert.rejects(step, (error) => error === fault);

@@ -36,9 +36,9 @@ import { acquireFrames, acquireItems, acquireOrdinals } from "./acquire-store.ts
 import { markFrames, searchDamagedItems } from "./damage-store.ts";
 import type { CatalogListeners } from "./listeners.ts";
 import * as lookups from "./lookup-store.ts";
+import * as removal from "./removal-store.ts";
 import * as scans from "./scan-store.ts";
 import * as snapshots from "./snapshot-store.ts";
-import * as sweeps from "./sweep-store.ts";
 import {
   addUnitNumber,
   assertUnitIsPinned,
@@ -285,15 +285,15 @@ export class PostgresCatalog implements Catalog {
   }
 
   async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
-    return this.#write("exclusive", (to) => sweeps.condemn(to, packs, marking));
+    return this.#write("exclusive", (to) => removal.condemn(to, packs, marking));
   }
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
-    return this.#write("exclusive", (to) => sweeps.beginDelete(to, pack, marking, deadItems));
+    return this.#write("exclusive", (to) => removal.beginDelete(to, pack, marking, deadItems));
   }
 
   async forgetPack(pack: string): Promise<void> {
-    await this.#write("shared", (to) => sweeps.forgetPack(to, pack));
+    await this.#write("shared", (to) => removal.forgetPack(to, pack));
   }
 
   async moveFrames(
@@ -305,7 +305,7 @@ export class PostgresCatalog implements Catalog {
   ): Promise<boolean> {
     return this.#write("exclusive", async (to) => {
       await leasedUpload(to, upload, now);
-      const moved = await sweeps.moveFrames(to, { unit, moves, deadItems });
+      const moved = await removal.moveFrames(to, { unit, moves, deadItems });
       if (moved) raiseRevision(to);
       return moved;
     });

@@ -113,7 +113,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source and a taxpayer. */
+/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer and a snapshot. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -136,6 +136,7 @@ async function makeVictim() {
     vaults: [await made("/v1/vaults", { name: "Dolu", quota_bytes: 5 })],
     sources: [await made("/v1/sources", { name: victimSource, expected_every: 3600 }, writer.auth)],
     taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],
+    snapshots: [await made("/v1/snapshots", { source: victimSource }, writer.auth)],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],
     agents: [(await makeAgent(service, accountId)).id],

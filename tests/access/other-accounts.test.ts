@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { apiDocument } from "../../packages/server/src/endpoints.ts";
+import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
@@ -79,6 +80,22 @@ const source = (owner: Bearer) => created("/v1/sources", { name: "sunucu" }, own
 
 const taxpayer = (owner: Bearer) => created("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }, owner);
 
+/** A completed one; what is deleted of it can be undeleted. */
+async function snapshot({ auth }: Bearer): Promise<string> {
+  const call = { body: tarOf({ "a.txt": "merhaba" }), headers: { ...auth, "content-type": "application/x-tar" } };
+  const answer = await service.send("POST", "/v1/snapshots?source=ofis", call);
+  assert.equal(answer.status, 201, answer.body.toString());
+  return String(answer.json?.id);
+}
+
+const queuedSnapshot = (owner: Bearer) => created("/v1/snapshots", { source: "ofis" }, owner);
+
+async function deletedSnapshot(owner: Bearer): Promise<string> {
+  const id = await snapshot(owner);
+  assert.equal((await service.send("DELETE", `/v1/snapshots/${id}`, { headers: owner.auth })).status, 204);
+  return id;
+}
+
 const grant = async (owner: Bearer) =>
   (await tokenFor(service, { accountId: owner.accountId ?? "", as: "grant" })).sessionId;
 
@@ -123,12 +140,21 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
     const by = await agent(owner);
     return { id: by.id, by };
   },
+  "snapshots.get": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.update": async (owner) => ({ id: await snapshot(owner), body: { label: "Ay sonu" } }),
+  "snapshots.cancel": async (owner) => ({ id: await queuedSnapshot(owner) }),
+  "snapshots.delete": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.undelete": async (owner) => ({ id: await deletedSnapshot(owner) }),
+  "snapshots.list_warnings": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.read_file": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.read_archive": async (owner) => ({ id: await snapshot(owner) }),
   "sessions.get": session,
   "sessions.end": session,
 };
 
 function call(row: Row, { id, body, headers }: Example, { auth }: Bearer): Promise<Sent> {
-  const target = row.path.replaceAll(/\{\w+\}/g, id);
+  const target = row.path.replace("{path}", "a.txt").replaceAll(/\{\w+\}/g, id);
   return service.send(row.method, target, { ...(body && { json: body }), headers: { ...auth, ...headers } });
 }
 

@@ -50,6 +50,13 @@ const made = (target: string, json: object) => async (by: Caller) => {
   return String(answer.json?.id);
 };
 
+/** Canceled: a completed one is verified in the background, which changes it. */
+async function snapshot(by: Caller): Promise<string> {
+  const id = await made("/v1/snapshots", { source: "ofis" })(by);
+  assert.equal((await service.send("POST", `/v1/snapshots/${id}/cancel`, { headers: by.auth })).status, 200);
+  return id;
+}
+
 async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Example> {
   const by = await caller();
   return { by, id: await make(by), ...(json && { json }) };
@@ -68,6 +75,8 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "taxpayers.update": () => on(made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }), { name: "Derya" }),
   "agents.update": () => on(agent, { name: "Başka" }),
   "agents.delete": () => on(agent),
+  "snapshots.update": () => on(snapshot, { label: "Ay sonu" }),
+  "snapshots.delete": () => on(snapshot),
   "sessions.end": async () => {
     const by = await caller();
     return { by, id: by.sessionId };

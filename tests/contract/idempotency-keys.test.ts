@@ -107,6 +107,18 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "vaults.create": async () => ({ by: await tokenFor(service), json: { name: "Muhasebe" } }),
   "sources.create": async () => ({ by: await tokenFor(service), json: { name: "sunucu" } }),
   "taxpayers.create": async () => ({ by: await tokenFor(service), json: { name: "Deniz", tax_id: "1234567808" } }),
+  "snapshots.create": async () => ({ by: await tokenFor(service), json: { source: "sunucu" } }),
+  "snapshots.cancel": async () => {
+    const by = await tokenFor(service);
+    return { by, id: String((await made("/v1/snapshots", { source: "sunucu" }, by.auth)).id) };
+  },
+  "snapshots.undelete": async () => {
+    const by = await tokenFor(service);
+    const { id } = await made("/v1/snapshots", { source: "sunucu" }, by.auth);
+    await made(`/v1/snapshots/${id}/cancel`, {}, by.auth);
+    assert.equal((await service.send("DELETE", `/v1/snapshots/${id}`, { headers: by.auth })).status, 204);
+    return { by, id: String(id) };
+  },
   "applications.submit": async () => ({ json: application() }),
   "rate_limits.request": async () => ({ by: await tokenFor(service), json: { ...rate, reason } }),
   "admin.reset_second_factor": async () => {

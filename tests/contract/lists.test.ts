@@ -37,6 +37,7 @@ for (const [at, policy] of policies.entries()) {
   await made("/v1/vaults", { name: `Kasa ${at}` }, owner);
   await made("/v1/taxpayers", { name: `Deniz ${at}`, tax_id: newTaxId() }, owner);
   await made("/v1/sources", { name: `sunucu ${at}` }, owner);
+  await made("/v1/snapshots", { source: `sunucu ${at}` }, owner);
   await made("/v1/rate-limits/requests", { policy, limit: 50, window_s: 60, reason: "test gerekçesi" }, owner);
   const { sessionId } = await tokenFor(service);
   await made("/v1/admin/bans", { kind: "session", subject: sessionId, hours: 1, reason: "test gerekçesi" }, staff);
@@ -53,8 +54,10 @@ for (const [at, policy] of policies.entries()) {
   );
 }
 
+/** Lists of resources. What is below one resource has tests of its own. */
 const lists = readOperations().filter(
-  ({ method, parameters }) => method === "GET" && parameters.some((one) => one.in === "query" && one.name === "cursor"),
+  ({ method, path, parameters }) =>
+    method === "GET" && !path.includes("{") && parameters.some((one) => one.in === "query" && one.name === "cursor"),
 );
 
 /** Allowed sort orders by operation, the default first. */
@@ -66,6 +69,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "vaults.list": ["-created_at", "created_at", "name", "-name"],
   "sources.list": ["-created_at", "created_at", "name", "-name", "freshness"],
   "taxpayers.list": ["-created_at", "created_at", "name", "-name", "freshness"],
+  "snapshots.list": ["-created_at", "created_at"],
   "sessions.list": ["-created_at", "created_at"],
   "rate_limits.list_requests": ["-created_at", "created_at"],
   "admin.list_accounts": ["-created_at", "created_at"],

@@ -5,6 +5,7 @@ import { after, describe, test } from "node:test";
 import { deviceGrant, keyOf, makeAgent, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
 import { agentClientId } from "../../packages/server/src/oauth/index.ts";
+import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";
@@ -49,6 +50,16 @@ async function vault(by: EmanetClient): Promise<string> {
 
 async function source(by: EmanetClient): Promise<string> {
   return (await by.sources.create({ body: { name: "sunucu" } })).id;
+}
+
+/** A client whose account has a snapshot. The SDK does not send archives. */
+async function withSnapshot() {
+  const made = await tokenFor(service);
+  const headers = { ...made.auth, "content-type": "application/x-tar" };
+  const answer = await service.send("POST", "/v1/snapshots?source=ofis", { body: tarOf({ "a.txt": "1" }), headers });
+  assert.equal(answer.status, 201, answer.body.toString());
+  const token = made.auth.authorization.slice("Bearer ".length);
+  return { client: clientOf(service, { credentials: bearerToken(token) }), id: String(answer.json?.id) };
 }
 
 async function grant() {
@@ -172,6 +183,45 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "sources.setWriters": async () => {
     const { client } = await owner();
     return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
+  },
+  "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),
+  "snapshots.create": async () => (await owner()).client.snapshots.create({ body: { source: "ofis" } }),
+  "snapshots.get": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.get({ id });
+  },
+  "snapshots.update": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.update({ id, body: { label: "Ay sonu" } }, { ifMatch: "*" });
+  },
+  "snapshots.cancel": async () => {
+    const { client } = await owner();
+    return client.snapshots.cancel({ id: (await client.snapshots.create({ body: { source: "ofis" } })).id });
+  },
+  "snapshots.delete": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.delete({ id }, { ifMatch: "*" });
+  },
+  "snapshots.undelete": async () => {
+    const { client, id } = await withSnapshot();
+    await client.snapshots.delete({ id });
+    return client.snapshots.undelete({ id });
+  },
+  "snapshots.listWarnings": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.listWarnings({ id });
+  },
+  "snapshots.listTree": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.listTree({ id });
+  },
+  "snapshots.readFile": async () => {
+    const { client, id } = await withSnapshot();
+    return (await client.snapshots.readFile({ id, path: "a.txt" })).text();
+  },
+  "snapshots.readArchive": async () => {
+    const { client, id } = await withSnapshot();
+    return (await client.snapshots.readArchive({ id })).bytes();
   },
   "taxpayers.list": async () => (await owner()).client.taxpayers.list({ sort: "freshness" }),
   "taxpayers.create": async () => (await owner()).client.taxpayers.create({ body: newTaxpayer }),

@@ -10,16 +10,25 @@ import { kernelPolicies } from "./kernel/limits/policies.ts";
 import { kernelProblems } from "./kernel/problems.ts";
 import { oauthPolicies } from "./oauth/policies.ts";
 import { plannedPolicies, plannedProblems, plannedScopes } from "./planned-domains.ts";
+import { snapshotPolicies } from "./snapshots/policies.ts";
+import { snapshotProblems } from "./snapshots/problems.ts";
+import { snapshotScopes } from "./snapshots/scopes.ts";
 import { taxpayerScopes } from "./taxpayers/scopes.ts";
 import { vaultProblems } from "./vaults/problems.ts";
 
 const count = (...tables: readonly object[]) => tables.flatMap((table) => Object.keys(table)).length;
 
 test("no two domains declare the same error code, policy or scope", () => {
-  assert.equal(count(problems), count(kernelProblems, identityProblems, vaultProblems, plannedProblems));
+  assert.equal(
+    count(problems),
+    count(kernelProblems, identityProblems, vaultProblems, snapshotProblems, plannedProblems),
+  );
   assert.equal(
     count(policies),
-    count(identityPolicies, applicationPolicies, plannedPolicies, adminPolicies, oauthPolicies, kernelPolicies),
+    count(
+      ...[identityPolicies, applicationPolicies, snapshotPolicies, plannedPolicies],
+      ...[adminPolicies, oauthPolicies, kernelPolicies],
+    ),
   );
-  assert.equal(count(oauthScopes), count(plannedScopes, accountScopes, taxpayerScopes));
+  assert.equal(count(oauthScopes), count(snapshotScopes, plannedScopes, accountScopes, taxpayerScopes));
 });

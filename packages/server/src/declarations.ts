@@ -18,23 +18,33 @@ import { groupedByStatus, kernelProblems, type ProblemCode } from "./kernel/prob
 import { oauthPath } from "./oauth/paths.ts";
 import { oauthPolicies } from "./oauth/policies.ts";
 import { plannedPolicies, plannedProblems, plannedScopes } from "./planned-domains.ts";
+import { snapshotPolicies } from "./snapshots/policies.ts";
+import { snapshotProblems } from "./snapshots/problems.ts";
+import { snapshotScopes } from "./snapshots/scopes.ts";
 import { taxpayerScopes } from "./taxpayers/scopes.ts";
 import { vaultProblems } from "./vaults/problems.ts";
 
 export { memberRoles };
 
-const allProblems = { ...kernelProblems, ...identityProblems, ...vaultProblems, ...plannedProblems };
+const allProblems = {
+  ...kernelProblems,
+  ...identityProblems,
+  ...vaultProblems,
+  ...snapshotProblems,
+  ...plannedProblems,
+};
 
 const allPolicies = {
   ...identityPolicies,
   ...applicationPolicies,
+  ...snapshotPolicies,
   ...plannedPolicies,
   ...adminPolicies,
   ...oauthPolicies,
   ...kernelPolicies,
 };
 
-const allScopes = { ...plannedScopes, ...accountScopes, ...taxpayerScopes };
+const allScopes = { ...snapshotScopes, ...plannedScopes, ...accountScopes, ...taxpayerScopes };
 
 declare module "./kernel/declared-names.ts" {
   interface DeclaredNames {

@@ -18,6 +18,8 @@ import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument 
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
+import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
+import { snapshotEvents } from "./snapshots/index.ts";
 import { taxpayerEndpoints, taxpayerTags } from "./taxpayers/endpoints/index.ts";
 import { vaultEndpoints, vaultTags } from "./vaults/endpoints/index.ts";
 import { vaultEvents } from "./vaults/index.ts";
@@ -31,6 +33,7 @@ export const endpoints: readonly Endpoint[] = [
   ...vaultEndpoints,
   ...taxpayerEndpoints,
   ...limitEndpoints,
+  ...snapshotEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,
@@ -39,7 +42,7 @@ export const endpoints: readonly Endpoint[] = [
 ];
 
 /** Every event that an account can subscribe to. */
-export const events: readonly EventType[] = [...accountEvents, ...vaultEvents];
+export const events: readonly EventType[] = [...accountEvents, ...vaultEvents, ...snapshotEvents];
 
 export const tags: readonly OpenapiTag[] = [
   ...accountTags,
@@ -49,6 +52,7 @@ export const tags: readonly OpenapiTag[] = [
   ...vaultTags,
   ...taxpayerTags,
   ...limitTags,
+  ...snapshotTags,
   ...adminTags,
   ...oauthTags,
   ...sandboxTags,

@@ -8,20 +8,11 @@ import { type Policy, windowPolicy } from "./kernel/limits/policies.ts";
 import type { OauthScopeDefinition } from "./kernel/principal.ts";
 import { type ProblemDefinition, problem } from "./kernel/problems.ts";
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 
-/** Snapshots, restores, audit and webhooks. */
+/** Restores, audit and webhooks. */
 export const plannedScopes = {
-  "snapshots:read": {
-    description: "Read snapshots, vaults, sources and files",
-    roles: ["owner", "manager", "operator", "viewer"],
-  },
-  "snapshots:write": {
-    description: "Create snapshots and upload their files",
-    roles: ["owner", "manager", "operator"],
-  },
   "restores:read": {
     description: "Read restores and download their files",
     roles: ["owner", "manager", "operator", "viewer"],
@@ -37,19 +28,13 @@ export const plannedScopes = {
 } as const satisfies Record<string, OauthScopeDefinition>;
 
 export const plannedPolicies = {
-  snapshots_list: windowPolicy("in_force", "account", 60, minuteMs, "process"),
-  snapshots_create: windowPolicy("in_force", "account", 10, minuteMs, "process"),
-  snapshots_create_hour: windowPolicy("endpoint", "account", 30, hourMs, "process"),
   restore_create: windowPolicy("endpoint", "account", 10, hourMs, "process"),
   audit_export: windowPolicy("endpoint", "account", 5, dayMs, "process"),
 } as const satisfies Record<string, Policy>;
 
 // biome-ignore format: one code per line, so that the catalogue reads as a table
 export const plannedProblems = {
-  retention_locked: problem(409, ["Retention lock", "The retention lock does not allow this before it ends."], ["Saklama kilidi", "Saklama kilidi bitmeden buna izin verilmez."]),
-  legal_hold: problem(409, ["Legal hold", "A legal hold does not allow this until it is lifted."], ["Yasal saklama", "Yasal saklama kaldırılmadan buna izin verilmez."]),
   share_revoked: problem(410, ["Share ended", "This share was revoked or has expired."], ["Paylaşım sona erdi", "Bu paylaşım geri alındı ya da süresi doldu."]),
   download_expired: problem(410, ["Download expired", "The download has expired. Start the restore again."], ["İndirmenin süresi doldu", "İndirmenin süresi doldu. Geri yüklemeyi yeniden başlatın."]),
   webhook_url_blocked: problem(422, ["Webhook address refused", "The address must be https and public."], ["Webhook adresi reddedildi", "Adres https ve herkese açık olmalıdır."]),
-  content_mismatch: problem(422, ["Content mismatch", "The content does not match the digest or size that was announced. Send it again."], ["İçerik uyuşmuyor", "İçerik bildirilen özet ya da boyutla uyuşmuyor. Yeniden gönderin."]),
 } as const satisfies Record<string, ProblemDefinition>;

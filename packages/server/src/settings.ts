@@ -138,6 +138,28 @@ export const settings = {
       "Where vaults are stored: `file:/folder` or `s3://bucket/prefix?endpoint=…&region=…`; see [STORAGE](STORAGE.md). Every process needs the same.",
     productionNeeds: "the data folder belongs to one process, and every process needs the same store",
   },
+  spoolDir: {
+    variable: "EMANET_SPOOL_DIR",
+    parse: (text) => path.resolve(text),
+    fallback: null as string | null,
+    shownDefault: "`<data>/spool`",
+    about:
+      "Folder for uploads while they are received, for this machine alone. It is scratch: each process empties its own part at the start.",
+  },
+  spoolGib: {
+    variable: "EMANET_SPOOL_GIB",
+    parse: wholeNumber(1, 100_000),
+    fallback: 64,
+    shownDefault: "64",
+    about: "GiB that one process may have in the spool. Uploads beyond it are answered `storage_full`.",
+  },
+  spoolGibPerAccount: {
+    variable: "EMANET_SPOOL_GIB_PER_ACCOUNT",
+    parse: wholeNumber(1, 100_000),
+    fallback: 32,
+    shownDefault: "32",
+    about: "GiB of the spool that one account may have at a time: also the largest upload in one call.",
+  },
   masterKey: {
     variable: "EMANET_MASTER_KEY",
     parse: base64Key,

@@ -7,6 +7,7 @@ import { keyRecurrences } from "./keys/index.ts";
 import { limitRecurrences } from "./limits/index.ts";
 import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
+import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
 
 export const tasks = [
   ...messageTasks,
@@ -17,4 +18,6 @@ export const tasks = [
   ...oauthRecurrences,
   ...keyRecurrences,
   ...limitRecurrences,
+  ...snapshotTasks,
+  ...snapshotRecurrences,
 ];

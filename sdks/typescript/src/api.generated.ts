@@ -31,6 +31,7 @@ import type {
   ClockMove,
   ClockTime,
   CodeChallenge,
+  CreatedSnapshot,
   DeviceAnswer,
   DeviceRequest,
   Enrolment,
@@ -51,6 +52,7 @@ import type {
   NewBan,
   NewOauthClient,
   NewRateLimitRequest,
+  NewSnapshot,
   NewSource,
   NewTaxpayer,
   NewVault,
@@ -77,6 +79,10 @@ import type {
   Session,
   SessionPage,
   SmsCodeRequest,
+  Snapshot,
+  SnapshotChange,
+  SnapshotPage,
+  SnapshotWarningPage,
   Source,
   SourceChange,
   SourcePage,
@@ -91,11 +97,13 @@ import type {
   TokenRequest,
   TotpConfirmation,
   TotpSetup,
+  TreePage,
   Vault,
   VaultChange,
   VaultPage,
   Withdrawal,
 } from "./schemas.generated.ts";
+import type { RequestBody } from "./streams.ts";
 
 /** Every operation of the API. */
 export interface EmanetApi {
@@ -866,6 +874,177 @@ export interface EmanetApi {
       readonly sort?: "-created_at" | "created_at" | undefined;
     }, RateLimitRequestPage, RateLimitRequestPage["data"][number]>;
   };
+  readonly snapshots: {
+    /**
+     * List snapshots. `GET /v1/snapshots`
+     *
+     * The account's snapshots, newest first. Deleted ones are not listed.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only those with this status. */
+      readonly status?: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | undefined;
+      /** Only those of this source: its id, or its name in the vault. */
+      readonly source?: string | undefined;
+      /** Only those of this vault. */
+      readonly vault_id?: string | undefined;
+      /** Only those of this taxpayer. */
+      readonly taxpayer_id?: string | undefined;
+      /** Only those that this started. */
+      readonly trigger?: "manual" | "api" | "schedule" | "e_archive" | undefined;
+      /** Only those created at this time or later. */
+      readonly created_after?: string | undefined;
+      /** Only those created before this time. */
+      readonly created_before?: string | undefined;
+    }, SnapshotPage, SnapshotPage["data"][number]>;
+    /**
+     * Create a snapshot. `POST /v1/snapshots`
+     *
+     * **In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`), or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte is stored: the snapshot is `completed`. A tar without its end mark is refused. Whatever fails after the first byte leaves a `failed` snapshot, and the problem has its `snapshot_id`. **With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.
+     *
+     * @throws ProblemError with `account_suspended`, `content_mismatch`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `invalid_archive`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, `writer_not_bound`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      /** What is backed up: a name in the vault, which is made if it is new, or the id of a source. */
+      readonly source?: string | undefined;
+      /** A name for people. */
+      readonly label?: string | undefined;
+      /** The vault; the account's default vault if absent. */
+      readonly vault_id?: string | undefined;
+      /** The taxpayer whose vault is meant. */
+      readonly taxpayer_id?: string | undefined;
+      /** What started the backup. */
+      readonly trigger?: "manual" | "api" | "schedule" | "e_archive" | undefined;
+      /** Your own id of this backup. */
+      readonly external_reference?: string | undefined;
+      /** The body is one file, whatever its type; this is its path in the snapshot. */
+      readonly path?: string | undefined;
+      readonly body: NewSnapshot | RequestBody;
+    }, CreatedSnapshot>;
+    /**
+     * Read a snapshot. `GET /v1/snapshots/{id}`
+     *
+     * What is known of a snapshot. Its files are read with the operations below it.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, Snapshot>;
+    /**
+     * Change a snapshot's label or metadata. `PATCH /v1/snapshots/{id}`
+     *
+     * Members that are left out stay as they are; `metadata` replaces all of it. A client without `snapshots:read` changes only what it created.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body?: SnapshotChange;
+    }, Snapshot>;
+    /**
+     * Delete a snapshot. `DELETE /v1/snapshots/{id}`
+     *
+     * The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back. A snapshot with a lock or a legal hold, and an open upload, are refused.
+     *
+     * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `retention_locked`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, void>;
+    /**
+     * Cancel an upload. `POST /v1/snapshots/{id}/cancel`
+     *
+     * Ends an upload that is queued or running. Its creator may do so, and members who are owner or manager. What arrived is not sent again by the next upload.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly cancel: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, Snapshot>;
+    /**
+     * Bring a deleted snapshot back. `POST /v1/snapshots/{id}/undelete`
+     *
+     * Within 72 hours of its deletion. The snapshot is again what it was before.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly undelete: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, Snapshot>;
+    /**
+     * List a snapshot's warnings. `GET /v1/snapshots/{id}/warnings`
+     *
+     * Every file that is not in the snapshot as it should be, and why, in the order of the backup.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly listWarnings: ListOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+    }, SnapshotWarningPage, SnapshotWarningPage["data"][number]>;
+    /**
+     * List a directory of a snapshot. `GET /v1/snapshots/{id}/tree`
+     *
+     * The entries of one directory, their names in byte order. A path that is missing or a file is `not_found`.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly listTree: ListOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** The directory; the root if absent. */
+      readonly path?: string | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Number of entries per page (default 100). */
+      readonly limit?: number | undefined;
+    }, TreePage, TreePage["data"][number]>;
+    /**
+     * Download a file of a snapshot. `GET /v1/snapshots/{id}/files/{path}`
+     *
+     * The bytes of one file. The path is percent-encoded byte by byte, also where its name is not UTF-8. One range can be asked for, and an interrupted download continued. Every byte is compared with its hash before it is sent.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly readFile: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
+      readonly path: string | Uint8Array;
+    }>;
+    /**
+     * Download a snapshot as an archive. `GET /v1/snapshots/{id}/archive`
+     *
+     * All files, or those below `path`, as a tar archive that is made while it is sent. Entries have their whole path in the snapshot. The archive ends with an end mark: one without it was cut off.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly readArchive: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** The kind of archive (`tar`). */
+      readonly format?: "tar" | undefined;
+      /** Only this file or directory. */
+      readonly path?: string | undefined;
+    }>;
+  };
   readonly oauth: {
     /**
      * Obtain an access token. `POST /oauth2/token`
@@ -1418,6 +1597,17 @@ export const operations = {
   "rateLimits.list": {"method":"GET","path":"/v1/rate-limits","reply":"json"},
   "rateLimits.request": {"method":"POST","path":"/v1/rate-limits/requests","body":"json","keyed":true,"reply":"json"},
   "rateLimits.listRequests": {"method":"GET","path":"/v1/rate-limits/requests","query":["limit","cursor","sort"],"reply":"json"},
+  "snapshots.list": {"method":"GET","path":"/v1/snapshots","query":["limit","cursor","sort","status","source","vault_id","taxpayer_id","trigger","created_after","created_before"],"reply":"json"},
+  "snapshots.create": {"method":"POST","path":"/v1/snapshots","query":["source","label","vault_id","taxpayer_id","trigger","external_reference","path"],"body":"either","mediaType":"application/x-tar","keyed":true,"reply":"json"},
+  "snapshots.get": {"method":"GET","path":"/v1/snapshots/{id}","reply":"json"},
+  "snapshots.update": {"method":"PATCH","path":"/v1/snapshots/{id}","body":"json","reply":"json"},
+  "snapshots.delete": {"method":"DELETE","path":"/v1/snapshots/{id}","reply":"empty"},
+  "snapshots.cancel": {"method":"POST","path":"/v1/snapshots/{id}/cancel","keyed":true,"reply":"json"},
+  "snapshots.undelete": {"method":"POST","path":"/v1/snapshots/{id}/undelete","keyed":true,"reply":"json"},
+  "snapshots.listWarnings": {"method":"GET","path":"/v1/snapshots/{id}/warnings","query":["limit","cursor"],"reply":"json"},
+  "snapshots.listTree": {"method":"GET","path":"/v1/snapshots/{id}/tree","query":["path","cursor","limit"],"reply":"json"},
+  "snapshots.readFile": {"method":"GET","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"bytes"},
+  "snapshots.readArchive": {"method":"GET","path":"/v1/snapshots/{id}/archive","query":["format","path"],"reply":"bytes"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

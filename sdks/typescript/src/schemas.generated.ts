@@ -468,6 +468,43 @@ export interface CodeChallenge {
   readonly expires_in: number;
 }
 
+export interface CreatedSnapshot {
+  /** Id of the snapshot. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The vault that holds it. */
+  readonly vault_id: string;
+  readonly source: SnapshotSource;
+  readonly label: string | null;
+  /** What started the backup. */
+  readonly trigger: "manual" | "api" | "schedule" | "e_archive" | (string & {});
+  /** How far it is. */
+  readonly status: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | (string & {});
+  readonly size_bytes: number | null;
+  /** What it added to storage. Not shown to clients that only write. */
+  readonly stored_bytes?: number | undefined;
+  readonly file_count: number | null;
+  readonly warning_count: number | null;
+  readonly root_hash: string | null;
+  readonly parent_id: string | null;
+  readonly failure: SnapshotFailure | null;
+  readonly verified_at: string | null;
+  readonly retention: SnapshotRetention;
+  /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
+  readonly metadata: { readonly [name: string]: string };
+  readonly external_reference: string | null;
+  readonly created_by: SnapshotCreator;
+  /** When it was created. */
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly completed_at: string | null;
+  /** Counts its changes. */
+  readonly version: number;
+  /** Whether the name made a new source. */
+  readonly source_created: boolean;
+}
+
 export interface DeviceAnswer {
   /** The device sends it to the token endpoint. */
   readonly device_code: string;
@@ -748,6 +785,23 @@ export interface NewRateLimitRequest {
   readonly reason: string;
 }
 
+export interface NewSnapshot {
+  /** What is backed up: a name in the vault, which is made if it is new, or the id of a source. */
+  readonly source: string;
+  /** A name for people. */
+  readonly label?: string | undefined;
+  /** The vault; the account's default vault if absent. */
+  readonly vault_id?: string | undefined;
+  /** The taxpayer whose vault is meant. */
+  readonly taxpayer_id?: string | undefined;
+  /** What started the backup. */
+  readonly trigger?: "manual" | "api" | "schedule" | "e_archive" | undefined;
+  /** Your own id of this backup. */
+  readonly external_reference?: string | undefined;
+  /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
+  readonly metadata?: { readonly [name: string]: string } | undefined;
+}
+
 export interface NewSource {
   /** Name, unique in its vault. It must not have the form of a UUID. */
   readonly name: string;
@@ -913,7 +967,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   /** The error code. A code never changes its meaning. */
-  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "webhook_url_blocked" | "content_mismatch" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
+  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "snapshot_expired" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "content_mismatch" | "invalid_archive" | "webhook_url_blocked" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
   /** What to do about it. It never contains data of the request. */
   readonly detail: string;
   /** The server's own id of the request, also when you sent a request id. */
@@ -929,6 +983,8 @@ export interface Problem {
   readonly retry_after?: number | undefined;
   /** `package_required`: the smallest package that includes this. */
   readonly required?: string | undefined;
+  /** The failed snapshot that an upload left behind, where it failed after its first byte. */
+  readonly snapshot_id?: string | undefined;
   /** `package_required`: the account's package. */
   readonly current?: string | undefined;
 }
@@ -1052,6 +1108,122 @@ export interface SmsCodeRequest {
   readonly email?: string | undefined;
   /** Password. */
   readonly password?: string | undefined;
+}
+
+export interface Snapshot {
+  /** Id of the snapshot. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The vault that holds it. */
+  readonly vault_id: string;
+  readonly source: SnapshotSource;
+  readonly label: string | null;
+  /** What started the backup. */
+  readonly trigger: "manual" | "api" | "schedule" | "e_archive" | (string & {});
+  /** How far it is. */
+  readonly status: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | (string & {});
+  readonly size_bytes: number | null;
+  /** What it added to storage. Not shown to clients that only write. */
+  readonly stored_bytes?: number | undefined;
+  readonly file_count: number | null;
+  readonly warning_count: number | null;
+  readonly root_hash: string | null;
+  readonly parent_id: string | null;
+  readonly failure: SnapshotFailure | null;
+  readonly verified_at: string | null;
+  readonly retention: SnapshotRetention;
+  /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
+  readonly metadata: { readonly [name: string]: string };
+  readonly external_reference: string | null;
+  readonly created_by: SnapshotCreator;
+  /** When it was created. */
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly completed_at: string | null;
+  /** Counts its changes. */
+  readonly version: number;
+}
+
+export interface SnapshotChange {
+  readonly label?: string | null | undefined;
+  /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
+  readonly metadata?: { readonly [name: string]: string } | undefined;
+}
+
+export interface SnapshotCompleted {
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Bytes of the snapshot's files. */
+  readonly size_bytes: number;
+}
+
+export interface SnapshotCreator {
+  /** What made it. */
+  readonly kind: "client" | "agent" | "member" | (string & {});
+  /** Which one. */
+  readonly id: string;
+}
+
+export interface SnapshotFailed {
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Why. */
+  readonly failure: "upload_abandoned" | "upload_interrupted" | "quota_exceeded" | "storage_full" | "invalid_archive" | "content_mismatch" | "verification_failed" | "canceled" | "internal" | (string & {});
+}
+
+export interface SnapshotFailure {
+  /** Why the upload ended without a snapshot. */
+  readonly code: "upload_abandoned" | "upload_interrupted" | "quota_exceeded" | "storage_full" | "invalid_archive" | "content_mismatch" | "verification_failed" | "canceled" | "internal" | (string & {});
+  /** The code in words, in the language of `Accept-Language`. */
+  readonly detail: string;
+  /** Whether the same upload may succeed later. */
+  readonly retryable: boolean;
+}
+
+export interface SnapshotPage {
+  readonly data: readonly Snapshot[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface SnapshotRetention {
+  readonly expires_at: string | null;
+  readonly locked_until: string | null;
+  /** Whether a legal hold keeps it. */
+  readonly legal_hold: boolean;
+}
+
+export interface SnapshotSource {
+  /** The source. */
+  readonly id: string;
+  readonly name: string;
+  /** What the source is. */
+  readonly kind: string;
+}
+
+export interface SnapshotStarted {
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** The source. */
+  readonly source_id: string;
+  /** What started the backup. */
+  readonly trigger: "manual" | "api" | "schedule" | "e_archive" | (string & {});
+}
+
+export interface SnapshotWarning {
+  /** Path of the file. */
+  readonly path: string;
+  /** The bytes of `path`, only where they are not UTF-8. */
+  readonly path_base64?: string | undefined;
+  /** Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes` … */
+  readonly code: string;
+}
+
+export interface SnapshotWarningPage {
+  readonly data: readonly SnapshotWarning[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface Source {
@@ -1236,6 +1408,36 @@ export interface TotpSetup {
   readonly qr_svg: string;
   /** The same as a QR code in PNG, in base64. */
   readonly qr_png: string;
+}
+
+export interface TreeEntry {
+  /** Last part of the path. */
+  readonly name: string;
+  /** The bytes of `name`, only where they are not UTF-8. */
+  readonly name_base64?: string | undefined;
+  /** Path in the snapshot. */
+  readonly path: string;
+  /** The bytes of `path`, only where they are not UTF-8. */
+  readonly path_base64?: string | undefined;
+  /** What it is. */
+  readonly type: "file" | "directory" | "link" | (string & {});
+  readonly size_bytes: number | null;
+  /** When it was changed last. */
+  readonly mtime: string;
+  /** Permissions, octal. */
+  readonly mode: string;
+  readonly hash: string | null;
+  /** SHA-256 of the content, where it was computed. */
+  readonly sha256?: string | undefined;
+  readonly link_target: string | null;
+  /** The bytes of `link_target`, only where they are not UTF-8. */
+  readonly link_target_base64?: string | undefined;
+}
+
+export interface TreePage {
+  readonly data: readonly TreeEntry[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface Vault {

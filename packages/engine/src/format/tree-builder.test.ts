@@ -129,3 +129,24 @@ test("an entry that readers refuse is not written", () => {
   for (const wrong of [{ linkGroup: Buffer.alloc(16) }, { sha256: Buffer.alloc(31) }])
     assert.throws(() => writeEntry(new ByteWriter(), { ...file("a"), ...wrong }), /wrong length/);
 });
+
+test("entries behind a name are read without the nodes before it", async () => {
+  const sink = new NodeMap();
+  const names = numbered(5000);
+  const root = await build(
+    sink,
+    names.map((name) => file(name)),
+  );
+  let read = 0;
+  const node = (reference: Reference) => {
+    read++;
+    return sink.node(reference);
+  };
+  const behind = async (name: string) =>
+    (await Array.fromAsync(entriesOf({ node }, root, Buffer.from(name)))).map((entry) => entry.name.toString());
+  assert.deepEqual(await behind(names[4989] ?? ""), names.slice(4990));
+  assert.ok(read <= 5, `${read} nodes were read`);
+  assert.deepEqual(await behind("irsaliye-004989.txt-"), names.slice(4990), "a name that no entry has");
+  assert.deepEqual(await behind(""), names);
+  assert.deepEqual(await behind("z"), []);
+});

@@ -27,21 +27,31 @@ export const maxDepth = 24;
  */
 const maxDirectoryNodeBytes = 1024 * 1024;
 
-/** All entries below a directory's root, in name order. */
-export async function* entriesOf(source: NodeSource, root: Reference): AsyncGenerator<TreeEntry> {
-  yield* walk(source, root, 0, new NameOrder());
+/** All entries below a directory's root, in name order; with `after`, those behind this name. Nodes before it are not read. */
+export async function* entriesOf(source: NodeSource, root: Reference, after?: Uint8Array): AsyncGenerator<TreeEntry> {
+  yield* walk(source, root, 0, { order: new NameOrder(), after });
 }
 
-async function* walk(source: NodeSource, at: Reference, depth: number, order: NameOrder): AsyncGenerator<TreeEntry> {
+interface EntryWalk {
+  readonly order: NameOrder;
+  readonly after: Uint8Array | undefined;
+}
+
+async function* walk(source: NodeSource, at: Reference, depth: number, of: EntryWalk): AsyncGenerator<TreeEntry> {
   if (depth > maxDepth) throw new FormatError("a tree is too deep");
-  const rows = [...directoryRows(await source.node(at))];
+  const rows = [...directoryRows(await source.node(at))].filter((row) => isBehind(row, of.after));
   await source.prefetch?.(rows.flatMap(nodesBelow));
   for (const row of rows)
-    if (row.kind === "child") yield* walk(source, row.reference, depth + 1, order);
+    if (row.kind === "child") yield* walk(source, row.reference, depth + 1, of);
     else {
-      order.check(row.entry.name);
+      of.order.check(row.entry.name);
       yield row.entry;
     }
+}
+
+/** Whether a row is, or may have below it, an entry behind the name. */
+function isBehind(row: DirectoryRow, after: Uint8Array | undefined): boolean {
+  return after === undefined || Buffer.compare(row.kind === "child" ? row.lastName : row.entry.name, after) > 0;
 }
 
 /** The nodes that a walk reads for a row. */

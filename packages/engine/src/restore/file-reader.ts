@@ -35,7 +35,7 @@ const defaultCacheBytes = 64 * 1024 * 1024;
 const segmentsPerBatch = 16;
 
 /** Plain bytes of the frames of one batch. Two batches are in memory: one being returned, one being fetched. */
-const maxBatchBytes = 32 * 1024 * 1024;
+const defaultBatchBytes = 32 * 1024 * 1024;
 
 /** Requests at a time of one reader: enough to hide the delay of an object store. */
 const maxRequests = 8;
@@ -45,6 +45,8 @@ export interface FileReaderOptions {
   readonly pool: RestoreWorkerPool;
   /** Bytes of opened frames that are kept. */
   readonly cacheBytes?: number | undefined;
+  /** Plain bytes of the frames of one batch. Less needs less memory and hides less of the store's delay. */
+  readonly batchBytes?: number | undefined;
 }
 
 /** A run of blocks that are consecutive in the file and in their frame. */
@@ -79,11 +81,13 @@ export class FileReader {
   readonly #port: ReadPort;
   readonly #pool: RestoreWorkerPool;
   readonly #cache: LruCache<string, Promise<CachedFrame>>;
+  readonly #batchBytes: number;
   readonly #requests = new Set<Promise<void>>();
   /** Reads the nodes of trees, and single frames that were moved to another pack. */
   readonly frames: FrameReader;
 
-  constructor({ port, pool, cacheBytes }: FileReaderOptions) {
+  constructor({ port, pool, cacheBytes, batchBytes }: FileReaderOptions) {
+    this.#batchBytes = batchBytes ?? defaultBatchBytes;
     this.#port = port;
     this.#pool = pool;
     this.#cache = new LruCache(cacheBytes ?? defaultCacheBytes);
@@ -150,7 +154,7 @@ export class FileReader {
       const resolver = await this.#resolver([segment.ordinal]);
       const blocks = resolved(resolver.resolve(segment));
       checkPart(entry, blocks, first, count);
-      yield* inBatches(runsOf(resolver, segment.ordinal, blocks, first, first + count, 0, from, to));
+      yield* inBatches(runsOf(resolver, segment.ordinal, blocks, first, first + count, 0, from, to), this.#batchBytes);
       return;
     }
     let batch: PlacedSegment[] = [];
@@ -172,7 +176,7 @@ export class FileReader {
       const blocks = resolved(resolver.resolve(segment));
       runs.push(...runsOf(resolver, segment.ordinal, blocks, 0, blocks.lengths.length, start, from, to));
     }
-    yield* inBatches(runs);
+    yield* inBatches(runs, this.#batchBytes);
   }
 
   async #resolver(ordinals: readonly number[]): Promise<SegmentResolver> {
@@ -328,7 +332,7 @@ function neededFrame(resolver: SegmentResolver, frame: number, hashBlocks: boole
 }
 
 /** Divides runs so that the frames of each batch have a bounded size. */
-function* inBatches(runs: readonly PlannedRun[]): Generator<PlannedRun[]> {
+function* inBatches(runs: readonly PlannedRun[], maxBatchBytes: number): Generator<PlannedRun[]> {
   let batch: PlannedRun[] = [];
   let frames = new Set<number>();
   let bytes = 0;

@@ -35,8 +35,11 @@ export class WorkerDiedError extends Error {
   override readonly name = "WorkerDiedError";
 }
 
-/** Limit of a thread's JavaScript heap. Buffers are outside it, and what a session keeps in a worker is bounded. */
-const threadHeapMib = 16;
+/**
+ * Limit of a thread's JavaScript heap. Buffers are outside it, and what a session keeps in a worker is bounded. With 16 MiB
+ * some processes ended at the start of a thread: V8 collects no garbage while it loads its snapshot, and gives up.
+ */
+const threadHeapMib = 32;
 
 export class CutWorkerPool {
   readonly #workers: LazyWorker[] = [];

@@ -30,6 +30,8 @@ export class InvalidArchiveError extends Error {
   readonly code: InvalidArchiveCode;
   /** The entry, as far as it is known. */
   readonly path: Uint8Array | null;
+  /** How many entries came before it, as far as it is known. */
+  entry: number | null = null;
 
   constructor(code: InvalidArchiveCode, path: Uint8Array | null = null, options?: ErrorOptions) {
     super(`invalid archive: ${code}`, options);

@@ -51,6 +51,11 @@ export class Spool {
     return new Spool(folder, limits);
   }
 
+  /** Removes the folder with everything in it. */
+  async remove(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
   get usedBytes(): number {
     return this.#total;
   }
@@ -66,12 +71,21 @@ export class Spool {
     return new SpoolFile(this, owner, file, await open(file, flags, ownerOnlyFile));
   }
 
+  /** The most that one owner may have in it. */
+  get ownerBytes(): number {
+    return this.#limits.ownerBytes;
+  }
+
+  /** Throws if so many bytes do not fit now. */
+  check(owner: string, bytes: number): void {
+    if ((this.#byOwner.get(owner) ?? 0) + bytes > this.#limits.ownerBytes) throw new SpoolFullError("owner");
+    if (this.#total + bytes > this.#limits.totalBytes) throw new SpoolFullError("spool");
+  }
+
   /** Counts bytes before they are written. */
   reserve(owner: string, bytes: number): void {
-    const ofOwner = (this.#byOwner.get(owner) ?? 0) + bytes;
-    if (ofOwner > this.#limits.ownerBytes) throw new SpoolFullError("owner");
-    if (this.#total + bytes > this.#limits.totalBytes) throw new SpoolFullError("spool");
-    this.#byOwner.set(owner, ofOwner);
+    this.check(owner, bytes);
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + bytes);
     this.#total += bytes;
   }
 

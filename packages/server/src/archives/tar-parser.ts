@@ -93,6 +93,8 @@ export class TarParser {
   #wanted = blockSize;
   #take: (bytes: Buffer) => void = (block) => this.#takeHeader(block);
   #entries = 0;
+  /** Entries before the one that is being read. */
+  #entriesBefore = 0;
   #isAfterEndMark = false;
   #isIgnoringRest = false;
   /** For the next entry, and for all entries. */
@@ -107,6 +109,25 @@ export class TarParser {
 
   /** The next bytes of the archive. What is reported does not refer to them. */
   write(chunk: Buffer): void {
+    this.#naming(() => this.#write(chunk));
+  }
+
+  /** The archive has ended. */
+  end(): void {
+    this.#naming(() => this.#end());
+  }
+
+  /** Errors say which entry they are about. */
+  #naming(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof InvalidArchiveError) error.entry = this.#entriesBefore;
+      throw error;
+    }
+  }
+
+  #write(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
       if (this.#isIgnoringRest) return;
@@ -124,8 +145,7 @@ export class TarParser {
     }
   }
 
-  /** The archive has ended. */
-  end(): void {
+  #end(): void {
     if (this.#isIgnoringRest) return;
     if (this.#isAfterEndMark) {
       const rest = Buffer.concat(this.#pending);
@@ -166,6 +186,7 @@ export class TarParser {
   }
 
   #takeHeader(block: Buffer): void {
+    this.#entriesBefore = this.#entries;
     if (isZeroBlock(block)) {
       this.#isAfterEndMark = true;
       return;

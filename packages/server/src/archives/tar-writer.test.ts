@@ -34,6 +34,7 @@ const given: readonly Given[] = [
   { path: Buffer.concat([Buffer.from("d/n"), notUtf8]), type: "symbolic-link", target: "ş".repeat(60) },
   { path: "e".repeat(99), type: "directory" },
   { path: "f".repeat(100), content: "as long as the field" },
+  { path: "f".repeat(101), content: "a byte longer" },
   { path: "g".repeat(200), content: "longer" },
   { path: "new\nline \"quoted\" 'name' \\", content: "odd" },
   { path: "plain", content: "p".repeat(1024) },
@@ -74,8 +75,14 @@ test("pax records are written only where ustar cannot say it", () => {
   assert.equal(sizes.plain, 512);
   assert.equal(sizes["f".repeat(100)], 512);
   assert.equal(sizes[notUtf8.toString("latin1")], 512, "a short name in no encoding is written as it is");
+  assert.equal(sizes["f".repeat(101)], 1536);
   assert.equal(sizes["g".repeat(200)], 1536);
   assert.equal(sizes["times/before"], 1536);
+});
+
+test("the name of a directory ends with a slash, for readers that know no types", () => {
+  const directory = { ...base, type: "directory", path: Buffer.from("d"), target: null, size: 0 } as const;
+  assert.equal(tarHeaderOf(directory).toString("latin1", 0, 3), "d/\0");
 });
 
 test("a file of 8 GiB and more has its size in a record, a smaller one in the header", () => {

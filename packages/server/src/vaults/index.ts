@@ -35,6 +35,7 @@ export {
   countVaults,
   findDefaultVault,
   findVault,
+  findVaultOfTaxpayer,
   insertVault,
   maxVaults,
   type NewVault,

@@ -55,6 +55,7 @@ export interface Database {
   readonly second_factor_resets: SecondFactorResetsRow;
   readonly sessions: SessionsRow;
   readonly signing_keys: SigningKeysRow;
+  readonly snapshots: SnapshotsRow;
   readonly source_aliases: SourceAliasesRow;
   readonly source_writers: SourceWritersRow;
   readonly sources: SourcesRow;
@@ -611,6 +612,43 @@ export interface SigningKeysRow {
   readonly active_at: Date;
   readonly retired_at: Date | null;
   readonly expires_at: Date | null;
+}
+
+export interface SnapshotsRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly source_id: string;
+  readonly state: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | "deleted";
+  readonly upload_kind: "one_call" | "upload";
+  readonly label: string | null;
+  readonly trigger: "manual" | "api" | "schedule" | "e_archive";
+  readonly external_reference: string | null;
+  readonly metadata: ColumnType<JsonValue, string | undefined, string>;
+  readonly created_by_kind: "client" | "agent" | "member";
+  readonly created_by_id: string;
+  readonly is_write_only: boolean;
+  readonly parent_id: string | null;
+  readonly stored_bytes: Generated<number>;
+  readonly size_bytes: number | null;
+  readonly file_count: number | null;
+  readonly warning_count: number | null;
+  readonly root_hash: Buffer | null;
+  readonly failure_code: "upload_abandoned" | "upload_interrupted" | "quota_exceeded" | "storage_full" | "invalid_archive" | "content_mismatch" | "verification_failed" | "canceled" | "internal" | null;
+  readonly failure_reason: string | null;
+  readonly verified_at: Date | null;
+  readonly verification_failed_at: Date | null;
+  readonly expires_at: Date | null;
+  readonly locked_until: Date | null;
+  readonly legal_hold: Generated<boolean>;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly completed_at: Date | null;
+  readonly active_at: Date;
+  readonly alive_at: Date | null;
+  readonly deleted_state: "completed" | "failed" | "canceled" | "expired" | null;
+  readonly deleted_at: Date | null;
+  readonly version: Generated<number>;
 }
 
 export interface SourceAliasesRow {

@@ -94,15 +94,15 @@ const streamCaching = "private, no-cache, no-transform";
 function streamAnswer(spec: EndpointSpec, reply: Reply, mediaType: string, ifNoneMatch: string | undefined): Answer {
   const stream = reply.body as ReplyStream;
   const { length, etag } = stream;
-  const shared = {
+  const caching = {
     "cache-control": streamCaching,
     ...(hasRanges(spec) && { "accept-ranges": "bytes" }),
     ...(etag !== undefined && { etag }),
-    ...lowerCase(reply.headers),
   };
-  if (etag !== undefined && noneMatch(ifNoneMatch, etag)) return { status: 304, headers: shared, body: "" };
+  // The reply's own headers are about the content, which a 304 does not have.
+  if (etag !== undefined && noneMatch(ifNoneMatch, etag)) return { status: 304, headers: caching, body: "" };
   const framing = { "content-type": mediaType, ...(length !== null && { "content-length": String(length) }) };
-  return { status: reply.status, headers: { ...framing, ...shared }, body: "", stream };
+  return { status: reply.status, headers: { ...framing, ...caching, ...lowerCase(reply.headers) }, body: "", stream };
 }
 
 function conditional(reply: Reply, mediaType: string, ifNoneMatch: string | undefined): Answer {

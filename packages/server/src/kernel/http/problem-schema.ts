@@ -1,7 +1,7 @@
 /** The body of every error, as the OpenAPI document describes it (RFC 9457). */
 
 import type { ProblemCatalogue } from "../problems.ts";
-import { closed, identifier, oneOf, Type, text } from "./schema.ts";
+import { closed, identifier, oneOf, Type, text, uuid } from "./schema.ts";
 
 export function problemSchema(problems: ProblemCatalogue) {
   return closed(
@@ -41,6 +41,9 @@ export function problemSchema(problems: ProblemCatalogue) {
       ),
       retry_after: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
       required: Type.Optional(identifier("^[a-z_]+$", "`package_required`: the smallest package that includes this.")),
+      snapshot_id: Type.Optional(
+        uuid("The failed snapshot that an upload left behind, where it failed after its first byte."),
+      ),
       current: Type.Optional(identifier("^[a-z_]+$", "`package_required`: the account's package.")),
     },
     { title: "Problem" },

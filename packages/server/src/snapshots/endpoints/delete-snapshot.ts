@@ -1,0 +1,41 @@
+/** Deletes a snapshot, by a person with a fresh second factor. Its content stays until it cannot be undeleted any more. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { targetsOf } from "../lifecycle.ts";
+import { canBecome } from "../rules.ts";
+import { showSnapshot, snapshotId } from "../shapes.ts";
+import { deleteSnapshot as markDeleted } from "../store.ts";
+import { lockOwnSnapshot } from "../visible-rows.ts";
+
+export const deleteSnapshot = endpoint(
+  {
+    id: "snapshots.delete",
+    method: "DELETE",
+    path: "/v1/snapshots/{id}",
+    aliases: ["/snapshots/{id}"],
+    tag: "snapshots",
+    summary: "Delete a snapshot",
+    description:
+      "The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back. A snapshot with a lock or a legal hold, and an open upload, are refused.",
+    access: { kind: "account", scope: "snapshots:write", roles: ["owner", "manager"] },
+    stepUp: true,
+    ifMatch: "optional",
+    params: snapshotId,
+    replies: { 204: { description: "Deleted.", empty: true } },
+    errors: ["state_conflict", "retention_locked", "legal_hold"],
+  },
+  async (ctx, { principal, params, language, requireMatch }) => {
+    await ctx.tx(rowAccessOf(principal), async (tx) => {
+      const record = await lockOwnSnapshot(tx, principal, params.id);
+      requireMatch(showSnapshot(record, { language, seesStorage: true }));
+      if (!canBecome(record.status, "deleted")) throw new Problem("state_conflict");
+      if (record.legal_hold) throw new Problem("legal_hold");
+      if (record.locked_until !== null && record.locked_until > tx.now) throw new Problem("retention_locked");
+      await markDeleted(tx, principal.accountId, record);
+      tx.audit({ action: "snapshot.deleted", targets: targetsOf(record.id, record.source_id) });
+    });
+    return { status: 204 };
+  },
+);

@@ -1,0 +1,33 @@
+/** The operations of snapshots, in the order of the document. */
+
+import type { Endpoint } from "../../kernel/http/endpoint.ts";
+import type { OpenapiTag } from "../../kernel/http/openapi.ts";
+import { cancelSnapshot } from "./cancel-snapshot.ts";
+import { createSnapshot } from "./create-snapshot.ts";
+import { deleteSnapshot } from "./delete-snapshot.ts";
+import { getSnapshot } from "./get-snapshot.ts";
+import { listSnapshots } from "./list-snapshots.ts";
+import { listTree } from "./list-tree.ts";
+import { listWarnings } from "./list-warnings.ts";
+import { readArchive } from "./read-archive.ts";
+import { readFile } from "./read-file.ts";
+import { undeleteSnapshot } from "./undelete-snapshot.ts";
+import { updateSnapshot } from "./update-snapshot.ts";
+
+export const snapshotEndpoints: readonly Endpoint[] = [
+  listSnapshots,
+  createSnapshot,
+  getSnapshot,
+  updateSnapshot,
+  cancelSnapshot,
+  deleteSnapshot,
+  undeleteSnapshot,
+  listWarnings,
+  listTree,
+  readFile,
+  readArchive,
+];
+
+export const snapshotTags: readonly OpenapiTag[] = [
+  { name: "snapshots", description: "Back up files, and read what was backed up." },
+];

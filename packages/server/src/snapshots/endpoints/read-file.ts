@@ -1,0 +1,52 @@
+/** One file of a snapshot, or one range of it. Every byte is compared with its hash before it is sent. */
+
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { rangedReply } from "../../kernel/http/range.ts";
+import { text } from "../../kernel/http/schema.ts";
+import { Problem } from "../../kernel/problems.ts";
+import { downloadHeaders } from "../content-headers.ts";
+import { entryAt, fileBytes, openContent } from "../read-content.ts";
+import { snapshotId } from "../shapes.ts";
+
+/** Between two chunks: longer than a slow object store takes for a batch. */
+const deadlineMs = 60_000;
+
+const octets = "application/octet-stream";
+
+const headers = {
+  "Content-Disposition": text(20_000, { description: "`attachment` with the file's name.", examples: ["attachment"] }),
+};
+
+export const readFile = endpoint(
+  {
+    id: "snapshots.read_file",
+    method: "GET",
+    path: "/v1/snapshots/{id}/files/{path+}",
+    aliases: ["/snapshots/{id}/files/{path+}"],
+    tag: "snapshots",
+    summary: "Download a file of a snapshot",
+    description:
+      "The bytes of one file. The path is percent-encoded byte by byte, also where its name is not UTF-8. One range can be asked for, and an interrupted download continued. Every byte is compared with its hash before it is sent.",
+    access: { kind: "account", scope: "snapshots:read" },
+    withinVaults: true,
+    content: true,
+    params: snapshotId,
+    deadlineMs,
+    replies: {
+      200: { description: "The file.", stream: [octets], headers },
+      206: { description: "A part of the file.", stream: [octets], headers },
+    },
+    errors: ["state_conflict", "snapshot_expired"],
+  },
+  async (ctx, { principal, params, pathBytes, conditions }) => {
+    const content = await openContent(ctx, principal, params.id);
+    const entry = await entryAt(content, pathBytes);
+    if (entry?.type !== "file") throw new Problem("not_found");
+    return rangedReply(conditions, {
+      size: entry.size,
+      etag: `"${Buffer.from(entry.hash).toString("hex")}"`,
+      headers: downloadHeaders(Buffer.from(entry.name)),
+      chunks: (part, signal) => fileBytes(ctx, { content, entry, ...part }, signal),
+    });
+  },
+);

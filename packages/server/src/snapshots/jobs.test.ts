@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, test } from "node:test";
+import { endUploads, verifySnapshot } from "./jobs.ts";
+import { idleUploadMs, longestUploadMs } from "./rules.ts";
+import { eventsOf, runTask, type SnapshotJson, snapshotTest, tarOf } from "./testing.ts";
+
+const env = await snapshotTest({ after });
+const read = async (id: unknown) => (await env.get(`/v1/snapshots/${id}`)).json as SnapshotJson;
+const failureOf = ({ failure }: SnapshotJson) => (failure as { code: string } | null)?.code;
+const end = () => runTask(env, endUploads, {});
+
+test("a completed snapshot is read back in the background, and says when", async () => {
+  const { id } = await env.completed("a", { f: "1".repeat(10_000) });
+  const verified = await env.until(async () => {
+    const found = await read(id);
+    return found.verified_at === null ? null : found;
+  });
+  assert.equal(verified.status, "completed");
+});
+
+test("what was verified of one client is not stored again by another", async () => {
+  const body = tarOf({ f: Array.from({ length: 20_000 }, (_, i) => String(i * i)).join() });
+  const first = (await env.upload("source=first", body)).json as SnapshotJson;
+  await env.until(async () => ((await read(first.id)).verified_at === null ? null : true));
+  const second = await env.upload("source=second", body, await env.as({ as: "client", kind: "api" }));
+  assert.ok(Number(second.json?.stored_bytes) < Number(first.stored_bytes) / 2, `${second.json?.stored_bytes}`);
+});
+
+test("a snapshot whose stored bytes were changed is not verified, and its file is not sent", async () => {
+  const { id, vault_id: vaultId } = await env.completed("b", { f: "hasar".repeat(5_000) });
+  await env.until(async () => ((await read(id)).verified_at === null ? null : true));
+  await env.rows("update emanet.snapshots set verified_at = null where id = $1", [id]);
+  const vault = await env.service.running.services?.vaults.open(env.accountId, String(vaultId));
+  assert.ok(vault !== undefined);
+  for await (const { name } of vault.store.list(vault.names.packs)) {
+    const bytes = Buffer.from(await vault.store.get(name));
+    for (let at = 600; at < bytes.length; at += 50) bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+    await vault.store.put(name, bytes);
+  }
+  await runTask(env, verifySnapshot, { accountId: env.accountId, vaultId: String(vaultId), snapshotId: id });
+  assert.equal((await read(id)).verified_at, null);
+  const [row] = await env.rows<{ failed: boolean }>(
+    "select verification_failed_at is not null as failed from emanet.snapshots where id = $1",
+    [id],
+  );
+  assert.equal(row?.failed, true);
+  const file = await env.get(`/v1/snapshots/${id}/files/f`);
+  assert.equal(file.status, 500);
+});
+
+test("an upload in one call whose process died fails as interrupted; one that lives does not", async () => {
+  const open = env.openUpload("source=dead");
+  open.write(tarOf({ a: "x".repeat(50_000) }).subarray(0, 20_000));
+  const { id } = await env.untilRunning("dead");
+  await end();
+  assert.equal((await read(id)).status, "running");
+  await env.rows("update emanet.snapshots set alive_at = alive_at - interval '61 seconds' where id = $1", [id]);
+  await end();
+  assert.deepEqual([(await read(id)).status, failureOf(await read(id))], ["failed", "upload_interrupted"]);
+  const failed = (await eventsOf(env)).at(-1);
+  assert.deepEqual([failed?.event, failed?.snapshot_id], ["snapshot.failed", id]);
+  open.destroy();
+});
+
+test("an upload is abandoned after 24 hours without a byte, and after 7 days in any case", async () => {
+  const made = async (source: string) => (await env.send("POST", "/v1/snapshots", { source })).json?.id as string;
+  const [idle, busy, young] = [await made("idle"), await made("busy"), await made("young")];
+  const now = env.service.clock.now().getTime();
+  const age = (id: string, column: string, ms: number) =>
+    env.rows(`update emanet.snapshots set ${column} = $2 where id = $1`, [id, new Date(now - ms)]);
+  await age(idle, "active_at", idleUploadMs);
+  await age(busy, "created_at", longestUploadMs);
+  await age(young, "active_at", idleUploadMs - 60_000);
+  await end();
+  assert.deepEqual(
+    [failureOf(await read(idle)), failureOf(await read(busy)), (await read(young)).status],
+    ["upload_abandoned", "upload_abandoned", "queued"],
+  );
+});
+
+test("the spool is for its owner alone, and what dead processes left is removed at the start", async (context) => {
+  const { startTestService } = await import("../testing/running.ts");
+  const folder = path.join(env.service.dataDir, "shared-spool");
+  // No process has this number.
+  await mkdir(path.join(folder, "999999999"), { recursive: true });
+  await writeFile(path.join(folder, "999999999", "0.tar"), "left behind");
+  await writeFile(path.join(folder, "notes.txt"), "not ours");
+  const cleanup = { after: (done: () => Promise<void>) => context.after(done) };
+  await startTestService(cleanup, { settings: { EMANET_SPOOL_DIR: folder } });
+  assert.deepEqual((await readdir(folder)).sort(), ["notes.txt", String(process.pid)].sort());
+});

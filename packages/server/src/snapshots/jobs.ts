@@ -1,0 +1,113 @@
+/**
+ * Background work of snapshots: completed ones are read back and compared, and uploads that nobody continues are ended.
+ */
+
+import { CatalogError, verifySnapshots } from "@emanet/engine";
+import type { ServicePorts } from "../kernel/domain-services.ts";
+import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
+import type { RowAccess } from "../kernel/principal.ts";
+import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
+import { engineId } from "./engine-id.ts";
+import { endUpload } from "./lifecycle.ts";
+import type { FailureCode } from "./rules.ts";
+import { abandonedUploads, deadUploads, findSnapshot, type OpenUpload, setVerification } from "./store.ts";
+
+type Ports = ServicePorts & { readonly transactions: Transactions };
+
+export interface VerifyPayload {
+  readonly accountId: string;
+  readonly vaultId: string;
+  readonly snapshotId: string;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** A store that is away for a day delays a verification, and does not end it. */
+const verifyRetries = retryAfter(5 * minuteMs, hourMs, 4 * hourMs, 12 * hourMs);
+
+/** A terabyte at 40 MB/s; what takes longer begins again with what was not verified. */
+const verifyTimeoutMs = 8 * hourMs;
+
+/** Reads all of a snapshot back from the object store and compares it. */
+export const verifySnapshot = task<VerifyPayload, Ports>("snapshots.verify", {
+  parse: parseVerifyPayload,
+  retry: verifyRetries,
+  timeoutMs: verifyTimeoutMs,
+  priority: "low",
+  async run({ accountId, vaultId, snapshotId }, { ports, signal, log, progress }) {
+    const { services, transactions } = ports;
+    const access: RowAccess = { kind: "account", accountId };
+    const context = { actor: { kind: "system" }, context: {}, signal } as const;
+    const record = await transactions.read(context, access, (tx) => findSnapshot(tx, accountId, snapshotId));
+    if (record?.status !== "completed") return;
+    const vault = await services.vaults.open(accountId, vaultId);
+    const row = await vault.catalog.snapshot(engineId(snapshotId));
+    if (row === null) return;
+    const { findings, damagedFrames } = await verifySnapshots({
+      ...{ vault, snapshots: [row], pool: services.snapshots.readPool, readData: true },
+      onProgress: (counts) => {
+        signal.throwIfAborted();
+        progress(counts);
+      },
+    });
+    if (damagedFrames.length > 0) await vault.catalog.setDamaged(damagedFrames, true);
+    const isRight = findings.length === 0;
+    await transactions.run(context, access, async (tx) => {
+      await setVerification(tx, accountId, snapshotId, isRight);
+      if (isRight) return;
+      const targets = [{ type: "snapshot", id: snapshotId }];
+      tx.audit({ action: "snapshot.verification_failed", targets, outcome: "failure" });
+    });
+    if (!isRight) log.error("verification_failed", { target_id: snapshotId, count: findings.length });
+  },
+});
+
+function parseVerifyPayload(payload: unknown): VerifyPayload {
+  const { accountId, vaultId, snapshotId } = (payload ?? {}) as Record<string, unknown>;
+  if (typeof accountId !== "string" || typeof vaultId !== "string" || typeof snapshotId !== "string")
+    throw new TypeError("the payload must name an account, a vault and a snapshot");
+  return { accountId, vaultId, snapshotId };
+}
+
+/** Uploads that one run ends at most; the next run takes the others. */
+const uploadsPerRun = 500;
+
+/** Ends uploads in one call whose process died, and uploads that are idle or open for too long. */
+export const endUploads = task<Readonly<Record<string, never>>, Ports>("snapshots.end_uploads", {
+  parse: noPayload,
+  retry: retryAfter(),
+  async run(_payload, { ports, signal, log }) {
+    const context = { actor: { kind: "system" }, context: {}, signal } as const;
+    const find = (which: (tx: ReadTx, limit: number) => Promise<readonly OpenUpload[]>) =>
+      ports.transactions.read(context, { kind: "system" }, (tx) => which(tx, uploadsPerRun));
+    const ended = [
+      ...(await find(deadUploads)).map((upload) => ({ upload, code: "upload_interrupted" as const })),
+      ...(await find(abandonedUploads)).map((upload) => ({ upload, code: "upload_abandoned" as const })),
+    ];
+    for (const { upload, code } of ended) {
+      signal.throwIfAborted();
+      const access: RowAccess = { kind: "account", accountId: upload.account_id };
+      const isEnded = await ports.transactions.run(context, access, (tx) => endOpen(tx, upload.id, code));
+      if (isEnded) await releasePins(ports, upload);
+    }
+    if (ended.length > 0) log.info("uploads_ended", { count: ended.length });
+  },
+});
+
+function endOpen(tx: Tx, id: string, code: FailureCode): Promise<boolean> {
+  return endUpload(tx, id, { state: "failed", code, reason: null });
+}
+
+/** Ends the upload in the catalog too, so that its pins do not wait for the end of its lease. */
+async function releasePins({ services }: Ports, upload: OpenUpload): Promise<void> {
+  const vault = await services.vaults.open(upload.account_id, upload.vault_id);
+  try {
+    await vault.catalog.endUpload(upload.id);
+  } catch (error) {
+    if (!(error instanceof CatalogError)) throw error;
+  }
+}
+
+export const snapshotTasks = [verifySnapshot];
+export const snapshotRecurrences = [recurring(endUploads, { everyMs: minuteMs })];

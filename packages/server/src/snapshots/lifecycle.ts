@@ -1,0 +1,60 @@
+/** The changes of an upload's state, each with its event, its audit record and its note at the source, in one transaction. */
+
+import type { Tx } from "../kernel/tx.ts";
+import { noteSnapshot } from "../vaults/index.ts";
+import { snapshotFailed, snapshotStarted } from "./events.ts";
+import type { FailureCode, Trigger } from "./rules.ts";
+import { endSnapshot, insertSnapshot, type NewSnapshot, startSnapshot } from "./store.ts";
+
+/** Adds a snapshot, queued or already running. */
+export async function createSnapshot(
+  tx: Tx,
+  row: NewSnapshot & { readonly state: "queued" | "running" },
+): Promise<void> {
+  await insertSnapshot(tx, row);
+  tx.audit({ action: "snapshot.created", targets: targetsOf(row.id, row.source_id) });
+  if (row.state === "running") emitStarted(tx, row);
+  await note(tx, row.source_id, row.id, row.state);
+}
+
+/** The first byte of a queued snapshot has arrived. Nothing happens if it came before. */
+export async function startUpload(
+  tx: Tx,
+  row: { readonly id: string; readonly account_id: string; readonly source_id: string; readonly trigger: Trigger },
+): Promise<void> {
+  if (!(await startSnapshot(tx, row.account_id, row.id))) return;
+  emitStarted(tx, row);
+  await note(tx, row.source_id, row.id, "running");
+}
+
+/** Ends an open upload without a snapshot. Returns false when it is not open any more. */
+export async function endUpload(
+  tx: Tx,
+  id: string,
+  end: { readonly state: "failed" | "canceled"; readonly code: FailureCode; readonly reason: string | null },
+): Promise<boolean> {
+  const ended = await endSnapshot(tx, id, end);
+  if (ended === undefined) return false;
+  tx.emit(snapshotFailed, { snapshot_id: id, failure: end.code });
+  tx.audit({
+    ...{ action: `snapshot.${end.state}`, targets: targetsOf(id, ended.source_id) },
+    ...{ outcome: end.state === "failed" ? "failure" : "success", metadata: { failure: end.code } },
+  });
+  await note(tx, ended.source_id, id, end.state);
+  return true;
+}
+
+function emitStarted(tx: Tx, { id, source_id, trigger }: { id: string; source_id: string; trigger: Trigger }): void {
+  tx.emit(snapshotStarted, { snapshot_id: id, source_id, trigger });
+}
+
+function note(tx: Tx, sourceId: string, id: string, status: string): Promise<void> {
+  return noteSnapshot(tx, sourceId, { id, status, completedAt: null, sizeBytes: null });
+}
+
+export function targetsOf(id: string, sourceId: string) {
+  return [
+    { type: "snapshot", id },
+    { type: "source", id: sourceId },
+  ];
+}

@@ -1,0 +1,99 @@
+/** A new snapshot: where it goes, what may refuse it before anything arrives, and its row. */
+
+import type { ArchiveEncoding } from "../archives/index.ts";
+import type { Random } from "../kernel/clock.ts";
+import type { Upload } from "../kernel/http/upload.ts";
+import type { Principal } from "../kernel/principal.ts";
+import { type Language, Problem } from "../kernel/problems.ts";
+import type { ReadTx, Tx, TxContext } from "../kernel/tx.ts";
+import { type ResolvedTarget, reserveBytes, resolveTarget } from "../vaults/index.ts";
+import { maxOpenUploads, type Trigger } from "./rules.ts";
+import { countOpenUploads, type NewSnapshot, newestCompleted } from "./store.ts";
+
+/** What a client says about a new snapshot, in the query or in a JSON body. */
+export interface NewUpload {
+  readonly source: string;
+  readonly label?: string | undefined;
+  readonly vault_id?: string | undefined;
+  readonly taxpayer_id?: string | undefined;
+  readonly trigger?: Trigger | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+  readonly external_reference?: string | undefined;
+}
+
+export interface AccountCaller {
+  readonly principal: Extract<Principal, { accountId: string }>;
+  readonly language: Language;
+}
+
+/** What the body is. */
+export type UploadBody =
+  | { readonly kind: "tar"; readonly encoding: ArchiveEncoding | null }
+  /** Without a time it has the time of receipt. */
+  | { readonly kind: "file"; readonly path: Buffer; readonly mode: number; readonly mtimeMs: number | null };
+
+export interface OneCall extends AccountCaller {
+  readonly wanted: NewUpload;
+  readonly upload: Upload;
+  readonly body: UploadBody;
+  /** The SHA-256 that the body must have, of `Content-Digest`; null: unknown. */
+  readonly digest: Buffer | null;
+}
+
+/** An upload whose first byte has come. */
+export interface StartedUpload extends OneCall {
+  readonly id: string;
+  readonly target: ResolvedTarget;
+  readonly parentId: string | null;
+  readonly trigger: Trigger;
+  readonly chunks: AsyncIterable<Buffer>;
+  /** For steps that go on when the client has left. */
+  readonly context: TxContext;
+}
+
+/** Whether the caller may learn what others have stored. A client with `snapshots:write` alone may not. */
+export function seesStorage({ scopes }: AccountCaller["principal"]): boolean {
+  return scopes.has("snapshots:read");
+}
+
+/**
+ * Finds or makes the source, and refuses what can be refused before the first byte: a writer that is not bound, a vault whose
+ * quota is used up, too many open uploads.
+ */
+export async function openTarget(
+  tx: Tx,
+  random: Random,
+  { principal, language, wanted }: AccountCaller & { readonly wanted: NewUpload },
+  place: "" | "/query",
+): Promise<ResolvedTarget> {
+  const { source, vault_id: vaultId, taxpayer_id: taxpayerId } = wanted;
+  const target = await resolveTarget(tx, { principal, language, random, place }, { source, vaultId, taxpayerId });
+  if ((await countOpenUploads(tx, principal.accountId)) >= maxOpenUploads) throw new Problem("quota_exceeded");
+  await reserveBytes(tx, target.vault.id, 0);
+  return target;
+}
+
+/** The row of a new snapshot. Its parent is the newest completed one of the source. */
+export async function newRow(
+  tx: ReadTx,
+  { principal, wanted }: AccountCaller & { readonly wanted: NewUpload },
+  target: ResolvedTarget,
+  more: { readonly id: string; readonly upload_kind: NewSnapshot["upload_kind"] },
+) {
+  const { writer, source, vault } = target;
+  return {
+    ...more,
+    account_id: principal.accountId,
+    vault_id: vault.id,
+    source_id: source.id,
+    label: wanted.label ?? null,
+    // A person with a browser starts it by hand; everything else is a program.
+    trigger: wanted.trigger ?? (principal.kind === "member" ? "manual" : "api"),
+    external_reference: wanted.external_reference ?? null,
+    metadata: wanted.metadata ?? {},
+    created_by_kind: writer.kind,
+    created_by_id: writer.id,
+    is_write_only: !seesStorage(principal),
+    parent_id: await newestCompleted(tx, source.id),
+  } as const;
+}

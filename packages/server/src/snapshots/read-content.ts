@@ -1,0 +1,120 @@
+/**
+ * The content of a completed snapshot, for downloads. Bytes that were not verified before are hashed and compared before they
+ * are sent (`FileReader`).
+ */
+
+import {
+  type DirectoryEntry,
+  type FileEntry,
+  FileReader,
+  findEntry,
+  LocalReadPort,
+  rootEntry,
+  type TreeEntry,
+} from "@emanet/engine";
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import { type Principal, rowAccessOf } from "../kernel/principal.ts";
+import { Problem } from "../kernel/problems.ts";
+import { assertVaultAllowed, storageProblem } from "../vaults/index.ts";
+import { engineId } from "./engine-id.ts";
+import { contentProblem } from "./rules.ts";
+import { findSnapshot, type SnapshotRecord } from "./store.ts";
+
+type AccountPrincipal = Extract<Principal, { accountId: string }>;
+
+/** Opened frames that one download keeps: a file that was backed up nightly has its blocks in frames of many nights. */
+const cacheBytes = 8 * 1024 * 1024;
+
+/** What is fetched at a time; two are in memory. */
+const batchBytes = 4 * 1024 * 1024;
+
+/** A smaller download is over at once and needs no place among the large ones. */
+const smallReadBytes = 4 * 1024 * 1024;
+
+const slash = 0x2f;
+
+export interface SnapshotContent {
+  readonly record: SnapshotRecord;
+  readonly reader: FileReader;
+  readonly root: DirectoryEntry;
+}
+
+/** A snapshot that the caller may see. Throws `not_found`. */
+export async function visibleSnapshot(ctx: Ctx, principal: AccountPrincipal, id: string): Promise<SnapshotRecord> {
+  const record = await ctx.read(rowAccessOf(principal), (tx) => findSnapshot(tx, principal.accountId, id));
+  if (record === undefined) throw new Problem("not_found");
+  assertVaultAllowed(principal, record.vault_id);
+  return record;
+}
+
+/** Opens the content. Throws `not_found`, and by its state `state_conflict` or `snapshot_expired`. */
+export async function openContent(ctx: Ctx, principal: AccountPrincipal, id: string): Promise<SnapshotContent> {
+  const record = await visibleSnapshot(ctx, principal, id);
+  const problem = contentProblem(record.status);
+  if (problem !== null) throw new Problem(problem);
+  if (record.root_hash === null) throw new Error("a completed snapshot without its root");
+  const { vaults, snapshots } = ctx.services;
+  return withStoreProblems(async () => {
+    const vault = await vaults.open(principal.accountId, record.vault_id);
+    const row = await vault.catalog.snapshot(engineId(id));
+    if (row === null) throw new Error("a completed snapshot that the catalog does not have");
+    const reader = new FileReader({ port: new LocalReadPort(vault), pool: snapshots.readPool, cacheBytes, batchBytes });
+    return { record, reader, root: await rootEntry(reader.frames, row) };
+  });
+}
+
+/** The entry at a path; the root for an empty one. Null where there is none. */
+export async function entryAt({ reader, root }: SnapshotContent, path: Buffer): Promise<TreeEntry | null> {
+  return withStoreProblems(async () => {
+    let entry: TreeEntry | null = root;
+    for (const name of partsOf(path)) {
+      if (entry?.type !== "directory") return null;
+      entry = await findEntry(reader.frames, entry.root, name);
+    }
+    return entry;
+  });
+}
+
+function* partsOf(path: Buffer): Generator<Buffer> {
+  if (path.length === 0) return;
+  let start = 0;
+  for (let end = path.indexOf(slash); end >= 0; end = path.indexOf(slash, start)) {
+    yield path.subarray(start, end);
+    start = end + 1;
+  }
+  yield path.subarray(start);
+}
+
+/** The bytes of a file from `start` to `end`. A large read takes one of the places for them. */
+export async function* fileBytes(
+  ctx: Ctx,
+  { content, entry, start, end }: { content: SnapshotContent; entry: FileEntry; start: number; end: number },
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const read = () => content.reader.read(entry, { offset: start, length: end - start }, signal);
+  const { reads } = ctx.services.snapshots;
+  const account = content.record.account_id;
+  yield* end - start <= smallReadBytes ? sent(ctx, read()) : reads.stream(account, signal, () => sent(ctx, read()));
+}
+
+/** The same chunks, counted; errors of the store as problems. */
+export async function* sent(ctx: Ctx, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { counts } = ctx.services.snapshots;
+  try {
+    for await (const chunk of chunks) {
+      counts.sent(chunk.length);
+      yield chunk;
+    }
+  } catch (error) {
+    throw storageProblem(error);
+  }
+}
+
+/** Errors of the store as problems. */
+export async function withStoreProblems<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageProblem(error);
+  }
+}

@@ -2,7 +2,7 @@
 
 import { type ArchiveEncoding, archiveEncodings, maxFileBytes } from "../../archives/index.ts";
 import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, type Static, Type, text, timestamp, uuid } from "../../kernel/http/schema.ts";
+import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
@@ -44,6 +44,9 @@ const query = closed({
   ),
 });
 
+/** As in RFC 3339, in UTC, with up to nine digits of a second's fraction. */
+const isoTime = "^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$";
+
 const headers = closed({
   "Content-Digest": Type.Optional(
     Type.String({
@@ -51,7 +54,13 @@ const headers = closed({
       description: "RFC 9530. A `sha-256` digest is compared with the body; `content_mismatch` if it differs.",
     }),
   ),
-  "X-Emanet-Mtime": Type.Optional(timestamp("With `path`: when the file was changed last.")),
+  // No `format`: openapi-python-client makes no client for a header with a time.
+  "X-Emanet-Mtime": Type.Optional(
+    Type.String({
+      ...{ maxLength: 30, pattern: isoTime, examples: ["2026-11-16T09:30:00Z"] },
+      description: "With `path`: when the file was changed last, as ISO 8601 with `Z`.",
+    }),
+  ),
   "X-Emanet-Mode": Type.Optional(
     Type.String({ maxLength: 5, pattern: "^0?[0-7]{3,4}$", description: "With `path`: its permissions, octal." }),
   ),

@@ -70,6 +70,15 @@ const headerForms: Readonly<Record<string, object>> = {
 const usedSteps = new Map<string, number>();
 const stepMs = 30_000;
 
+/** What the owner has, by the path of its kind. Operations on one object would find none by an id that is made up. */
+const objects: readonly (readonly [path: string, body: object])[] = [
+  ["/v1/vaults", { name: "Muhasebe" }],
+  ["/v1/sources", { name: "sunucu" }],
+  ["/v1/taxpayers", { name: "Deniz Örnek", tax_id: "1234567808" }],
+];
+
+const unknownId = "0199c0de-0000-7000-8000-00000000dead";
+
 if (import.meta.main) process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
@@ -123,13 +132,6 @@ async function targetOf(dataDir: string, command: string): Promise<Target> {
   return { client, document, caFile: path.resolve(dataDir, caFile), command };
 }
 
-/** What the owner has, by the path of its kind. Operations on one object would find none by an id that is made up. */
-const objects: readonly (readonly [path: string, body: object])[] = [
-  ["/v1/vaults", { name: "Muhasebe" }],
-  ["/v1/sources", { name: "sunucu" }],
-  ["/v1/taxpayers", { name: "Deniz Örnek", tax_id: "1234567808" }],
-];
-
 async function makeObjects(client: Client, login: Login): Promise<ReadonlyMap<string, string>> {
   const headers = { authorization: `Bearer ${await signIn(client, login)}` };
   const ids = new Map<string, string>();
@@ -140,8 +142,6 @@ async function makeObjects(client: Client, login: Login): Promise<ReadonlyMap<st
   }
   return ids;
 }
-
-const unknownId = "0199c0de-0000-7000-8000-00000000dead";
 
 /** Names the ids of these objects in the paths of their operations, beside one that nothing has. */
 function withKnownIds(document: JsonObject, ids: ReadonlyMap<string, string>): object {

@@ -1,8 +1,8 @@
 /**
- * Checks the records of segments before they are marked as verified. A rebuild makes the catalog from records in metadata frames,
- * which a client encrypts and nobody compares with what it registers. Other clients use what is verified. If a record were
- * missing or false, their snapshots would lose it with the catalog. So would they if the client has left a second version of a
- * frame in the store (`settled-sessions.ts`).
+ * Checks records before others use content: those of segments before they are marked as verified, and those of frames before
+ * heal lets other recipes name them. A rebuild makes the catalog from records in metadata frames, which a client encrypts
+ * and nobody compares with what it registers. If a record were missing or false, the snapshots of others would lose the content
+ * with the catalog. So would they if the client has left a second version of a frame in the store (`settled-sessions.ts`).
  */
 
 import type { Catalog, FrameRow, Item } from "../catalog/catalog.ts";
@@ -18,7 +18,7 @@ import type { SettledSessions } from "./settled-sessions.ts";
 /** Metadata frames whose records are kept: a segment's record and its block lists are usually in two of them. */
 const maxIndexedFrames = 8;
 
-/** Items looked up in one call of the catalog. */
+/** Items or frames looked up in one call of the catalog. */
 const itemsPerCall = 512;
 
 type Lookup = Pick<Catalog, "itemsByOrdinal" | "frames" | "framePlaces">;
@@ -48,36 +48,46 @@ export class RecordChecker {
     const right: number[] = [];
     for (let at = 0; at < ordinals.length; at += itemsPerCall)
       for (const item of await this.#settledItems(ordinals.slice(at, at + itemsPerCall)))
-        if (item.kind === "node" || (await this.#isRight(item))) right.push(item.ordinal);
+        if (item.kind === "node" || (await passes(() => this.#isRight(item)))) right.push(item.ordinal);
+    return right;
+  }
+
+  /** Returns those of the data frames whose block lists have right records and whose sessions are settled. */
+  async withRightBlockLists(frames: readonly number[]): Promise<ReadonlySet<number>> {
+    const right = new Set<number>();
+    for (let at = 0; at < frames.length; at += itemsPerCall) {
+      const settled = await this.#settledFrames(frames.slice(at, at + itemsPerCall));
+      for (const row of await this.#lookup.frames([...settled]))
+        if (row !== null && (await passes(() => this.#hasRightBlockList(row)))) right.add(row.frame);
+    }
     return right;
   }
 
   /** The items of these ordinals whose frames and records are of settled sessions only. */
   async #settledItems(ordinals: readonly number[]): Promise<readonly Item[]> {
     const items = (await this.#lookup.itemsByOrdinal(ordinals)).filter((item) => item !== null);
-    const frames = [...new Set(items.flatMap(framesNeededBy))];
+    const settled = await this.#settledFrames([...new Set(items.flatMap(framesNeededBy))]);
+    return items.filter((item) => framesNeededBy(item).every((frame) => settled.has(frame)));
+  }
+
+  /** Those of the frames that settled sessions have written and recorded. */
+  async #settledFrames(frames: readonly number[]): Promise<ReadonlySet<number>> {
     const places = await this.#lookup.framePlaces(frames);
     const sessions = new Map(
       frames.map((frame, i) => [frame, [frame, places[i]?.recordFrame ?? 0].filter(Boolean).map(sessionOfFrame)]),
     );
     await this.#sessions.look(new Set([...sessions.values()].flat()));
     const isSettled = (frame: number) => sessions.get(frame)?.every((each) => this.#sessions.isSettled(each)) === true;
-    return items.filter((item) => framesNeededBy(item).every(isSettled));
+    return new Set(frames.filter(isSettled));
   }
 
   async #isRight(item: Item): Promise<boolean> {
-    try {
-      const record = (await this.#records(item.recordFrame)).segments.get(item.ordinal);
-      if (record === undefined || !sameBytes(record.id, item.id) || !sameBytes(record.recipe, item.recipe))
-        return false;
-      const unchecked = itemFrames(item).filter((frame) => !this.#checkedFrames.has(frame));
-      for (const row of await this.#lookup.frames(unchecked))
-        if (row === null || !(await this.#hasRightBlockList(row))) return false;
-      return true;
-    } catch (error) {
-      if (error instanceof DamageError) return false;
-      throw error;
-    }
+    const record = (await this.#records(item.recordFrame)).segments.get(item.ordinal);
+    if (record === undefined || !sameBytes(record.id, item.id) || !sameBytes(record.recipe, item.recipe)) return false;
+    const unchecked = itemFrames(item).filter((frame) => !this.#checkedFrames.has(frame));
+    for (const row of await this.#lookup.frames(unchecked))
+      if (row === null || !(await this.#hasRightBlockList(row))) return false;
+    return true;
   }
 
   /** A frame without a record is fine: a rebuild reads the block list in the frame itself. */
@@ -103,5 +113,15 @@ export class RecordChecker {
     const records = { segments, blockLists };
     this.#indexed.set(frame, records, 1);
     return records;
+  }
+}
+
+/** The result of a check; false if it reads something that is damaged. */
+async function passes(check: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof DamageError) return false;
+    throw error;
   }
 }

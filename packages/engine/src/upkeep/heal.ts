@@ -10,7 +10,8 @@
  *    generation. All recipes, and so all snapshots, are whole again. A frame is never replaced by one with fewer blocks: the
  *    missing pack may come back.
  * 3. If only some blocks are found, the recipes that need them name the found copies instead (`replace-recipes.ts`). The
- *    other blocks still name the damaged frame. No block is copied, and nothing is lost if the pack comes back.
+ *    other blocks still name the damaged frame. No block is copied, and nothing is lost if the pack comes back. Only frames
+ *    that a rebuild cannot replace are named: their sessions are settled and their records right (`check-records.ts`).
  *
  * Every found block is compared with its id before it is used: another frame may be damaged too, or a client may have
  * written a wrong block list. Each frame and each batch of recipes is one step of the catalog. If heal is interrupted, the
@@ -21,10 +22,12 @@ import type { FrameRow } from "../catalog/catalog.ts";
 import { decodeBlockList, slotId } from "../format/block-list.ts";
 import { ByteWriter, hex } from "../format/bytes.ts";
 import { isBlock } from "../format/hash.ts";
+import { RecordChecker } from "../restore/check-records.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
 import { DamageError } from "../restore/frame-reader.ts";
 import { frameReaderOf, recheckDamagedFrames } from "../restore/local-read-port.ts";
 import { allDamagedFrames } from "../restore/recheck-damaged.ts";
+import { SettledSessions } from "../restore/settled-sessions.ts";
 import type { Vault } from "../vault.ts";
 import { putBlockList, sealData } from "./copy-blocks.ts";
 import type { BlockLocation, FoundLocations } from "./replace-recipes.ts";
@@ -58,23 +61,36 @@ export async function heal(vault: Vault): Promise<HealReport> {
   return { intact, healed, stillDamaged: await replaceRecipes(vault, locations) };
 }
 
-/** Finds the locations of lost blocks in frames that are not marked, by block id. They are not read yet. */
-async function findCopies(vault: Vault, damaged: readonly FrameRow[]): Promise<Map<string, BlockLocation[]>> {
+/** Locations of lost blocks. */
+interface Copies {
+  /** By block id. Those in shareable frames come first. */
+  readonly locations: ReadonlyMap<string, readonly BlockLocation[]>;
+  /** Frames that recipes of others may name. A block of any other frame is only copied. */
+  readonly shareable: ReadonlySet<number>;
+}
+
+/** Finds the locations of lost blocks in frames that are not marked. They are not read yet. */
+async function findCopies(vault: Vault, damaged: readonly FrameRow[]): Promise<Copies> {
   const wanted = new Set<string>();
   for (const row of damaged) {
     const blockList = decodeBlockList(row.blockList);
     for (const [slot, length] of blockList.lengths.entries()) if (length > 0) wanted.add(hex(slotId(blockList, slot)));
   }
-  const copies = new Map<string, BlockLocation[]>();
-  if (wanted.size === 0) return copies;
+  const locations = new Map<string, BlockLocation[]>();
+  if (wanted.size === 0) return { locations, shareable: new Set() };
   for await (const row of intactDataFrames(vault)) {
     const blockList = decodeBlockList(row.blockList);
     for (const [slot, length] of blockList.lengths.entries()) {
       const id = hex(slotId(blockList, slot));
-      if (length > 0 && wanted.has(id)) copies.set(id, [...(copies.get(id) ?? []), { frame: row.frame, slot }]);
+      if (length > 0 && wanted.has(id)) locations.set(id, [...(locations.get(id) ?? []), { frame: row.frame, slot }]);
     }
   }
-  return copies;
+  const frames = new Set([...locations.values()].flat().map(({ frame }) => frame));
+  const checker = new RecordChecker(vault.catalog, frameReaderOf(vault), new SettledSessions(vault));
+  const shareable = await checker.withRightBlockLists([...frames]);
+  const rank = ({ frame }: BlockLocation) => (shareable.has(frame) ? 0 : 1);
+  for (const found of locations.values()) found.sort((a, b) => rank(a) - rank(b));
+  return { locations, shareable };
 }
 
 /** Frames whose block lists are read in one call of the catalog. */
@@ -118,15 +134,12 @@ async function readIntactCopy(
 /** The blocks of a damaged frame that were found, by slot. */
 interface FoundBlocks {
   readonly blocks: ReadonlyMap<number, Uint8Array>;
+  /** Those of them that recipes may name where they were found. */
   readonly locations: ReadonlyMap<number, BlockLocation>;
   readonly isWhole: boolean;
 }
 
-async function findBlocks(
-  vault: Vault,
-  row: FrameRow,
-  copies: ReadonlyMap<string, readonly BlockLocation[]>,
-): Promise<FoundBlocks> {
+async function findBlocks(vault: Vault, row: FrameRow, copies: Copies): Promise<FoundBlocks> {
   const blockList = decodeBlockList(row.blockList);
   const reader = frameReaderOf(vault);
   const blocks = new Map<number, Uint8Array>();
@@ -135,11 +148,11 @@ async function findBlocks(
   for (const [slot, length] of blockList.lengths.entries()) {
     if (length === 0) continue;
     const id = slotId(blockList, slot);
-    const found = await readIntactCopy(vault, reader, id, copies.get(hex(id)) ?? []);
+    const found = await readIntactCopy(vault, reader, id, copies.locations.get(hex(id)) ?? []);
     if (found === null) isWhole = false;
     else {
       blocks.set(slot, found.block);
-      locations.set(slot, found.location);
+      if (copies.shareable.has(found.location.frame)) locations.set(slot, found.location);
     }
   }
   return { blocks, locations, isWhole };

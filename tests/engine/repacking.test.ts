@@ -68,9 +68,10 @@ async function overtakenDump(t: TestContext) {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
+      if (name !== "get") return value.bind(target) as unknown;
       return async (...args: unknown[]) => {
         // The window is planned before the first data frame is read.
-        const isData = name === "get" && String(args[0]).includes("/packs/") && planned;
+        const isData = String(args[0]).includes("/packs/") && planned;
         if (isData && moved === 0) {
           moved = 1;
           for (const { id } of older) await deleteSnapshot(env.vault, id);

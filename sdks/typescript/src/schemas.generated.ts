@@ -354,7 +354,7 @@ export interface AgentVaultKeys {
   readonly epoch: number;
   /** Public key of the epoch (X-Wing), base64. */
   readonly public_key: string;
-  /** Key of the block ids, base64. Whoever has it can compute ids, and read nothing. */
+  /** Key of the block ids, base64. With it ids can be computed, and nothing can be read. */
   readonly block_id_key: string;
 }
 

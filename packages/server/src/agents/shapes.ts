@@ -97,7 +97,7 @@ const vaultKeys = closed(
     registration: bytesText(104, "The agent's key, signed by the vault. Base64. Goes into every session header."),
     epoch: Type.Integer({ format: "int32", minimum: 1, maximum: 2_147_483_647, description: "The newest key pair." }),
     public_key: bytesText(1216, "Public key of the epoch (X-Wing), base64."),
-    block_id_key: bytesText(32, "Key of the block ids, base64. Whoever has it can compute ids, and read nothing."),
+    block_id_key: bytesText(32, "Key of the block ids, base64. With it ids can be computed, and nothing can be read."),
   },
   { title: "AgentVaultKeys" },
 );

@@ -13,7 +13,7 @@ import { maxPathBytes, showEntry, treeEntry } from "../tree-shapes.ts";
 const maxTreePage = 1000;
 const defaultTreePage = 100;
 
-/** A cursor of 512 characters has room for names of this length. Of longer ones it has the beginning and a count. */
+/** A cursor of 512 characters can hold names of this length. Of longer ones it has the beginning and a count. */
 const maxCursorNameBytes = 200;
 
 const operation = "snapshots.list_tree";

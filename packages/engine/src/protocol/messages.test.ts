@@ -254,6 +254,18 @@ test("counts that are larger than the message are refused before memory is alloc
   assert.ok(process.memoryUsage().rss - before < 64 * 1024 * 1024);
 });
 
+test("a flag or a kind that is neither 0 nor 1 is refused and named", () => {
+  const request = (operation: number) => new ByteWriter().u8(1).u8(operation);
+  assert.throws(
+    () => decodeBegin(request(1).u8(2).raw(Buffer.alloc(16)).varint(0).take()),
+    /has base is 2, not 0 or 1/,
+  );
+  const query = request(3).varint(1).raw(Buffer.alloc(32)).varint(0).varint(0).varint(0).u8(7).varint(0).varint(0);
+  assert.throws(() => decodeOffer(query.take()), /continues is 7, not 0 or 1/);
+  const item = request(5).varint(1).varint(0).varint(0).varint(1).varint(9).u8(3).raw(Buffer.alloc(40));
+  assert.throws(() => decodeUnit(item.take()), /the kind of an item is 3, not 0 or 1/);
+});
+
 test("a request that is longer than the limit of its operation is refused", () => {
   for (const [request, decode] of requests)
     assert.throws(() => decode(Buffer.concat([request, Buffer.alloc(maxRequestBytes.complete)])), /is too long/);

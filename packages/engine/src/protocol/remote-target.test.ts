@@ -88,7 +88,11 @@ test("a pack or a request beyond the limit and a name that is no pack's are not 
     for (let sent = 0; sent <= maxRequestBytes.pack; sent += chunk.length) yield chunk;
   }
   await assert.rejects(target.putPack(packName, large()), /a pack is too long/);
-  await assert.rejects(target.putPack("../x", large()), FormatError);
+  async function* small() {
+    yield Buffer.alloc(9);
+  }
+  for (const name of ["../x", "", packName.toUpperCase()])
+    await assert.rejects(target.putPack(name, small()), FormatError, name);
   const nodes = Array.from({ length: 5000 }, () => Buffer.alloc(32));
   await assert.rejects(target.offerNodes(nodes), /the request nodes is too long/);
   assert.equal(calls.length, 0);

@@ -20,7 +20,7 @@ export type { EngineContext } from "./context.ts";
 export { Bitmap } from "./format/bitmap.ts";
 export { FormatError } from "./format/bytes.ts";
 export type { Manifest, SnapshotDraft } from "./format/manifest.ts";
-export { acceptManifest, openDetails, openManifest } from "./format/manifest.ts";
+export { acceptManifest, openDetails, openDraft, openManifest } from "./format/manifest.ts";
 export { vaultNames } from "./format/object-names.ts";
 export type { PackFrame, PackTable, VaultIdentity } from "./format/pack.ts";
 export { readPackTable } from "./format/pack.ts";

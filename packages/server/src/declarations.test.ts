@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accountScopes } from "./accounts/scopes.ts";
 import { adminPolicies } from "./admin/policies.ts";
+import { agentProblems } from "./agents/problems.ts";
 import { applicationPolicies } from "./applications/policies.ts";
 import { oauthScopes, policies, problems } from "./declarations.ts";
 import { identityPolicies } from "./identity/policies.ts";
@@ -21,7 +22,7 @@ const count = (...tables: readonly object[]) => tables.flatMap((table) => Object
 test("no two domains declare the same error code, policy or scope", () => {
   assert.equal(
     count(problems),
-    count(kernelProblems, identityProblems, vaultProblems, snapshotProblems, plannedProblems),
+    count(kernelProblems, identityProblems, agentProblems, vaultProblems, snapshotProblems, plannedProblems),
   );
   assert.equal(
     count(policies),

@@ -8,6 +8,7 @@ import { memberRoles } from "./accounts/roles.ts";
 import { accountScopes } from "./accounts/scopes.ts";
 import { adminPath } from "./admin/paths.ts";
 import { adminPolicies } from "./admin/policies.ts";
+import { agentProblems } from "./agents/problems.ts";
 import { applicationPolicies } from "./applications/policies.ts";
 import { identityPolicies } from "./identity/policies.ts";
 import { identityProblems } from "./identity/problems.ts";
@@ -29,6 +30,7 @@ export { memberRoles };
 const allProblems = {
   ...kernelProblems,
   ...identityProblems,
+  ...agentProblems,
   ...vaultProblems,
   ...snapshotProblems,
   ...plannedProblems,

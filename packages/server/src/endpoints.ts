@@ -21,6 +21,7 @@ import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
 import { snapshotEvents } from "./snapshots/index.ts";
 import { taxpayerEndpoints, taxpayerTags } from "./taxpayers/endpoints/index.ts";
+import { uploadEndpoints, uploadTags } from "./uploads/endpoints/index.ts";
 import { vaultEndpoints, vaultTags } from "./vaults/endpoints/index.ts";
 import { vaultEvents } from "./vaults/index.ts";
 import { version } from "./version.ts";
@@ -29,6 +30,7 @@ export const endpoints: readonly Endpoint[] = [
   ...accountEndpoints,
   ...identityEndpoints,
   ...agentEndpoints,
+  ...uploadEndpoints,
   ...applicationEndpoints,
   ...vaultEndpoints,
   ...taxpayerEndpoints,
@@ -48,6 +50,7 @@ export const tags: readonly OpenapiTag[] = [
   ...accountTags,
   ...identityTags,
   ...agentTags,
+  ...uploadTags,
   ...applicationTags,
   ...vaultTags,
   ...taxpayerTags,

@@ -3,11 +3,13 @@
 import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
 import { openSnapshots } from "./snapshots/index.ts";
+import { openUploads } from "./uploads/index.ts";
 import { openVaults } from "./vaults/index.ts";
 
 /** Rejects with a StartError when a setting cannot be used. What was opened until then is closed by `onStop`. */
 export async function openServices(foundation: Foundation): Promise<Services> {
   const vaults = await openVaults(foundation);
+  openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
   return { vaults, snapshots };
 }

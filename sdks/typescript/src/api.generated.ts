@@ -632,6 +632,118 @@ export interface EmanetApi {
       readonly id: string;
     }, AgentKeys>;
   };
+  readonly uploads: {
+    /**
+     * Begin an upload. `POST /v1/snapshots/{id}/upload/begin`
+     *
+     * Begins the session of an upload, with a base snapshot of the same source if the client has one. The snapshot becomes `running`. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly begin: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Reserve ordinals. `POST /v1/snapshots/{id}/upload/ordinals`
+     *
+     * Reserves numbers for new segments and nodes. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly ordinals: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Offer segments. `POST /v1/snapshots/{id}/upload/offer`
+     *
+     * Asks which segments and blocks are stored. An upload is told of its own content, and of verified content of others if the client may read snapshots. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly offer: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Offer tree nodes. `POST /v1/snapshots/{id}/upload/nodes`
+     *
+     * Asks which tree nodes are stored. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly nodes: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Register packs. `POST /v1/snapshots/{id}/upload/register`
+     *
+     * Registers packs that are stored, and what they hold. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly register: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Renew an upload. `POST /v1/snapshots/{id}/upload/renew`
+     *
+     * Extends the lease of an upload by an hour. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly renew: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Complete an upload. `POST /v1/snapshots/{id}/upload/complete`
+     *
+     * Completes the snapshot with the manifest that the agent has signed. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly complete: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Abandon an upload. `POST /v1/snapshots/{id}/upload/abandon`
+     *
+     * Ends an upload that has begun without a snapshot. What was registered is known to the next upload. The request and the answer are messages of the upload protocol, see `docs/PROTOCOL.md`. For the agent that created the snapshot. Every call may be repeated.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly abandon: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Store a pack. `PUT /v1/snapshots/{id}/packs/{name}`
+     *
+     * Stores a pack of the upload, see `docs/PROTOCOL.md`. It needs a `Content-Length`, which counts against the quota of the vault before the pack is stored. The same pack again changes nothing; another one under the same name is refused.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly putPack: BytesOperation<{
+      /** The snapshot. */
+      readonly id: string;
+      /** The pack's id: 16 random bytes in hexadecimal. */
+      readonly name: string;
+      readonly body: RequestBody;
+    }>;
+  };
   readonly applications: {
     /**
      * Submit an application. `POST /applications`
@@ -1578,6 +1690,15 @@ export const operations = {
   "agents.update": {"method":"PATCH","path":"/v1/agents/{id}","body":"json","reply":"json"},
   "agents.delete": {"method":"DELETE","path":"/v1/agents/{id}","reply":"empty"},
   "agents.getKeys": {"method":"GET","path":"/v1/agents/{id}/keys","reply":"json"},
+  "uploads.begin": {"method":"POST","path":"/v1/snapshots/{id}/upload/begin","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.ordinals": {"method":"POST","path":"/v1/snapshots/{id}/upload/ordinals","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.offer": {"method":"POST","path":"/v1/snapshots/{id}/upload/offer","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.nodes": {"method":"POST","path":"/v1/snapshots/{id}/upload/nodes","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.register": {"method":"POST","path":"/v1/snapshots/{id}/upload/register","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.renew": {"method":"POST","path":"/v1/snapshots/{id}/upload/renew","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.complete": {"method":"POST","path":"/v1/snapshots/{id}/upload/complete","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.abandon": {"method":"POST","path":"/v1/snapshots/{id}/upload/abandon","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
+  "uploads.putPack": {"method":"PUT","path":"/v1/snapshots/{id}/packs/{name}","body":"content","mediaType":"application/octet-stream","reply":"bytes"},
   "applications.submit": {"method":"POST","path":"/applications","body":"json","keyed":true,"reply":"json","anonymous":true},
   "applications.withdraw": {"method":"POST","path":"/v1/applications/withdraw","body":"json","reply":"json","anonymous":true},
   "vaults.list": {"method":"GET","path":"/v1/vaults","query":["limit","cursor","sort","kind"],"reply":"json"},

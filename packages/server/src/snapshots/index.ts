@@ -15,5 +15,5 @@ export { snapshotRecurrences, snapshotTasks } from "./jobs.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
 export { openStates } from "./rules.ts";
 export { showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
-export { findSnapshot, lockSnapshot, type SnapshotRecord } from "./store.ts";
+export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";
 export { isCreator, isManager, lockOwnSnapshot } from "./visible-rows.ts";

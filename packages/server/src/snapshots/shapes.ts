@@ -142,14 +142,7 @@ export function showSnapshot(row: SnapshotRecord, { language, seesStorage }: Vie
     warning_count: isCompleted ? row.warning_count : null,
     root_hash: row.root_hash?.toString("hex") ?? null,
     parent_id: row.parent_id,
-    failure:
-      row.failure_code === null
-        ? null
-        : {
-            code: row.failure_code,
-            detail: failureDetail(row.failure_code, row.failure_reason, language),
-            retryable: failures[row.failure_code].retryable,
-          },
+    failure: failureOf(row, language),
     verified_at: isoOrNull(row.verified_at),
     retention: {
       expires_at: isoOrNull(row.expires_at),
@@ -164,6 +157,13 @@ export function showSnapshot(row: SnapshotRecord, { language, seesStorage }: Vie
     completed_at: isoOrNull(row.completed_at),
     version: row.version,
   };
+}
+
+/** Why it has no content; or, of a completed one, that its content was not what its client said. */
+function failureOf(row: SnapshotRecord, language: Language): Static<typeof failure> | null {
+  const code = row.failure_code ?? (row.verification_failed_at === null ? null : "verification_failed");
+  if (code === null) return null;
+  return { code, detail: failureDetail(code, row.failure_reason, language), retryable: failures[code].retryable };
 }
 
 function isoOrNull(moment: Date | null): string | null {

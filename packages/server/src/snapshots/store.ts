@@ -213,6 +213,16 @@ export async function addStoredBytes(tx: Tx, id: string, bytes: number): Promise
   return numUpdatedRows > 0n;
 }
 
+/** An open upload is alive, though nothing of it arrived. */
+export async function touchUpload(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .updateTable("snapshots")
+    .set({ active_at: tx.now })
+    .where("id", "=", id)
+    .where("state", "in", openStates)
+    .execute();
+}
+
 export async function setDetails(
   tx: Tx,
   accountId: string,

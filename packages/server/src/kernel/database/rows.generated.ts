@@ -60,6 +60,7 @@ export interface Database {
   readonly source_writers: SourceWritersRow;
   readonly sources: SourcesRow;
   readonly taxpayers: TaxpayersRow;
+  readonly uploads: UploadsRow;
   readonly vaults: VaultsRow;
 }
 
@@ -697,6 +698,16 @@ export interface TaxpayersRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+}
+
+export interface UploadsRow {
+  readonly snapshot_id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly agent_id: string;
+  readonly reserved_bytes: Generated<number>;
+  readonly item_count: Generated<number>;
+  readonly begun_at: Date;
 }
 
 export interface VaultsRow {

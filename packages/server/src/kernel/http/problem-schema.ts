@@ -34,6 +34,7 @@ export function problemSchema(problems: ProblemCatalogue) {
           { maxItems: 20 },
         ),
       ),
+      reason: Type.Optional(identifier("^[a-z_]+$", "Of an upload: why the call was refused, for programs.")),
       policy: Type.Optional(identifier("^[a-z_]+$", "`rate_limited`: the limit that was exceeded.")),
       limit: Type.Optional(Type.Integer({ format: "int32", minimum: 1, maximum: 1_000_000_000 })),
       window: Type.Optional(

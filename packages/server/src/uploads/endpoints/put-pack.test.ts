@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, test } from "node:test";
+import { codeOf } from "../../agents/testing.ts";
+import { tokenFor } from "../../testing/accounts.ts";
+import { storedRows } from "../../testing/rows.ts";
+import { startTestService } from "../../testing/running.ts";
+import { createSnapshot, inTurn, noUploadLimits, openAgent, remoteTarget } from "../testing.ts";
+
+const service = await startTestService({ after }, { settings: noUploadLimits });
+const services = inTurn([service]);
+
+async function prepare() {
+  const { accountId, auth: ownerAuth } = await tokenFor(service);
+  const agent = await openAgent(services, accountId ?? "", 1);
+  const { id } = await createSnapshot(services, agent, "sunucu");
+  await remoteTarget(services, agent, id).begin(null);
+  const put = async (name: string, body: Uint8Array, more: Readonly<Record<string, string>> = {}) =>
+    service.send("PUT", `/v1/snapshots/${id}/packs/${name}`, {
+      body,
+      headers: { ...(await agent.auth()), "content-type": "application/octet-stream", ...more },
+    });
+  const counted = async () => {
+    const [row] = await storedRows<{ stored: string }>(
+      service.database,
+      "select stored_bytes as stored from emanet.vaults where id = $1",
+      [agent.vaultId],
+    );
+    return Number(row?.stored);
+  };
+  return { agent, id, put, counted, ownerAuth };
+}
+
+const name = "0a".repeat(16);
+
+test("a body that is no pack of this upload is refused, stores nothing and stays counted nowhere", async () => {
+  const { put, counted, agent } = await prepare();
+  const answer = await put(name, randomBytes(50_000));
+  assert.deepEqual([codeOf(answer), answer.json?.reason], ["422 validation_failed", "malformed"]);
+  assert.equal(await counted(), 0);
+  const vault = await service.running.services?.vaults.open(agent.accountId, agent.vaultId);
+  assert.deepEqual(await Array.fromAsync(vault?.store.list(vault.names.packs) ?? []), []);
+  assert.equal(service.running.services?.snapshots.spool.usedBytes, 0, "nothing stays in the spool");
+});
+
+test("400, 404, 413, 415: no length, a name that is none, a pack that is too long, another media type", async () => {
+  const { put, ownerAuth, id } = await prepare();
+  assert.equal(codeOf(await put(name, Buffer.alloc(10), { "transfer-encoding": "chunked" })), "400 invalid_header");
+  assert.ok([404, 422].includes((await put("x", Buffer.alloc(10))).status));
+  assert.equal(
+    codeOf(await put(name, Buffer.alloc(10), { "content-type": "text/plain" })),
+    "415 unsupported_media_type",
+  );
+  const long = { "content-length": String(65 * 1024 * 1024) };
+  assert.equal(codeOf(await put(name, Buffer.alloc(0), long)), "413 payload_too_large");
+  const headers = { ...ownerAuth, "content-type": "application/octet-stream" };
+  const other = await service.send("PUT", `/v1/snapshots/${id}/packs/${name}`, { body: Buffer.alloc(9), headers });
+  assert.equal(codeOf(other), "404 not_found", "only the creator");
+});

@@ -1,0 +1,52 @@
+/** Finds the upload of a call and who may use it. What is not the caller's is answered like what does not exist. */
+
+import { LocalTarget, recheckDamagedFrames, signerId, type Vault } from "@emanet/engine";
+import { type AgentRow, agentOfWriter, noteSeen } from "../agents/index.ts";
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import { actorOf, type Principal, rowAccessOf } from "../kernel/principal.ts";
+import { Problem } from "../kernel/problems.ts";
+import type { Tx } from "../kernel/tx.ts";
+import { findSnapshot, isCreator, type SnapshotRecord } from "../snapshots/index.ts";
+import { isVaultAllowed, writerName, writerOf } from "../vaults/index.ts";
+
+export type AccountPrincipal = Extract<Principal, { accountId: string }>;
+
+/** An upload, the agent that makes it, and its vault. */
+export interface OpenUpload {
+  readonly principal: AccountPrincipal;
+  readonly record: SnapshotRecord;
+  readonly agent: AgentRow;
+  readonly vault: Vault;
+  readonly local: LocalTarget;
+  /** One transaction with row access to the account, in the caller's name. */
+  readonly run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+}
+
+/** A step that has begun is not ended when the client leaves: it will ask again. */
+const endless = new AbortController().signal;
+
+/** Throws `not_found`, `agent_required` or `state_conflict`. */
+export async function openUpload(ctx: Ctx, principal: AccountPrincipal, id: string): Promise<OpenUpload> {
+  const { accountId } = principal;
+  const writer = writerOf(principal);
+  const run = <T>(work: (tx: Tx) => Promise<T>) => ctx.tx(rowAccessOf(principal), work);
+  const { record, agent, context } = await run(async (tx) => {
+    const found = await findSnapshot(tx, accountId, id);
+    if (found === undefined || !isVaultAllowed(principal, found.vault_id) || !isCreator(principal, found))
+      throw new Problem("not_found");
+    const live = await agentOfWriter(tx, accountId, writer);
+    if (live === undefined || !live.vault_ids.includes(found.vault_id)) throw new Problem("agent_required");
+    if (found.upload_kind !== "upload") throw new Problem("state_conflict");
+    await noteSeen(tx, live);
+    const origin = { actor: actorOf(principal), context: tx.auditOrigin, signal: endless };
+    return { record: found, agent: live, context: origin };
+  });
+  const vault = await ctx.services.vaults.open(accountId, record.vault_id, context);
+  const local = new LocalTarget({
+    ...{ access: vault, upload: record.id, owner: writerName(writer), authority: vault.authority },
+    writerId: signerId(agent.public_key),
+    scope: record.is_write_only ? "lineage" : "vault",
+    recheck: () => recheckDamagedFrames(vault),
+  });
+  return { principal, record, agent, vault, local, run };
+}

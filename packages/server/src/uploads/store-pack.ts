@@ -1,0 +1,65 @@
+/** Stores a pack: counted in the quota first, received into the spool, then put into the object store. */
+
+import { createReadStream } from "node:fs";
+import { answerPack, type UploadTarget } from "@emanet/engine";
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import type { Upload } from "../kernel/http/upload.ts";
+import { Problem } from "../kernel/problems.ts";
+import { reserveBytes } from "../vaults/index.ts";
+import type { OpenUpload } from "./open-upload.ts";
+import { release } from "./quota-listeners.ts";
+import { changeReserved } from "./store.ts";
+
+/** Stores the body as a pack and returns the answer. */
+export async function storePack(
+  ctx: Ctx,
+  upload: OpenUpload,
+  target: UploadTarget,
+  name: string,
+  body: Upload,
+): Promise<Buffer> {
+  const { record, vault, run } = upload;
+  const size = body.announcedBytes;
+  // Without its size a pack could be counted only after it came.
+  if (size === null) throw new Problem("invalid_header");
+  ctx.services.snapshots.spool.check(record.account_id, size);
+  // A repeated pack is not counted again. Of two at the same moment both are, until the upload ends.
+  const isStored = (await vault.store.stat(vault.names.pack(name))) !== null;
+  if (!isStored) await run((tx) => reserve(tx, record, size));
+  try {
+    return await receive(ctx, upload, target, name, body);
+  } catch (error) {
+    if (!isStored) await run((tx) => release(tx, record.vault_id, record.id, size));
+    throw error;
+  }
+}
+
+type Tx = Parameters<typeof reserveBytes>[0];
+
+async function reserve(tx: Tx, record: OpenUpload["record"], size: number): Promise<void> {
+  await changeReserved(tx, record.id, size);
+  await reserveBytes(tx, record.vault_id, size);
+}
+
+/** A slow client fills the spool, and holds no connection to the object store. */
+async function receive(
+  ctx: Ctx,
+  upload: OpenUpload,
+  target: UploadTarget,
+  name: string,
+  body: Upload,
+): Promise<Buffer> {
+  const { spool, counts } = ctx.services.snapshots;
+  const file = await spool.create(upload.record.account_id, "pack");
+  try {
+    for await (const chunk of body.chunks()) {
+      counts.received(chunk.length);
+      await file.append(chunk);
+    }
+    await file.flush();
+    ctx.progressed();
+    return await answerPack(target, name, createReadStream(file.path));
+  } finally {
+    await file.remove();
+  }
+}

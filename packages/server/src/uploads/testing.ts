@@ -1,0 +1,231 @@
+/**
+ * Agents that upload over HTTP, for tests: a transport for `RemoteTarget`, agents of an account, and backups of folders. Tokens are
+ * issued for each call, because tests move the clock by more than a token lives.
+ */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import https from "node:https";
+import path from "node:path";
+import {
+  AnswerLostError,
+  type BackupOptions,
+  type BackupResult,
+  CatalogError,
+  CutWorkerPool,
+  errorOfRefusal,
+  isReason,
+  RemoteTarget,
+  runBackup,
+  type UploadCall,
+  type UploadTarget,
+  type WriterKeys,
+} from "@emanet/engine";
+import { folderSource } from "@emanet/engine/local";
+import { type Writer, writerFromSeed } from "@emanet/engine/vault";
+import { proofOf } from "../agents/testing.ts";
+import { agentClientId } from "../oauth/index.ts";
+import { type Bearer, makeBearer } from "../testing/accounts.ts";
+import type { TestService } from "../testing/running.ts";
+
+/** Limits that no test of uploads is about. */
+export const noUploadLimits = {
+  EMANET_LIMIT_SNAPSHOTS_CREATE: "1000000/60",
+  EMANET_LIMIT_SNAPSHOTS_CREATE_HOUR: "1000000/3600",
+} as const;
+
+/** Two services of one database, one object store and one clock answer in turn; or one alone. */
+export interface Services {
+  readonly first: TestService;
+  next(): TestService;
+}
+
+export function inTurn(services: readonly [TestService, ...TestService[]]): Services {
+  let calls = 0;
+  return { first: services[0], next: () => services[calls++ % services.length] ?? services[0] };
+}
+
+/** An agent: a device grant with a registered key. */
+export interface UploadAgent {
+  readonly accountId: string;
+  readonly sessionId: string;
+  readonly agentId: string;
+  readonly vaultId: string;
+  readonly keys: WriterKeys;
+  readonly signer: Writer;
+  readonly owner: string;
+  auth(): Promise<{ readonly authorization: string }>;
+  /** The same agent with a token that may only write. */
+  writeOnly(): UploadAgent;
+}
+
+export async function openAgent(
+  services: Services,
+  accountId: string,
+  seed: number,
+  more: Bearer = {},
+): Promise<UploadAgent> {
+  const service = services.first;
+  const bearer = { as: "grant", kind: "agent", clientId: agentClientId, accountId, ...more } as const;
+  const made = await makeBearer(service, bearer);
+  const authAs = async (scopes: readonly string[]) => {
+    const { token } = await service.tokens.issue({
+      ...{ subject: made.sessionId, sessionId: made.sessionId, clientId: agentClientId, accountId, scopes },
+      ...{ amr: ["pwd"], authTime: service.clock.now() },
+    });
+    return { authorization: `Bearer ${token}` };
+  };
+  const auth = () => authAs(more.scopes ?? ["snapshots:read", "snapshots:write"]);
+  const bytes = Buffer.alloc(32, seed);
+  const { signerFromSeed } = await import("@emanet/engine");
+  const proof = proofOf(accountId, { kind: "agent", id: made.sessionId }, signerFromSeed(bytes));
+  const answer = await service.send("POST", "/v1/agents", {
+    json: { name: `Agent ${seed}`, ...proof },
+    headers: await auth(),
+  });
+  assert.equal(answer.status, 201, answer.body.toString());
+  const { agent, keys } = answer.json as unknown as {
+    agent: { id: string };
+    keys: { vault_id: string; registration: string; epoch: number; public_key: string; block_id_key: string }[];
+  };
+  const [vault] = keys;
+  assert.ok(vault !== undefined);
+  const opened: UploadAgent = {
+    ...{ accountId, sessionId: made.sessionId, agentId: agent.id, vaultId: vault.vault_id, auth },
+    keys: {
+      vaultId: Buffer.from(vault.vault_id.replaceAll("-", ""), "hex"),
+      epoch: vault.epoch,
+      publicKey: Buffer.from(vault.public_key, "base64"),
+      blockIdKey: Buffer.from(vault.block_id_key, "base64"),
+    },
+    signer: writerFromSeed(bytes, Buffer.from(vault.registration, "base64")),
+    owner: `agent:${made.sessionId}`,
+    writeOnly: () => ({ ...opened, auth: () => authAs(["snapshots:write"]) }),
+  };
+  return opened;
+}
+
+export interface TestSnapshot {
+  readonly id: string;
+  /** Its id in the engine. */
+  readonly snapshotId: string;
+  readonly sourceId: string;
+}
+
+export async function createSnapshot(services: Services, agent: UploadAgent, source: string): Promise<TestSnapshot> {
+  const headers = await agent.auth();
+  const answer = await services.next().send("POST", "/v1/snapshots", { json: { source }, headers });
+  assert.equal(answer.status, 201, answer.body.toString());
+  const { id, source: of } = answer.json as unknown as { id: string; source: { id: string } };
+  return { id, snapshotId: id.replaceAll("-", ""), sourceId: of.id };
+}
+
+/** Sends a request of the protocol, as `docs/PROTOCOL.md` says. Every connection is used for one request. */
+export function httpCall(services: Services, agent: Pick<UploadAgent, "auth">, id: string) {
+  return async (call: UploadCall): Promise<Uint8Array> => {
+    const isPack = call.operation === "pack";
+    const target = isPack ? `packs/${call.name}` : `upload/${call.operation}`;
+    const body = isPack ? Buffer.concat(await Array.fromAsync(call.chunks())) : Buffer.from(call.body);
+    const headers = {
+      ...(await agent.auth()),
+      "content-type": isPack ? "application/octet-stream" : "application/vnd.emanet.upload",
+      "content-length": String(body.length),
+    };
+    const url = `/v1/snapshots/${id}/${target}`;
+    const answer = await request(services.next(), isPack ? "PUT" : "POST", url, headers, body);
+    if (answer.status === 200) return answer.body;
+    throw errorOf(answer.status, answer.body, answer.retryAfter);
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Buffer;
+  readonly retryAfter: string | undefined;
+}
+
+const connections = new https.Agent({ keepAlive: true });
+
+function request(
+  { url, ca }: TestService,
+  method: string,
+  target: string,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = https.request(`${url}${target}`, { method, headers, ca, agent: connections }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => {
+        const retryAfter = response.headers["retry-after"];
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks), retryAfter });
+      });
+    });
+    outgoing.on("error", (error) => reject(new AnswerLostError("the connection ended", { cause: error })));
+    outgoing.end(body);
+  });
+}
+
+/** The error of a problem, as a client makes it. */
+function errorOf(status: number, body: Buffer, retryAfter: string | undefined): Error {
+  const { code, reason, errors } = JSON.parse(body.toString()) as {
+    code: string;
+    reason?: string;
+    errors?: { detail: string }[];
+  };
+  if (reason !== undefined && isReason(reason)) return errorOfRefusal({ reason, detail: errors?.[0]?.detail ?? code });
+  // Its next call has a new token.
+  if (code === "token_expired") return new AnswerLostError(code);
+  if (status === 404) return new CatalogError("unknown_upload", code);
+  if (status === 429 || status === 503)
+    return new AnswerLostError(code, { retryAfterMs: Number(retryAfter ?? 1) * 1000 });
+  return new HttpProblem(status, code);
+}
+
+/** A problem that has no reason of the protocol. */
+export class HttpProblem extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string) {
+    super(`${status} ${code}${status === 500 ? ": the process has ended before it answered" : ""}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export function remoteTarget(
+  services: Services,
+  agent: Pick<UploadAgent, "auth">,
+  id: string,
+  network: (call: (request: UploadCall) => Promise<Uint8Array>) => (request: UploadCall) => Promise<Uint8Array> = (
+    call,
+  ) => call,
+): UploadTarget {
+  const call = network(httpCall(services, agent, id));
+  return new RemoteTarget({ ctx: { random: randomBytes }, call, pause: async () => {} });
+}
+
+/** A pool without threads, shared by all tests of a file. */
+const pool = new CutWorkerPool(0);
+
+/** Backs up a folder into a snapshot. */
+export function backUp(
+  services: Services,
+  agent: UploadAgent,
+  snapshot: TestSnapshot,
+  folder: string,
+  more: Partial<BackupOptions> = {},
+): Promise<BackupResult> {
+  const { clock } = services.first;
+  return runBackup({
+    ctx: { now: () => clock.now().getTime(), random: randomBytes },
+    ...{ keys: agent.keys, signer: agent.signer, owner: agent.owner, pool },
+    source: folderSource(path.resolve(folder)),
+    ...{ sourceName: snapshot.sourceId, snapshotId: snapshot.snapshotId },
+    target: remoteTarget(services, agent, snapshot.id),
+    ...more,
+  });
+}

@@ -66,6 +66,15 @@ const allScopes = Object.keys(oauthScopes);
 /** Bound to one client, and expected every hour. */
 const victimSource = "sunucu-1";
 
+/** A name that a pack may have. */
+const packName = "0a".repeat(16);
+
+/** Bodies of operations that do not take JSON: they reach the check of who uploads. */
+const contents: Readonly<Record<string, string>> = {
+  "application/vnd.emanet.upload": "\x01\x01\0\0",
+  "application/octet-stream": "x",
+};
+
 /** Bodies that request the widest rights. Other bodies are made from their schema. */
 const greedy: Readonly<Record<string, object>> = {
   "account.update": { sms_sign_in: false },
@@ -113,7 +122,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer and a snapshot. */
+/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, a snapshot and an upload. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -132,14 +141,16 @@ async function makeVictim() {
   const made = async (target: string, json: object, headers = owner.auth) =>
     String((await service.send("POST", target, { json, headers })).json?.id);
   const writer = await tokenFor(service, { accountId, as: "client" });
+  const agent = await makeAgent(service, accountId);
   const ids: Readonly<Record<string, readonly string[]>> = {
     vaults: [await made("/v1/vaults", { name: "Dolu", quota_bytes: 5 })],
     sources: [await made("/v1/sources", { name: victimSource, expected_every: 3600 }, writer.auth)],
     taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],
     snapshots: [await made("/v1/snapshots", { source: victimSource }, writer.auth)],
+    uploads: [await made("/v1/snapshots", { source: "ajan" }, agent.auth)],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],
-    agents: [(await makeAgent(service, accountId)).id],
+    agents: [agent.id],
     oauth_grants: [withheld.sessionId],
     sessions: [owner.sessionId],
   };
@@ -189,7 +200,7 @@ function targets(row: Row, victim: Victim, own: readonly string[]): readonly str
   if (!row.path.includes("{")) return [row.path];
   const noun = row.operationId.split(".")[0] ?? "";
   const ids = [...(victim.ids[noun] ?? [unknownId]), ...own];
-  return ids.map((id) => row.path.replaceAll(/\{\w+\}/g, id));
+  return ids.map((id) => row.path.replace("{name}", packName).replaceAll(/\{\w+\}/g, id));
 }
 
 /** A few kept-alive connections: a TLS handshake per request would take most of the time. */
@@ -212,7 +223,11 @@ function requestOf(row: Row, target: string, auth: Readonly<Record<string, strin
   const schema = row.requestBody?.content["application/json"]?.schema;
   const json = greedy[row.operationId] ?? (schema && sample(schema));
   const request = { path: target, method: row.method, headers: auth };
-  if (json === undefined) return request;
+  if (json === undefined) {
+    const type = Object.keys(row.requestBody?.content ?? {}).find((each) => each in contents);
+    if (type === undefined) return request;
+    return { ...request, headers: { ...auth, "content-type": type }, body: contents[type] ?? "" };
+  }
   return { ...request, headers: { ...auth, "content-type": "application/json" }, body: JSON.stringify(json) };
 }
 

@@ -5,6 +5,8 @@
  */
 
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { after, describe, test } from "node:test";
 import { makeAgent } from "../../packages/server/src/agents/testing.ts";
 import { apiDocument } from "../../packages/server/src/endpoints.ts";
@@ -12,6 +14,8 @@ import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
 import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
+import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
+import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/uploads/testing.ts";
 
 interface Operation {
   readonly operationId: string;
@@ -29,9 +33,13 @@ type Bearer = Awaited<ReturnType<typeof tokenFor>>;
 /** An object of an account, and a body with which the operation works on it. */
 interface Example {
   readonly id: string;
+  /** The second parameter of the path. */
+  readonly name?: string;
   readonly body?: object;
+  /** Instead of a JSON body. */
+  readonly content?: Buffer;
   /** Who may call the operation on it; by default the owner of its account. */
-  readonly by?: Bearer;
+  readonly by?: Pick<Bearer, "auth">;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -107,6 +115,17 @@ async function session(owner: Bearer): Promise<Example> {
 let agents = 0;
 const agent = (owner: Bearer) => makeAgent(service, owner.accountId ?? "", { seed: ++agents });
 
+const services = inTurn([service]);
+const folder = await temporaryFolder({ after });
+await writeFile(path.join(folder, "a.txt"), "merhaba");
+
+/** A snapshot that an agent uploads, and the agent's next call. */
+const upload = (operation: Parameters<typeof uploadUntil>[3]) => async (owner: Bearer) => {
+  const by = await openAgent(services, owner.accountId ?? "", 1);
+  const { body: content, mediaType, ...next } = await uploadUntil(services, by, folder, operation);
+  return { ...next, content, by: { auth: await by.auth() }, headers: { "content-type": mediaType } };
+};
+
 /** Examples by operation. */
 const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -149,13 +168,27 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_file": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_archive": async (owner) => ({ id: await snapshot(owner) }),
+  "uploads.begin": upload("begin"),
+  "uploads.ordinals": upload("ordinals"),
+  "uploads.offer": upload("offer"),
+  "uploads.nodes": upload("nodes"),
+  "uploads.register": upload("register"),
+  "uploads.renew": upload("renew"),
+  "uploads.complete": upload("complete"),
+  "uploads.abandon": upload("abandon"),
+  "uploads.put_pack": upload("pack"),
   "sessions.get": session,
   "sessions.end": session,
 };
 
-function call(row: Row, { id, body, headers }: Example, { auth }: Bearer): Promise<Sent> {
-  const target = row.path.replace("{path}", "a.txt").replaceAll(/\{\w+\}/g, id);
-  return service.send(row.method, target, { ...(body && { json: body }), headers: { ...auth, ...headers } });
+function call(row: Row, example: Example, { auth }: Pick<Bearer, "auth">): Promise<Sent> {
+  const { id, name = "", body, content, headers } = example;
+  const target = row.path
+    .replace("{path}", "a.txt")
+    .replace("{name}", name)
+    .replaceAll(/\{\w+\}/g, id);
+  const sent = { ...(body && { json: body }), ...(content && { body: content }) };
+  return service.send(row.method, target, { ...sent, headers: { ...auth, ...headers } });
 }
 
 /** An answer without headers and fields that identify or count requests. */

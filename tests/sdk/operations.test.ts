@@ -1,6 +1,8 @@
 /** Every operation of the TypeScript client, called once against the running service. A new one without a call here fails. */
 
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { after, describe, test } from "node:test";
 import { deviceGrant, keyOf, makeAgent, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { codeAt } from "../../packages/server/src/identity/factors/totp.ts";
@@ -9,6 +11,8 @@ import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { type Bearer, tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { readFirstRun, signInAs } from "../../packages/server/src/testing/people.ts";
 import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/sent-messages.ts";
+import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
+import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/uploads/testing.ts";
 import { operations } from "../../sdks/typescript/src/api.generated.ts";
 import { bearerToken, type EmanetClient } from "../../sdks/typescript/src/index.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
@@ -60,6 +64,20 @@ async function withSnapshot() {
   assert.equal(answer.status, 201, answer.body.toString());
   const token = made.auth.authorization.slice("Bearer ".length);
   return { client: clientOf(service, { credentials: bearerToken(token) }), id: String(answer.json?.id) };
+}
+
+const services = inTurn([service]);
+const folder = await temporaryFolder({ after });
+await writeFile(path.join(folder, "a.txt"), "merhaba");
+
+/** An agent in the middle of an upload makes its next call with the client. */
+async function uploading(operation: Exclude<keyof EmanetClient["uploads"], "putPack"> | "pack") {
+  const agent = await openAgent(services, await accountId(), 1);
+  const { id, name, body } = await uploadUntil(services, agent, folder, operation);
+  const credentials = bearerToken((await agent.auth()).authorization.slice("Bearer ".length));
+  const { uploads } = clientOf(service, { credentials });
+  const answer = operation === "pack" ? uploads.putPack({ id, name, body }) : uploads[operation]({ id, body });
+  return (await answer).bytes();
 }
 
 async function grant() {
@@ -223,6 +241,15 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client, id } = await withSnapshot();
     return (await client.snapshots.readArchive({ id })).bytes();
   },
+  "uploads.begin": () => uploading("begin"),
+  "uploads.ordinals": () => uploading("ordinals"),
+  "uploads.offer": () => uploading("offer"),
+  "uploads.nodes": () => uploading("nodes"),
+  "uploads.register": () => uploading("register"),
+  "uploads.renew": () => uploading("renew"),
+  "uploads.complete": () => uploading("complete"),
+  "uploads.abandon": () => uploading("abandon"),
+  "uploads.putPack": () => uploading("pack"),
   "taxpayers.list": async () => (await owner()).client.taxpayers.list({ sort: "freshness" }),
   "taxpayers.create": async () => (await owner()).client.taxpayers.create({ body: newTaxpayer }),
   "taxpayers.get": async () => {

@@ -229,3 +229,45 @@ export function backUp(
     ...more,
   });
 }
+
+/** A call that an agent is about to make, and that succeeds if it makes it. */
+export interface NextCall {
+  /** The snapshot. */
+  readonly id: string;
+  /** The pack, if the call stores one. */
+  readonly name: string;
+  readonly mediaType: string;
+  readonly body: Buffer<ArrayBuffer>;
+}
+
+/** Makes an upload of a folder up to its first call of this operation, which is not sent. */
+export async function uploadUntil(
+  services: Services,
+  agent: UploadAgent,
+  folder: string,
+  operation: UploadCall["operation"],
+): Promise<NextCall> {
+  const snapshot = await createSnapshot(services, agent, "sunucu");
+  const reached: UploadCall[] = [];
+  const target = remoteTarget(services, agent, snapshot.id, (call) => async (request) => {
+    if (request.operation === operation) reached.push(request);
+    // The backup ends with this error, and then tries to abandon its upload.
+    if (reached.length > 0) throw new Error(`the upload stops before ${operation}`);
+    return call(request);
+  });
+  const upload = async () => {
+    await target.begin(null);
+    // A short backup makes none of these calls.
+    if (operation === "ordinals") return target.reserveOrdinals(1, 1);
+    if (operation === "nodes") return target.offerNodes([Buffer.alloc(32, 1)]);
+    if (operation === "renew" || operation === "abandon") return target[operation]();
+    return backUp(services, agent, snapshot, folder, { target });
+  };
+  await assert.rejects(upload, /the upload stops before/);
+  const [next = assert.fail("no call")] = reached;
+  if (next.operation === "pack") {
+    const body = Buffer.concat(await Array.fromAsync(next.chunks()));
+    return { id: snapshot.id, name: next.name, mediaType: "application/octet-stream", body };
+  }
+  return { id: snapshot.id, name: "", mediaType: "application/vnd.emanet.upload", body: Buffer.from(next.body) };
+}

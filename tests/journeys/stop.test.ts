@@ -54,6 +54,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
       client.send("POST", "/v1/auth/password-reset/request", { json: { email: `nobody${at}@ornek.example` } });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => ask(at)));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
+    // Before that the first start warns about the master key.
+    const started = service.printed.stderr.length;
     service.signalGroup(signal);
     // npm passes the signal on too. It is sent twice, because a pending signal absorbs the next one.
     for (let more = 0; more < 2; more++) {
@@ -61,7 +63,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
       service.signalGroup(signal);
     }
     assert.equal(await service.ended, 0, service.printed.stderr);
-    const loud = service.printed.stderr.split("\n").filter((line) => !/^$|"level":"info"/.test(line));
+    const loud = service.printed.stderr
+      .slice(started)
+      .split("\n")
+      .filter((line) => !/^$|"level":"info"/.test(line));
     assert.deepEqual(loud, []);
     assert.ok(!(await readdir(folder)).includes("postgres.socket"), "the database was stopped and its socket removed");
   });

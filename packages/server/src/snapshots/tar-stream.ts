@@ -37,7 +37,10 @@ export async function* tarOf(
   yield tarEnd;
 }
 
-/** The members below an entry, itself included. */
+/**
+ * The members below an entry, itself included. The open directories are a list and not a recursion of generators: a path of
+ * 4096 bytes has up to 2048 levels, and every chunk would pass through all of them.
+ */
 async function* members(
   content: SnapshotContent,
   entry: TreeEntry,
@@ -50,9 +53,19 @@ async function* members(
   }
   if (path.length > 0) yield planned(entry, path, groups);
   else if (!isImplied(entry)) yield planned(entry, dot, groups);
-  for await (const child of entriesOf(content.reader.frames, entry.root)) {
-    const below = path.length === 0 ? Buffer.from(child.name) : Buffer.concat([path, slash, child.name]);
-    yield* members(content, child, below, groups);
+  const open = [{ path, entries: entriesOf(content.reader.frames, entry.root)[Symbol.asyncIterator]() }];
+  for (let directory = open.at(-1); directory !== undefined; directory = open.at(-1)) {
+    const next = await directory.entries.next();
+    if (next.done === true) {
+      open.pop();
+      continue;
+    }
+    const child = next.value;
+    const below =
+      directory.path.length === 0 ? Buffer.from(child.name) : Buffer.concat([directory.path, slash, child.name]);
+    yield planned(child, below, groups);
+    if (child.type === "directory")
+      open.push({ path: below, entries: entriesOf(content.reader.frames, child.root)[Symbol.asyncIterator]() });
   }
 }
 

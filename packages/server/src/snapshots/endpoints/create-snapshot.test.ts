@@ -120,6 +120,7 @@ describe("refusals before the body leave nothing", () => {
     (await env.rows<{ n: number }>("select count(*)::int as n from emanet.snapshots"))[0]?.n;
   const cases: readonly (readonly [string, number, string, string, Readonly<Record<string, string>>])[] = [
     ["no source", 422, "validation_failed", "", {}],
+    ["a source's name of two lines", 422, "validation_failed", "source=a%0Ab", {}],
     ["an unknown source id", 422, "validation_failed", `source=${randomUUID()}`, {}],
     ["an unknown vault", 422, "validation_failed", `source=x&vault_id=${randomUUID()}`, {}],
     ["a path that is absolute", 422, "validation_failed", "source=x&path=/etc/passwd", {}],
@@ -128,6 +129,7 @@ describe("refusals before the body leave nothing", () => {
     ["another type", 415, "unsupported_media_type", "source=x", { "content-type": "text/plain" }],
     ["another coding", 415, "unsupported_media_type", "source=x", { "content-encoding": "br" }],
     ["a coded file", 415, "unsupported_media_type", "source=x&path=a", { "content-encoding": "gzip" }],
+    ["no digest", 400, "invalid_header", "source=x&path=a", { "content-digest": "sha-256=:AAAA:" }],
     ["a part", 400, "invalid_header", "source=x&path=a", { "content-range": "bytes 0-1/2" }],
   ];
   for (const [what, status, code, query, headers] of cases)

@@ -1,5 +1,6 @@
 /** Creates a snapshot: from the body of this request, completed when it is answered; or queued, with a JSON body. */
 
+import { oneLinePattern } from "../../accounts/index.ts";
 import { type ArchiveEncoding, archiveEncodings, maxFileBytes } from "../../archives/index.ts";
 import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
@@ -25,6 +26,7 @@ const stallMs = 60_000;
 const defaultFileMode = 0o644;
 
 const source = text(200, {
+  pattern: oneLinePattern,
   description: "What is backed up: a name in the vault, which is made if it is new, or the id of a source.",
 });
 
@@ -158,10 +160,15 @@ function bodyOf(path: string | undefined, encoding: string | null, given: Static
   };
 }
 
-/** The SHA-256 of a `Content-Digest` (RFC 9530); null if it has none. Other digests are ignored. */
+/**
+ * The SHA-256 of a `Content-Digest` (RFC 9530); null if it has none. Other digests are ignored. One that cannot be read is
+ * refused: the client wants the content to be compared.
+ */
 function digestOf(header: string | undefined): Buffer | null {
   const found = /(?:^|,)\s*sha-256=:([A-Za-z0-9+/]{43}=):\s*(?:,|$)/.exec(header ?? "");
-  return found?.[1] === undefined ? null : Buffer.from(found[1], "base64");
+  if (found?.[1] !== undefined) return Buffer.from(found[1], "base64");
+  if (/(?:^|,)\s*sha-256\s*=/i.test(header ?? "")) throw new Problem("invalid_header");
+  return null;
 }
 
 function wrongField(pointer: string, code: "required", language: Language): Problem {

@@ -229,7 +229,9 @@ async function signIn(client: Client, { email, password, totp_secret: secret }: 
 
 /** Runs the fuzzer. One that does not end in time is stopped, and the run fails. */
 async function runBounded(command: string, seconds: number, args: readonly string[]): Promise<number> {
-  const child = spawn(command, args, { cwd: tmpdir(), stdio: ["ignore", "inherit", "inherit"] });
+  const hooks = path.join(root, "tools/fuzz/hooks.py");
+  const env = { ...process.env, SCHEMATHESIS_HOOKS: hooks, PYTHONDONTWRITEBYTECODE: "1" };
+  const child = spawn(command, args, { cwd: tmpdir(), env, stdio: ["ignore", "inherit", "inherit"] });
   const limitMs = (seconds + graceSeconds) * 1000;
   const timer = setTimeout(() => {
     console.error(`fuzz: stopped after ${limitMs / 1000} s`);

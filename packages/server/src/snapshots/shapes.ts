@@ -92,7 +92,7 @@ export const snapshotShape = closed(
     retention: closed(
       {
         expires_at: nullable(timestamp("When it expires; null: not by itself.")),
-        locked_until: nullable(timestamp("Until when nobody can delete it.")),
+        locked_until: nullable(timestamp("The snapshot cannot be deleted before this time.")),
         legal_hold: Type.Boolean({ description: "Whether a legal hold keeps it." }),
       },
       { title: "SnapshotRetention" },

@@ -29,8 +29,9 @@ export class Transfers {
   readonly #bySubject = new Map<string, number>();
 
   /**
-   * Begins a transfer of so many bytes, null when that is not known. `subject` is the account, or the address where nobody is
-   * signed in. Returns what to call at its end. Throws `rate_limited` or `unavailable`.
+   * Begins a transfer of so many bytes; null: the client did not say how many. `subject` is the account, or the client's
+   * address if the request has no token. The caller calls the returned function when the transfer ends. Throws
+   * `rate_limited` or `unavailable`.
    */
   begin(subject: string, bytes: number | null): () => void {
     const weight = Math.min(Math.max(bytes ?? mostTransferBytes, leastTransferBytes), mostTransferBytes);

@@ -31,6 +31,18 @@ test("chunks are in the file in their order, whatever their sizes", async () => 
   await file.remove();
 });
 
+test("a file is read back whole; one that nobody reads can be removed, and reading it later is an error", async () => {
+  const { spool } = await testSpool(after);
+  const file = await spool.create("a", "pack");
+  const content = Buffer.from(Array.from({ length: 2_500_000 }, (_, at) => (at * 31) % 251));
+  await file.append(content);
+  await file.flush();
+  assert.ok(Buffer.concat(await Array.fromAsync(file.chunks())).equals(content));
+  const unread = file.chunks();
+  await file.remove();
+  await assert.rejects(unread.next(), { code: "EBADF" });
+});
+
 test("an owner's share and the whole spool are bounded, and a removed file gives its bytes back", async () => {
   const { spool } = await testSpool(after, { totalBytes: 150, ownerBytes: 100 });
   const [a, b] = [await spool.create("a", "tar"), await spool.create("b", "tar")];

@@ -150,6 +150,19 @@ export class SpoolFile {
     }
   }
 
+  /**
+   * What was flushed, from its start. Nothing is opened or read before the first chunk is asked for, so the file may be removed
+   * when nobody ever asks.
+   */
+  async *chunks(): AsyncGenerator<Buffer> {
+    for (let position = 0; position < this.#written; ) {
+      const length = Math.min(writeBytes, this.#written - position);
+      const chunk = await this.#read(Buffer.allocUnsafe(length), position);
+      position += chunk.length;
+      yield chunk;
+    }
+  }
+
   /** Makes the file this long, with a hole at its end. */
   async extend(size: number): Promise<void> {
     await this.#guarded(() => this.#handle.truncate(size));

@@ -1,6 +1,5 @@
 /** Stores a pack: counted in the quota first, received into the spool, then put into the object store. */
 
-import { createReadStream } from "node:fs";
 import { answerPack, type UploadTarget } from "@emanet/engine";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Upload } from "../kernel/http/upload.ts";
@@ -58,7 +57,7 @@ async function receive(
     }
     await file.flush();
     ctx.progressed();
-    return await answerPack(target, name, createReadStream(file.path));
+    return await answerPack(target, name, file.chunks());
   } finally {
     await file.remove();
   }

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readdir, readlink } from "node:fs/promises";
+import path from "node:path";
 import { after, test } from "node:test";
 import { codeOf } from "../../agents/testing.ts";
 import { tokenFor } from "../../testing/accounts.ts";
@@ -42,6 +44,24 @@ test("a body that is no pack of this upload is refused, stores nothing and stays
   assert.deepEqual(await Array.fromAsync(vault?.store.list(vault.names.packs) ?? []), []);
   assert.equal(service.running.services?.snapshots.spool.usedBytes, 0, "nothing stays in the spool");
 });
+
+test("packs of an upload that has ended are refused unread, and no file of the spool stays open", async () => {
+  const { put } = await prepare();
+  service.clock.advance(2 * 3_600_000);
+  const names = Array.from({ length: 24 }, (_, at) => at.toString(16).padStart(32, "0"));
+  const answers = await Promise.all(names.map((each) => put(each, randomBytes(20_000))));
+  assert.deepEqual([...new Set(answers.map(codeOf))], ["409 state_conflict"]);
+  assert.equal(service.running.services?.snapshots.spool.usedBytes, 0);
+  assert.deepEqual(await openSpoolFiles(), []);
+});
+
+/** Files of spools that this process has open, also those that were removed. Empty where the system does not say. */
+async function openSpoolFiles(): Promise<readonly string[]> {
+  const folder = "/proc/self/fd";
+  const names = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(names.map((each) => readlink(path.join(folder, each)).catch(() => "")));
+  return targets.filter((target) => target.includes(".pack"));
+}
 
 test("400, 404, 413, 415: no length, a name that is none, a pack that is too long, another media type", async () => {
   const { put, ownerAuth, id } = await prepare();

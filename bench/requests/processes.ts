@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 export interface Program {
@@ -69,6 +69,21 @@ export function programCpuMs({ pid }: Program): number {
   return cpuMs(pid, false);
 }
 
+/** CPU milliseconds of the thread that answers requests. */
+export function mainThreadCpuMs({ pid }: Program): number {
+  return cpuMs(`${pid}/task/${pid}`, false);
+}
+
+/** Begins a new peak of resident memory. */
+export function resetPeak({ pid }: Program): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** The most resident memory since the start, or since {@link resetPeak}. */
+export function peakMib({ pid }: Program): number {
+  return mibOf(pid, "VmHWM");
+}
+
 /** CPU milliseconds of a PostgreSQL server: its first process, its living backends and those that ended. */
 export function postgresCpuMs(postmaster: number): number {
   const backends = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && parentOf(name) === postmaster);
@@ -96,7 +111,11 @@ export async function readMemory(program: Program): Promise<MemoryReading> {
 }
 
 function residentMib({ pid }: Program): number {
-  const kib = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return mibOf(pid, "VmRSS");
+}
+
+function mibOf(pid: number, field: "VmRSS" | "VmHWM"): number {
+  const kib = new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kib) / 1024);
 }
 

@@ -19,6 +19,10 @@ const [settings = "{}", database = "{}", leakBytes = "0"] = process.argv.slice(2
 
 /** Above what any load here reaches. */
 const unlimited = { count: 100_000_000, seconds: 60 };
+const noLimits = {
+  ...{ limitAnonymous: unlimited, limitPackage: unlimited, limitToken: unlimited, limitSnapshotsList: unlimited },
+  ...{ limitSnapshotsCreate: unlimited, limitSnapshotsCreateHour: unlimited },
+};
 
 // Node offers it only behind a flag.
 setFlagsFromString("--expose-gc");
@@ -40,7 +44,7 @@ function leaking(endpoint: Endpoint): Endpoint {
 const all = [...endpoints, ...noteEndpoints];
 const counts = countMessages();
 const running = await start({
-  config: { ...readConfig(JSON.parse(settings)), limitAnonymous: unlimited, limitPackage: unlimited },
+  config: { ...readConfig(JSON.parse(settings)), ...noLimits },
   role: "all",
   database: JSON.parse(database),
   endpoints: leakBytes === "0" ? all : all.map(leaking),

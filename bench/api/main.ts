@@ -42,7 +42,11 @@ try {
   console.error(`bench: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 } finally {
-  for (const undo of cleanups.reverse()) await undo();
+  await cleanUp();
+}
+
+async function cleanUp(): Promise<void> {
+  for (let undo = cleanups.pop(); undo !== undefined; undo = cleanups.pop()) await undo();
 }
 
 function parse() {
@@ -102,7 +106,8 @@ async function main(): Promise<void> {
   const load = loadavg()
     .map((each) => each.toFixed(1))
     .join(" ");
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => void cleanUp().then(() => process.exit(1)));
   log("starting PostgreSQL, the service and the bare server");
   const bench = await startBench({ protocol: options.protocol, profile: values.profile, cleanups });
   await prepareList(bench, options);

@@ -10,6 +10,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { countFile } from "./test-cpu.ts";
 import { watchFile } from "./test-watchdog.ts";
 
 /** Connections and processes that were told to end may take this long on a busy machine. */
@@ -40,6 +41,7 @@ export async function runGroup(root: string, files: readonly string[]): Promise<
   for (const file of files) {
     running = file;
     watchFile(file);
+    countFile(file);
     isClean = (await runFile(root, file)) && isClean;
     running = null;
   }

@@ -5,6 +5,7 @@
  *   npm test -- packages/server/src/kernel       the tests below a folder, or in a file
  *   npm test -- --test-name-pattern=lock         options of Node's test runner pass through
  *   npm test -- --file-timeout=60                seconds that a process of test files may take
+ *   npm test -- --cpu                            also lists the CPU seconds of every file (test-cpu.ts)
  *   npm run test:heavy                           the long versions of the same tests
  *
  * A file with the line `// parts: N` is split into N processes (test-parts.ts); others share a process (test-groups.ts).
@@ -18,6 +19,7 @@ import { availableParallelism, constants } from "node:os";
 import path from "node:path";
 import { type TestServer, testServerVariable } from "../packages/server/src/testing/database.ts";
 import { heavyVariable } from "../packages/server/src/testing/scale.ts";
+import { cpuFileVariable, readCosts } from "./test-cpu.ts";
 import { groupTests } from "./test-groups.ts";
 import { splitTests } from "./test-parts.ts";
 import { startTestServer } from "./test-server.ts";
@@ -49,7 +51,7 @@ const interruptGraceMs = 5_000;
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
-  const { heavy, timeoutSeconds, options, files, grouped } = readArguments(args);
+  const { heavy, cpu, timeoutSeconds, options, files, grouped } = readArguments(args);
   // An interrupt ends the runner; we end when it has ended and the server is gone.
   const interrupt = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -57,7 +59,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const { server, temporary, stop } = await startTestServer({ large: heavy, outer: outerServer() });
   try {
+    const costsFile = path.join(temporary, "cpu.jsonl");
     const environment = {
+      ...(cpu && { [cpuFileVariable]: costsFile }),
       [testServerVariable]: JSON.stringify(server),
       [heavyVariable]: heavy ? "1" : "0",
       [fileTimeoutVariable]: String(timeoutSeconds),
@@ -67,7 +71,10 @@ async function main(args: readonly string[]): Promise<number> {
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(temporary, "compile-cache"),
     };
     const entries = makeEntries(files, grouped, path.join(temporary, "entries"));
-    return await runTests([...runnerOptions(timeoutSeconds), ...options, ...entries], environment, interrupt.signal);
+    const runner = [...runnerOptions(timeoutSeconds), ...options, ...entries];
+    const status = await runTests(runner, environment, interrupt.signal);
+    if (cpu) showCosts(costsFile);
+    return status;
   } finally {
     await stop();
   }
@@ -83,15 +90,23 @@ function readArguments(args: readonly string[]) {
   const timeoutOption = "--file-timeout=";
   const heavy = args.includes("--heavy");
   const timeout = args.find((arg) => arg.startsWith(timeoutOption))?.slice(timeoutOption.length);
-  const own = (arg: string) => arg === "--heavy" || arg.startsWith(timeoutOption);
+  const own = (arg: string) => ["--heavy", "--cpu"].includes(arg) || arg.startsWith(timeoutOption);
   return {
     heavy,
+    cpu: args.includes("--cpu"),
     // Long versions get a process each. A pattern of names would match the name of a file in a group.
-    grouped: args.every((arg) => !arg.startsWith("--") || arg.startsWith(timeoutOption)),
+    grouped: args.every((arg) => !arg.startsWith("--") || arg === "--cpu" || arg.startsWith(timeoutOption)),
     timeoutSeconds: Number(timeout ?? (heavy ? heavyFileTimeoutSeconds : fileTimeoutSeconds)),
     options: args.filter((arg) => arg.startsWith("--") && !own(arg)),
     files: findTests(args.filter((arg) => !arg.startsWith("--"))),
   };
+}
+
+function showCosts(file: string): void {
+  const costs = readCosts(file);
+  const sum = costs.reduce((total, { seconds }) => total + seconds, 0);
+  console.log(`\nCPU seconds (${sum.toFixed(0)} in all):`);
+  for (const { file: name, seconds } of costs) console.log(`${seconds.toFixed(2).padStart(8)}  ${name}`);
 }
 
 function findTests(places: readonly string[]): readonly string[] {
@@ -120,6 +135,7 @@ function runnerOptions(timeoutSeconds: number): readonly string[] {
     "--disable-warning=ExperimentalWarning",
     `--import=${path.join(import.meta.dirname, "test-watchdog.ts")}`,
     `--import=${path.join(import.meta.dirname, "test-promises.ts")}`,
+    `--import=${path.join(import.meta.dirname, "test-cpu.ts")}`,
     "--test",
     "--test-reporter=spec",
     `--test-concurrency=${concurrency}`,

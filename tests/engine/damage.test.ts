@@ -23,6 +23,7 @@ import {
 } from "../../packages/engine/src/testing/test-environment.ts";
 import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
+import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
@@ -241,4 +242,29 @@ test("a marked metadata frame with a node that does not match its id keeps its m
     assert.equal((await recheckDamagedFrames(env.vault, rows)).length, isTrue ? 1 : 0);
     assert.equal((await catalog.frames(rows.map(({ frame }) => frame)))[0]?.damaged, !isTrue);
   }
+});
+
+test("a damaged metadata frame stops no rewriting: it is marked, its pack stays, and the other packs are rewritten", async (t) => {
+  const { env, store, from, folder } = await prepare(t);
+  const { catalog, names } = env.vault;
+  const frames = await Array.fromAsync(catalog.allFrames());
+  const damaged = frames.find(({ kind }) => kind === "meta");
+  assert.ok(damaged);
+  const name = names.pack(damaged.pack);
+  const whole = await store.get(name);
+  const bad = Buffer.from(whole);
+  bad[damaged.offset + 60] = (bad[damaged.offset + 60] ?? 0) ^ 4;
+  await store.put(name, bad);
+  const others = new Set(frames.map(({ pack }) => pack));
+  others.delete(damaged.pack);
+  const { rewritten, refused } = await rewritePacks(env.vault, -1);
+  assert.deepEqual([[...rewritten].sort(), refused], [[...others].sort(), [damaged.pack]]);
+  assert.deepEqual(await catalog.damagedFrames(), [damaged.frame]);
+  await store.put(name, whole);
+  assert.deepEqual((await rewritePacks(env.vault, -1)).refused, []);
+  const newest = (await listSnapshots(catalog)).at(-1);
+  assert.ok(newest);
+  const to = path.join(folder, "rewritten");
+  assert.deepEqual((await env.restore(newest, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
 });

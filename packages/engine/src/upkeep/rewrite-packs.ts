@@ -8,6 +8,8 @@
  * longer condemned by this marking: an upload has pinned it and may need a slot that was dropped. Then the new packs are
  * orphans, and the old pack stays. An interruption before the step has the same result. After the step the old
  * pack is deleted; if that is interrupted, the next prune deletes it.
+ *
+ * A pack with a damaged frame stays as it is, and the frame is marked. The other packs are rewritten.
  */
 
 import type { FrameMove, FrameRow, Item } from "../catalog/catalog.ts";
@@ -19,6 +21,7 @@ import type { MetadataItem } from "../format/metadata-items.ts";
 import { writeMetadataItem } from "../format/metadata-items.ts";
 import { decodeRecipe } from "../format/recipe.ts";
 import type { FrameReader } from "../restore/frame-reader.ts";
+import { DamageError } from "../restore/frame-reader.ts";
 import { frameReaderOf } from "../restore/local-read-port.ts";
 import type { Vault } from "../vault.ts";
 import type { RestoreWorkerPool } from "../workers/restore-worker-pool.ts";
@@ -124,8 +127,11 @@ async function rewritePack(rewrite: PackRewrite, pack: string, frames: readonly 
     const slots = liveSet.slots.get(frame);
     if (row.kind === "data" ? slots === undefined : !liveSet.metaFrames.has(frame)) continue;
     old.set(frame, row);
-    if (row.kind === "meta") await rewriteMeta(rewrite, reader, row);
-    else if (!(await rewriteData(rewrite, reader, row, slots ?? new Bitmap(), records))) {
+    const isRewritten =
+      row.kind === "meta"
+        ? await rewriteMeta(rewrite, reader, row)
+        : await rewriteData(rewrite, reader, row, slots ?? new Bitmap(), records);
+    if (!isRewritten) {
       // Pinning its frames makes the pack live again. It keeps the damaged frame until that is healed.
       await vault.catalog.acquireFrames(session.upload, [...old.keys()]);
       await vault.catalog.setDamaged([row], true);
@@ -180,15 +186,17 @@ async function rewriteData(
 
 /**
  * Writes a metadata frame without its dead items. A dropped item keeps its slot. An item that differs from the catalog is
- * dropped too: the authority would sign a false record of a client, or a record that repack has replaced.
+ * dropped too: the authority would sign a false record of a client, or a record that repack has replaced. False if the
+ * frame is damaged.
  */
 async function rewriteMeta(
   { vault, session, marking }: PackRewrite,
   reader: FrameReader,
   row: FrameRow,
-): Promise<void> {
+): Promise<boolean> {
   const plain = new ByteWriter(1 << 16);
-  const items = await reader.metaItems(row.frame);
+  const items = await readItems(reader, row.frame);
+  if (items === null) return false;
   for (let at = 0; at < items.length; at += itemsPerLookup) {
     const some = items.slice(at, at + itemsPerLookup);
     const known = await vault.catalog.itemsByOrdinal(some.map((item) => ("ordinal" in item ? item.ordinal : 0)));
@@ -202,6 +210,17 @@ async function rewriteMeta(
     }
   }
   session.putFrame("meta", row.frame, row.generation + 1, plain.view(), "fast");
+  return true;
+}
+
+/** The items of a metadata frame; null if it is damaged. */
+async function readItems(reader: FrameReader, frame: number): Promise<readonly MetadataItem[] | null> {
+  try {
+    return await reader.metaItems(frame);
+  } catch (error) {
+    if (error instanceof DamageError) return null;
+    throw error;
+  }
 }
 
 /** Items looked up in one call of the catalog. */

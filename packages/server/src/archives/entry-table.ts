@@ -67,11 +67,7 @@ export class EntryTable {
   #groups = 0;
 
   constructor(path: string) {
-    this.#db = new DatabaseSync(path);
-    // Scratch: the file is useless after a crash, so nothing protects it from one.
-    this.#db.exec("pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive");
-    this.#db.exec(`create table entries (key blob primary key, type text, mode, uid, gid, seconds, nanos, size, offset,
-      file text, target blob, link_group) without rowid`);
+    this.#db = createTable(path);
     this.#insert = this.#db.prepare("insert or replace into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#find = this.#db.prepare("select * from entries where key = ?");
     this.#setGroup = this.#db.prepare("update entries set link_group = ? where key = ?");
@@ -142,6 +138,20 @@ export class EntryTable {
 
   close(): void {
     this.#db.close();
+  }
+}
+
+function createTable(path: string): DatabaseSync {
+  const db = new DatabaseSync(path);
+  try {
+    // Scratch: the file is useless after a crash, so nothing protects it from one.
+    db.exec("pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive");
+    db.exec(`create table entries (key blob primary key, type text, mode, uid, gid, seconds, nanos, size, offset,
+      file text, target blob, link_group) without rowid`);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
   }
 }
 

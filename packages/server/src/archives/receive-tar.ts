@@ -9,7 +9,7 @@ import { type ArchiveEncoding, decompress } from "./decompress.ts";
 import { EntryTable, type StoredEntry, type WalkStep } from "./entry-table.ts";
 import { InvalidArchiveError } from "./invalid-archive.ts";
 import { maxSparseParts, type SparseMap } from "./sparse-map.ts";
-import type { Spool, SpoolFile } from "./spool.ts";
+import { type Spool, type SpoolFile, spoolError } from "./spool.ts";
 import { type TarEntry, TarParser } from "./tar-parser.ts";
 
 /** The contract's limit of one file. */
@@ -90,13 +90,15 @@ export interface ReceivedArchive {
 
 /** Resolves when the whole archive is there and its structure is right; else nothing of it is left. */
 export async function receiveTar(input: AsyncIterable<Buffer>, options: ReceiveOptions): Promise<ReceivedArchive> {
-  const archive = new TarReception(options);
+  const tablePath = options.spool.newPath("entries");
+  let archive: TarReception | null = null;
   try {
+    archive = new TarReception(options, tablePath);
     await archive.receive(options.encoding === null ? input : decompress(input, options.encoding));
     return archive;
   } catch (error) {
-    await archive.remove();
-    throw error;
+    await (archive === null ? rm(tablePath, { force: true }) : archive.remove());
+    throw spoolError(error);
   }
 }
 
@@ -114,10 +116,10 @@ class TarReception implements ReceivedArchive {
   #expanded: SpoolFile | undefined;
   sizeBytes = 0;
 
-  constructor(options: ReceiveOptions) {
+  constructor(options: ReceiveOptions, tablePath: string) {
     this.#options = options;
-    this.#tablePath = options.spool.newPath("entries");
-    this.#table = new EntryTable(this.#tablePath);
+    this.#tablePath = tablePath;
+    this.#table = new EntryTable(tablePath);
   }
 
   async receive(input: AsyncIterable<Buffer>): Promise<void> {

@@ -68,7 +68,7 @@ export class Spool {
   async create(owner: string, kind: string): Promise<SpoolFile> {
     const file = this.newPath(kind);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-    return new SpoolFile(this, owner, file, await open(file, flags, ownerOnlyFile));
+    return new SpoolFile(this, owner, file, await guarded(() => open(file, flags, ownerOnlyFile)));
   }
 
   /** The most that one owner may have in it. */
@@ -165,7 +165,7 @@ export class SpoolFile {
 
   /** Makes the file this long, with a hole at its end. */
   async extend(size: number): Promise<void> {
-    await this.#guarded(() => this.#handle.truncate(size));
+    await guarded(() => this.#handle.truncate(size));
   }
 
   async remove(): Promise<void> {
@@ -192,21 +192,30 @@ export class SpoolFile {
     let position = start;
     let left: readonly Buffer[] = chunks.filter(({ length }) => length > 0);
     while (left.length > 0) {
-      const { bytesWritten } = await this.#guarded(() => this.#handle.writev(left as Buffer[], position));
+      const { bytesWritten } = await guarded(() => this.#handle.writev(left as Buffer[], position));
       position += bytesWritten;
       left = without(left, bytesWritten);
     }
   }
+}
 
-  async #guarded<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code;
-      if (code === "ENOSPC" || code === "EDQUOT") throw new SpoolFullError("disk", { cause: error });
-      throw error;
-    }
+/** A full disk is an error of its own. */
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw spoolError(error);
   }
+}
+
+/** SQLite's number for a full disk, in the low byte of its codes. */
+const sqliteFull = 13;
+
+/** The error of a full disk where it is one, of a file or of a table in a file; every other error as it is. */
+export function spoolError(error: unknown): unknown {
+  const { code, errcode = 0 } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  const isFull = code === "ENOSPC" || code === "EDQUOT" || (errcode & 0xff) === sqliteFull;
+  return isFull ? new SpoolFullError("disk", { cause: error }) : error;
 }
 
 /** The chunks without their first bytes. */

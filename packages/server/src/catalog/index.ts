@@ -17,6 +17,7 @@ import { PostgresCatalog } from "./postgres-catalog.ts";
 import { insertCatalog } from "./vault-store.ts";
 
 export type { CatalogListeners } from "./listeners.ts";
+export { holdUpload } from "./upload-store.ts";
 
 export interface CatalogOptions {
   readonly transactions: Transactions;

@@ -9,6 +9,7 @@
 import type { NewUpload, OrdinalRange, UploadScope, UploadStart } from "@emanet/engine/catalog";
 import { assertSameUpload, Bitmap, CatalogError, decodeOrdinals, encodeOrdinals } from "@emanet/engine/catalog";
 import { sql } from "kysely";
+import type { Tx } from "../kernel/tx.ts";
 import { readDamagedItems } from "./damage-store.ts";
 import { findOwners, ownerNumbers } from "./owner-store.ts";
 import { bigints } from "./sql-arrays.ts";
@@ -35,6 +36,19 @@ async function lockUpload({ db, vault }: VaultTx, upload: string): Promise<Runni
     from catalog_uploads u join catalog_owners o on o.vault = ${vault} and o.owner = u.owner
     where u.vault = ${vault} and u.upload = ${upload} for key share of u`.execute(db);
   return rows[0];
+}
+
+/**
+ * For other domains: keeps a running upload from ending until the transaction ends. What they write about it is then there
+ * when `ended` is told. Returns false if there is none of that name.
+ */
+export async function holdUpload(tx: Tx, vaultId: string, upload: string): Promise<boolean> {
+  const [, { rows }] = await Promise.all([
+    sql`select use_vault(${vaultId})`.execute(tx.db),
+    sql`select 1 from catalog_uploads
+      where vault = (select current_vault()) and upload = ${upload} for key share`.execute(tx.db),
+  ]);
+  return rows.length > 0;
 }
 
 /** Throws `unknown_upload` if there is none of that name. */

@@ -11,7 +11,7 @@ import { Spool } from "../archives/index.ts";
 import type { Config } from "../config.ts";
 import type { DataFolder } from "../kernel/data-folder.ts";
 import { errorFields, type Log } from "../kernel/log.ts";
-import type { Transactions } from "../kernel/tx.ts";
+import type { Transactions, Tx } from "../kernel/tx.ts";
 import type { Vaults } from "../vaults/index.ts";
 import { catalogListeners } from "./catalog-listeners.ts";
 import { Places } from "./places.ts";
@@ -44,8 +44,16 @@ export interface SnapshotServices {
   readonly counts: TransferCounts;
   /** For steps that go on when their request has ended. */
   readonly transactions: Transactions;
-  /** Runs an upload in one call: it counts as alive until it ends. The signal aborts when the service stops. */
-  receive<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /** Runs an upload in one call: it counts as alive until it ends. */
+  receive<T>(id: string, work: (live: LiveUpload) => Promise<T>): Promise<T>;
+}
+
+/** An upload in one call that this process receives. */
+export interface LiveUpload {
+  /** Aborts when the service stops. */
+  readonly stopping: AbortSignal;
+  /** Called in the transaction that completes the snapshot. */
+  onCompleted: ((tx: Tx) => Promise<void>) | null;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -67,20 +75,22 @@ interface Sources {
 
 export async function openSnapshots(sources: Sources): Promise<SnapshotServices> {
   const { transactions, vaults, log, onStop } = sources;
+  const live = new LiveUploads(transactions, log);
   vaults.listen(catalogListeners);
+  // After the row has become `completed`.
+  vaults.listen({ committed: (tx, { upload }) => live.completed(tx, upload) });
   const spool = await openSpool(sources);
   onStop(() => spool.remove());
   const threads = Math.min(maxThreads, availableParallelism());
   const cutPool = new CutWorkerPool(threads);
   const readPool = new RestoreWorkerPool(threads);
   onStop(() => Promise.all([cutPool.close(), readPool.close()]));
-  const live = new LiveUploads(transactions, log);
   onStop(() => live.stop());
   const services = {
     ...{ spool, cutPool, readPool, transactions },
     backups: new Places(backupPlaces),
     reads: new Places(readPlaces),
-    receive: <T>(id: string, work: (signal: AbortSignal) => Promise<T>) => live.run(id, work),
+    receive: <T>(id: string, work: (upload: LiveUpload) => Promise<T>) => live.run(id, work),
   };
   return { ...services, counts: transferMetrics(sources.metrics, services) };
 }
@@ -116,7 +126,7 @@ function isRunning(processId: number): boolean {
 class LiveUploads {
   readonly #transactions: Transactions;
   readonly #log: Log;
-  readonly #running = new Map<string, Promise<unknown>>();
+  readonly #running = new Map<string, { readonly upload: LiveUpload; readonly ended: Promise<unknown> }>();
   readonly #stopping = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
@@ -126,14 +136,20 @@ class LiveUploads {
     this.#timer = setInterval(() => void this.#beat(), heartbeatMs).unref();
   }
 
-  async run<T>(id: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const running = work(this.#stopping.signal);
-    this.#running.set(id, running);
+  async run<T>(id: string, work: (live: LiveUpload) => Promise<T>): Promise<T> {
+    const upload: LiveUpload = { stopping: this.#stopping.signal, onCompleted: null };
+    const ended = work(upload);
+    this.#running.set(id, { upload, ended });
     try {
-      return await running;
+      return await ended;
     } finally {
       this.#running.delete(id);
     }
+  }
+
+  /** The snapshot is completed in this transaction. */
+  async completed(tx: Tx, id: string): Promise<void> {
+    await this.#running.get(id)?.upload.onCompleted?.(tx);
   }
 
   async stop(): Promise<void> {
@@ -141,7 +157,7 @@ class LiveUploads {
     this.#stopping.abort(new Error("the service stops"));
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, stopWaitMs);
-    await Promise.race([Promise.allSettled(this.#running.values()), late]);
+    await Promise.race([Promise.allSettled([...this.#running.values()].map(({ ended }) => ended)), late]);
     clearTimeout(timer);
   }
 

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
+import { jobsDone } from "../testing/sent-messages.ts";
+import { createSnapshot, inTurn, openAgent, remoteTarget } from "../uploads/testing.ts";
 import { endUploads, verifySnapshot } from "./jobs.ts";
 import { idleUploadMs, longestUploadMs } from "./rules.ts";
 import { eventsOf, runTask, type SnapshotJson, snapshotTest, tarOf } from "./testing.ts";
@@ -78,6 +80,24 @@ test("an upload is abandoned after 24 hours without a byte, and after 7 days in 
     [failureOf(await read(idle)), failureOf(await read(busy)), (await read(young)).status],
     ["upload_abandoned", "upload_abandoned", "queued"],
   );
+});
+
+test("an abandoned upload ends in the catalog too: its lease and its reserved bytes", async () => {
+  const services = inTurn([env.service]);
+  const agent = await openAgent(services, env.accountId, 3);
+  const { id } = await createSnapshot(services, agent, "left");
+  await remoteTarget(services, agent, id).begin(null);
+  const vault = await env.service.running.services?.vaults.open(env.accountId, agent.vaultId);
+  const running = async () => (await vault?.catalog.uploadState(id)) !== null;
+  const held = async () =>
+    (await env.rows("select reserved_bytes::int as bytes from emanet.uploads where snapshot_id = $1", [id]))[0];
+  await env.rows("update emanet.uploads set reserved_bytes = 7 where snapshot_id = $1", [id]);
+  assert.deepEqual([await running(), await held()], [true, { bytes: 7 }]);
+  const past = new Date(env.service.clock.now().getTime() - idleUploadMs);
+  await env.rows("update emanet.snapshots set active_at = $2 where id = $1", [id, past]);
+  await end();
+  await jobsDone(env.service, "snapshots.release_upload");
+  assert.deepEqual([await running(), await held()], [false, { bytes: 0 }]);
 });
 
 test("the spool is for its owner alone, and what dead processes left is removed at the start", async (context) => {

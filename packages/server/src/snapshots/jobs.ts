@@ -2,13 +2,14 @@
  * Background work of snapshots: completed ones are read back and compared, and uploads that nobody continues are ended.
  */
 
-import { CatalogError, verifySnapshots } from "@emanet/engine";
+import { verifySnapshots } from "@emanet/engine";
 import type { ServicePorts } from "../kernel/domain-services.ts";
 import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { RowAccess } from "../kernel/principal.ts";
 import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
 import { engineId } from "./engine-id.ts";
 import { endUpload } from "./lifecycle.ts";
+import { parseSnapshotPayload, releaseUpload } from "./release-upload.ts";
 import type { FailureCode } from "./rules.ts";
 import { abandonedUploads, deadUploads, findSnapshot, type OpenUpload, setVerification } from "./store.ts";
 
@@ -31,7 +32,7 @@ const verifyTimeoutMs = 8 * hourMs;
 
 /** Reads all of a snapshot back from the object store and compares it. */
 export const verifySnapshot = task<VerifyPayload, Ports>("snapshots.verify", {
-  parse: parseVerifyPayload,
+  parse: parseSnapshotPayload,
   retry: verifyRetries,
   timeoutMs: verifyTimeoutMs,
   priority: "low",
@@ -63,13 +64,6 @@ export const verifySnapshot = task<VerifyPayload, Ports>("snapshots.verify", {
   },
 });
 
-function parseVerifyPayload(payload: unknown): VerifyPayload {
-  const { accountId, vaultId, snapshotId } = (payload ?? {}) as Record<string, unknown>;
-  if (typeof accountId !== "string" || typeof vaultId !== "string" || typeof snapshotId !== "string")
-    throw new TypeError("the payload must name an account, a vault and a snapshot");
-  return { accountId, vaultId, snapshotId };
-}
-
 /** Uploads that one run ends at most; the next run takes the others. */
 const uploadsPerRun = 500;
 
@@ -88,8 +82,7 @@ export const endUploads = task<Readonly<Record<string, never>>, Ports>("snapshot
     for (const { upload, code } of ended) {
       signal.throwIfAborted();
       const access: RowAccess = { kind: "account", accountId: upload.account_id };
-      const isEnded = await ports.transactions.run(context, access, (tx) => endOpen(tx, upload.id, code));
-      if (isEnded) await releasePins(ports, upload);
+      await ports.transactions.run(context, access, (tx) => endOpen(tx, upload.id, code));
     }
     if (ended.length > 0) log.info("uploads_ended", { count: ended.length });
   },
@@ -99,15 +92,5 @@ function endOpen(tx: Tx, id: string, code: FailureCode): Promise<boolean> {
   return endUpload(tx, id, { state: "failed", code, reason: null });
 }
 
-/** Ends the upload in the catalog too, so that its pins do not wait for the end of its lease. */
-async function releasePins({ services }: Ports, upload: OpenUpload): Promise<void> {
-  const vault = await services.vaults.open(upload.account_id, upload.vault_id);
-  try {
-    await vault.catalog.endUpload(upload.id);
-  } catch (error) {
-    if (!(error instanceof CatalogError)) throw error;
-  }
-}
-
-export const snapshotTasks = [verifySnapshot];
+export const snapshotTasks = [verifySnapshot, releaseUpload];
 export const snapshotRecurrences = [recurring(endUploads, { everyMs: minuteMs })];

@@ -3,6 +3,7 @@
 import type { Tx } from "../kernel/tx.ts";
 import { noteSnapshot } from "../vaults/index.ts";
 import { snapshotFailed, snapshotStarted } from "./events.ts";
+import { releaseUpload } from "./release-upload.ts";
 import type { FailureCode, Trigger } from "./rules.ts";
 import { endSnapshot, insertSnapshot, type NewSnapshot, startSnapshot } from "./store.ts";
 
@@ -27,7 +28,7 @@ export async function startUpload(
   await note(tx, row.source_id, row.id, "running");
 }
 
-/** Ends an open upload without a snapshot. Returns false when it is not open any more. */
+/** Ends an open upload without a snapshot; a job then ends it in the catalog too. Returns false when it is not open any more. */
 export async function endUpload(
   tx: Tx,
   id: string,
@@ -41,6 +42,9 @@ export async function endUpload(
     ...{ outcome: end.state === "failed" ? "failure" : "success", metadata: { failure: end.code } },
   });
   await note(tx, ended.source_id, id, end.state);
+  if (ended.started_at === null) return true;
+  const payload = { accountId: ended.account_id, vaultId: ended.vault_id, snapshotId: id };
+  await tx.job({ task: releaseUpload, payload, key: id });
   return true;
 }
 

@@ -6,9 +6,9 @@ import type { Upload } from "../kernel/http/upload.ts";
 import type { Principal } from "../kernel/principal.ts";
 import { type Language, Problem } from "../kernel/problems.ts";
 import type { ReadTx, Tx, TxContext } from "../kernel/tx.ts";
-import { type ResolvedTarget, reserveBytes, resolveTarget } from "../vaults/index.ts";
+import { assertQuotaLeft, checkTarget, type ResolvedTarget, resolveTarget } from "../vaults/index.ts";
 import { maxOpenUploads, type Trigger } from "./rules.ts";
-import { countOpenUploads, type NewSnapshot, newestCompleted } from "./store.ts";
+import { countOpenUploads, lockOpenUploads, type NewSnapshot, newestCompleted } from "./store.ts";
 
 /** What a client says about a new snapshot, in the query or in a JSON body. */
 export interface NewUpload {
@@ -56,27 +56,43 @@ export function seesStorage({ scopes }: AccountCaller["principal"]): boolean {
   return scopes.has("snapshots:read");
 }
 
+type Wanted = AccountCaller & { readonly wanted: NewUpload };
+
 /**
- * Finds or makes the source, and refuses what can be refused before the first byte: a writer that is not bound, a vault whose
- * quota is used up, too many open uploads.
+ * Refuses what can be refused before the first byte: a writer that is not bound, a vault whose quota is used up, too many open
+ * uploads. Makes nothing.
  */
+export async function checkUpload(tx: ReadTx, random: Random, caller: Wanted): Promise<void> {
+  assertQuotaLeft(await checkTarget(tx, { ...caller, random, place: "/query" }, targetOf(caller)));
+  await refuseTooMany(tx, caller);
+}
+
+/** Finds or makes the source of an upload that begins. Refuses the same, in the transaction that adds its row. */
 export async function openTarget(
   tx: Tx,
   random: Random,
-  { principal, language, wanted }: AccountCaller & { readonly wanted: NewUpload },
+  caller: Wanted,
   place: "" | "/query",
 ): Promise<ResolvedTarget> {
-  const { source, vault_id: vaultId, taxpayer_id: taxpayerId } = wanted;
-  const target = await resolveTarget(tx, { principal, language, random, place }, { source, vaultId, taxpayerId });
-  if ((await countOpenUploads(tx, principal.accountId)) >= maxOpenUploads) throw new Problem("quota_exceeded");
-  await reserveBytes(tx, target.vault.id, 0);
+  await lockOpenUploads(tx, caller.principal.accountId);
+  await refuseTooMany(tx, caller);
+  const target = await resolveTarget(tx, { ...caller, random, place }, targetOf(caller));
+  assertQuotaLeft(target.vault);
   return target;
+}
+
+function targetOf({ wanted }: Wanted) {
+  return { source: wanted.source, vaultId: wanted.vault_id, taxpayerId: wanted.taxpayer_id };
+}
+
+async function refuseTooMany(tx: ReadTx, { principal }: AccountCaller): Promise<void> {
+  if ((await countOpenUploads(tx, principal.accountId)) >= maxOpenUploads) throw new Problem("quota_exceeded");
 }
 
 /** The row of a new snapshot. Its parent is the newest completed one of the source. */
 export async function newRow(
   tx: ReadTx,
-  { principal, wanted }: AccountCaller & { readonly wanted: NewUpload },
+  { principal, wanted }: Wanted,
   target: ResolvedTarget,
   more: { readonly id: string; readonly upload_kind: NewSnapshot["upload_kind"] },
 ) {

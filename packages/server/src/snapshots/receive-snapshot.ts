@@ -1,21 +1,21 @@
 /**
  * A snapshot in one call: the body of one request is a tar archive or one file, and the answer is the completed snapshot.
  *
- * Order: everything that can be refused is refused before the body. With its first byte the snapshot is `running`. The body
- * goes to the spool, because a backup reads in another order than an archive has; then it is cut, stored and committed
+ * Order: everything that can be refused is refused before the body, and nothing is written until its first byte. With that
+ * byte the source is made if it is new, and the snapshot is `running`. The body goes to the spool, because a backup reads in another order than an archive has; then it is cut, stored and committed
  * (`store-upload.ts`). Whatever fails after the first byte leaves a `failed` snapshot with its reason, and nothing in the
  * spool.
  */
 
 import { filePath, InvalidArchiveError, SpoolFullError } from "../archives/index.ts";
-import type { Ctx } from "../kernel/http/endpoint.ts";
+import type { Ctx, Reply } from "../kernel/http/endpoint.ts";
 import type { Upload } from "../kernel/http/upload.ts";
 import { invalidField } from "../kernel/http/validate.ts";
 import { errorFields } from "../kernel/log.ts";
 import { actorOf, rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import { createSnapshot, endUpload } from "./lifecycle.ts";
-import { newRow, type OneCall, openTarget, type StartedUpload } from "./new-upload.ts";
+import { checkUpload, newRow, type OneCall, openTarget, type StartedUpload } from "./new-upload.ts";
 import { findSnapshot, type SnapshotRecord } from "./store.ts";
 import { storeUpload } from "./store-upload.ts";
 import { failureOf, type UploadFailure, withSnapshotId } from "./upload-failures.ts";
@@ -25,33 +25,50 @@ export interface ReceivedSnapshot {
   readonly sourceCreated: boolean;
 }
 
-/** Receives and stores a snapshot. Throws the problem of what went wrong, with the id of the failed snapshot. */
-export async function receiveSnapshot(ctx: Ctx, call: OneCall): Promise<ReceivedSnapshot> {
+/**
+ * Receives and stores a snapshot. Throws the problem of what went wrong, with the id of the failed snapshot. The answer is
+ * recorded in the commit that completes the snapshot: who repeats the request after a crash gets it.
+ */
+export async function receiveSnapshot<Answer extends Reply>(
+  ctx: Ctx,
+  call: OneCall,
+  answer: (received: ReceivedSnapshot) => Answer,
+): Promise<Answer> {
   const { principal } = call;
+  const { snapshots } = ctx.services;
   refuseBefore(ctx, call);
-  const { target, context } = await ctx.tx(rowAccessOf(principal), async (tx) => ({
-    target: await openTarget(tx, ctx.random, call, "/query"),
-    context: { actor: actorOf(principal), context: tx.auditOrigin, signal: endless },
-  }));
+  await ctx.read(rowAccessOf(principal), (tx) => checkUpload(tx, ctx.random, call));
   const chunks = await firstByte(call.upload);
   const id = ctx.random.uuid();
-  const { snapshots } = ctx.services;
-  const record = await snapshots.receive(id, async (stopping) => {
-    const row = await ctx.tx(rowAccessOf(principal), async (tx) => {
-      const made = await newRow(tx, call, target, { id, upload_kind: "one_call" });
-      await createSnapshot(tx, { ...made, state: "running", started_at: tx.now });
-      return made;
-    });
-    const started = { ...call, id, target, parentId: row.parent_id, trigger: row.trigger, chunks, context };
+  const reply = await snapshots.receive(id, async (live) => {
+    const begun = await beginUpload(ctx, call, id);
+    const { sourceCreated } = begun.target;
+    const started = { ...call, ...begun, chunks };
+    live.onCompleted = async (tx) => {
+      const record = await findSnapshot(tx, principal.accountId, id);
+      if (record !== undefined) await ctx.recordReply(tx, answer({ record, sourceCreated }));
+    };
     try {
-      await storeUpload(ctx, started, AbortSignal.any([ctx.signal, stopping]));
+      await storeUpload(ctx, started, AbortSignal.any([ctx.signal, live.stopping]));
     } catch (error) {
       await settleFailure(ctx, started, error);
     }
-    return readRecord(ctx, started);
+    return answer({ record: await readRecord(ctx, started), sourceCreated });
   });
   snapshots.counts.uploadEnded("completed");
-  return { record, sourceCreated: target.sourceCreated };
+  return reply;
+}
+
+/** The first byte is there: the source, its writer and the row, in one commit. */
+async function beginUpload(ctx: Ctx, call: OneCall, id: string) {
+  const { principal } = call;
+  return ctx.tx(rowAccessOf(principal), async (tx) => {
+    const target = await openTarget(tx, ctx.random, call, "/query");
+    const row = await newRow(tx, call, target, { id, upload_kind: "one_call" });
+    await createSnapshot(tx, { ...row, state: "running", started_at: tx.now });
+    const context = { actor: actorOf(principal), context: tx.auditOrigin, signal: endless };
+    return { id, target, parentId: row.parent_id, trigger: row.trigger, context };
+  });
 }
 
 const endless = new AbortController().signal;

@@ -105,7 +105,12 @@ export async function listSnapshots(
   return (await pageRows(select, page, "snapshots")).map(recordOf);
 }
 
-/** Uploads that are open. A lock on the account is not taken: two at the same moment may exceed the limit by one. */
+/** Until the transaction ends no other one of the account opens an upload. Then a count of them and a new one are one step. */
+export async function lockOpenUploads(tx: Tx, accountId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`open_uploads ${accountId}`}, 0))`.execute(tx.db);
+}
+
+/** Uploads that are open. */
 export async function countOpenUploads(tx: ReadTx, accountId: string): Promise<number> {
   const row = await tx.db
     .selectFrom("snapshots")
@@ -152,6 +157,9 @@ export interface CompletedFacts {
 export interface EndedUpload {
   readonly source_id: string;
   readonly account_id: string;
+  readonly vault_id: string;
+  /** Null if nothing of it had come. */
+  readonly started_at: Date | null;
 }
 
 /** A queued snapshot, to be started. */
@@ -180,7 +188,7 @@ export async function completeSnapshot(tx: Tx, id: string, facts: CompletedFacts
     })
     .where("id", "=", id)
     .where("state", "in", statesBefore("completed"))
-    .returning(["source_id", "account_id"])
+    .returning(["source_id", "account_id", "vault_id", "started_at"])
     .executeTakeFirst();
 }
 
@@ -198,7 +206,7 @@ export async function endSnapshot(
     })
     .where("id", "=", id)
     .where("state", "in", statesBefore(end.state))
-    .returning(["source_id", "account_id"])
+    .returning(["source_id", "account_id", "vault_id", "started_at"])
     .executeTakeFirst();
 }
 

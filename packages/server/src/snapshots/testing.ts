@@ -10,7 +10,7 @@ import { createTransactions, type Transactions } from "../kernel/tx.ts";
 import { type Bearer, tokenFor } from "../testing/accounts.ts";
 import { type Cleanup, silentLog } from "../testing/database.ts";
 import { storedRows } from "../testing/rows.ts";
-import { type Sent, startTestService, type TestService } from "../testing/running.ts";
+import { type Sent, startTestService, type TestService, type TestServiceOptions } from "../testing/running.ts";
 import { engineId } from "./engine-id.ts";
 
 /** The limits have tests of their own. */
@@ -35,8 +35,8 @@ export interface SnapshotTest extends Awaited<ReturnType<typeof tokenFor>> {
   /** Another bearer of the same account. */
   as(wanted: Bearer): Promise<{ readonly authorization: string }>;
   rows<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** An upload of a tar whose body the test writes itself. */
-  openUpload(query: string): OpenUpload;
+  /** An upload of a tar whose body the test writes itself. With `Expect: 100-continue` it says when the service waits for it. */
+  openUpload(query: string, headers?: Readonly<Record<string, string>>): OpenUpload;
   /** The running snapshot of a source, as soon as there is one. */
   untilRunning(source: string): Promise<{ readonly id: string }>;
   /** Whether the catalog of the default vault has the snapshot. */
@@ -46,6 +46,8 @@ export interface SnapshotTest extends Awaited<ReturnType<typeof tokenFor>> {
 }
 
 export interface OpenUpload {
+  /** 100 (Continue) has come. */
+  readonly continued: Promise<void>;
   write(bytes: Uint8Array): void;
   end(bytes: Uint8Array): void;
   destroy(): void;
@@ -55,6 +57,9 @@ export interface OpenUpload {
 function openUpload(service: TestService, path: string, headers: Readonly<Record<string, string>>): OpenUpload {
   const { promise: answer, resolve, reject } = Promise.withResolvers<{ status: number; body: Buffer }>();
   const outgoing = https.request(`${service.url}${path}`, { method: "POST", headers, ca: service.ca, agent: false });
+  const { promise: continued, resolve: goOn } = Promise.withResolvers<void>();
+  outgoing.on("continue", goOn);
+  if ("expect" in headers) outgoing.flushHeaders();
   outgoing.on("error", reject);
   outgoing.on("response", (response) => {
     const chunks: Buffer[] = [];
@@ -64,6 +69,7 @@ function openUpload(service: TestService, path: string, headers: Readonly<Record
   answer.catch(() => undefined);
   return {
     answer,
+    continued,
     write: (bytes) => void outgoing.write(bytes),
     end: (bytes) => void outgoing.end(bytes),
     destroy: () => void outgoing.destroy(),
@@ -74,8 +80,9 @@ function openUpload(service: TestService, path: string, headers: Readonly<Record
 export async function snapshotTest(
   cleanup: Cleanup,
   settings: Readonly<Record<string, string>> = {},
+  more: Pick<TestServiceOptions, "services"> = {},
 ): Promise<SnapshotTest> {
-  const service = await startTestService(cleanup, { settings: { ...manyCalls, ...settings } });
+  const service = await startTestService(cleanup, { settings: { ...manyCalls, ...settings }, ...more });
   const made = await tokenFor(service, { as: "client", kind: "api" });
   const { accountId, auth } = made;
   assert.ok(accountId !== null);
@@ -94,7 +101,8 @@ export async function snapshotTest(
     send: (method, path, json) => service.send(method, path, { headers: auth, ...(json !== undefined && { json }) }),
     as: async (wanted) => (await tokenFor(service, { accountId, ...wanted })).auth,
     rows: (text, values) => storedRows(service.database, text, values),
-    openUpload: (query) => openUpload(service, `/v1/snapshots?${query}`, { ...auth, ...tarType }),
+    openUpload: (query, headers = {}) =>
+      openUpload(service, `/v1/snapshots?${query}`, { ...auth, ...tarType, ...headers }),
     untilRunning: (source) =>
       test.until(async () => {
         const [row] = await test.rows<{ id: string }>(

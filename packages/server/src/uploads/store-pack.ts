@@ -1,6 +1,7 @@
 /** Stores a pack: counted in the quota first, received into the spool, then put into the object store. */
 
-import { answerPack, type UploadTarget } from "@emanet/engine";
+import { answerPack, CatalogError, type UploadTarget } from "@emanet/engine";
+import { holdUpload } from "../catalog/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { Upload } from "../kernel/http/upload.ts";
 import { Problem } from "../kernel/problems.ts";
@@ -35,7 +36,9 @@ export async function storePack(
 
 type Tx = Parameters<typeof reserveBytes>[0];
 
+/** While the upload is held it cannot end, so its end releases what is reserved here, also when this process is killed now. */
 async function reserve(tx: Tx, record: OpenUpload["record"], size: number): Promise<void> {
+  if (!(await holdUpload(tx, record.vault_id, record.id))) throw new CatalogError("unknown_upload", record.id);
   await changeReserved(tx, record.id, size);
   await reserveBytes(tx, record.vault_id, size);
 }

@@ -18,11 +18,12 @@ export { freshnessOf, summaryOfVault, type VaultSummary } from "./freshness-stor
 export { nameOrder } from "./name-order.ts";
 export { openVaults, type Vaults, vaultBytes } from "./open-vaults.ts";
 export { byTimeNameOrFreshness, requireInVault } from "./operations.ts";
-export { releaseBytes, reserveBytes } from "./quota-store.ts";
+export { assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
 export { byteCount, freshnessSchema, lastSnapshotSchema, lastSnapshotShape, sourceFields } from "./shapes.ts";
 export { noteSnapshot, type SourceRow, type SourceSnapshot } from "./source-store.ts";
 export { storageProblem } from "./storage-problems.ts";
 export {
+  checkTarget,
   findSource,
   type ResolvedTarget,
   requireWriter,

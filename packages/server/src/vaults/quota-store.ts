@@ -11,7 +11,7 @@ import { vaultQuotaWarning } from "./events.ts";
 
 /**
  * Adds bytes to what is stored in a vault. Throws `quota_exceeded` and changes nothing when the vault would hold more than
- * its quota. With 0 bytes it throws where the quota is used up, for a check before an upload.
+ * its quota.
  */
 export async function reserveBytes(tx: Tx, vaultId: string, bytes: number): Promise<void> {
   assertByteCount(bytes);
@@ -21,12 +21,16 @@ export async function reserveBytes(tx: Tx, vaultId: string, bytes: number): Prom
       stored_bytes = v.stored_bytes + ${bytes},
       quota_warned = coalesce(v.stored_bytes + ${bytes} >= v.quota_warning_bytes, false)
     from before
-    where v.id = before.id and (v.quota_bytes is null or
-      case when ${bytes} = 0 then v.stored_bytes < v.quota_bytes else v.stored_bytes + ${bytes} <= v.quota_bytes end)
+    where v.id = before.id and (v.quota_bytes is null or v.stored_bytes + ${bytes} <= v.quota_bytes)
     returning v.stored_bytes, coalesce(v.quota_bytes, v.quota_warning_bytes) as quota_bytes,
       v.quota_warned and not before.quota_warned as warned`.execute(tx.db);
   if (rows[0] === undefined) throw new Problem("quota_exceeded");
   warn(tx, vaultId, rows[0]);
+}
+
+/** Throws where the quota is used up: a check before an upload. It locks nothing. */
+export function assertQuotaLeft(vault: { readonly stored_bytes: number; readonly quota_bytes: number | null }): void {
+  if (vault.quota_bytes !== null && vault.stored_bytes >= vault.quota_bytes) throw new Problem("quota_exceeded");
 }
 
 /** Takes bytes off what is stored: of an upload that ended without a snapshot, or of packs that were deleted. */

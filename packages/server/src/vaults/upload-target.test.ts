@@ -4,11 +4,11 @@ import { after, describe, test } from "node:test";
 import { systemRandom } from "../kernel/clock.ts";
 import { Problem } from "../kernel/problems.ts";
 import { nameOrder } from "./name-order.ts";
-import { releaseBytes, reserveBytes } from "./quota-store.ts";
+import { assertQuotaLeft, releaseBytes, reserveBytes } from "./quota-store.ts";
 import { bindWriter, findSourceById, insertAlias, noteSnapshot, unbindWriter, updateSource } from "./source-store.ts";
 import { type AccountPrincipal, clientOf, vaultEnvironment } from "./testing.ts";
 import { findSource, resolveTarget, type UploadTarget } from "./upload-target.ts";
-import { insertVault, updateVault } from "./vault-store.ts";
+import { findVault, insertVault, updateVault } from "./vault-store.ts";
 
 const { run, newAccount, rows, clock } = await vaultEnvironment({ after });
 
@@ -192,12 +192,11 @@ describe("the quota of a vault", () => {
       { code: "quota_exceeded" },
     );
     await run(accountId, (tx) => reserveBytes(tx, vaultId, 20));
-    await assert.rejects(
-      run(accountId, (tx) => reserveBytes(tx, vaultId, 0)),
-      { code: "quota_exceeded" },
-    );
+    const check = () =>
+      run(accountId, async (tx) => assertQuotaLeft((await findVault(tx, accountId, vaultId)) ?? assert.fail()));
+    await assert.rejects(check, { code: "quota_exceeded" });
     await run(accountId, (tx) => releaseBytes(tx, vaultId, 1));
-    await run(accountId, (tx) => reserveBytes(tx, vaultId, 0));
+    await check();
     assert.equal(await stored(vaultId), 999);
   });
 

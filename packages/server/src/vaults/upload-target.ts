@@ -63,6 +63,22 @@ export function canonicalName(name: string): string {
 }
 
 /**
+ * Refuses what {@link resolveTarget} would refuse at this moment, and makes nothing: for uploads whose first byte may never
+ * come. Returns the vault.
+ */
+export async function checkTarget(tx: ReadTx, caller: TargetCaller, target: UploadTarget): Promise<VaultRow> {
+  const { vault, source } = await findTarget(tx, caller, target);
+  if (source === undefined) {
+    await refuseSourceTooMany(tx, vault.id);
+    return vault;
+  }
+  const writers = await listWriters(tx, source.id);
+  if (writers.length > 0 && !isBound(writers, caller.writer ?? writerOf(caller.principal)))
+    throw new Problem("writer_not_bound");
+  return vault;
+}
+
+/**
  * Finds the vault and the source of an upload. A source with an unknown name is made, and its writer bound to it. Throws
  * `validation_failed` for ids that do not exist or do not agree, `writer_not_bound` for a source of other writers.
  */
@@ -102,16 +118,22 @@ export async function findSource(
  * makes one of several at once the first.
  */
 export async function requireWriter(tx: Tx, source: SourceRow, writer: Writer): Promise<void> {
-  const isBound = (rows: readonly { kind: string; writer_id: string }[]) =>
-    rows.some((row) => row.kind === writer.kind && row.writer_id === writer.id);
   const writers = await listWriters(tx, source.id);
-  if (isBound(writers)) return;
+  if (isBound(writers, writer)) return;
   if (writers.length > 0) throw new Problem("writer_not_bound");
   await lockSource(tx, source.id);
   const now = await listWriters(tx, source.id);
-  if (isBound(now)) return;
+  if (isBound(now, writer)) return;
   if (now.length > 0) throw new Problem("writer_not_bound");
   await bindWriter(tx, source, writer, null);
+}
+
+function isBound(rows: readonly { readonly kind: string; readonly writer_id: string }[], writer: Writer): boolean {
+  return rows.some((row) => row.kind === writer.kind && row.writer_id === writer.id);
+}
+
+async function refuseSourceTooMany(tx: ReadTx, vaultId: string): Promise<void> {
+  if ((await countSources(tx, vaultId)) >= maxSourcesPerVault) throw new Problem("quota_exceeded");
 }
 
 /** Makes a source, or returns the one that has the name. The lock of the vault makes names unique over both tables. */
@@ -125,7 +147,7 @@ export async function makeSource(
   await lockVault(tx, accountId, vaultId);
   const known = await findSourceByName(tx, { accountId, vaultId, name: wanted.name });
   if (known !== undefined) return { source: known, isNew: false };
-  if ((await countSources(tx, vaultId)) >= maxSourcesPerVault) throw new Problem("quota_exceeded");
+  await refuseSourceTooMany(tx, vaultId);
   const id = random.uuid();
   await insertSource(tx, { id, accountId, vaultId, ...wanted });
   const targets = [
@@ -140,7 +162,7 @@ export async function makeSource(
 
 /** The vault that a request names, else the default one. */
 export async function targetVault(
-  tx: Tx,
+  tx: ReadTx,
   caller: TargetCaller,
   target: Pick<UploadTarget, "vaultId" | "taxpayerId">,
 ): Promise<VaultRow> {
@@ -148,7 +170,7 @@ export async function targetVault(
 }
 
 async function findTarget(
-  tx: Tx,
+  tx: ReadTx,
   caller: TargetCaller,
   target: UploadTarget,
 ): Promise<{ readonly vault: VaultRow; readonly source: SourceRow | undefined }> {
@@ -169,7 +191,7 @@ async function findTarget(
 
 /** The vault that the request names, by its id or by its taxpayer; null when it names none. */
 async function namedVault(
-  tx: Tx,
+  tx: ReadTx,
   caller: TargetCaller,
   target: Pick<UploadTarget, "vaultId" | "taxpayerId">,
 ): Promise<VaultRow | null> {
@@ -186,7 +208,7 @@ async function namedVault(
   return byId || byTaxpayer || null;
 }
 
-async function defaultVault(tx: Tx, caller: TargetCaller): Promise<VaultRow> {
+async function defaultVault(tx: ReadTx, caller: TargetCaller): Promise<VaultRow> {
   const vault = await findDefaultVault(tx, caller.principal.accountId);
   if (vault === undefined) throw new Error("an account without its default vault");
   if (isVaultAllowed(caller.principal, vault.id)) return vault;

@@ -159,6 +159,57 @@ describe("refusals before the body leave nothing", () => {
   });
 });
 
+describe("until the first byte", () => {
+  const expect = { expect: "100-continue" };
+
+  test("nothing is written: a client that leaves before it leaves neither a source nor a writer", async () => {
+    const open = env.openUpload("source=never", expect);
+    await open.continued;
+    const left = () => env.rows("select id from emanet.sources where name = 'never'");
+    assert.deepEqual(await left(), []);
+    open.destroy();
+    await assert.rejects(open.answer);
+    assert.deepEqual(await left(), []);
+    const other = await upload("source=never", undefined, await env.as({ as: "client", kind: "api" }));
+    assert.equal(other.status, 201, "the name is still free for every writer");
+  });
+
+  test("waiting uploads do not pass the limit of open ones together: the last place is taken once", async () => {
+    await fillOpenUploads(399);
+    const waiting = Array.from({ length: 6 }, () => env.openUpload("source=last-place", expect));
+    await Promise.all(waiting.map(({ continued }) => continued));
+    const body = tarOf({ a: "x".repeat(100_000) });
+    for (const open of waiting) open.write(body.subarray(0, 2_000));
+    const refused = await env.until(async () => {
+      const settled = await Promise.all(waiting.map(({ answer }) => Promise.race([answer, null])));
+      const answers = settled.filter((answer) => answer !== null);
+      return answers.length === waiting.length - 1 ? answers : null;
+    });
+    const problems = refused.map(({ status, body: problem }) => [status, JSON.parse(problem.toString())] as const);
+    assert.deepEqual([...new Set(problems.map(([status, { code }]) => `${status} ${code}`))], ["409 quota_exceeded"]);
+    assert.ok(problems.every(([, { snapshot_id: id }]) => id === undefined));
+    const count = await env.rows("select 1 from emanet.snapshots where state in ('queued', 'running')");
+    assert.equal(count.length, 400);
+    for (const open of waiting) open.destroy();
+    await emptyOpenUploads();
+  });
+});
+
+/** Adds open uploads to the account. */
+async function fillOpenUploads(count: number): Promise<void> {
+  await env.rows(
+    `insert into emanet.snapshots (id, account_id, vault_id, source_id, state, upload_kind, trigger, created_by_kind,
+       created_by_id, is_write_only, created_at, active_at)
+     select gen_random_uuid(), account_id, vault_id, source_id, 'queued', 'upload', 'api', 'client', created_by_id, false,
+       created_at, active_at from emanet.snapshots cross join generate_series(1, $2) where account_id = $1 limit $2`,
+    [env.accountId, count],
+  );
+}
+
+function emptyOpenUploads() {
+  return env.rows("update emanet.snapshots set state = 'canceled', failure_code = 'canceled' where state = 'queued'");
+}
+
 describe("failures after the first byte leave a failed snapshot, and nothing in the spool", () => {
   const half = tarOf({ "a.txt": "merhaba" }).subarray(0, 1024);
   const cases: readonly (readonly [string, Buffer, string, Readonly<Record<string, string>>])[] = [
@@ -248,15 +299,9 @@ describe("with a JSON body", () => {
   });
 
   test("409 quota_exceeded: 400 uploads are open", async () => {
-    await env.rows(
-      `insert into emanet.snapshots (id, account_id, vault_id, source_id, state, upload_kind, trigger, created_by_kind,
-         created_by_id, is_write_only, created_at, active_at)
-       select gen_random_uuid(), account_id, vault_id, source_id, 'queued', 'upload', 'api', 'client', created_by_id, false,
-         created_at, active_at from emanet.snapshots cross join generate_series(1, 400) where account_id = $1 limit 400`,
-      [env.accountId],
-    );
+    await fillOpenUploads(400);
     const answer = await send("POST", "/v1/snapshots", { source: "too many" });
-    await env.rows("update emanet.snapshots set state = 'canceled', failure_code = 'canceled' where state = 'queued'");
+    await emptyOpenUploads();
     assert.deepEqual([answer.status, answer.json?.code], [409, "quota_exceeded"]);
   });
 });
@@ -295,6 +340,17 @@ test("an Idempotency-Key makes one snapshot of two equal uploads", async () => {
   assert.equal(again.headers["idempotency-replayed"], "true");
   const other = await upload("source=once", tarOf({ b: "2" }), key);
   assert.deepEqual([other.status, other.json?.code], [422, "idempotency_key_reused"]);
+});
+
+test("the answer is recorded by the very commit that completes the snapshot: no crash separates the two", async () => {
+  const first = await upload("source=recorded", undefined, { "idempotency-key": randomUUID() });
+  assert.equal(first.status, 201, first.body.toString());
+  const together = await env.rows(
+    `select 1 from emanet.idempotency_keys k join emanet.audit_records a on a.xmin = k.xmin
+     where a.action = 'snapshot.completed' and a.targets::text like $1`,
+    [`%${first.json?.id}%`],
+  );
+  assert.equal(together.length, 1);
 });
 
 test("hard links, sparse files and odd members of an archive are warnings or files, as the archive says", async () => {

@@ -116,7 +116,8 @@ export const createSnapshot = endpoint(
     const body = bodyOf(path, upload.encoding, call.headers);
     const digest = digestOf(call.headers["Content-Digest"]);
     const wanted = { source: name, ...rest };
-    return created(call, await receiveSnapshot(ctx, { principal, language, wanted, upload, body, digest }));
+    const oneCall = { principal, language, wanted, upload, body, digest };
+    return receiveSnapshot(ctx, oneCall, (received) => created(call, received));
   },
 );
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readdir, readlink } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import https from "node:https";
 import path from "node:path";
 import { after, test } from "node:test";
 import { codeOf } from "../../agents/testing.ts";
@@ -53,6 +56,27 @@ test("packs of an upload that has ended are refused unread, and no file of the s
   assert.deepEqual([...new Set(answers.map(codeOf))], ["409 state_conflict"]);
   assert.equal(service.running.services?.snapshots.spool.usedBytes, 0);
   assert.deepEqual(await openSpoolFiles(), []);
+});
+
+test("a pack of an upload that has ended is refused before its body, and is never counted", async () => {
+  const { id, agent, counted } = await prepare();
+  const vault = await service.running.services?.vaults.open(agent.accountId, agent.vaultId);
+  await vault?.catalog.endUpload(id);
+  const headers = {
+    ...(await agent.auth()),
+    ...{ "content-type": "application/octet-stream", "content-length": "50000", expect: "100-continue" },
+  };
+  const options = { method: "PUT", headers, ca: service.ca, agent: false } as const;
+  const outgoing = https.request(`${service.url}/v1/snapshots/${id}/packs/${name}`, options);
+  outgoing.flushHeaders();
+  // Whoever counts it before the end is known would wait for the body now, and a kill would leave it counted.
+  const [first] = await Promise.race([
+    once(outgoing, "response") as Promise<[IncomingMessage]>,
+    once(outgoing, "continue").then(() => [null] as const),
+  ]);
+  assert.equal(first?.statusCode, 409);
+  assert.equal(await counted(), 0);
+  outgoing.destroy();
 });
 
 /** Files of spools that this process has open, also those that were removed. Empty where the system does not say. */

@@ -135,6 +135,24 @@ test("of versions that have all that the known snapshots need, the one with more
     }
 });
 
+test("a version whose bytes are damaged is not taken if another one has all that the snapshots need, also if it has more blocks", async (t) => {
+  const backups = await prepare(t, 2, small);
+  const { env, backup } = backups;
+  const { catalog, store, names } = env.vault;
+  const all = fileBytes(2);
+  const { snapshot } = await backup(Object.fromEntries(all));
+  const few = await backup(Object.fromEntries(all.slice(0, 3)));
+  await deleteSnapshot(env.vault, snapshot.id);
+  const old = (await Array.fromAsync(catalog.allFrames())).find(({ kind }) => kind === "data");
+  assert.ok(old);
+  const bad = Buffer.from(await store.get(names.pack(old.pack)));
+  bad[old.offset + 60] = (bad[old.offset + 60] ?? 0) ^ 1;
+  assert.ok((await rewritePacks(env.vault, 0)).rewritten.includes(old.pack));
+  // A disk comes back that was away while the pack was deleted.
+  await store.put(names.pack(old.pack), bad);
+  await assertWholeAfterRebuild(backups, [few]);
+});
+
 test("an orphan of an interrupted repack is not taken for the metadata that is still in its old pack", async (t) => {
   for (const seed of seeds) {
     const backups = await prepare(t, seed, small);

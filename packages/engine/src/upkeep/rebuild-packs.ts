@@ -2,7 +2,7 @@
 
 import { decodeBlockList } from "../format/block-list.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
-import { openFrame, readFrameHeader, sessionOfFrame } from "../format/frame.ts";
+import { frameIdOf, openFrame, readFrameHeader, sessionOfFrame } from "../format/frame.ts";
 import type { MetadataItem } from "../format/metadata-items.ts";
 import { readMetadataItems } from "../format/metadata-items.ts";
 import { lastPart } from "../format/object-names.ts";
@@ -126,12 +126,36 @@ export class StoredPacks {
     versions.push({ ...frame, pack: hex(table.packId), session });
   }
 
-  /** Chooses the version of each frame with the most needed content, then the most content, then the highest generation. */
-  chooseVersions(contentOf: (version: StoredFrame) => VersionContent): void {
+  /**
+   * Chooses the version of each frame with the most needed content, then one that is intact, then the most content, then the
+   * highest generation.
+   */
+  async chooseVersions(contentOf: (version: StoredFrame) => VersionContent): Promise<void> {
     for (const [frame, versions] of this.#versions) {
       const [only, ...others] = versions;
-      if (only !== undefined) this.#chosen.set(frame, others.length === 0 ? only : bestVersion(versions, contentOf));
+      if (only === undefined) continue;
+      const found = others.length === 0 ? [] : versions.map((version) => ({ version, ...contentOf(version) }));
+      const best = mostContent(await this.#intactOf(withMostNeeded(found)));
+      this.#chosen.set(frame, best?.version ?? only);
     }
+  }
+
+  /** Those of several versions whose bytes give the frame id; all, if none does. Only frames with several versions are read. */
+  async #intactOf<T extends { readonly version: StoredFrame }>(found: readonly T[]): Promise<readonly T[]> {
+    if (found.length < 2) return found;
+    const intact: T[] = [];
+    for (const each of found) if (await this.#isIntact(each.version)) intact.push(each);
+    return intact.length === 0 ? found : intact;
+  }
+
+  async #isIntact({ pack, offset, length, frameId, frame }: StoredFrame): Promise<boolean> {
+    const { store, names } = this.#vault;
+    const bytes = await this.#refusals.accept(names.pack(pack), async () => {
+      const sealed = await store.get(names.pack(pack), { range: { offset, length } });
+      if (!sameBytes(frameIdOf(sealed), frameId)) throw new FormatError(`frame ${frame} changed`);
+      return sealed;
+    });
+    return bytes !== null;
   }
 
   /** Whether this version of a frame was chosen. */
@@ -179,17 +203,21 @@ export class StoredPacks {
   }
 }
 
-function bestVersion(
-  versions: readonly StoredFrame[],
-  contentOf: (version: StoredFrame) => VersionContent,
-): StoredFrame {
-  const [first, ...others] = versions.map((version) => ({ version, ...contentOf(version) }));
-  if (first === undefined) throw new Error("a frame without versions");
-  return others.reduce((best, other) => {
-    const order =
-      other.needed - best.needed || other.filled - best.filled || other.version.generation - best.version.generation;
+interface FoundVersion extends VersionContent {
+  readonly version: StoredFrame;
+}
+
+function withMostNeeded(found: readonly FoundVersion[]): readonly FoundVersion[] {
+  const most = found.reduce((needed, each) => Math.max(needed, each.needed), 0);
+  return found.filter(({ needed }) => needed === most);
+}
+
+function mostContent(found: readonly FoundVersion[]): FoundVersion | null {
+  return found.reduce<FoundVersion | null>((best, other) => {
+    if (best === null) return other;
+    const order = other.filled - best.filled || other.version.generation - best.version.generation;
     return order > 0 ? other : best;
-  }, first).version;
+  }, null);
 }
 
 /** Throws `FormatError` if the recipe or block list in an item cannot be decoded. Later steps do not check this again. */

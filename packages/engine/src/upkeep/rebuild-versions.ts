@@ -5,7 +5,8 @@
  * pack with the old version could not be deleted. No version need have all slots of another one: an interrupted repack has
  * dropped slots that a later backup needed, and a later repack has kept them and dropped others. The version that the catalog
  * had holds everything that the snapshots need, so the version with most of it is chosen. Of versions that have equally much
- * of it, the one with more filled slots is chosen, because a snapshot may be hidden; then the one with the higher generation.
+ * of it, an intact one is chosen: prune deletes the others. Then the one with more filled slots, because a snapshot may be
+ * hidden; then the one with the higher generation.
  * A slot is *filled* if it has a block, and *empty* if it was dropped.
  */
 
@@ -98,7 +99,7 @@ export async function chooseVersions(
       // A writer may name slots that no frame can have.
       for (let i = slot; i < Math.min(slot + count, maxSlots); i++) ofFrame.add(i);
     }
-  packs.chooseVersions((version) => {
+  await packs.chooseVersions((version) => {
     if (version.kind === "meta") return metadata.get(versionKey(version)) ?? { needed: 0, filled: 0 };
     const found = [...(needed.get(version.frame) ?? [])].filter((slot) => slots.has(version, slot));
     return { needed: found.length, filled: slots.filled(version) };

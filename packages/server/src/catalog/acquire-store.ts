@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { pinPacks, readNeededFrames } from "./pin-store.ts";
 import { type ItemColumns, inOrder, itemColumns, itemOf } from "./rows.ts";
 import { bigints, byteas } from "./sql-arrays.ts";
-import { addHeld, knownUpload } from "./upload-store.ts";
+import { addHeld, knownUpload, type RunningUpload } from "./upload-store.ts";
 import { rowsOf, type VaultTx } from "./vault-store.ts";
 
 /** The items of these ids, pinned for the upload and held by it; null if an item is not known. */
@@ -18,7 +18,7 @@ export async function acquireItems(to: VaultTx, upload: string, ids: readonly Ui
   ]);
   const known = found.filter((item) => isKnownTo(running.owner_name, running.scope, item));
   if (known.length === 0) return ids.map(() => null);
-  const taken = await pinItems(to, running.session, known);
+  const taken = await pinItems(to, running, known);
   return keys.map((key) => taken.get(key) ?? null);
 }
 
@@ -28,15 +28,18 @@ async function findItems(to: VaultTx, ids: ReadonlyMap<string, Uint8Array>): Pro
     to,
     sql<ItemColumns>`
       select ${sql.raw(itemColumns)} from unnest(${byteas([...ids.values()])}::bytea[]) as x (id)
-        join catalog_items i on i.id = x.id and i.vault = ${to.vault}
-        join catalog_owners o on o.vault = ${to.vault} and o.owner = i.owner
+        cross join lateral (select * from catalog_items where id = x.id and vault + 0 = ${to.vault} offset 0) as i
       order by i.verified desc, i.ordinal desc`,
   );
   return rows.map(itemOf);
 }
 
 /** Pins and holds, per id, the first of the items whose frames are all known. */
-async function pinItems(to: VaultTx, session: number, items: readonly Item[]): Promise<ReadonlyMap<string, Item>> {
+async function pinItems(
+  to: VaultTx,
+  { session, owner_name }: RunningUpload,
+  items: readonly Item[],
+): Promise<ReadonlyMap<string, Item>> {
   const needs = items.map((item) => ({ item, frames: framesNeededBy(item) }));
   const needed = await readNeededFrames(
     to,
@@ -56,7 +59,7 @@ async function pinItems(to: VaultTx, session: number, items: readonly Item[]): P
   addHeld(
     to,
     session,
-    [...taken.values()].map(({ ordinal }) => ordinal),
+    [...taken.values()].map((item) => ({ ordinal: item.ordinal, isOwn: item.owner === owner_name })),
   );
   return taken;
 }
@@ -67,19 +70,20 @@ export async function acquireOrdinals(to: VaultTx, upload: string, ordinals: rea
     knownUpload(to, upload),
     rowsOf(
       to,
-      sql<{ ordinal: number; recipe: Buffer; record: number }>`
-        select ordinal, recipe, record from catalog_items
+      sql<{ ordinal: number; recipe: Buffer; record: number; owner: number }>`
+        select ordinal, recipe, record, owner from catalog_items
         where vault = ${to.vault} and ordinal = any(${bigints(new Set(ordinals))}::bigint[])`,
     ),
   ]);
-  const needs = inOrder(ordinals, rows, ({ ordinal }) => ordinal).map(
-    (row) => row && framesNeededBy({ recipe: row.recipe, recordFrame: row.record }),
-  );
+  const items = inOrder(ordinals, rows, ({ ordinal }) => ordinal);
+  const needs = items.map((row) => row && framesNeededBy({ recipe: row.recipe, recordFrame: row.record }));
   const isHeld = await pinEach(to, running.session, needs);
   addHeld(
     to,
     running.session,
-    ordinals.filter((_, i) => isHeld[i]),
+    items.flatMap((item, i) =>
+      item !== null && isHeld[i] ? { ordinal: item.ordinal, isOwn: item.owner === running.owner } : [],
+    ),
   );
   return isHeld;
 }

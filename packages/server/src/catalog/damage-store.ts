@@ -20,25 +20,27 @@ const itemsPerPage = 5_000;
 /** Sets or clears marks. Returns whether items must be searched for new ones. */
 export async function markFrames(to: VaultTx, versions: readonly FrameVersion[], damaged: boolean): Promise<boolean> {
   const { vault } = to;
-  const frames = bigints(versions.map(({ frame }) => frame));
-  const packs = versions.map(({ pack }) => pack);
-  const generations = bigints(versions.map(({ generation }) => generation));
-  const changed = await rowsOf(
+  const rows = await rowsOf(
     to,
-    sql<{ frame: number }>`
-      update catalog_frames f set damaged = ${damaged}
-      from unnest(${frames}::bigint[], ${packs}::text[], ${generations}::bigint[]) as x (frame, pack, generation)
-      where f.vault = ${vault} and f.frame = x.frame and f.pack = x.pack and f.generation = x.generation
-        and f.damaged <> ${damaged}
-      returning f.frame`,
+    sql<FrameVersion>`
+      select frame, pack, generation from catalog_frames
+      where vault = ${vault} and frame = any(${bigints(versions.map(({ frame }) => frame))}::bigint[])
+        and damaged <> ${damaged}`,
   );
+  const present = new Map(rows.map((row) => [row.frame, row]));
+  const changed = versions.filter(({ frame, pack, generation }) => {
+    const row = present.get(frame);
+    return row?.pack === pack && row.generation === generation;
+  });
   if (changed.length === 0) return false;
+  const frames = changed.map(({ frame }) => frame);
+  atCommit(
+    to,
+    sql`update catalog_frames set damaged = ${damaged}
+      where vault = ${vault} and frame = any(${bigints(frames)}::bigint[])`,
+  );
   if (damaged) atCommit(to, sql`update catalogs set damage_searched = 0 where vault = ${vault}`);
-  else
-    forgetDamagedFrames(
-      to,
-      changed.map(({ frame }) => frame),
-    );
+  else forgetDamagedFrames(to, frames);
   return damaged;
 }
 
@@ -50,10 +52,10 @@ export async function searchDamagedItems(database: VaultDatabase): Promise<void>
 /** Returns whether the search has ended. */
 async function searchPage(to: VaultTx): Promise<boolean> {
   const { vault } = to;
-  // The row is locked: a search that two processes do is done by one after the other.
+  // The row is not locked: commits need it. Two processes may search the same page, and find the same.
   const [catalog] = await rowsOf(
     to,
-    sql<{ after: number | null }>`select damage_searched as after from catalogs where vault = ${vault} for update`,
+    sql<{ after: number | null }>`select damage_searched as after from catalogs where vault = ${vault}`,
   );
   const after = catalog?.after ?? null;
   if (after === null) return true;
@@ -65,7 +67,10 @@ async function searchPage(to: VaultTx): Promise<boolean> {
   );
   await addDamagedItems(to, items);
   const last = items.length < itemsPerPage ? null : (items.at(-1)?.ordinal ?? null);
-  atCommit(to, sql`update catalogs set damage_searched = ${last}::bigint where vault = ${vault}`);
+  atCommit(
+    to,
+    sql`update catalogs set damage_searched = ${last}::bigint where vault = ${vault} and damage_searched = ${after}::bigint`,
+  );
   return last === null;
 }
 

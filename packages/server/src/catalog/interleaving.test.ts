@@ -107,7 +107,7 @@ const bugs: Readonly<Record<string, Bug & { readonly heavy?: true }>> = {
   "without the lock of the vault": { rewrite: skipping(/^select pg_advisory_xact_lock/) },
   "removals with a shared lock": { rewrite: replacing("xact_lock(", "xact_lock_shared(") },
   "answers without pins": { rewrite: skipping(/^insert into catalog_pins/), heavy: true },
-  "condemned packs stay condemned": { rewrite: skipping(/^update catalog_packs p set state = 'live'/), heavy: true },
+  "condemned packs stay condemned": { rewrite: skipping(/^update catalog_packs set state = 'live'/), heavy: true },
   "nothing raises the revision": { rewrite: skipping(/^update catalogs set revision = revision \+ 1/), heavy: true },
   "a replaced recipe pins nothing": {
     rewrite: replacing(/^\s*select session from catalog_uploads where vault = \$1/, "$& and false"),

@@ -58,15 +58,20 @@ export async function findHooks(
 ): Promise<(number | null)[]> {
   if (hooks.length === 0) return [];
   const others = scope === "vault";
+  // Null, if the vault has nothing of that owner.
+  const ofOwner = (vault: number) => sql`(select owner from catalog_owners where vault = ${vault} and name = ${owner})`;
   const rows = await database.rows(
     (vault) => sql<{ position: number; ordinal: number }>`
       select distinct on (x.position) x.position, h.ordinal
       from unnest(${bigints(hooks)}::bigint[]) with ordinality as x (hook, position)
-        join catalog_hooks h on h.vault = ${vault} and h.hook = x.hook
-        join catalog_items i on i.vault = ${vault} and i.ordinal = h.ordinal
-        left join catalog_owners o on o.vault = ${vault} and o.name = ${owner} and o.owner = h.owner
-      where o.owner is not null or (${others}::boolean and i.verified)
-      order by x.position, (o.owner is not null) desc, h.ordinal desc`,
+        cross join lateral (
+          select owner, ordinal from catalog_hooks where vault = ${vault} and hook = x.hook offset 0
+        ) as h
+        cross join lateral (
+          select verified from catalog_items where vault = ${vault} and ordinal = h.ordinal limit 1
+        ) as i
+      where h.owner = ${ofOwner(vault)} or (${others}::boolean and i.verified)
+      order by x.position, (h.owner is not distinct from ${ofOwner(vault)}) desc, h.ordinal desc`,
   );
   const found = new Map(rows.map(({ position, ordinal }) => [position, ordinal]));
   return hooks.map((_, i) => found.get(i + 1) ?? null);
@@ -75,7 +80,7 @@ export async function findHooks(
 export async function readItems(database: VaultDatabase, ordinals: readonly number[]): Promise<(Item | null)[]> {
   const rows = await database.rows(
     (vault) => sql<ItemColumns>`
-      select ${sql.raw(itemColumns)} from catalog_items i join catalog_owners o on o.vault = ${vault} and o.owner = i.owner
+      select ${sql.raw(itemColumns)} from catalog_items i
       where i.vault = ${vault} and i.ordinal = any(${bigints(ordinals)}::bigint[])`,
   );
   return inOrder(ordinals, rows.map(itemOf), ({ ordinal }) => ordinal);

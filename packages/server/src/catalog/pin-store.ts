@@ -60,12 +60,19 @@ export async function readNeededFrames(to: VaultTx, frames: Iterable<number>): P
       with recursive needed (frame) as (
         select frame from unnest(${bigints(first)}::bigint[]) as first (frame)
         union
-        select f.record from needed join catalog_frames f on f.vault = ${to.vault} and f.frame = needed.frame
+        select f.record from needed
+          cross join lateral (
+            select record from catalog_frames where vault = ${to.vault} and frame = needed.frame limit 1
+          ) as f
         where f.record <> 0
       )
-      select f.frame, f.pack, f.record, f.damaged, p.state
-      from needed join catalog_frames f on f.vault = ${to.vault} and f.frame = needed.frame
-        left join catalog_packs p on p.vault = ${to.vault} and p.pack = f.pack`,
+      select f.frame, f.pack, f.record, f.damaged,
+        (select p.state from catalog_packs p where p.vault = ${to.vault} and p.pack = f.pack) as state
+      from needed
+        cross join lateral (
+          select frame, pack, record, damaged from catalog_frames
+          where vault = ${to.vault} and frame = needed.frame limit 1
+        ) as f`,
   );
   return new NeededFrames(rows);
 }
@@ -83,13 +90,9 @@ export function pinPacks(to: VaultTx, session: number, packs: ReadonlySet<string
 /** Makes condemned packs live. */
 export function revive(to: VaultTx, condemned: readonly string[]): void {
   if (condemned.length === 0) return;
-  atCommit(
-    to,
-    sql`update catalog_packs p set state = 'live'
-      from (select pack from catalog_packs where vault = ${to.vault} and pack = any(${condemned}::text[])
-        and state = 'condemned' order by pack for update) as x
-      where p.vault = ${to.vault} and p.pack = x.pack`,
-  );
+  const ofPacks = sql`vault = ${to.vault} and pack = any(${condemned}::text[]) and state = 'condemned'`;
+  atCommit(to, sql`select 1 from catalog_packs where ${ofPacks} order by pack for update`);
+  atCommit(to, sql`update catalog_packs set state = 'live' where ${ofPacks}`);
 }
 
 export function insertPins(to: VaultTx, pins: readonly (readonly [session: number, pack: string])[]): void {

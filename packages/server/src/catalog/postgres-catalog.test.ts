@@ -6,7 +6,7 @@ import { monotonicMs } from "../kernel/clock.ts";
 import { withConnection } from "../kernel/database/pool.ts";
 import { testDatabase } from "../testing/database.ts";
 import { scaled } from "../testing/scale.ts";
-import { makeVault, openCatalog, testTransactions } from "./testing/vaults.ts";
+import { makeVault, openCatalog, type TestVault, testTransactions } from "./testing/vaults.ts";
 
 const { app, adminTarget } = await testDatabase({ after });
 const transactions = testTransactions(app);
@@ -47,6 +47,64 @@ describe("steps of several processes at the same moment", () => {
     await Promise.all(Array.from({ length: 6 }, () => catalog.addUnit("u", 1, unit, 1)));
     await catalog.commit("u", 1, snapshotOf("s", [1]));
   });
+});
+
+test("a step that needs the vault alone and has to wait lets the steps of uploads pass", async () => {
+  const vault = await makeVault(transactions);
+  const catalog = openCatalog(transactions, vault);
+  await begin(catalog, "u");
+  await withConnection(adminTarget, async (client) => {
+    const text = "select pg_advisory_xact_lock_shared(7701, vault) from emanet.catalogs where vault_id = $1";
+    await client.query("begin");
+    await client.query(text, [vault.vaultId]);
+    const condemned = catalog.condemn([], await catalog.revision());
+    const waiting = "select from pg_locks where locktype = 'advisory' and classid = 7701 and not granted";
+    while ((await client.query(waiting)).rowCount === 0);
+    await catalog.renewUpload("u", 1, 2000);
+    await client.query("commit");
+    assert.equal((await condemned).revisionChanged, false);
+  });
+});
+
+/** The ordinals that the hooks of a vault lead to. */
+async function ordinalsOfHooks({ vaultId }: TestVault): Promise<unknown[]> {
+  return withConnection(adminTarget, async (client) => {
+    const text =
+      "select ordinal from emanet.catalog_hooks join emanet.catalogs using (vault) where vault_id = $1 order by 1";
+    return (await client.query({ text, values: [vaultId], rowMode: "array" })).rows.flat();
+  });
+}
+
+test("an item that is deleted leaves no hook; one that another item has taken over stays", async () => {
+  const vault = await makeVault(transactions);
+  const catalog = openCatalog(transactions, vault);
+  await begin(catalog, "u");
+  const units = [1, 2, 3].map((n) => unitOf(`p${n}`, [frameRow(n, `p${n}`)], [itemRow(n, n)]));
+  for (const [i, unit] of units.entries()) {
+    const shared = [99n, i + 1] as const;
+    await catalog.addUnit("u", 1, i < 2 ? { ...unit, hooks: [...unit.hooks, shared] } : unit);
+  }
+  await catalog.endUpload("u");
+  assert.deepEqual(await ordinalsOfHooks(vault), [1, 2, 2, 3]);
+  const marking = await catalog.revision();
+  await catalog.condemn(["p1", "p3"], marking);
+  assert.equal(await catalog.beginDelete("p1", marking, [1]), true);
+  assert.deepEqual(await ordinalsOfHooks(vault), [2, 2, 3], "deleted with its pack");
+  await begin(catalog, "up");
+  const moves = [{ from: { pack: "p3", generation: 0, marking }, to: frameRow(3, "p4", { generation: 1 }) }];
+  assert.equal(await catalog.moveFrames("up", 1, unitOf("p4", [], []), moves, [3]), true);
+  assert.deepEqual(await ordinalsOfHooks(vault), [2, 2], "deleted with the slots that it needs");
+});
+
+test("many packs are condemned in parts, and none after the revision has changed", async () => {
+  const catalog = await newCatalog();
+  const packs = Array.from({ length: 1_200 }, (_, i) => `p${String(i).padStart(4, "0")}`);
+  const rows = packs.map((pack) => ({ pack, session: 1, size: 1, state: "live" as const }));
+  await catalog.addRebuilt({ unit: { ...unitOf("p", [], []), packs: rows } });
+  const marking = await catalog.revision();
+  const old = await catalog.condemn(packs, marking - 1);
+  assert.deepEqual(old, { condemned: [], revisionChanged: true });
+  assert.deepEqual(await catalog.condemn(packs, marking), { condemned: packs, revisionChanged: false });
 });
 
 test("an upload that ends leaves nothing of itself, however it ends", async () => {

@@ -1,7 +1,9 @@
 /**
  * The catalog of one vault on PostgreSQL. `packages/engine/src/catalog/catalog.ts` has the rules. Each method that changes
  * something is one transaction under the lock of the vault (vault-store.ts), and a few statements whatever its size: rows
- * travel as arrays. Only `setDamaged` and a search that it left unfinished take several transactions (damage-store.ts).
+ * travel as arrays. Some take several transactions, so that no other step waits for the whole of them: `condemn` of many
+ * packs, each part by the same rules; `setDamaged` and a search that it left unfinished (damage-store.ts); `commit` where
+ * owners must be compared (commit-store.ts).
  *
  * Several processes use the catalog of a vault at the same time. An instance keeps nothing but the vault's number.
  */
@@ -31,8 +33,9 @@ import type {
   UploadState,
   UploadUnit,
 } from "@emanet/engine/catalog";
-import { assertSameRebuild, CatalogError, drawNumber } from "@emanet/engine/catalog";
+import { assertSameRebuild, Bitmap, CatalogError, drawNumber } from "@emanet/engine/catalog";
 import { acquireFrames, acquireItems, acquireOrdinals } from "./acquire-store.ts";
+import { assertOwner, commitUpload } from "./commit-store.ts";
 import { markFrames, searchDamagedItems } from "./damage-store.ts";
 import type { CatalogListeners } from "./listeners.ts";
 import * as lookups from "./lookup-store.ts";
@@ -52,11 +55,11 @@ import {
   addHeld,
   BegunMeanwhile,
   beginUpload,
-  committingUpload,
   type Ending,
   endUploads,
   knownUpload,
   leasedUpload,
+  type RunningUpload,
   renewUpload,
   reserve,
   settleClaim,
@@ -68,6 +71,9 @@ const light = { durable: false };
 
 /** Emptying a vault of ten million items deletes fifty million rows in one step. */
 const clearTimeoutMs = 3_600_000;
+
+/** Packs condemned under one exclusive lock: some ten milliseconds, in which uploads wait. */
+const packsPerStep = 500;
 
 /** Attempts to begin an upload that others begin at the same moment. The second attempt finds it, unless it ended again. */
 const maxBegins = 10;
@@ -143,42 +149,38 @@ export class PostgresCatalog implements Catalog {
 
   async addUnit(upload: string, now: number, unit: UploadUnit, number?: number): Promise<void> {
     const isAdded = await this.#write("shared", async (to) => {
-      const [{ session }, isNew] = await Promise.all([
+      const [running, isNew] = await Promise.all([
         leasedUpload(to, upload, now),
         number === undefined ? isReplacing(to, unit).then((is) => !is) : addUnitNumber(to, upload, number),
       ]);
       // A client's unit that is registered already, or one that replaces rows: nothing has changed yet.
       if (!isNew) return number !== undefined;
       await registerNew(to, unit);
-      if (number !== undefined) await assertUnitIsPinned(to, session, unit);
-      await this.#added(to, upload, session, unit);
+      if (number !== undefined) await assertUnitIsPinned(to, running.session, unit);
+      await this.#added(to, upload, running, unit);
       return true;
     });
     if (isAdded) return;
     await this.#write("exclusive", async (to) => {
-      const { session } = await leasedUpload(to, upload, now);
+      const running = await leasedUpload(to, upload, now);
       await registerReplacing(to, unit);
-      await this.#added(to, upload, session, unit);
+      await this.#added(to, upload, running, unit);
     });
   }
 
   async commit(upload: string, now: number, snapshot: SnapshotRow): Promise<void> {
-    await this.#write("shared", async (to) => {
-      const [running, exists] = await Promise.all([
-        committingUpload(to, upload, now),
-        snapshots.hasSnapshot(to, snapshot.id),
-      ]);
-      const conflict = () => new CatalogError("conflict", `snapshot ${snapshot.id} exists`);
-      if (exists) throw conflict();
-      await snapshots.assertClosed(to, running, snapshot);
-      const [written] = await Promise.all([
-        snapshots.insertSnapshots(to, [snapshot], "insert"),
-        endUploads(to, { upload }),
-      ]);
-      if (written.length === 0) throw conflict();
-      raiseRevision(to);
-      await this.#listeners.committed?.(to.tx, { vaultId: this.#database.vaultId, upload, snapshot });
-    });
+    const commit = { upload, now, snapshot, reached: Bitmap.decode(snapshot.reach), compared: new Bitmap() };
+    for (;;) {
+      const unknown = await this.#write("shared", async (to) => {
+        const items = await commitUpload(to, commit);
+        if (items === null)
+          await this.#listeners.committed?.(to.tx, { vaultId: this.#database.vaultId, upload, snapshot });
+        return items;
+      });
+      if (unknown === null) return;
+      await assertOwner(this.#database, unknown);
+      commit.compared.or(unknown.items);
+    }
   }
 
   async findHooks(
@@ -285,7 +287,14 @@ export class PostgresCatalog implements Catalog {
   }
 
   async condemn(packs: readonly string[], marking: number): Promise<MarkingResult> {
-    return this.#write("exclusive", (to) => removal.condemn(to, packs, marking));
+    const condemned: string[] = [];
+    for (let at = 0; ; at += packsPerStep) {
+      const some = packs.slice(at, at + packsPerStep);
+      const result = await this.#write("exclusive", (to) => removal.condemn(to, some, marking));
+      condemned.push(...result.condemned);
+      const isLast = at + packsPerStep >= packs.length;
+      if (isLast || result.revisionChanged) return { condemned, revisionChanged: result.revisionChanged };
+    }
   }
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
@@ -363,12 +372,13 @@ export class PostgresCatalog implements Catalog {
     return uploads;
   }
 
-  async #added(to: VaultTx, upload: string, session: number, unit: UploadUnit): Promise<void> {
+  async #added(to: VaultTx, upload: string, running: RunningUpload, unit: UploadUnit): Promise<void> {
+    const { session, owner_name } = running;
     pinUnit(to, session, unit);
     addHeld(
       to,
       session,
-      unit.items.map(({ ordinal }) => ordinal),
+      unit.items.map(({ ordinal, owner }) => ({ ordinal, isOwn: owner === owner_name })),
     );
     const storedBytes = unit.packs.reduce((sum, { size }) => sum + size, 0);
     await this.#listeners.unitAdded?.(to.tx, { vaultId: this.#database.vaultId, upload, storedBytes });

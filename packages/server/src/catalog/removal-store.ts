@@ -21,7 +21,7 @@ export async function condemn(to: VaultTx, packs: readonly string[], marking: nu
       sql<{ pack: string }>`
         update catalog_packs p set state = 'condemned', marking = ${marking}::bigint
         where p.vault = ${vault} and p.pack = any(${packs}::text[]) and p.state in ('live', 'condemned')
-          and not exists (select from catalog_pins n where n.vault = ${vault} and n.pack = p.pack)
+          and not exists (select from catalog_pins n where n.vault = ${vault} and n.pack = p.pack offset 0)
           and exists (select from catalogs where vault = ${vault} and revision = ${marking}::bigint)
         returning p.pack`,
     ),
@@ -35,7 +35,7 @@ async function condemnedBy({ db, vault }: VaultTx, packs: readonly string[]): Pr
   const { rows } = await sql<{ pack: string; marking: number }>`
     select p.pack, p.marking from catalog_packs p
     where p.vault = ${vault} and p.pack = any(${packs}::text[]) and p.state = 'condemned'
-      and not exists (select from catalog_pins n where n.vault = ${vault} and n.pack = p.pack)`.execute(db);
+      and not exists (select from catalog_pins n where n.vault = ${vault} and n.pack = p.pack offset 0)`.execute(db);
   return new Map(rows.map((row) => [row.pack, row.marking]));
 }
 
@@ -45,34 +45,34 @@ export async function beginDelete(
   marking: number,
   deadItems: readonly number[],
 ): Promise<boolean> {
-  const { vault } = to;
   if ((await condemnedBy(to, [pack])).get(pack) !== marking) return false;
-  setDeleting(to, [pack]);
-  atCommit(
-    to,
-    sql`delete from catalog_damaged_items where vault = ${vault}
-      and frame in (select frame from catalog_frames where vault = ${vault} and pack = ${pack})`,
-  );
-  atCommit(to, sql`delete from catalog_frames where vault = ${vault} and pack = ${pack}`);
+  toDeleting(to, [pack]);
   deleteItems(to, deadItems);
   return true;
 }
 
-function setDeleting(to: VaultTx, packs: readonly string[]): void {
+/** Makes packs `deleting`, and removes the frames that are still in them. */
+function toDeleting(to: VaultTx, packs: readonly string[]): void {
+  const { vault } = to;
+  const ofPacks = sql`vault = ${vault} and pack = any(${packs}::text[])`;
+  atCommit(to, sql`update catalog_packs set state = 'deleting' where ${ofPacks}`);
   atCommit(
     to,
-    sql`update catalog_packs set state = 'deleting' where vault = ${to.vault} and pack = any(${packs}::text[])`,
+    sql`delete from catalog_damaged_items
+      where vault = ${vault} and frame = any(array(select frame from catalog_frames where ${ofPacks}))`,
   );
+  atCommit(to, sql`delete from catalog_frames where ${ofPacks}`);
 }
 
-/** Their hooks stay: a hook without its item is not found, and the next segment with it replaces it. */
+/** Removes items, with the hooks that lead to them. */
 function deleteItems(to: VaultTx, ordinals: readonly number[]): void {
   if (ordinals.length === 0) return;
   forgetDamagedItems(to, ordinals);
-  atCommit(
-    to,
-    sql`delete from catalog_items where vault = ${to.vault} and ordinal = any(${bigints(ordinals)}::bigint[])`,
-  );
+  for (const table of ["catalog_hooks", "catalog_items"])
+    atCommit(
+      to,
+      sql`delete from ${sql.table(table)} where vault = ${to.vault} and ordinal = any(${bigints(ordinals)}::bigint[])`,
+    );
 }
 
 export interface Move {
@@ -117,7 +117,7 @@ export async function moveFrames(to: VaultTx, { unit, moves, deadItems }: Move):
   await pinMoved(to, moves, pins);
   deleteItems(to, deadItems);
   if (left.length > 0)
-    setDeleting(
+    toDeleting(
       to,
       left.map(([pack]) => pack),
     );

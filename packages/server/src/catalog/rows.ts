@@ -12,7 +12,7 @@ import type {
   SnapshotStatus,
 } from "@emanet/engine/catalog";
 
-/** Joined with its owner's name. */
+/** With its owner's name. */
 export interface ItemColumns {
   readonly ordinal: number;
   readonly is_node: boolean;
@@ -24,8 +24,9 @@ export interface ItemColumns {
   readonly verified: boolean;
 }
 
-/** Of `catalog_items i` and `catalog_owners o`. */
-export const itemColumns = "i.ordinal, i.is_node, i.id, i.recipe, i.record, i.next, o.name as owner, i.verified";
+/** Of `catalog_items i`. The name is looked up per row: a join could be made the other way round, with all items per owner. */
+export const itemColumns = `i.ordinal, i.is_node, i.id, i.recipe, i.record, i.next, i.verified,
+  (select o.name from catalog_owners o where o.vault = i.vault and o.owner = i.owner) as owner`;
 
 export function itemOf(row: ItemColumns): Item {
   return {

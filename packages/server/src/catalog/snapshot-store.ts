@@ -1,26 +1,14 @@
 /** Snapshots of the catalog: their rows and bitmaps, retention, deletion, and the vault's chain. */
 
 import type { ChainHead, Retention, SnapshotInfo, SnapshotQuery, SnapshotRow } from "@emanet/engine/catalog";
-import {
-  assertDeletable,
-  assertHeld,
-  Bitmap,
-  CatalogError,
-  emptyChain,
-  isNewerChange,
-  maxSnapshotsPerPage,
-} from "@emanet/engine/catalog";
+import { assertDeletable, CatalogError, emptyChain, isNewerChange, maxSnapshotsPerPage } from "@emanet/engine/catalog";
 import { sql } from "kysely";
 import { type SnapshotColumns, snapshotColumns, snapshotInfoOf, snapshotOf } from "./rows.ts";
 import { bigints, byteas } from "./sql-arrays.ts";
-import type { CommittingUpload } from "./upload-store.ts";
 import { atCommit, rowsOf, type VaultDatabase, type VaultTx } from "./vault-store.ts";
 
 /** Bitmaps read at a time: each has up to some hundred kilobytes. */
 const bitmapsPerPage = 16;
-
-/** Ordinals whose owners are compared at a time. */
-const ordinalsPerPage = 20_000;
 
 export async function readSnapshot(database: VaultDatabase, id: string): Promise<SnapshotRow | null> {
   const [row] = await database.rows(
@@ -70,36 +58,15 @@ export async function hasSnapshot(to: VaultTx, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Throws `not_closed` if the snapshot reaches an item that is neither in the base nor held (rules 4 and 5). */
-export async function assertClosed(to: VaultTx, upload: CommittingUpload, { reach }: SnapshotRow): Promise<void> {
-  const reached = Bitmap.decode(reach);
-  assertHeld(reached, upload.base, upload.held);
-  if (upload.scope !== "lineage") return;
-  let page: number[] = [];
-  for (const ordinal of reached) {
-    if (page.push(ordinal) < ordinalsPerPage) continue;
-    await assertOwned(to, upload.owner, page);
-    page = [];
-  }
-  await assertOwned(to, upload.owner, page);
-}
-
-async function assertOwned(to: VaultTx, owner: number, ordinals: readonly number[]): Promise<void> {
-  const [other] = await rowsOf(
-    to,
-    sql<{ ordinal: number }>`
-      select x.ordinal from unnest(${bigints(ordinals)}::bigint[]) as x (ordinal)
-        left join catalog_items i on i.vault = ${to.vault} and i.ordinal = x.ordinal and i.owner = ${owner}::integer
-      where i.ordinal is null limit 1`,
-  );
-  if (other !== undefined) throw new CatalogError("not_closed", `item ${other.ordinal} is of another owner`);
-}
-
-/** Inserts snapshots. With "replace" rows that are there are replaced. Returns the ids that were written. */
+/**
+ * Inserts snapshots. With "replace" rows that are there are replaced. `owner` is that of all items that they reach, if it is
+ * known. Returns the ids that were written.
+ */
 export async function insertSnapshots(
   to: VaultTx,
   rows: readonly SnapshotRow[],
   mode: "insert" | "replace",
+  owner: number | null = null,
 ): Promise<readonly string[]> {
   if (rows.length === 0) return [];
   const numbers = (of: (row: SnapshotRow) => number) => bigints(rows.map(of));
@@ -108,8 +75,8 @@ export async function insertSnapshots(
   const written = await rowsOf(
     to,
     sql<{ id: string }>`
-      insert into catalog_snapshots (vault, ${sql.raw(snapshotColumns)}, reach)
-      select ${to.vault}::integer, id, source, session, started, completed, root_ordinal, root_id, size, files, warnings, stored,
+      insert into catalog_snapshots (vault, owner, ${sql.raw(snapshotColumns)}, reach)
+      select ${to.vault}::integer, ${owner}::integer, id, source, session, started, completed, root_ordinal, root_id, size, files, warnings, stored,
         status, nullif(expires, -1), nullif(locked, -1), hold, changes, reach
       from unnest(
         ${rows.map(({ id }) => id)}::text[], ${rows.map(({ source }) => source)}::text[], ${numbers((row) => row.session)}::bigint[],
@@ -131,7 +98,7 @@ const replaceSnapshot = sql.raw(
     completed = excluded.completed, root_ordinal = excluded.root_ordinal, root_id = excluded.root_id, size = excluded.size,
     files = excluded.files, warnings = excluded.warnings, stored = excluded.stored, status = excluded.status,
     expires = excluded.expires, locked = excluded.locked, hold = excluded.hold, changes = excluded.changes,
-    reach = excluded.reach`,
+    reach = excluded.reach, owner = excluded.owner`,
 );
 
 /** The row of a snapshot, locked until the transaction ends. Throws `unknown_snapshot` if there is none. */

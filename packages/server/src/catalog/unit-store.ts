@@ -229,7 +229,9 @@ async function insertHooks(to: VaultTx, hooks: UploadUnit["hooks"]): Promise<voi
     select distinct on (x.hook, i.owner) ${vault}::integer, x.hook, i.owner, i.ordinal
     from unnest(${bigints(hooks.map(([hook]) => hook))}::bigint[], ${bigints(hooks.map(([, ordinal]) => ordinal))}::bigint[])
         with ordinality as x (hook, ordinal, position)
-      join catalog_items i on i.vault = ${vault} and i.ordinal = x.ordinal
+      cross join lateral (
+        select owner, ordinal from catalog_items where vault = ${vault} and ordinal = x.ordinal limit 1
+      ) as i
     order by x.hook, i.owner, x.position desc
     on conflict (vault, hook, owner) do update set ordinal = excluded.ordinal
       where catalog_hooks.ordinal <> excluded.ordinal`.execute(to.db);
@@ -242,23 +244,29 @@ async function insertHooks(to: VaultTx, hooks: UploadUnit["hooks"]): Promise<voi
 async function updateNext(to: VaultTx, follows: UploadUnit["follows"]): Promise<void> {
   if (follows.length === 0) return;
   const { vault } = to;
-  await sql`
-    with wanted as materialized (
-      select distinct on (x.earlier) x.earlier, x.later, (later.owner = earlier.owner) is true as is_own
-      from unnest(${bigints(follows.map(([earlier]) => earlier))}::bigint[], ${bigints(follows.map(([, later]) => later))}::bigint[])
-          with ordinality as x (earlier, later, position)
-        join catalog_items earlier on earlier.vault = ${vault} and earlier.ordinal = x.earlier
-        left join catalog_items later on later.vault = ${vault} and later.ordinal = x.later
-      order by x.earlier, (later.owner = earlier.owner) is true desc,
-        case when (later.owner = earlier.owner) is true then -x.position else x.position end
-    ), locked as materialized (
-      select i.ordinal, wanted.later, wanted.is_own
-      from wanted join catalog_items i on i.vault = ${vault} and i.ordinal = wanted.earlier
-      order by i.ordinal for update of i
-    )
-    update catalog_items i set next = locked.later from locked
-    where i.vault = ${vault} and i.ordinal = locked.ordinal and (i.next = 0 or locked.is_own)
-      and i.next <> locked.later`.execute(to.db);
+  const [earlier, later] = [bigints(follows.map(([one]) => one)), bigints(follows.map(([, next]) => next))];
+  const ofOrdinal = (ordinal: string) =>
+    sql`select ctid, owner from catalog_items where vault = ${vault} and ordinal = ${sql.ref(ordinal)} limit 1`;
+  // Locked in their order first: then the rows stay where they are, and the update finds them by their place.
+  await Promise.all([
+    rowsOf(
+      to,
+      sql`select 1 from catalog_items where vault = ${vault} and ordinal = any(${earlier}::bigint[])
+        order by ordinal for update`,
+    ),
+    rowsOf(
+      to,
+      sql`update catalog_items i set next = wanted.later from (
+          select distinct on (x.earlier) x.later, earlier.ctid as place, (later.owner = earlier.owner) is true as is_own
+          from unnest(${earlier}::bigint[], ${later}::bigint[]) with ordinality as x (earlier, later, position)
+            cross join lateral (${ofOrdinal("x.earlier")}) as earlier
+            left join lateral (${ofOrdinal("x.later")}) as later on true
+          order by x.earlier, (later.owner = earlier.owner) is true desc,
+            case when (later.owner = earlier.owner) is true then -x.position else x.position end
+        ) as wanted
+        where i.ctid = wanted.place and (i.next = 0 or wanted.is_own) and i.next <> wanted.later`,
+    ),
+  ]);
 }
 
 /** Adds the number of a client's unit. Returns false if the unit is registered already. */
@@ -285,8 +293,10 @@ export async function assertUnitIsPinned(to: VaultTx, session: number, unit: Upl
     to,
     sql<{ frame: number; is_meta: boolean; block_list: Buffer }>`
       select f.frame, f.is_meta, f.block_list from catalog_frames f
-        join catalog_pins p on p.vault = ${vault} and p.session = ${session}::bigint and p.pack = f.pack
-      where f.vault = ${vault} and f.frame = any(${bigints(others)}::bigint[])`,
+      where f.vault = ${vault} and f.frame = any(${bigints(others)}::bigint[]) and exists (
+        select from catalog_pins p
+        where p.vault = ${vault} and p.session = ${session}::bigint and p.pack = f.pack offset 0
+      )`,
   );
   const pinned = new Map(rows.map((row) => [row.frame, row]));
   for (const frame of others)
@@ -306,13 +316,9 @@ export function pinUnit(to: VaultTx, session: number, { packs }: UploadUnit): vo
 }
 
 export async function setVerified(to: VaultTx, ordinals: readonly number[]): Promise<void> {
-  await rowsOf(
-    to,
-    sql`update catalog_items i set verified = true from (
-        select ordinal from catalog_items
-        where vault = ${to.vault} and ordinal = any(${bigints(ordinals)}::bigint[]) and not verified
-        order by ordinal for no key update
-      ) as x
-      where i.vault = ${to.vault} and i.ordinal = x.ordinal`,
-  );
+  const ofItems = sql`vault = ${to.vault} and ordinal = any(${bigints(ordinals)}::bigint[]) and not verified`;
+  await Promise.all([
+    rowsOf(to, sql`select 1 from catalog_items where ${ofItems} order by ordinal for no key update`),
+    rowsOf(to, sql`update catalog_items set verified = true where ${ofItems}`),
+  ]);
 }

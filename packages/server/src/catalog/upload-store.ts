@@ -137,10 +137,11 @@ async function insertUpload(
         insert into catalog_reservations (vault, session, request, first, after)
         select ${vault}::integer, session, 0, first, first + ${ordinals}::bigint from taken where ${ordinals}::bigint > 0
       ), inserted as (
-        insert into catalog_uploads (vault, upload, session, owner, lease, scope, reach)
-        select ${vault}::integer, ${upload}, session, ${owner}::integer, ${leaseUntil}::bigint, ${scope},
-          coalesce((select reach from catalog_snapshots where vault = ${vault} and id = ${base}::text), '')
-        from taken on conflict do nothing returning session
+        insert into catalog_uploads (vault, upload, session, owner, lease, scope, reach, is_own_base)
+        select ${vault}::integer, ${upload}, taken.session, ${owner}::integer, ${leaseUntil}::bigint, ${scope},
+          coalesce(base.reach, ''), coalesce(base.owner = ${owner}::integer, false)
+        from taken left join catalog_snapshots base on base.vault = ${vault} and base.id = ${base}::text
+        on conflict do nothing returning session
       )
       select taken.session, taken.first, (select count(*) from inserted) as inserted from taken`,
   );
@@ -188,18 +189,31 @@ export async function reserve(
   return range;
 }
 
-/** Adds to what the upload holds: one short row per call. */
-export function addHeld(to: VaultTx, session: number, ordinals: readonly number[]): void {
-  if (ordinals.length === 0) return;
-  atCommit(
-    to,
-    sql`insert into catalog_held (vault, session, ordinals) values (${to.vault}, ${session}, ${encodeOrdinals(ordinals)})`,
-  );
+/** An item that an upload has acquired or registered. */
+export interface HeldItem {
+  readonly ordinal: number;
+  /** Its owner is the upload's. */
+  readonly isOwn: boolean;
+}
+
+/** Adds to what the upload holds: one short row per call, and another one for items of other owners. */
+export function addHeld(to: VaultTx, session: number, items: readonly HeldItem[]): void {
+  for (const own of [true, false]) {
+    const ordinals = items.filter(({ isOwn }) => isOwn === own).map(({ ordinal }) => ordinal);
+    if (ordinals.length === 0) continue;
+    atCommit(
+      to,
+      sql`insert into catalog_held (vault, session, is_own, ordinals)
+        values (${to.vault}, ${session}, ${own}, ${encodeOrdinals(ordinals)})`,
+    );
+  }
 }
 
 export interface CommittingUpload extends RunningUpload {
   readonly base: Bitmap;
   readonly held: Bitmap;
+  /** Those of the base and of what it holds that are known to be its owner's. */
+  readonly own: Bitmap;
 }
 
 /** An upload that is about to end with a snapshot: locked for that, with what it holds. */
@@ -208,23 +222,29 @@ export async function committingUpload(to: VaultTx, upload: string, now: number)
   const [[running], rows] = await Promise.all([
     rowsOf(
       to,
-      sql<RunningUpload & { reach: Buffer }>`
-        select u.session, u.lease, u.scope, u.owner, o.name as owner_name, u.reach
+      sql<RunningUpload & { reach: Buffer; is_own_base: boolean }>`
+        select u.session, u.lease, u.scope, u.owner, o.name as owner_name, u.reach, u.is_own_base
         from catalog_uploads u join catalog_owners o on o.vault = ${vault} and o.owner = u.owner
         where u.vault = ${vault} and u.upload = ${upload} for update of u`,
     ),
     rowsOf(
       to,
-      sql<{ ordinals: Buffer }>`
-        select h.ordinals from catalog_uploads u join catalog_held h on h.vault = ${vault} and h.session = u.session
-        where u.vault = ${vault} and u.upload = ${upload}`,
+      sql<{ ordinals: Buffer; is_own: boolean }>`
+        select ordinals, is_own from catalog_held where vault = ${vault}
+          and session = (select session from catalog_uploads where vault = ${vault} and upload = ${upload})`,
     ),
   ]);
   if (running === undefined) throw new CatalogError("unknown_upload", upload);
   assertLease(running, upload, now);
-  const held = new Bitmap();
-  for (const { ordinals } of rows) for (const ordinal of decodeOrdinals(ordinals)) held.add(ordinal);
-  return { ...running, base: Bitmap.decode(running.reach), held };
+  const base = Bitmap.decode(running.reach);
+  const [held, own] = [new Bitmap(), new Bitmap()];
+  for (const { ordinals, is_own } of rows) {
+    const into = is_own ? own : held;
+    for (const ordinal of decodeOrdinals(ordinals)) into.add(ordinal);
+  }
+  held.or(own);
+  if (running.is_own_base) own.or(base);
+  return { ...running, base, held, own };
 }
 
 /** Which uploads end: one by its name, or all whose lease has ended. */

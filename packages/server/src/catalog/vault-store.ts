@@ -6,6 +6,9 @@
  * - `exclusive`: what decides that nothing uses a pack (condemn, beginDelete, moveFrames), and what changes items or frames
  *   that uploads hold (replaced recipes, damage marks, clear). Nothing else changes the vault meanwhile.
  *
+ * PostgreSQL serves waiters in their order: a step that waits for `exclusive` behind a slow step makes all later ones wait
+ * too. So it waits for a short time only, lets the others pass and tries again.
+ *
  * The lock is a statement of its own: a statement sees what was committed when it began, so one that waited for the lock
  * itself would decide by a state from before it had the lock.
  *
@@ -13,11 +16,12 @@
  * session's header, frames, items (by ordinal), hooks (by hook), packs (by name), the row of the catalog last.
  */
 
+import { setTimeout as delay } from "node:timers/promises";
 import type { CompiledQuery, RawBuilder } from "kysely";
 import { sql } from "kysely";
 import type { Statement } from "../kernel/database/batch.ts";
 import type { RowAccess } from "../kernel/principal.ts";
-import type { Transactions, Tx, TxContext } from "../kernel/tx.ts";
+import { isLockTimeout, type Transactions, type Tx, type TxContext } from "../kernel/tx.ts";
 
 export type VaultLock = "shared" | "exclusive";
 
@@ -49,6 +53,15 @@ export interface VaultOfAccount {
 /** The first number of the advisory locks of vaults; the second is the vault. */
 const lockClass = 7701;
 
+/** How long a step waits for the exclusive lock at a time. Others wait so much longer at most. */
+const exclusiveWaitMs = 1_000;
+
+/** How long it leaves the lock to the others then: much longer than a step of an upload takes. */
+const exclusivePauseMs = 200;
+
+/** A minute in all. What needs this lock is upkeep, which runs again later. */
+const exclusiveAttempts = 50;
+
 export class VaultDatabase {
   readonly #of: VaultOfAccount;
   readonly #access: RowAccess;
@@ -63,13 +76,28 @@ export class VaultDatabase {
     return this.#of.vaultId;
   }
 
-  /** Runs a step that changes the vault. What it returns is committed. */
+  /** Runs a step that changes the vault. What it returns is committed. Work that needs the vault alone may be repeated. */
   async write<T>(lock: VaultLock, work: (to: VaultTx) => Promise<T>, options: WriteOptions = {}): Promise<T> {
+    if (lock === "shared") return this.#attempt(lock, work, options);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(lock, work, options);
+      } catch (error) {
+        if (!isLockTimeout(error) || attempt === exclusiveAttempts) throw error;
+      }
+      await delay(exclusivePauseMs);
+    }
+  }
+
+  async #attempt<T>(lock: VaultLock, work: (to: VaultTx) => Promise<T>, options: WriteOptions): Promise<T> {
     const vault = await this.#number();
     const { transactions, context } = this.#of;
     return transactions.run(context, this.#access, async (tx) => {
       // Not awaited: they travel with the first statements of the work, before these.
-      const begun = Promise.all([this.#choose(options).execute(tx.db), lockVault(lock, vault).execute(tx.db)]);
+      const begun = Promise.all([
+        this.#choose(settingsOf(lock, options)).execute(tx.db),
+        lockVault(lock, vault).execute(tx.db),
+      ]);
       begun.catch(() => undefined);
       const result = await work({ tx, db: tx.db, vault });
       await begun;
@@ -82,18 +110,16 @@ export class VaultDatabase {
     const vault = await this.#number();
     const { transactions, context } = this.#of;
     return transactions.read(context, this.#access, async ({ db }) => {
-      const [, { rows }] = await Promise.all([this.#choose({}).execute(db), query(vault).execute(db)]);
+      const [, { rows }] = await Promise.all([this.#choose([]).execute(db), query(vault).execute(db)]);
       return rows;
     });
   }
 
-  #choose({ durable = true, timeoutMs }: WriteOptions): RawBuilder<unknown> {
+  /** Chooses the vault, with settings of the transaction. */
+  #choose(settings: readonly Setting[]): RawBuilder<unknown> {
     const { vaultId } = this.#of;
-    if (timeoutMs !== undefined)
-      return sql`select use_vault(${vaultId}), set_config('statement_timeout', ${String(timeoutMs)}, true)`;
-    return durable
-      ? sql`select use_vault(${vaultId})`
-      : sql`select use_vault(${vaultId}), set_config('synchronous_commit', 'off', true)`;
+    const set = settings.map(([name, value]) => sql`, set_config(${sql.lit(name)}, ${sql.lit(value)}, true)`);
+    return sql`select use_vault(${vaultId})${sql.join(set, sql``)}`;
   }
 
   /** Never changes, so it is read once. */
@@ -107,6 +133,16 @@ export class VaultDatabase {
     if (this.#vault === null) throw new Error("a vault has no number");
     return this.#vault;
   }
+}
+
+type Setting = readonly [name: string, value: string];
+
+function settingsOf(lock: VaultLock, { durable = true, timeoutMs }: WriteOptions): readonly Setting[] {
+  const settings: Setting[] = [];
+  if (!durable) settings.push(["synchronous_commit", "off"]);
+  if (timeoutMs !== undefined) settings.push(["statement_timeout", String(timeoutMs)]);
+  if (lock === "exclusive") settings.push(["lock_timeout", String(exclusiveWaitMs)]);
+  return settings;
 }
 
 function lockVault(lock: VaultLock, vault: number): RawBuilder<unknown> {

@@ -393,6 +393,16 @@ const deadlock = "40P01";
 /** Seconds after which the database is likely to answer again. */
 const retryAfterFaultSeconds = 5;
 
+/** Whether a transaction has failed because it waited too long for a lock. It has changed nothing. */
+export function isLockTimeout(error: unknown): boolean {
+  return (
+    error instanceof Problem &&
+    error.cause instanceof Error &&
+    "code" in error.cause &&
+    error.cause.code === lockNotAvailable
+  );
+}
+
 function asProblem(error: unknown, signal: EndState): unknown {
   if (error instanceof Problem) return error;
   const extras = { headers: { "Retry-After": String(retryAfterFaultSeconds) }, cause: error };

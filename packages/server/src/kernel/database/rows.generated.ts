@@ -233,6 +233,7 @@ export interface CatalogHeldRow {
   readonly session: number;
   readonly vault: number;
   readonly ordinals: Buffer;
+  readonly is_own: Generated<boolean>;
 }
 
 export interface CatalogHooksRow {
@@ -314,6 +315,7 @@ export interface CatalogSnapshotsRow {
   readonly status: "completed" | "recovered" | "deleting";
   readonly root_id: Buffer;
   readonly reach: Buffer;
+  readonly owner: number | null;
 }
 
 export interface CatalogUnitsRow {
@@ -330,6 +332,7 @@ export interface CatalogUploadsRow {
   readonly upload: string;
   readonly scope: "vault" | "lineage";
   readonly reach: Buffer;
+  readonly is_own_base: Generated<boolean>;
 }
 
 export interface CatalogsRow {

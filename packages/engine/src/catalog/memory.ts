@@ -301,8 +301,7 @@ export class MemoryCatalog implements Catalog {
 
   async beginDelete(pack: string, marking: number, deadItems: readonly number[]): Promise<boolean> {
     if (!this.#packs.isCondemned(pack, marking)) return false;
-    this.#packs.setState(pack, "deleting");
-    for (const [frame, row] of this.#frames) if (row.pack === pack) this.#frames.delete(frame);
+    this.#toDeleting(pack);
     for (const ordinal of deadItems) this.#forget(ordinal);
     return true;
   }
@@ -335,7 +334,7 @@ export class MemoryCatalog implements Catalog {
       for (const pinning of this.#packs.uploadsPinning(from.pack)) this.pinKnown(packs, pinning);
     }
     for (const ordinal of deadItems) this.#forget(ordinal);
-    for (const pack of left) this.#packs.setState(pack, "deleting");
+    for (const pack of left) this.#toDeleting(pack);
     this.#revision++;
     return true;
   }
@@ -436,6 +435,12 @@ export class MemoryCatalog implements Catalog {
   /** Whether the upload has pinned the pack of a frame. */
   protected isPinned(frame: number, upload: string): boolean {
     return this.#packs.isPinned(this.#frames.get(frame)?.pack ?? "", upload);
+  }
+
+  /** Makes a pack `deleting`, and removes the frames that are still in it. */
+  #toDeleting(pack: string): void {
+    this.#packs.setState(pack, "deleting");
+    for (const [frame, row] of this.#frames) if (row.pack === pack) this.#frames.delete(frame);
   }
 
   #forget(ordinal: number): void {

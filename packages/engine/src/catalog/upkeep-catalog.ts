@@ -31,9 +31,9 @@ export interface UpkeepCatalog {
   forgetPack(pack: string): Promise<void>;
   /**
    * Replaces frames by their rewritten versions, all or none. Returns false if a frame is no longer where `from` says, or
-   * if a pack that it leaves is not condemned by that marking any more. The packs that were left become `deleting`. Items
-   * that need dropped slots are removed in the same step, so that no upload gets them as known. An upload that has pinned
-   * the pack of a frame pins its new pack too.
+   * if a pack that it leaves is not condemned by that marking any more. The packs that were left become `deleting`, and
+   * frames that stay in them are removed. Items that need dropped slots are removed in the same step, so that no upload gets
+   * them as known. An upload that has pinned the pack of a frame pins its new pack too.
    */
   moveFrames(
     upload: string,

@@ -16,6 +16,7 @@ export function upkeepConformance(make: MakeCatalog): void {
   pins(make);
   markings(make);
   moves(make);
+  framesThatStay(make);
   movesOfHeldItems(make);
   marks(make);
   damagedItems(make);
@@ -131,6 +132,31 @@ function moves(make: MakeCatalog): void {
     assert.equal(await catalog.moveFrames("up", 1, unit, moves, []), true);
     assert.equal((await catalog.frames([10]))[0]?.pack, "p2");
     assert.equal((await catalog.packs(["p1"]))[0]?.state, "deleting");
+  });
+}
+
+function framesThatStay(make: MakeCatalog): void {
+  test("frames that stay in a rewritten pack are removed with it, with their damage marks", async () => {
+    const catalog = await make();
+    await begin(catalog, "u1");
+    const frames = [10, 11, 12].map((frame) => frameRow(frame, "p1"));
+    await catalog.addUnit("u1", 1, unitOf("p1", frames, [itemRow(1, 10), itemRow(2, 11)]));
+    await catalog.addUnit("u1", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(3, 20)]));
+    await catalog.commit("u1", 1, snapshotOf("s1", [1]));
+    await catalog.setDamaged([{ frame: 11, pack: "p1", generation: 0 }], true);
+    const marking = await catalog.revision();
+    await catalog.condemn(["p1"], marking);
+    await begin(catalog, "up");
+    const moves = [{ from: { pack: "p1", generation: 0, marking }, to: frameRow(10, "p3", { generation: 1 }) }];
+    assert.equal(await catalog.moveFrames("up", 1, unitOf("p3", [], []), moves, [2]), true);
+    assert.deepEqual(
+      (await Array.fromAsync(catalog.allFrames())).map(({ frame, pack }) => [frame, pack]),
+      [
+        [10, "p3"],
+        [20, "p2"],
+      ],
+    );
+    assert.deepEqual([await catalog.damagedFrames(), (await begin(catalog, "u2")).damaged], [[], []]);
   });
 }
 

@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CatalogError } from "../catalog/catalog.ts";
+import { chainConformance } from "./catalog-conformance-chain.ts";
 import { upkeepConformance } from "./catalog-conformance-upkeep.ts";
 import type { MakeCatalog } from "./catalog-fixture.ts";
 import { begin, filled, frameRow, idOf, itemRow, snapshotOf, unitOf } from "./catalog-fixture.ts";
@@ -20,8 +21,10 @@ export function catalogConformance(name: string, make: MakeCatalog): void {
     sessions(make);
     repetition(make);
     known(make);
+    lineage(make);
     hooks(make);
     upkeepConformance(make);
+    chainConformance(make);
   });
 }
 
@@ -221,6 +224,44 @@ function known(make: MakeCatalog): void {
     await lineage("a", "a", "s1");
     assert.equal((await catalog.acquire("a", [idOf(1)]))[0]?.ordinal, 1);
     await catalog.commit("a", 1, snapshotOf("s3", [1]));
+  });
+}
+
+function lineage(make: MakeCatalog): void {
+  test("a snapshot of the scope lineage reaches no item of another owner, however its upload came to it", async () => {
+    const catalog = await filled(make);
+    const start = (upload: string, owner: string, base: string | null) =>
+      catalog.beginUpload({ upload, owner, leaseUntil: 1000, base, scope: "lineage" });
+    const commit = (upload: string, ordinals: number[]) => catalog.commit(upload, 1, snapshotOf(upload, ordinals));
+    await start("a1", "a", "s1");
+    await commit("a1", [1]);
+    await start("a2", "a", "a1");
+    await commit("a2", [1]);
+    await start("b1", "b", "a2");
+    await assert.rejects(commit("b1", [1]), { code: "not_closed" }, "of a base of another owner");
+    assert.deepEqual(await catalog.acquireOrdinals("b1", [1]), [true]);
+    await assert.rejects(commit("b1", [1]), { code: "not_closed" }, "acquired by its ordinal");
+    const items = [itemRow(2, 20), itemRow(3, 20, { owner: "b" })];
+    await catalog.addUnit("b1", 1, unitOf("p2", [frameRow(20, "p2")], items));
+    await assert.rejects(commit("b1", [2, 3]), { code: "not_closed" }, "registered for another owner");
+    await commit("b1", [3]);
+    await start("b2", "b", "b1");
+    await assert.rejects(commit("b2", [1, 3]), { code: "not_closed" });
+    await commit("b2", [3]);
+  });
+
+  test("a base that a rebuild has found is of the owner only if all its items are", async () => {
+    const catalog = await filled(make);
+    const start = (upload: string, owner: string) =>
+      catalog.beginUpload({ upload, owner, leaseUntil: 1000, base: "a1", scope: "lineage" });
+    await begin(catalog, "u2", { owner: "b" });
+    await catalog.addUnit("u2", 1, unitOf("p2", [frameRow(20, "p2")], [itemRow(2, 20, { owner: "b" })]));
+    await catalog.beginUpload({ upload: "a1", owner: "a", leaseUntil: 1000, base: "s1", scope: "lineage" });
+    await catalog.commit("a1", 1, snapshotOf("a1", [1]));
+    await catalog.addRebuilt({ snapshots: [snapshotOf("a1", [1, 2])] });
+    await start("a2", "a");
+    await assert.rejects(catalog.commit("a2", 1, snapshotOf("a2", [1, 2])), { code: "not_closed" });
+    await catalog.commit("a2", 1, snapshotOf("a2", [1]));
   });
 }
 

@@ -75,11 +75,25 @@ class Simulation {
     };
   }
 
+  /** A frame of records, without bytes. */
+  metaFrame(pack: string): FrameRow {
+    return { ...this.frame(pack, 0, []), kind: "meta", blockList: new Uint8Array(0) };
+  }
+
   /** Those of the packs that are in the store. */
   async #stored(packs: readonly string[]): Promise<ReadonlySet<string>> {
     if (this.#shared === null) return this.packs;
     const rows = await this.catalog.packs(packs);
     return new Set(rows.flatMap((row) => (row === null || row.state === "deleting" ? [] : [row.pack])));
+  }
+
+  /** The records of items, and of the block lists of their frames, are in packs that exist. */
+  async #assertRecords(id: string, frames: readonly number[]): Promise<void> {
+    const records = frames.filter((frame) => frame !== 0);
+    const places = await this.catalog.framePlaces(records);
+    const stored = await this.#stored(places.flatMap((place) => place?.pack ?? []));
+    for (const [i, place] of places.entries())
+      assert.ok(place !== null && stored.has(place.pack), `snapshot ${id} lost the record frame ${records[i]}`);
   }
 
   /** Everything that a committed snapshot reaches is in a pack that exists, in a slot that was not dropped. */
@@ -90,6 +104,10 @@ class Simulation {
         assert.ok(item !== null, `snapshot ${id} lost an item`);
         return decodeRecipe(item.recipe).filter((run) => run.kind === "stored");
       });
+      await this.#assertRecords(
+        id,
+        items.map((item) => item?.recordFrame ?? 0),
+      );
       const rows = await this.catalog.frames(runs.map(({ frame }) => frame));
       const stored = await this.#stored(rows.flatMap((row) => row?.pack ?? []));
       for (const [i, { frame, slot, count }] of runs.entries()) {
@@ -98,12 +116,17 @@ class Simulation {
         const slots = decodeBlockList(row.blockList).lengths.subarray(slot, slot + count);
         assert.ok(slots.length === count && !slots.includes(0), `snapshot ${id} lost a slot of frame ${frame}`);
       }
+      await this.#assertRecords(
+        id,
+        rows.map((row) => row?.recordFrame ?? 0),
+      );
     }
   }
 }
 
 /** Contents that uploads choose from: few, so that uploads and prunes compete for them. */
 const contents = 6;
+const framesPerContent = 3;
 const contentId = (n: number) => Buffer.alloc(32, n + 1);
 
 /** An upload as a backup does it: acquire items, store the unknown ones, register a unit, commit. */
@@ -162,7 +185,10 @@ async function expiringUpload(simulation: Simulation, catalog: Catalog, name: st
 
 async function storeContent(simulation: Simulation, catalog: Catalog, name: string, content: number): Promise<number> {
   const pack = simulation.name();
-  const frame = simulation.frame(pack, 0, [5, 5, 5]);
+  // The record is in a pack of its own, beside a frame that nothing needs.
+  const recordPack = simulation.name();
+  const [record, unused] = [simulation.metaFrame(recordPack), simulation.metaFrame(recordPack)];
+  const frame = { ...simulation.frame(pack, 0, [5, 5, 5]), recordFrame: record.frame };
   const ordinal = await catalog.reserveOrdinals(1);
   // A slot of an old frame next to a new one, as the matcher finds it.
   const runs = [{ kind: "stored", frame: frame.frame, slot: 0, count: 1, bytes: 5 }] as {
@@ -172,31 +198,31 @@ async function storeContent(simulation: Simulation, catalog: Catalog, name: stri
     count: number;
     bytes: number;
   }[];
-  const old = frame.frame - 1 - simulation.random.below(3);
+  const old = frame.frame - framesPerContent * (1 + simulation.random.below(3));
   const [row] = old > 0 ? await catalog.frames([old]) : [null];
-  if (row !== null && row !== undefined && (decodeBlockList(row.blockList).lengths[1] ?? 0) > 0) {
+  if (row?.kind === "data" && (decodeBlockList(row.blockList).lengths[1] ?? 0) > 0) {
     const [pinned] = await catalog.acquireFrames(name, [old]);
     const [after] = await catalog.frames([old]);
     const isFilled = after !== null && after !== undefined && (decodeBlockList(after.blockList).lengths[1] ?? 0) > 0;
     if (pinned === true && isFilled) runs.push({ kind: "stored", frame: old, slot: 1, count: 1, bytes: 5 });
   }
-  simulation.packs.add(pack);
+  for (const each of [pack, recordPack]) simulation.packs.add(each);
   const item: Item = {
     ordinal,
     kind: "segment",
     id: contentId(content),
     recipe: encodeRecipe(runs),
-    recordFrame: 0,
+    recordFrame: record.frame,
     next: 0,
     owner: "o",
     verified: false,
   };
   await catalog.addUnit(name, 1, {
-    packs: [{ pack, session: 1, size: 10, state: "live" }],
+    packs: [pack, recordPack].map((each) => ({ pack: each, session: 1, size: 10, state: "live" as const })),
     header: Buffer.alloc(0),
-    frames: [frame],
+    frames: [record, unused, frame],
     items: [item],
-    hooks: [],
+    hooks: [content, content + 1].map((hook) => [BigInt(hook), ordinal] as const),
     follows: [],
   });
   return ordinal;
@@ -223,12 +249,15 @@ async function rewritePack(
   const moves = [];
   for await (const row of allFrameRows(catalog)) {
     const live = liveSet.slots.get(row.frame);
-    if (row.pack !== pack || live === undefined) continue;
-    const lengths = [...decodeBlockList(row.blockList).lengths].map((length, slot) => (live.has(slot) ? length : 0));
-    moves.push({
-      from: { pack, generation: row.generation, marking },
-      to: simulation.frame(to, row.generation + 1, lengths, row.frame),
-    });
+    if (row.pack !== pack || (live === undefined && !liveSet.metaFrames.has(row.frame))) continue;
+    const from = { pack, generation: row.generation, marking };
+    const moved = { ...row, pack: to, generation: row.generation + 1 };
+    if (live === undefined) moves.push({ from, to: moved });
+    else {
+      const { ids, lengths } = decodeBlockList(row.blockList);
+      const kept = lengths.map((length, slot) => (live.has(slot) ? length : 0));
+      moves.push({ from, to: { ...moved, blockList: encodeBlockList({ ids, lengths: kept }) } });
+    }
   }
   simulation.packs.add(to);
   const unit = {

@@ -352,9 +352,6 @@ export class SqliteCatalog implements Catalog {
     return this.#db.write(() => {
       if (!isCondemned(this.#sql, pack, marking)) return false;
       this.#toDeleting(pack);
-      for (const table of ["block_lists", "damaged_items"])
-        this.#sql(`delete from ${table} where frame in (select frame from frames where pack = ?)`).run(pack);
-      this.#sql("delete from frames where pack = ?").run(pack);
       this.#forgetItems(deadItems);
       return true;
     });
@@ -476,8 +473,12 @@ export class SqliteCatalog implements Catalog {
       for (const ordinal of ordinals) this.#sql(`delete from ${table} where ordinal = ?`).run(ordinal);
   }
 
+  /** Makes a pack `deleting`, and removes the frames that are still in it. */
   #toDeleting(pack: string): void {
     this.#sql("update packs set state = 'deleting' where pack = ?").run(pack);
+    for (const table of ["block_lists", "damaged_items"])
+      this.#sql(`delete from ${table} where frame in (select frame from frames where pack = ?)`).run(pack);
+    this.#sql("delete from frames where pack = ?").run(pack);
   }
 
   #newCatalogId(ctx: EngineContext): void {

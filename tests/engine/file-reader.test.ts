@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
 import type { SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { decodeBlockList } from "../../packages/engine/src/format/block-list.ts";
-import { decodeRecipe, framesOf } from "../../packages/engine/src/format/recipe.ts";
+import { decodeRecipe, encodeRecipe, framesOf } from "../../packages/engine/src/format/recipe.ts";
 import type { FileEntry } from "../../packages/engine/src/format/tree-entry.ts";
 import { findEntry } from "../../packages/engine/src/format/tree-reader.ts";
 import { FileReader } from "../../packages/engine/src/restore/file-reader.ts";
@@ -235,6 +235,40 @@ test("a small file whose entry names blocks of another file of its bundle is not
   for (const content of [b.content, beyond])
     await assert.rejects(readAll(reader.read({ ...a, content })), { name: "DamageError", message: /match its hash/ });
 });
+
+test("small files of one bundle ask the catalog for it once, also with a reader that others used before", async (t) => {
+  const { env, snapshot, reader, a, b } = await smallFiles(t);
+  await readAll(reader.read(a));
+  const { catalog } = env.vault;
+  const asked = [t.mock.method(catalog, "itemsByOrdinal"), t.mock.method(catalog, "frames")];
+  assert.ok((await readAll(reader.read(b))).equals(new SeededRandom(61).bytes(1900)));
+  assert.deepEqual((await entryOf(reader, snapshot, "a")).hash, a.hash);
+  assert.deepEqual(
+    asked.map(({ mock }) => mock.callCount()),
+    [0, 0],
+  );
+});
+
+test("a bundle whose blocks were moved since it was resolved is resolved again", async (t) => {
+  const { env, a } = await smallFiles(t);
+  const port = new LocalReadPort(env.vault);
+  const moved = t.mock.method(port, "itemsByOrdinal");
+  moved.mock.mockImplementationOnce(async (ordinals) =>
+    (await env.vault.catalog.itemsByOrdinal(ordinals)).map(
+      (item) => item && { ...item, recipe: movedAway(item.recipe) },
+    ),
+  );
+  const reader = new FileReader({ port, pool: inlineRestorePool });
+  assert.equal((await readAll(reader.read(a))).length, 1900);
+  assert.equal(moved.mock.callCount(), 2);
+});
+
+/** The same recipe with frames that do not exist. */
+function movedAway(recipe: Uint8Array): Buffer {
+  return encodeRecipe(
+    decodeRecipe(recipe).map((run) => (run.kind === "stored" ? { ...run, frame: run.frame + 1 } : run)),
+  );
+}
 
 test("a frame that was opened for verified content is hashed before it is used for other content", async (t) => {
   const from = path.join(scratch(t), "from");

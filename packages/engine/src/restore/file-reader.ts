@@ -40,6 +40,9 @@ const defaultBatchBytes = 32 * 1024 * 1024;
 /** Requests at a time of one reader: enough to hide the delay of an object store. */
 const maxRequests = 8;
 
+/** Resolved bundles that are kept, some ten KiB each. Small files that are neighbours are in the same bundle. */
+const maxBundles = 8;
+
 export interface FileReaderOptions {
   readonly port: ReadPort;
   readonly pool: RestoreWorkerPool;
@@ -47,6 +50,8 @@ export interface FileReaderOptions {
   readonly cacheBytes?: number | undefined;
   /** Plain bytes of the frames of one batch. Less needs less memory and hides less of the store's delay. */
   readonly batchBytes?: number | undefined;
+  /** Bytes of opened metadata frames that are kept. */
+  readonly metaCacheBytes?: number | undefined;
 }
 
 /** A run of blocks that are consecutive in the file and in their frame. */
@@ -83,15 +88,17 @@ export class FileReader {
   readonly #cache: LruCache<string, Promise<CachedFrame>>;
   readonly #batchBytes: number;
   readonly #requests = new Set<Promise<void>>();
+  /** By the ordinal of the bundle's segment. */
+  readonly #bundles = new LruCache<number, Promise<SegmentResolver>>(maxBundles);
   /** Reads the nodes of trees, and single frames that were moved to another pack. */
   readonly frames: FrameReader;
 
-  constructor({ port, pool, cacheBytes, batchBytes }: FileReaderOptions) {
+  constructor({ port, pool, cacheBytes, batchBytes, metaCacheBytes }: FileReaderOptions) {
     this.#batchBytes = batchBytes ?? defaultBatchBytes;
     this.#port = port;
     this.#pool = pool;
     this.#cache = new LruCache(cacheBytes ?? defaultCacheBytes);
-    this.frames = new FrameReader(port);
+    this.frames = new FrameReader(port, { metaCacheBytes, keepsItems: true });
   }
 
   /**
@@ -113,6 +120,7 @@ export class FileReader {
           yield piece;
         }
       } catch (error) {
+        if (entry.content.kind === "part") this.#bundles.delete(entry.content.segment.ordinal);
         if (!(error instanceof DamageError) || failedAt === at || (await this.#isCurrent(error))) throw error;
         failedAt = at;
       }
@@ -151,7 +159,7 @@ export class FileReader {
   async *#batches(entry: FileEntry, from: number, to: number): AsyncGenerator<PlannedRun[]> {
     if (entry.content.kind === "part") {
       const { segment, first, count } = entry.content;
-      const resolver = await this.#resolver([segment.ordinal]);
+      const resolver = await this.#bundle(segment.ordinal);
       const blocks = resolved(resolver.resolve(segment));
       checkPart(entry, blocks, first, count);
       yield* inBatches(runsOf(resolver, segment.ordinal, blocks, first, first + count, 0, from, to), this.#batchBytes);
@@ -177,6 +185,15 @@ export class FileReader {
       runs.push(...runsOf(resolver, segment.ordinal, blocks, 0, blocks.lengths.length, start, from, to));
     }
     yield* inBatches(runs, this.#batchBytes);
+  }
+
+  /** Resolves a bundle once for the small files in it that are read one after the other. */
+  #bundle(ordinal: number): Promise<SegmentResolver> {
+    const known = this.#bundles.get(ordinal);
+    if (known !== undefined) return known;
+    const loading = this.#resolver([ordinal]);
+    this.#bundles.set(ordinal, loading, 1);
+    return loading;
   }
 
   async #resolver(ordinals: readonly number[]): Promise<SegmentResolver> {

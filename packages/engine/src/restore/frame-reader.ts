@@ -53,10 +53,10 @@ export class MissingPackError extends DamageError {}
 const dataCacheBytes = 32 * 1024 * 1024;
 
 /** Bytes of opened metadata frames in the cache: enough for the nodes on the paths that a walk is on. */
-const metaCacheBytes = 16 * 1024 * 1024;
+const defaultMetaCacheBytes = 16 * 1024 * 1024;
 
 /** Items of nodes in the cache: more than the nodes below those on a walk's path. */
-const maxPrefetchedItems = 4096;
+const maxCachedItems = 4096;
 
 /** The sealed bytes that were read for a frame. */
 export interface FetchedFrame {
@@ -64,15 +64,25 @@ export interface FetchedFrame {
   readonly sealed: Uint8Array;
 }
 
+export interface FrameReaderOptions {
+  /** Bytes of opened metadata frames in the cache. */
+  readonly metaCacheBytes?: number | undefined;
+  /** Whether the items of nodes that were read are cached: for a reader that reads the same nodes again and again. */
+  readonly keepsItems?: boolean | undefined;
+}
+
 export class FrameReader implements NodeSource {
   readonly #port: ReadPort;
   readonly #dataFrames = new LruCache<number, DataFrame>(dataCacheBytes);
-  readonly #metaFrames = new LruCache<number, readonly MetadataItem[]>(metaCacheBytes);
-  /** Items of nodes that will be read. A node's frame and slot never change. */
-  readonly #items = new LruCache<number, Item>(maxPrefetchedItems);
+  readonly #metaFrames: LruCache<number, readonly MetadataItem[]>;
+  readonly #keepsItems: boolean;
+  /** Items of nodes that were read or will be. A node's frame and slot never change. */
+  readonly #items = new LruCache<number, Item>(maxCachedItems);
 
-  constructor(port: ReadPort) {
+  constructor(port: ReadPort, { metaCacheBytes = defaultMetaCacheBytes, keepsItems = false }: FrameReaderOptions = {}) {
     this.#port = port;
+    this.#keepsItems = keepsItems;
+    this.#metaFrames = new LruCache(metaCacheBytes);
   }
 
   /** Looks up the items of nodes that are read next, in one call of the port. */
@@ -81,7 +91,7 @@ export class FrameReader implements NodeSource {
       .map(({ ordinal }) => ordinal)
       .filter((ordinal) => this.#items.get(ordinal) === undefined);
     if (ordinals.length < 2) return;
-    for (const item of await this.#port.itemsByOrdinal(ordinals.slice(0, maxPrefetchedItems)))
+    for (const item of await this.#port.itemsByOrdinal(ordinals.slice(0, maxCachedItems)))
       if (item !== null) this.#items.set(item.ordinal, item, 1);
   }
 
@@ -89,6 +99,7 @@ export class FrameReader implements NodeSource {
     const item = this.#items.get(ordinal) ?? (await this.#port.itemsByOrdinal([ordinal]))[0];
     if (item === null || item === undefined || !sameBytes(item.id, id))
       throw new DamageError(0, `node ${hex(id)} is not stored`);
+    if (this.#keepsItems) this.#items.set(ordinal, item, 1);
     const [run] = decodeRecipe(item.recipe);
     if (run?.kind !== "stored") throw new DamageError(0, `node ${hex(id)} has no frame`);
     const found = (await this.metaItems(run.frame))[run.slot];

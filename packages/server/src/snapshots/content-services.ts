@@ -16,6 +16,7 @@ import type { Vaults } from "../vaults/index.ts";
 import { catalogListeners } from "./catalog-listeners.ts";
 import { Places } from "./places.ts";
 import { heartbeatMs } from "./rules.ts";
+import { SharedReaders } from "./shared-readers.ts";
 import { keepAlive } from "./store.ts";
 import { type TransferCounts, transferMetrics } from "./transfer-metrics.ts";
 
@@ -25,7 +26,7 @@ const maxThreads = 8;
 /** An upload that is cut holds up to two packs of 16 MiB and the buffers of its cut jobs. */
 const backupPlaces = { inAll: 4, perAccount: 2 };
 
-/** A large download holds about 16 MiB (`read-content.ts`), for as long as its client takes. */
+/** A large download holds about 16 MiB (`shared-readers.ts`), for as long as its client takes. */
 const readPlaces = { inAll: 24, perAccount: 8 };
 
 /** How long a stop waits for uploads that it has ended. */
@@ -37,6 +38,7 @@ export interface SnapshotServices {
   readonly spool: Spool;
   readonly cutPool: CutWorkerPool;
   readonly readPool: RestoreWorkerPool;
+  readonly readers: SharedReaders;
   /** Uploads that are being cut. */
   readonly backups: Places;
   /** Large downloads that are being read. */
@@ -85,9 +87,11 @@ export async function openSnapshots(sources: Sources): Promise<SnapshotServices>
   const cutPool = new CutWorkerPool(threads);
   const readPool = new RestoreWorkerPool(threads);
   onStop(() => Promise.all([cutPool.close(), readPool.close()]));
+  const readers = new SharedReaders(readPool);
+  onStop(async () => readers.close());
   onStop(() => live.stop());
   const services = {
-    ...{ spool, cutPool, readPool, transactions },
+    ...{ spool, cutPool, readPool, readers, transactions },
     backups: new Places(backupPlaces),
     reads: new Places(readPlaces),
     receive: <T>(id: string, work: (upload: LiveUpload) => Promise<T>) => live.run(id, work),

@@ -6,9 +6,8 @@
 import {
   type DirectoryEntry,
   type FileEntry,
-  FileReader,
+  type FileReader,
   findEntry,
-  LocalReadPort,
   rootEntry,
   type TreeEntry,
 } from "@emanet/engine";
@@ -22,21 +21,18 @@ import { findSnapshot, type SnapshotRecord } from "./store.ts";
 
 type AccountPrincipal = Extract<Principal, { accountId: string }>;
 
-/** Opened frames that one download keeps: a file that was backed up nightly has its blocks in frames of many nights. */
-const cacheBytes = 8 * 1024 * 1024;
-
-/** What is fetched at a time; two are in memory. */
-const batchBytes = 4 * 1024 * 1024;
-
-/** A smaller download is over at once and needs no place among the large ones. */
+/** A smaller download is over at once. It needs no place among the large ones, and shares a reader. */
 const smallReadBytes = 4 * 1024 * 1024;
 
 const slash = 0x2f;
 
 export interface SnapshotContent {
   readonly record: SnapshotRecord;
+  /** For small content; others use it at the same time. */
   readonly reader: FileReader;
   readonly root: DirectoryEntry;
+  /** For large content. */
+  newReader(): FileReader;
 }
 
 /** A snapshot that the caller may see. Throws `not_found`. */
@@ -58,8 +54,9 @@ export async function openContent(ctx: Ctx, principal: AccountPrincipal, id: str
     const vault = await vaults.open(principal.accountId, record.vault_id);
     const row = await vault.catalog.snapshot(engineId(id));
     if (row === null) throw new Error("a completed snapshot that the catalog does not have");
-    const reader = new FileReader({ port: new LocalReadPort(vault), pool: snapshots.readPool, cacheBytes, batchBytes });
-    return { record, reader, root: await rootEntry(reader.frames, row) };
+    const reader = snapshots.readers.shared(vault);
+    const root = await rootEntry(reader.frames, row);
+    return { record, reader, root, newReader: () => snapshots.readers.own(vault) };
   });
 }
 
@@ -91,10 +88,10 @@ export async function* fileBytes(
   { content, entry, start, end }: { content: SnapshotContent; entry: FileEntry; start: number; end: number },
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const read = () => content.reader.read(entry, { offset: start, length: end - start }, signal);
+  const read = (reader: FileReader) => sent(ctx, reader.read(entry, { offset: start, length: end - start }, signal));
   const { reads } = ctx.services.snapshots;
-  const account = content.record.account_id;
-  yield* end - start <= smallReadBytes ? sent(ctx, read()) : reads.stream(account, signal, () => sent(ctx, read()));
+  if (end - start <= smallReadBytes) yield* read(content.reader);
+  else yield* reads.stream(content.record.account_id, signal, () => read(content.newReader()));
 }
 
 /** The same chunks, counted; errors of the store as problems. */

@@ -3,9 +3,8 @@
  * their whole path, so that several parts can be unpacked into one folder.
  */
 
-import { type DirectoryEntry, entriesOf, type FileEntry, type TreeEntry } from "@emanet/engine";
+import { type DirectoryEntry, entriesOf, type FileEntry, type FileReader, type TreeEntry } from "@emanet/engine";
 import { type TarMember, tarEnd, tarHeaderOf, tarPaddingOf } from "../archives/index.ts";
-import type { SnapshotContent } from "./read-content.ts";
 
 /**
  * Names of files with several names, by group: later names become hard links. Beyond this many groups a later name is a file
@@ -17,6 +16,9 @@ const maxLinkGroups = 100_000;
 const readAheadFiles = 16;
 const readAheadBytes = 256 * 1024;
 
+/** Headers, small contents and paddings are collected to this size: each chunk of an answer is a TLS record at least. */
+const chunkBytes = 64 * 1024;
+
 /** A member of the archive, and for a file with content the entry to read it from. */
 interface PlannedMember {
   readonly member: TarMember;
@@ -24,17 +26,43 @@ interface PlannedMember {
 }
 
 export async function* tarOf(
-  content: SnapshotContent,
+  reader: FileReader,
   { entry, path }: { readonly entry: TreeEntry; readonly path: Buffer },
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const groups = new Map<string, Buffer>();
-  for await (const { member, bytes } of readAhead(content, members(content, entry, path, groups), signal)) {
-    yield tarHeaderOf(member);
-    yield* bytes;
-    if (member.size > 0) yield tarPaddingOf(member.size);
+  const small = new SmallChunks();
+  for await (const { member, bytes } of readAhead(reader, members(reader, entry, path, groups), signal)) {
+    yield* small.add(tarHeaderOf(member));
+    for await (const chunk of bytes) yield* small.add(chunk);
+    if (member.size > 0) yield* small.add(tarPaddingOf(member.size));
   }
-  yield tarEnd;
+  yield* small.add(tarEnd);
+  yield* small.end();
+}
+
+/** Joins chunks that are smaller than {@link chunkBytes}. */
+class SmallChunks {
+  #waiting: Uint8Array[] = [];
+  #bytes = 0;
+
+  /** What can be sent now. */
+  *add(chunk: Uint8Array): Generator<Uint8Array> {
+    if (this.#bytes + chunk.length < chunkBytes) {
+      this.#waiting.push(chunk);
+      this.#bytes += chunk.length;
+      return;
+    }
+    yield* this.end();
+    if (chunk.length < chunkBytes) yield* this.add(chunk);
+    else yield chunk;
+  }
+
+  *end(): Generator<Uint8Array> {
+    if (this.#bytes > 0) yield Buffer.concat(this.#waiting, this.#bytes);
+    this.#waiting = [];
+    this.#bytes = 0;
+  }
 }
 
 /**
@@ -42,7 +70,7 @@ export async function* tarOf(
  * 4096 bytes has up to 2048 levels, and every chunk would pass through all of them.
  */
 async function* members(
-  content: SnapshotContent,
+  reader: FileReader,
   entry: TreeEntry,
   path: Buffer,
   groups: Map<string, Buffer>,
@@ -53,7 +81,7 @@ async function* members(
   }
   if (path.length > 0) yield planned(entry, path, groups);
   else if (!isImplied(entry)) yield planned(entry, dot, groups);
-  const open = [{ path, entries: entriesOf(content.reader.frames, entry.root)[Symbol.asyncIterator]() }];
+  const open = [{ path, entries: entriesOf(reader.frames, entry.root)[Symbol.asyncIterator]() }];
   for (let directory = open.at(-1); directory !== undefined; directory = open.at(-1)) {
     const next = await directory.entries.next();
     if (next.done === true) {
@@ -65,7 +93,7 @@ async function* members(
       directory.path.length === 0 ? Buffer.from(child.name) : Buffer.concat([directory.path, slash, child.name]);
     yield planned(child, below, groups);
     if (child.type === "directory")
-      open.push({ path: below, entries: entriesOf(content.reader.frames, child.root)[Symbol.asyncIterator]() });
+      open.push({ path: below, entries: entriesOf(reader.frames, child.root)[Symbol.asyncIterator]() });
   }
 }
 
@@ -103,13 +131,13 @@ interface ReadMember {
 
 /** Reads small files while the ones before them are sent. */
 async function* readAhead(
-  content: SnapshotContent,
+  reader: FileReader,
   all: AsyncIterable<PlannedMember>,
   signal: AbortSignal,
 ): AsyncGenerator<ReadMember> {
   const waiting: Promise<ReadMember>[] = [];
   for await (const { member, file } of all) {
-    const next = begin(content, member, file, signal);
+    const next = begin(reader, member, file, signal);
     // It is awaited later. Without this handler, Node would report an unhandled rejection until then.
     next.catch(() => undefined);
     waiting.push(next);
@@ -120,7 +148,7 @@ async function* readAhead(
 }
 
 async function begin(
-  { reader }: SnapshotContent,
+  reader: FileReader,
   member: TarMember,
   file: FileEntry | null,
   signal: AbortSignal,

@@ -61,7 +61,9 @@ export const readArchive = endpoint(
         length: null,
         etag: `"tar${tarLayoutVersion}-${tag}"`,
         chunks: (signal) =>
-          reads.stream(principal.accountId, signal, () => sent(ctx, tarOf(content, { entry, path }, signal))),
+          reads.stream(principal.accountId, signal, () =>
+            sent(ctx, tarOf(content.newReader(), { entry, path }, signal)),
+          ),
       },
     };
   },

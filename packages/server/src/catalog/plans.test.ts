@@ -156,3 +156,39 @@ test("no statement of any step reads a whole table or the rows of a whole vault,
   assertShort(await genericPlans(vault, plans.keys()));
   assert.ok(plans.size > 60, `only ${plans.size} statements were explained`);
 });
+
+test("no step with many rows reads all items of its vault for each of them, also where tables were never analyzed", async (t) => {
+  const plans = new Map<string, string>();
+  const catalog = openCatalog(explained(transactions, plans), await makeVault(transactions));
+  const numbers = Array.from({ length: 600 }, (_, i) => i + 1);
+  const unit = (pack: string, first: number) => {
+    const items = numbers.map((n) => itemRow(first + n, first + n));
+    const frames = numbers.map((n) => frameRow(first + n, pack));
+    const follows = numbers.slice(1).map((n) => [first + n - 1, first + n] as const);
+    return { ...unitOf(pack, frames, items), follows };
+  };
+  await catalog.beginUpload({ upload: "u1", owner: "a", leaseUntil: 1000, base: null, scope: "lineage" });
+  await catalog.addUnit("u1", 1, unit("p1", 0), 1);
+  await catalog.addUnit("u1", 1, unit("p2", 600), 2);
+  await catalog.acquire("u1", numbers.slice(0, 250).map(idOf));
+  await catalog.acquireOrdinals("u1", numbers);
+  await catalog.acquireFrames("u1", numbers);
+  await catalog.findHooks("a", numbers.map(BigInt));
+  await catalog.setVerified(numbers);
+  await catalog.itemsByOrdinal(numbers);
+  await catalog.addRebuilt({ snapshots: [snapshotOf("s", numbers)] });
+  await catalog.beginUpload({ upload: "u2", owner: "a", leaseUntil: 1000, base: "s", scope: "lineage" });
+  await catalog.commit("u2", 1, snapshotOf("s2", numbers));
+  for (const snapshot of ["s", "s2"]) await catalog.deleteSnapshot(snapshot, 1);
+  for (const damaged of [true, false])
+    await catalog.setDamaged(
+      numbers.map((frame) => ({ frame, pack: "p1", generation: 0 })),
+      damaged,
+    );
+  await catalog.endUpload("u1");
+  const marking = await catalog.revision();
+  await catalog.condemn(["p1", "p2"], marking);
+  assert.equal(await catalog.beginDelete("p1", marking, numbers), true);
+  t.diagnostic(`${plans.size} statements`);
+  assertShort(plans);
+});

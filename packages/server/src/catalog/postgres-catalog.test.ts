@@ -3,12 +3,12 @@ import { after, describe, test } from "node:test";
 import type { Catalog } from "@emanet/engine/catalog";
 import { begin, frameRow, idOf, itemRow, snapshotOf, unitOf } from "@emanet/engine/testing";
 import { monotonicMs } from "../kernel/clock.ts";
-import { withConnection } from "../kernel/database/pool.ts";
-import { testDatabase } from "../testing/database.ts";
+import { openPools, withConnection } from "../kernel/database/pool.ts";
+import { silentLog, testDatabase } from "../testing/database.ts";
 import { scaled } from "../testing/scale.ts";
 import { makeVault, openCatalog, type TestVault, testTransactions } from "./testing/vaults.ts";
 
-const { app, adminTarget } = await testDatabase({ after });
+const { app, target, adminTarget } = await testDatabase({ after });
 const transactions = testTransactions(app);
 const newCatalog = async () => openCatalog(transactions, await makeVault(transactions));
 
@@ -49,10 +49,14 @@ describe("steps of several processes at the same moment", () => {
   });
 });
 
-test("a step that needs the vault alone and has to wait lets the steps of uploads pass", async () => {
+test("a step that needs the vault alone and has to wait lets the steps of uploads pass", async (t) => {
   const vault = await makeVault(transactions);
   const catalog = openCatalog(transactions, vault);
   await begin(catalog, "u");
+  // Of steps that wait less than others: they would fail behind one that waits as long as all.
+  const { app: hurried, close } = await openPools({ target, log: silentLog, waitMs: 5_000 });
+  t.after(close);
+  const upload = openCatalog(testTransactions(hurried), vault);
   await withConnection(adminTarget, async (client) => {
     const text = "select pg_advisory_xact_lock_shared(7701, vault) from emanet.catalogs where vault_id = $1";
     await client.query("begin");
@@ -60,7 +64,7 @@ test("a step that needs the vault alone and has to wait lets the steps of upload
     const condemned = catalog.condemn([], await catalog.revision());
     const waiting = "select from pg_locks where locktype = 'advisory' and classid = 7701 and not granted";
     while ((await client.query(waiting)).rowCount === 0);
-    await catalog.renewUpload("u", 1, 2000);
+    await upload.renewUpload("u", 1, 2000);
     await client.query("commit");
     assert.equal((await condemned).revisionChanged, false);
   });

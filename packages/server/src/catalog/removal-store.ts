@@ -67,12 +67,21 @@ function toDeleting(to: VaultTx, packs: readonly string[]): void {
 /** Removes items, with the hooks that lead to them. */
 function deleteItems(to: VaultTx, ordinals: readonly number[]): void {
   if (ordinals.length === 0) return;
+  const { vault } = to;
+  const dead = sql`${bigints(ordinals)}::bigint[]`;
   forgetDamagedItems(to, ordinals);
-  for (const table of ["catalog_hooks", "catalog_items"])
-    atCommit(
-      to,
-      sql`delete from ${sql.table(table)} where vault = ${to.vault} and ordinal = any(${bigints(ordinals)}::bigint[])`,
-    );
+  // By their places, which do not change under the exclusive lock: the vault's hooks are never read as a whole.
+  atCommit(
+    to,
+    sql`delete from catalog_hooks h using (
+        select hook.ctid as place from unnest(${dead}) as x (ordinal)
+          cross join lateral (
+            select ctid from catalog_hooks where vault = ${vault} and ordinal = x.ordinal offset 0
+          ) as hook
+      ) as found
+      where h.ctid = found.place`,
+  );
+  atCommit(to, sql`delete from catalog_items where vault = ${vault} and ordinal = any(${dead})`);
 }
 
 export interface Move {

@@ -37,6 +37,7 @@ const pools = await openPools({
   target: JSON.parse(target),
   log: silentLog,
   appConnections: Number(uploadsAtOnce) + 2,
+  ownerConnections: Number(uploadsAtOnce) + 2,
   waitMs,
 });
 const pausing = {
@@ -71,21 +72,71 @@ const counted: Readonly<Record<string, (result: unknown) => void>> = {
   moveFrames: (moved) => (counts.moves += Number(moved)),
 };
 
+/**
+ * A lock beside the catalog's. Whatever raises the revision takes it shared, and a marking exclusively: while uploads commit all the
+ * time no marking would be of the present revision, and nothing would ever be condemned. Uploads acquire, store and end meanwhile.
+ */
+async function enterGate(mode: "" | "_shared"): Promise<() => Promise<void>> {
+  const client = await pools.owner.connect();
+  await client.query(`select pg_advisory_lock${mode}(${gateClass}, 1)`);
+  let isOpen = false;
+  return async () => {
+    if (isOpen) return;
+    isOpen = true;
+    await client.query(`select pg_advisory_unlock${mode}(${gateClass}, 1)`);
+    client.release();
+  };
+}
+
+const gateClass = 7799;
+
+/** How often, in percent, a marking has the gate for itself. */
+const gatedPercent = 70;
+
+/** A collector waits up to this long before it deletes a pack that it has condemned: uploads find it and make it live again. */
+const maxWaitForRevivalMs = 200;
+
+/** Leaves the gate that this process has entered for its marking. */
+let leaveGate = async () => {};
+
+async function markingAlone<T>(work: () => Promise<T>): Promise<T> {
+  if (random.chance(gatedPercent)) leaveGate = await enterGate("");
+  try {
+    return await work();
+  } finally {
+    await leaveGate();
+  }
+}
+
+async function withGate<T>(work: () => Promise<T>): Promise<T> {
+  const leave = await enterGate("_shared");
+  try {
+    return await work();
+  } finally {
+    await leave();
+  }
+}
+
 function counting(inner: Catalog): Catalog {
+  const step = async (name: string, run: () => Promise<unknown>) => {
+    if (name === "beginDelete") await delay(random.below(maxWaitForRevivalMs));
+    const started = monotonicMs();
+    const answer = await run();
+    counts.longestStepMs = Math.max(counts.longestStepMs, Math.round(monotonicMs() - started));
+    counted[name]?.(answer);
+    if (name === "condemn") await leaveGate();
+    return answer;
+  };
   return new Proxy(inner, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      return (...args: unknown[]) => {
-        const started = monotonicMs();
-        const result: unknown = value.apply(target, args);
-        if (!(result instanceof Promise)) return result;
-        return result.then((answer) => {
-          counts.longestStepMs = Math.max(counts.longestStepMs, Math.round(monotonicMs() - started));
-          counted[String(name)]?.(answer);
-          return answer;
-        });
-      };
+      // A scan is no promise.
+      if (String(name).startsWith("all")) return value.bind(target);
+      const run = (...args: unknown[]) => step(String(name), () => value.apply(target, args));
+      return name === "commit" || name === "deleteSnapshot"
+        ? (...args: unknown[]) => withGate(() => run(...args))
+        : run;
     },
   });
 }
@@ -115,11 +166,11 @@ function ignoreUnknown(error: unknown): void {
 
 async function upkeep(): Promise<void> {
   while (monotonicMs() < ends) {
-    await actors.prune();
+    await markingAlone(() => actors.prune());
     counts.prunes++;
-    await actors.rewrite(name());
+    await markingAlone(() => actors.rewrite(name()));
     counts.rewrites++;
-    await actors.repack(name());
+    await withGate(() => actors.repack(name()));
     counts.repacks++;
     await actors.expire();
     counts.expiries++;

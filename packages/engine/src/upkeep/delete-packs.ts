@@ -26,7 +26,7 @@ export async function deleteDeadPacks(
   if (condemned.length > 0) await confirm();
   for (const pack of condemned) {
     if (!(await vault.catalog.beginDelete(pack, revision, liveSet.deadItems.get(pack) ?? []))) continue;
-    await deletePackObject(vault, pack);
+    if (!(await deletePackObject(vault, pack))) continue;
     packs.push(pack);
     bytes += liveSet.packs.get(pack)?.size ?? 0;
   }
@@ -38,16 +38,21 @@ export async function completePackDeletions(vault: PackDeletionVault): Promise<D
   const packs: string[] = [];
   let bytes = 0;
   for await (const { pack, state, size } of vault.catalog.allPacks()) {
-    if (state !== "deleting") continue;
-    await deletePackObject(vault, pack);
+    if (state !== "deleting" || !(await deletePackObject(vault, pack))) continue;
     packs.push(pack);
     bytes += size;
   }
   return { packs, bytes };
 }
 
-/** Deletes the object, then the row of a pack that is `deleting`. The row stays until the object is gone. */
-export async function deletePackObject(vault: PackDeletionVault, pack: string): Promise<void> {
+/**
+ * Deletes the object, then the row of a pack that is `deleting`. The row stays until the object is gone. False if the pack is
+ * not `deleting` any more: a rebuild has found it since, and has taken its frames or let a backup use its items.
+ */
+export async function deletePackObject(vault: PackDeletionVault, pack: string): Promise<boolean> {
+  const [row] = await vault.catalog.packs([pack]);
+  if (row?.state !== "deleting") return false;
   await vault.store.delete(vault.names.pack(pack));
   await vault.catalog.forgetPack(pack);
+  return true;
 }

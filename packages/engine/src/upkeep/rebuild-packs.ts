@@ -1,5 +1,6 @@
 /** The packs that a rebuild has accepted: their tables, the versions of their frames, and the items in their metadata. */
 
+import { CatalogError } from "../catalog/catalog.ts";
 import { decodeBlockList } from "../format/block-list.ts";
 import { FormatError, hex, sameBytes } from "../format/bytes.ts";
 import { frameIdOf, openFrame, readFrameHeader, sessionOfFrame } from "../format/frame.ts";
@@ -156,6 +157,20 @@ export class StoredPacks {
       return sealed;
     });
     return bytes !== null;
+  }
+
+  /**
+   * Throws `CatalogError` if a pack is gone since it was read: upkeep has deleted it. Backups would use its items, and another
+   * pack that has the right version of its frames would look dead.
+   */
+  async assertStillStored(): Promise<void> {
+    const { store, names } = this.#vault;
+    const unseen = new Set(this.#tables.map(({ packId }) => hex(packId)));
+    for await (const { name } of store.list(names.packs)) unseen.delete(lastPart(name));
+    // A listing may lag.
+    for (const pack of unseen)
+      if ((await store.stat(names.pack(pack))) === null)
+        throw new CatalogError("conflict", `pack ${pack} was deleted while the catalog was rebuilt: rebuild it again`);
   }
 
   /** Whether this version of a frame was chosen. */

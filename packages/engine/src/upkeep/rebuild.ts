@@ -24,7 +24,8 @@
  *
  * If rebuild is interrupted before step 4, the old catalog is unchanged. After it, the catalog is incomplete and rebuild
  * must run again. Prune deletes nothing meanwhile: it stops at a manifest without a row. The store is never changed. Of two
- * rebuilds at the same time the one that clears the catalog last goes on. The other is refused.
+ * rebuilds at the same time the one that clears the catalog last goes on. The other is refused. So is one during which upkeep
+ * has deleted a pack that it has read (docs/decisions/0148).
  */
 
 import type { ChainFault } from "../catalog/vault-chain.ts";
@@ -109,6 +110,7 @@ export async function rebuildIfChainHas(
   const catalogId = await vault.catalog.clear(vault.ctx);
   await items.registerPacks(catalogId);
   await items.registerItems(reserved);
+  await packs.assertStillStored();
   const nextOrdinal = Math.max(reserved.end, items.nextOrdinal) + ordinalGap;
   const numbers = { nextOrdinal, nextSession: sessions.next };
   const { head: chainHead, newestEpoch: epoch, revoked } = chain;

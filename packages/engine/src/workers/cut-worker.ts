@@ -13,7 +13,6 @@
  * Memory that was not written to costs nothing: an upload whose answers come at once uses one buffer of each kind.
  */
 
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { asBuffer } from "../format/bytes.ts";
 import { frameIdOf } from "../format/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../format/hash.ts";
@@ -23,14 +22,13 @@ import type { PortionBlocks } from "../packing/frame-builder.ts";
 import { FrameBuilder, frameBufferBytes } from "../packing/frame-builder.ts";
 import type { FrameAppend } from "../packing/frame-class.ts";
 import { SharedFrameBuffers } from "../packing/shared-frame-buffers.ts";
-import type { FileStat } from "../source/source.ts";
-import { fileStatOf, readFlags, sameFileStat } from "../source/source.ts";
 import type { CutJob, FileOutcome, FileRange, FromWorker, Portion, ToWorker, WorkerSession } from "./cut-messages.ts";
 import { maxSegmentBytes, stripeBytes } from "./cutter/cut-limits.ts";
 import type { BlockSizes } from "./cutter/cutter.ts";
 import { CutBlocks, Cutter, coarseBlocks, cutSegments, fineBlocks } from "./cutter/cutter.ts";
 import { EmbeddedTextCache } from "./cutter/embedded-text-cache.ts";
 import { embeddedTexts } from "./cutter/embedded-texts.ts";
+import { codeOf, LastFile, openRange, type RangeFile, readWhole } from "./file-range.ts";
 import { buffersPerUpload, FreeBuffers } from "./free-buffers.ts";
 
 /** A buffer holds two of the largest segments. At most one of them is left over from before, so half of it is newly read. */
@@ -124,22 +122,27 @@ export class CutWorker {
     const fileClasses: number[] = [];
     const outcomes: FileOutcome[] = [];
     let at = 0;
-    for (const file of files) {
-      const read = readWhole(file, buffer, at);
-      const before = list.count;
-      const bytes = buffer.subarray(at, at + read.bytes);
-      const fileClass = isIncompressible(bytes) ? classIncompressible : classCompressible;
-      let cutTo = at;
-      const isText = fileClass === classCompressible;
-      for (const { from, to } of isText ? embeddedTexts(asBuffer(buffer), at, at + read.bytes) : []) {
-        this.#cutBlocks(cutter, index, cutTo, from, list);
-        texts.add(buffer.subarray(from, to), list, () => this.#cutBlocks(cutter, index, from, to, list));
-        cutTo = to;
+    const opened = new LastFile();
+    try {
+      for (const file of files) {
+        const read = readWhole(file, opened, buffer, at);
+        const before = list.count;
+        const bytes = buffer.subarray(at, at + read.bytes);
+        const fileClass = isIncompressible(bytes) ? classIncompressible : classCompressible;
+        let cutTo = at;
+        const isText = fileClass === classCompressible;
+        for (const { from, to } of isText ? embeddedTexts(asBuffer(buffer), at, at + read.bytes) : []) {
+          this.#cutBlocks(cutter, index, cutTo, from, list);
+          texts.add(buffer.subarray(from, to), list, () => this.#cutBlocks(cutter, index, from, to, list));
+          cutTo = to;
+        }
+        this.#cutBlocks(cutter, index, cutTo, at + read.bytes, list);
+        fileClasses.push(fileClass);
+        outcomes.push({ ...read, blocks: list.count - before });
+        at += read.bytes;
       }
-      this.#cutBlocks(cutter, index, cutTo, at + read.bytes, list);
-      fileClasses.push(fileClass);
-      outcomes.push({ ...read, blocks: list.count - before });
-      at += read.bytes;
+    } finally {
+      opened.close();
     }
     const ids = keyBlockIds(session.blockIdKey, list.digests.subarray(0, list.count * digestLength));
     const hashes = fileHashes(ids, list.lengths, outcomes);
@@ -399,91 +402,8 @@ function segmentIdsOf(ids: Uint8Array, lengths: Uint32Array, segments: Uint32Arr
   return all;
 }
 
-function readWhole(file: FileRange, into: Uint8Array, at: number): Omit<FileOutcome, "blocks"> {
-  let reader: RangeFile;
-  try {
-    reader = openRange(file);
-  } catch (error) {
-    return { bytes: 0, error: codeOf(error), changed: false };
-  }
-  try {
-    let bytes = 0;
-    while (!reader.ended) bytes += reader.read(into, at + bytes);
-    const { changed } = reader.finish();
-    return { bytes, error: null, changed };
-  } catch (error) {
-    return { bytes: 0, error: codeOf(error), changed: false };
-  } finally {
-    reader.close();
-  }
-}
-
-interface RangeFile {
-  readonly bytesRead: number;
-  /** Whether the whole range was read, or the file ended before. */
-  readonly ended: boolean;
-  read(into: Uint8Array, at: number): number;
-  finish(): FileOutcome;
-  close(): void;
-}
-
-/** Opens a range of a file. It ends where it was planned to end, even if the file grows meanwhile. */
-function openRange(file: FileRange): RangeFile {
-  const { fd, stat } = openFile(file.path);
-  const statAtWalk = file.statAtWalk ?? stat;
-  const replaced = !sameFileStat(statAtWalk, stat);
-  let done = 0;
-  let short = false;
-  return {
-    get bytesRead() {
-      return done;
-    },
-    get ended() {
-      return short || done >= file.length;
-    },
-    read(into, at) {
-      const start = done;
-      let wanted = Math.min(into.length - at, file.length - done);
-      while (wanted > 0) {
-        const count = readSync(fd, into, at + done - start, wanted, file.offset + done);
-        if (count === 0) {
-          short = true;
-          break;
-        }
-        done += count;
-        wanted -= count;
-      }
-      return done - start;
-    },
-    finish: () => ({
-      blocks: 0,
-      bytes: done,
-      error: null,
-      changed: replaced || short || !sameFileStat(statAtWalk, fileStatOf(fstatSync(fd, { bigint: true }))),
-    }),
-    close: () => closeSync(fd),
-  };
-}
-
-function openFile(path: Uint8Array): { fd: number; stat: FileStat } {
-  const fd = openSync(asBuffer(path), readFlags);
-  try {
-    const stats = fstatSync(fd, { bigint: true });
-    if (!stats.isFile()) throw new Error("special_file");
-    return { fd, stat: fileStatOf(stats) };
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
-}
-
 function sum(lengths: Uint32Array, count: number): number {
   let total = 0;
   for (let i = 0; i < count; i++) total += lengths[i] ?? 0;
   return total;
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
-  return error instanceof Error ? error.message : String(error);
 }

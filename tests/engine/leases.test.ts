@@ -11,6 +11,7 @@ import { minCacheAgeMs } from "../../packages/engine/src/backup/tree-writer.ts";
 import type { ClientUnit } from "../../packages/engine/src/backup/upload-target.ts";
 import { uploadLeaseMs } from "../../packages/engine/src/backup/upload-target.ts";
 import { FileCache } from "../../packages/engine/src/cache/file-cache.ts";
+import type { Catalog } from "../../packages/engine/src/catalog/catalog.ts";
 import { hex } from "../../packages/engine/src/format/bytes.ts";
 import { folderSource } from "../../packages/engine/src/source/folder-source.ts";
 import type { BackupSource } from "../../packages/engine/src/source/source.ts";
@@ -161,6 +162,37 @@ test("prune keeps the packs of a running upload that the catalog does not know y
   const to = path.join(folder, "to");
   assert.deepEqual((await env.restore(snapshot, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("prune keeps a pack that is registered, and whose upload completes, while prune looks at it", async (t) => {
+  const { folder, from, env } = await prepare(t);
+  const reached = Promise.withResolvers<void>();
+  const completed = Promise.withResolvers<void>();
+  const catalog = new Proxy<Catalog>(env.vault.catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "issuedNonce") return value.bind(target);
+      // Prune has found no row of the pack.
+      return async (session: number) => {
+        reached.resolve();
+        await completed.promise;
+        return target.issuedNonce(session);
+      };
+    },
+  });
+  let pruning: ReturnType<typeof prune> | undefined;
+  class OvertakingTarget extends LocalTarget {
+    override async register(unit: ClientUnit): Promise<void> {
+      pruning ??= prune({ ...env.vault, catalog });
+      await Promise.race([reached.promise, pruning]);
+      await super.register(unit);
+    }
+  }
+  const { snapshot } = await env.backup(from, { target: new OvertakingTarget(targetOf(env, {})) });
+  completed.resolve();
+  assert.deepEqual((await pruning)?.orphanPacks, []);
+  assert.deepEqual((await env.restore(snapshot, path.join(folder, "to"))).failures, []);
 });
 
 test("the file cache takes a file only if it last changed longer ago than the kernel needs to write mapped pages back", async (t) => {

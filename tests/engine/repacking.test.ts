@@ -133,6 +133,16 @@ test("a segment that another run has repacked since the plan is not repacked aga
   assert.ok(other > 0, "the other run repacked them");
 });
 
+test("segments with blocks in frames that are marked as damaged are left as they are, for heal", async (t) => {
+  const { env } = await agedDump(t, 4);
+  const { catalog } = env.vault;
+  const frames = (await Array.fromAsync(catalog.allFrames())).filter(({ kind }) => kind === "data");
+  await catalog.setDamaged(frames, true);
+  assert.equal((await repack(env.vault)).segments, 0);
+  await catalog.setDamaged(frames, false);
+  assert.ok((await repack(env.vault)).segments > 0);
+});
+
 test("a frame that another run moves while its pack is rewritten stays there; the other frames of the pack move", async (t) => {
   const folder = scratch(t);
   const from = path.join(folder, "from");

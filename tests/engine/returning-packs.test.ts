@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { MemoryStore } from "@emanet/storage";
-import type { FrameRow, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
+import type { Catalog, FrameRow, SnapshotRow } from "../../packages/engine/src/catalog/catalog.ts";
 import { emptyBlockList, encodeBlockList } from "../../packages/engine/src/format/block-list.ts";
 import { allFrameRows } from "../../packages/engine/src/testing/catalog-content.ts";
 import type { TestEnvironment } from "../../packages/engine/src/testing/test-environment.ts";
@@ -26,6 +26,7 @@ import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
 import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-changes.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
+import type { Vault } from "../../packages/engine/src/vault.ts";
 import { identityOf } from "../../packages/engine/src/vault.ts";
 
 const files = 64;
@@ -219,6 +220,98 @@ test("a frame that is healed while scrub reads its damaged pack is not reported;
     [["damaged", []]],
   );
   assert.deepEqual(await env.vault.catalog.damagedFrames(), []);
+});
+
+test("a frame that is healed after verify has read its damaged bytes is read again, and is no finding", async (t) => {
+  const { from, env, frame, pack, store, old, bytes } = await oneFrameVault(t);
+  const bad = Buffer.from(bytes);
+  bad[frame.offset + 50] = (bad[frame.offset + 50] ?? 0) ^ 1;
+  await store.put(pack, bad);
+  await env.vault.catalog.setDamaged([frame], true);
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
+  let healed: readonly number[] | null = null;
+  const overtakenStore = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (name !== "get") return value.bind(target);
+      return async (...args: Parameters<MemoryStore["get"]>) => {
+        const read = await target.get(...args);
+        if (args[0] === pack && healed === null) {
+          healed = [];
+          healed = (await heal(env.vault)).healed;
+        }
+        return read;
+      };
+    },
+  });
+  const vault = { ...env.vault, store: overtakenStore };
+  const report = await verifySnapshots({ pool: inlineRestorePool, vault, snapshots: [old], readData: true });
+  assert.deepEqual(healed, [frame.frame]);
+  assert.deepEqual([report.findings, report.damagedFrames], [[], []]);
+});
+
+/** The vault of a process that is overtaken by `happens` when it is about to pin frames. */
+function overtakenAtPin({ vault }: TestEnvironment, happens: () => Promise<unknown>): Vault {
+  let isOver = false;
+  const catalog = new Proxy<Catalog>(vault.catalog, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "acquireFrames") return value.bind(target);
+      return async (...args: Parameters<Catalog["acquireFrames"]>) => {
+        if (!isOver) {
+          isOver = true;
+          await happens();
+        }
+        return target.acquireFrames(...args);
+      };
+    },
+  });
+  return { ...vault, catalog };
+}
+
+test("two heals at once replace each recipe once", async (t) => {
+  const setup = await oneFrameVault(t);
+  const { env, store, pack, from } = setup;
+  store.objects.delete(pack);
+  await scrubAndMark(env);
+  for (let i = 0; i < files - kept; i++) rmSync(path.join(from, `f${i}`), { force: true });
+  settleTimes(from);
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
+  const packs = () => [...store.objects.keys()].filter((name) => name.includes("/packs/")).length;
+  const before = packs();
+  let byOther = 0;
+  await heal(
+    overtakenAtPin(env, async () => {
+      await heal(env.vault);
+      byOther = packs();
+    }),
+  );
+  assert.ok(byOther > before, "the other heal has replaced recipes");
+  assert.equal(packs(), byOther);
+});
+
+test("heal names no copy that is found damaged before it is pinned: if the lost pack comes back, everything restores", async (t) => {
+  const setup = await oneFrameVault(t);
+  const { env, store, pack, from, bytes, frame } = setup;
+  store.objects.delete(pack);
+  await scrubAndMark(env);
+  for (let i = 0; i < files - kept; i++) rmSync(path.join(from, `f${i}`), { force: true });
+  settleTimes(from);
+  env.ctx.advance(1000);
+  await env.backup(from, { settings });
+  const copy = (await dataFrames(env)).find((row) => row.frame !== frame.frame) ?? assert.fail("no copy");
+  const vault = overtakenAtPin(env, async () => {
+    store.objects.delete(env.vault.names.pack(copy.pack));
+    await scrubAndMark(env);
+  });
+  assert.deepEqual((await heal(vault)).stillDamaged, [frame.frame]);
+  store.objects.set(pack, bytes);
+  const { failures } = await env.restore(setup.old, path.join(setup.folder, "to"));
+  assert.deepEqual(failures, []);
 });
 
 test("a rebuild without the metadata packs reads the block list from the data frame itself", async (t) => {

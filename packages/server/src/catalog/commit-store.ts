@@ -62,14 +62,12 @@ export async function commitUpload(to: VaultTx, commit: Commit): Promise<ItemsOf
  */
 export async function assertOwner(database: VaultDatabase, { owner, items }: ItemsOfOwner): Promise<void> {
   for (const page of pagesOf(items)) {
-    const [other] = await database.rows(
-      (vault) => sql<{ ordinal: number }>`
-        select x.ordinal from unnest(${bigints(page)}::bigint[]) as x (ordinal)
-        where not exists (
-          select from catalog_items where vault = ${vault} and ordinal = x.ordinal and owner = ${owner}::integer offset 0
-        ) limit 1`,
+    const [own] = await database.rows(
+      (vault) => sql<{ items: number }>`
+        select count(*) as items from catalog_items
+        where vault = ${vault} and ordinal = any(${bigints(page)}::bigint[]) and owner = ${owner}::integer`,
     );
-    if (other !== undefined) throw new CatalogError("not_closed", `item ${other.ordinal} is of another owner`);
+    if (own?.items !== page.length) throw new CatalogError("not_closed", "an item is of another owner");
   }
 }
 

@@ -147,3 +147,23 @@ test("a recovered snapshot has the hold that the store has for it", async (t) =>
   const [row] = await listSnapshots(env.vault.catalog);
   assert.deepEqual([row?.status, row?.retention, row?.changes], ["recovered", held, 2]);
 });
+
+test("a prune with a bound deletes so many packs; the next runs delete the others, and one that is aborted deletes none", async (t) => {
+  const from = path.join(scratch(t), "from");
+  mkdirSync(from);
+  const store = new MemoryStore();
+  const env = await openTestEnvironment(store, { catalog: new MemoryCatalog(testContext(9)) });
+  for (let i = 0; i < 3; i++) {
+    writeFileSync(path.join(from, "a"), seededBytes(70 + i)(9000));
+    await deleteSnapshot(env.vault, (await env.backup(from)).snapshot.id);
+  }
+  const packs = async () => (await Array.fromAsync(store.list(env.vault.names.packs))).length;
+  const all = await packs();
+  assert.ok(all >= 3);
+  await assert.rejects(prune(env.vault, { signal: AbortSignal.abort(new Error("stop")) }), /stop/);
+  assert.equal(await packs(), all);
+  const first = await prune(env.vault, { maxPacks: 2 });
+  assert.deepEqual([first.deletedPacks.length, first.leftPacks, await packs()], [2, all - 2, all - 2]);
+  const last = await prune(env.vault, { maxPacks: all });
+  assert.deepEqual([last.leftPacks, await packs()], [0, 0]);
+});

@@ -16,6 +16,7 @@ export * from "./catalog/catalog.ts";
 export { IncompleteCatalogError } from "./catalog/claim-session.ts";
 export { MemoryCatalog } from "./catalog/memory.ts";
 export { OutdatedKeysError } from "./catalog/outdated-keys.ts";
+export { ChainMismatchError } from "./catalog/vault-chain.ts";
 export type { EngineContext } from "./context.ts";
 export { Bitmap } from "./format/bitmap.ts";
 export { FormatError } from "./format/bytes.ts";

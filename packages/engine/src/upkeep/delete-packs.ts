@@ -12,25 +12,36 @@ export interface DeletedPacks {
   readonly bytes: number;
 }
 
+/** How much one run deletes. */
+export interface DeletionBounds {
+  /** Packs; no bound if absent. */
+  readonly maxPacks?: number | undefined;
+  /** Ends the run between two packs. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Condemns and deletes the packs without anything live. `confirm` runs in between and throws if the catalog has lost a snapshot: a
  * rebuild may have run since the catalog was checked. A later rebuild makes the packs live again, so they are not deleted.
+ * `left` is the number of dead packs beyond `maxPacks`.
  */
 export async function deleteDeadPacks(
   vault: PackDeletionVault,
   confirm: () => Promise<void> = async () => {},
-): Promise<DeletedPacks> {
+  { maxPacks = Number.POSITIVE_INFINITY, signal }: DeletionBounds = {},
+): Promise<DeletedPacks & { readonly left: number }> {
   const packs: string[] = [];
   let bytes = 0;
-  const { liveSet, revision, condemned } = await markAndCondemn(vault, deadPacks);
+  const { liveSet, revision, condemned } = await markAndCondemn(vault, (live) => deadPacks(live).slice(0, maxPacks));
   if (condemned.length > 0) await confirm();
   for (const pack of condemned) {
+    signal?.throwIfAborted();
     if (!(await vault.catalog.beginDelete(pack, revision, liveSet.deadItems.get(pack) ?? []))) continue;
     if (!(await deletePackObject(vault, pack))) continue;
     packs.push(pack);
     bytes += liveSet.packs.get(pack)?.size ?? 0;
   }
-  return { packs, bytes };
+  return { packs, bytes, left: Math.max(deadPacks(liveSet).length - maxPacks, 0) };
 }
 
 /** Completes the deletions that an interrupted prune has begun. */

@@ -27,6 +27,7 @@ import { beginClaimedUpload } from "../catalog/claim-session.ts";
 import { hex } from "../format/bytes.ts";
 import type { Vault } from "../vault.ts";
 import { assertChainMatches } from "./compare-chain.ts";
+import type { DeletionBounds } from "./delete-packs.ts";
 import { completePackDeletions, deleteDeadPacks } from "./delete-packs.ts";
 import { markVault } from "./mark.ts";
 import type { OrphanManifestReport } from "./orphan-manifests.ts";
@@ -43,15 +44,17 @@ export interface PruneReport extends OrphanPackReport, OrphanManifestReport {
   readonly deletedPacks: readonly string[];
   /** The bytes of `deletedPacks`. */
   readonly freedBytes: number;
+  /** Dead packs that were left for the next run, because of `maxPacks`. */
+  readonly leftPacks: number;
 }
 
-export interface PruneOptions {
+export interface PruneOptions extends DeletionBounds {
   /** Ids of snapshots without a row whose manifests cannot be used. Prune deletes these manifests and does not stop. */
   readonly giveUp?: readonly string[] | undefined;
 }
 
 /** Prunes once. Throws `IncompleteCatalogError` before any pack is deleted. */
-export async function prune(vault: Vault, { giveUp = [] }: PruneOptions = {}): Promise<PruneReport> {
+export async function prune(vault: Vault, { giveUp = [], ...bounds }: PruneOptions = {}): Promise<PruneReport> {
   const { catalog, ctx } = vault;
   await catalog.expireUploads(ctx.now());
   await claimSession(vault);
@@ -61,10 +64,11 @@ export async function prune(vault: Vault, { giveUp = [] }: PruneOptions = {}): P
   await markVault(vault);
   const orphans = await deleteOrphanPacks(vault);
   const completed = await completePackDeletions(vault);
-  const deleted = await deleteDeadPacks(vault, () => assertChainMatches(vault, giveUp));
+  const deleted = await deleteDeadPacks(vault, () => assertChainMatches(vault, giveUp), bounds);
   return {
     deletedPacks: [...completed.packs, ...deleted.packs],
     freedBytes: completed.bytes + deleted.bytes,
+    leftPacks: deleted.left,
     ...orphans,
     ...manifests,
   };

@@ -140,6 +140,13 @@ export interface AccessTokens {
 /** Turns a bearer token into a principal, or says with which problem it is refused. */
 export interface Authenticator {
   authenticate(token: string): Promise<Exclude<Principal, { kind: "anonymous" }> | AuthenticationFailure>;
+  /**
+   * What a principal of {@link authenticate} is now, for an answer that takes long. The end of the token does not matter, the end of its
+   * session does.
+   */
+  again(
+    principal: Exclude<Principal, { kind: "anonymous" }>,
+  ): Promise<Exclude<Principal, { kind: "anonymous" }> | AuthenticationFailure>;
 }
 
 export interface AuthenticationFailure {

@@ -132,6 +132,23 @@ describe("an upload with an Idempotency-Key", () => {
     }
   });
 
+  test("is claimed for as long as it takes, by the clock that decides the end of the claim", async (t) => {
+    const first = begin(t, "long");
+    await first.reading;
+    const ends = async () => {
+      const [row] = await asSystem("select max(expires_at) as ends from idempotency_keys where claim is not null");
+      return new Date(String(row?.ends)).getTime();
+    };
+    for (let step = 0; step < 3; step++) {
+      const before = await ends();
+      service.clock.advance(claimLeaseMs - 1);
+      while ((await ends()) === before);
+      assert.equal((await post("long", { path: patient })).status, 409);
+    }
+    first.stream.end("content");
+    assert.equal(await first.status, 201);
+  });
+
   test("of a process that died can be sent again after the lease, and not before", async (t) => {
     const first = begin(t, "dead");
     await first.reading;

@@ -14,7 +14,7 @@
 import { createHash, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { CompiledQuery } from "kysely";
-import type { Random } from "./clock.ts";
+import type { Clock, Random } from "./clock.ts";
 import type { Reply } from "./http/endpoint.ts";
 import type { EndState } from "./http/request-signal.ts";
 import type { Upload } from "./http/upload.ts";
@@ -62,21 +62,22 @@ export interface UploadIdempotency {
   ): Promise<{ reply: Reply; replayed: boolean }>;
 }
 
-export function createUploadIdempotency(
-  transactions: Transactions,
-  secrets: Secrets,
-  random: Random,
-  log: Log,
-): UploadIdempotency {
+export interface UploadKeySources {
+  readonly transactions: Transactions;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export function createUploadIdempotency(sources: UploadKeySources): UploadIdempotency {
+  const { secrets, random } = sources;
   return {
     async onceUpload(context, request, work, asReply) {
       const content = new HashedUpload(request.upload);
       const fingerprint = () => hash("sha256", canonicalize([request.content, content.digest()]) ?? "", "buffer");
       const id = keyId(secrets, request);
-      const claim = new Claim(
-        { transactions, context, access: rowAccessOf(request.principal), id, log },
-        random.uuid(),
-      );
+      const claim = new Claim({ ...sources, context, access: rowAccessOf(request.principal), id }, random.uuid());
       const recorded = await claim.take(request.operation);
       if (recorded !== null) {
         for await (const _ of content.chunks());
@@ -148,12 +149,10 @@ class HashedUpload implements Upload {
   }
 }
 
-interface ClaimTerms {
-  readonly transactions: Transactions;
+interface ClaimTerms extends Pick<UploadKeySources, "transactions" | "clock" | "log"> {
   readonly context: TxContext;
   readonly access: RowAccess;
   readonly id: Buffer;
-  readonly log: Log;
 }
 
 /** The claim of one request on its key. States: *free* → *taken* → *answered* or *released*. */
@@ -188,6 +187,8 @@ class Claim {
         this.#terms.log.warn("upload_claim_not_renewed", errorFields(error)),
       );
     const timer = setInterval(renew, renewEveryMs).unref();
+    // The lease ends by this clock: where tests move it, the process lives on.
+    const stopListening = this.#terms.clock.onMove?.(() => void renew());
     try {
       return await work();
     } catch (error) {
@@ -196,6 +197,7 @@ class Claim {
       throw error;
     } finally {
       clearInterval(timer);
+      stopListening?.();
     }
   }
 

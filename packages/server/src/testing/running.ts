@@ -83,8 +83,7 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     database: database.target,
     databaseWaitMs,
     endpoints: all,
-    authenticator: (real) =>
-      options.authenticator ?? { authenticate: async (token) => readTestToken(token) ?? real.authenticate(token) },
+    authenticator: (real) => options.authenticator ?? withTestTokens(real),
     ...(options.services && { services: options.services }),
     writeLog: (line) => logLines.push(line),
   });
@@ -109,6 +108,20 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
       check(method, target, answer);
       return { ...answer, json: parse(answer) };
     },
+  };
+}
+
+/** Principals of test tokens have no session, and nothing takes their rights. */
+function withTestTokens(real: Authenticator): Authenticator {
+  const made = new WeakSet<Principal>();
+  return {
+    async authenticate(token) {
+      const principal = readTestToken(token);
+      if (principal === null) return real.authenticate(token);
+      made.add(principal);
+      return principal;
+    },
+    again: async (principal) => (made.has(principal) ? principal : real.again(principal)),
   };
 }
 

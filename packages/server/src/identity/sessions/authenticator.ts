@@ -12,6 +12,7 @@ import type {
   AccessTokens,
   AccountFacts,
   AccountLimits,
+  AuthenticationFailure,
   Authenticator,
   MemberRole,
   OauthScope,
@@ -34,22 +35,34 @@ export interface AuthenticatorSources {
 
 export function createAuthenticator({ tokens, subjects, clock, log }: AuthenticatorSources): Authenticator {
   const principals = new Principals();
+  const claimsOf = new WeakMap<Signed, TokenClaims>();
+  const bySession = async (claims: TokenClaims): Promise<Signed | AuthenticationFailure> => {
+    const row = await subjects.find(claims.sessionId);
+    const now = clock.now();
+    const principal = row && principals.of(claims, row, now);
+    if (row === undefined || principal === undefined) return { kind: "refused", code: "invalid_token" };
+    claimsOf.set(principal, claims);
+    return isBanned(row, now) ? { kind: "refused", code: "banned" } : principal;
+  };
+  const orUnavailable = async (look: () => Promise<Signed | AuthenticationFailure>) => {
+    try {
+      return await look();
+    } catch (error) {
+      log.error("authentication_failed", errorFields(error));
+      return { kind: "refused", code: "unavailable" } as const;
+    }
+  };
   return {
-    async authenticate(token) {
-      try {
+    authenticate: (token) =>
+      orUnavailable(async () => {
         const checked = await tokens.check(token);
-        if (checked.kind !== "valid") {
-          return { kind: "refused", code: checked.kind === "expired" ? "token_expired" : "invalid_token" };
-        }
-        const row = await subjects.find(checked.claims.sessionId);
-        const now = clock.now();
-        const principal = row && principals.of(checked.claims, row, now);
-        if (row === undefined || principal === undefined) return { kind: "refused", code: "invalid_token" };
-        return isBanned(row, now) ? { kind: "refused", code: "banned" } : principal;
-      } catch (error) {
-        log.error("authentication_failed", errorFields(error));
-        return { kind: "refused", code: "unavailable" };
-      }
+        if (checked.kind === "valid") return bySession(checked.claims);
+        return { kind: "refused", code: checked.kind === "expired" ? "token_expired" : "invalid_token" };
+      }),
+    again(principal) {
+      const claims = claimsOf.get(principal);
+      if (claims === undefined) throw new Error("a principal of another authenticator");
+      return orUnavailable(() => bySession(claims));
     },
   };
 }

@@ -56,17 +56,16 @@ export async function currentPrincipal(kernel: HttpKernel, { authorization }: In
 }
 
 /**
- * The principal of an answer that is still being sent; null when its token has expired meanwhile, which does not end the
- * answer. Throws when the session, the client or the role is gone.
+ * What the principal of an answer that is still being sent is now, also after the end of its token. Null when it cannot be looked up at
+ * the moment: then nobody can take a right away either. Throws when its session is gone.
  */
 export async function principalOfLongAnswer(
-  kernel: HttpKernel,
-  headers: IncomingHttpHeaders,
+  { authenticator }: HttpKernel,
+  { principal }: RequestContext,
 ): Promise<Principal | null> {
-  try {
-    return await currentPrincipal(kernel, headers);
-  } catch (error) {
-    if (error instanceof Problem && error.code === "token_expired") return null;
-    throw error;
-  }
+  if (principal.kind === "anonymous") return principal;
+  const again = await authenticator.again(principal);
+  if (again.kind !== "refused") return again;
+  if (again.code === "unavailable") return null;
+  throw new Problem(again.code);
 }

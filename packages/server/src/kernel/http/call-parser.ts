@@ -58,8 +58,8 @@ export function callParser(spec: EndpointSpec): CallParser {
     const idempotencyKey = single(raw.headers["idempotency-key"]);
     if (idempotencyKey !== undefined && !keyPattern.test(idempotencyKey)) throw new Problem("invalid_header");
     if (spec.ifMatch === "required" && ifMatch === undefined) throw new Problem("precondition_required");
-    const query = parseQuery(queryText, spec.query);
-    const special = specialParts(spec, raw, query, end);
+    const { query, bytes: queryBytes } = parseQuery(queryText, spec.query, spec.bytesParameter);
+    const special = { ...specialParts(spec, raw, query, end), queryBytes };
     const isUpload = special.upload !== null;
     const body = isUpload ? undefined : await (spec.body ? readJsonBody(raw, terms) : refuseBody(raw, terms));
     const parts = { params: spec.params && params, query, body };
@@ -79,11 +79,15 @@ interface SpecialParts {
   readonly headers: unknown;
   readonly upload: Upload | null;
   readonly pathBytes: Buffer | null;
+  readonly queryBytes: Buffer | null;
   readonly isHead: boolean;
   readonly conditions: RangeConditions;
 }
 
-const withoutParts: SpecialParts = { headers: undefined, upload: null, pathBytes: null, isHead: false, conditions: {} };
+const withoutParts: SpecialParts = {
+  ...{ headers: undefined, upload: null, pathBytes: null, queryBytes: null },
+  ...{ isHead: false, conditions: {} },
+};
 
 function specialParts(
   spec: EndpointSpec,
@@ -95,7 +99,7 @@ function specialParts(
   const pathBytes = wildcardOf(spec.path) === null ? null : requiredPath(raw);
   const upload = takesUpload(spec, raw, query) ? openUpload(raw, spec.upload, query, end) : null;
   const conditions = hasStream(spec) && !isHead ? conditionsOf(raw) : withoutParts.conditions;
-  return { headers: undefined, upload, pathBytes, isHead, conditions };
+  return { ...withoutParts, upload, pathBytes, isHead, conditions };
 }
 
 function requiredPath(raw: IncomingMessage): Buffer {

@@ -81,6 +81,8 @@ export interface EndpointSpec {
   readonly cookies?: readonly CookieName[];
   readonly params?: TObject;
   readonly query?: TObject;
+  /** A parameter of the query whose value may be no text: `call.queryBytes` has its bytes. Its schema checks the text of it. */
+  readonly bytesParameter?: string;
   /** Headers that `handle` receives, each a text or a whole number. */
   readonly headers?: TObject;
   readonly body?: TSchema;
@@ -188,6 +190,8 @@ export interface Call {
   readonly upload: Upload | null;
   /** What `{path+}` stands for, percent-decoded; any byte may be in it. */
   readonly pathBytes: Buffer | null;
+  /** The bytes of the spec's `bytesParameter`, percent-decoded; null when the query has none. */
+  readonly queryBytes: Buffer | null;
   /** HEAD instead of GET: `handle` answers as for GET, and a stream is not made. */
   readonly isHead: boolean;
   /** For `rangedReply`. Empty for HEAD, where a range means nothing. */

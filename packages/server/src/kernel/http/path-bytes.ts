@@ -54,7 +54,8 @@ export function pathBytesOf(raw: IncomingMessage): Buffer | null | undefined {
   return parameters.get(raw);
 }
 
-function percentDecoded(text: string): Buffer | null {
+/** The bytes of a percent-encoded text; null when its encoding is broken. */
+export function percentDecoded(text: string): Buffer | null {
   if (!text.includes("%")) return Buffer.from(text, "latin1");
   if (/%(?![0-9a-fA-F]{2})/.test(text)) return null;
   const plain = text.replaceAll(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

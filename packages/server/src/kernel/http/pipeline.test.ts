@@ -260,7 +260,8 @@ describe("clients that leave", () => {
 
 describe("an authenticator that fails", () => {
   test("is our fault and not the client's: 500 from the catalogue, with every header, and the service goes on", async (t) => {
-    const failing = { authenticate: () => Promise.reject(new Error("ayse@ornek.example is not in the database")) };
+    const fail = () => Promise.reject(new Error("ayse@ornek.example is not in the database"));
+    const failing = { authenticate: fail, again: fail };
     const broken = await startTestService(t, { authenticator: failing });
     for (const http2 of [false, true]) {
       for (const path of ["/health/live", "/nowhere", "/%zz"]) {
@@ -283,6 +284,7 @@ describe("an authenticator that fails", () => {
           await answer.promise;
           return { kind: "refused", code: "invalid_token" };
         },
+        again: async (principal) => principal,
       },
     });
     const client = await openRaw(slow);
@@ -301,7 +303,8 @@ describe("an authenticator that fails", () => {
   });
 
   test("a service that issues no tokens refuses every one", async (t) => {
-    const refusing: Authenticator = { authenticate: async () => ({ kind: "refused", code: "invalid_token" }) };
+    const refuse = async () => ({ kind: "refused", code: "invalid_token" }) as const;
+    const refusing: Authenticator = { authenticate: refuse, again: refuse };
     const early = await startTestService(t, { authenticator: refusing });
     const answer = await early.send("GET", "/health/live", { headers: writer });
     assert.deepEqual([answer.status, answer.json?.code], [401, "invalid_token"]);

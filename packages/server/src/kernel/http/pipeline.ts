@@ -121,14 +121,15 @@ async function opened(
   const { endpoint } = context;
   if (ready.stream === undefined || endpoint === null || request.raw.method === "HEAD") return ready;
   const finish = kernel.transfers.begin(transferSubject(context), ready.stream.length);
+  const { isAllowed = () => true } = ready.stream;
   const recheck = async () => {
-    const principal = await principalOfLongAnswer(kernel, request.raw.headers);
-    if (principal !== null) checkAccess(endpoint.spec, kernel.declared.oauthScopes, principal, kernel.clock.now());
+    const principal = await principalOfLongAnswer(kernel, context);
+    if (principal === null) return;
+    checkAccess(endpoint.spec, kernel.declared.oauthScopes, principal, kernel.clock.now());
+    if (!isAllowed(principal)) throw new Problem("not_found");
   };
-  return {
-    ...ready,
-    opened: await untilDeadline(request.end, openStream(ready.stream, { recheck, finish }, request.end)),
-  };
+  const watch = { recheck, finish, clock: kernel.clock };
+  return { ...ready, opened: await untilDeadline(request.end, openStream(ready.stream, watch, request.end)) };
 }
 
 function bodyTerms(
@@ -219,7 +220,12 @@ function onceByKey(
     operation: endpoint.spec.id,
     principal: context.principal,
     addressKey: context.addressKey,
-    content: [call.params ?? null, call.query ?? null, call.body ?? null, ...(call.headers ? [call.headers] : [])],
+    content: [
+      ...[call.params ?? null, call.query ?? null, call.body ?? null],
+      ...(call.headers ? [call.headers] : []),
+      // Different bytes can be the same text.
+      ...[call.pathBytes, call.queryBytes].flatMap((bytes) => (bytes === null ? [] : [bytes.toString("base64")])),
+    ],
   };
   const asReply = (thrown: Problem) => {
     const problem = declared(thrown);

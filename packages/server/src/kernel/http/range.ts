@@ -5,6 +5,7 @@
 
 import { Problem } from "../problems.ts";
 import { noneMatch } from "./conditional.ts";
+import type { ReplyStream } from "./reply-stream.ts";
 
 /** The request headers that say which part is wanted, and on what condition. */
 export interface RangeConditions {
@@ -58,16 +59,21 @@ export interface RangedContent {
     part: { readonly start: number; readonly end: number },
     signal: AbortSignal,
   ) => AsyncIterable<Uint8Array>;
+  /** As of a {@link ReplyStream}. */
+  readonly isAllowed?: ReplyStream["isAllowed"];
 }
 
 /** The reply with the part that is wanted: 200 or 206. Throws `range_not_satisfiable`. */
-export function rangedReply(conditions: RangeConditions, { size, etag, headers, chunks }: RangedContent) {
+export function rangedReply(conditions: RangeConditions, { size, etag, headers, chunks, isAllowed }: RangedContent) {
   const wanted = rangeOf(conditions, size, etag);
   if (wanted.kind === "unsatisfiable") {
     throw new Problem("range_not_satisfiable", { headers: { "Content-Range": `bytes */${size}` } });
   }
   const { start, end } = wanted;
-  const body = { length: end - start, etag, chunks: (signal: AbortSignal) => chunks({ start, end }, signal) };
+  const body = {
+    ...{ length: end - start, etag, chunks: (signal: AbortSignal) => chunks({ start, end }, signal) },
+    ...(isAllowed && { isAllowed }),
+  };
   if (wanted.kind === "whole") return { status: 200, headers: { ...headers }, body } as const;
   return {
     status: 206,

@@ -5,7 +5,8 @@
 
 import type { ServerResponse } from "node:http";
 import { constants, Http2ServerResponse } from "node:http2";
-import { monotonicMs } from "../clock.ts";
+import type { Clock } from "../clock.ts";
+import type { Principal } from "../principal.ts";
 import type { RequestSignal } from "./request-signal.ts";
 
 /** The content of an answer. */
@@ -16,6 +17,8 @@ export interface ReplyStream {
   readonly etag?: string;
   /** Makes the content. Called at most once, and not for HEAD. The signal ends when the client has left. */
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /** What the operation's spec does not say: whether the caller may still read this, for example its vault. Asked while it is sent. */
+  readonly isAllowed?: (principal: Principal) => boolean;
 }
 
 /** The contract's time after which a long answer asks for the caller's rights again. */
@@ -33,10 +36,12 @@ export interface StreamWatch {
   readonly recheck: () => Promise<void>;
   /** Called when nothing more is sent. */
   readonly finish: () => void;
+  /** A clock that tests move: the time of a check is due by it too. */
+  readonly clock: Clock;
 }
 
 /** Content whose first chunk is there, so that what fails later is not the beginning. */
-export interface OpenedStream extends StreamWatch {
+export interface OpenedStream extends Pick<StreamWatch, "finish"> {
   readonly length: number | null;
   readonly iterator: AsyncIterator<Uint8Array>;
   /** Null when there is no content. */
@@ -46,28 +51,49 @@ export interface OpenedStream extends StreamWatch {
 /** Makes the first chunk. What fails here can still be answered with a problem. */
 export async function openStream(stream: ReplyStream, watch: StreamWatch, end: RequestSignal): Promise<OpenedStream> {
   const iterator = stream.chunks(end.signal)[Symbol.asyncIterator]();
+  const stopWatching = recheckWhile(watch, end);
+  const finish = () => {
+    stopWatching();
+    watch.finish();
+  };
   try {
-    return { ...watch, length: stream.length, iterator, first: await nextChunk(iterator, end) };
+    return { finish, length: stream.length, iterator, first: await nextChunk(iterator, end) };
   } catch (error) {
     abandon(iterator);
-    watch.finish();
+    finish();
     throw error;
   }
+}
+
+/**
+ * Checks the caller's rights every {@link recheckMs}, and ends the request when they are lost. By a timer, and not between two chunks: a
+ * client that takes the content slowly, or not at all, is checked too.
+ */
+function recheckWhile({ recheck, clock }: StreamWatch, end: RequestSignal): () => void {
+  let checkedAtMs = clock.now().getTime();
+  const check = () => {
+    checkedAtMs = clock.now().getTime();
+    recheck().catch((error: unknown) => end.fail(error));
+  };
+  const timer = setInterval(check, recheckMs).unref();
+  const stopListening = clock.onMove?.(() => {
+    if (clock.now().getTime() - checkedAtMs >= recheckMs) check();
+  });
+  return () => {
+    clearInterval(timer);
+    stopListening?.();
+  };
 }
 
 /** Sends the content after the head. Throws what stopped it; the answer is cut then. */
 export async function sendStream(stream: OpenedStream, response: ServerResponse, end: RequestSignal): Promise<void> {
   const { length, iterator } = stream;
   let sent = 0;
-  let checkedMs = monotonicMs();
   try {
     for (let chunk = stream.first; chunk !== null; chunk = await nextChunk(iterator, end)) {
       sent += chunk.length;
       if (length !== null && sent > length) throw new Error("a stream is longer than it said");
       await write(response, chunk, end);
-      if (monotonicMs() - checkedMs < recheckMs) continue;
-      await stream.recheck();
-      checkedMs = monotonicMs();
     }
     if (length !== null && sent < length) throw new Error("a stream is shorter than it said");
     await ended(response, end);

@@ -71,6 +71,11 @@ export class RequestSignal implements EndState {
     this.#endsAtMs = monotonicMs() + this.#deadlineMs;
   }
 
+  /** Ends the request for another reason than its deadline and its client. */
+  fail(reason: unknown): void {
+    this.#abort(reason);
+  }
+
   /** Until {@link restart} the client is waited for, by the rules of the transport. */
   pause(): void {
     this.#endsAtMs = Number.POSITIVE_INFINITY;

@@ -175,7 +175,7 @@ describe("queries", () => {
     all: Type.Optional(Type.Boolean()),
     name: Type.Optional(text(10)),
   });
-  const parse = (text: string) => parseQuery(text, query);
+  const parse = (text: string) => parseQuery(text, query).query;
   const code = (expected: string) => (error: unknown) => error instanceof Problem && error.code === expected;
 
   test("numbers and booleans are read in their one spelling; any other stays text, which validation refuses", () => {
@@ -206,7 +206,22 @@ describe("queries", () => {
       assert.throws(() => parse(text), code("unknown_parameter"), text);
     }
     assert.throws(() => parseQuery("limit=5", undefined), code("unknown_parameter"));
-    assert.deepEqual(parseQuery("", undefined), {});
+    assert.deepEqual(parseQuery("", undefined), { query: {}, bytes: null });
+  });
+
+  test("the value of one parameter may be any bytes; what is not text is shown as U+FFFD; a broken encoding is refused", () => {
+    const bytes = (text: string) => parseQuery(text, query, "name");
+    assert.deepEqual(bytes("name=a%FF%2F+b&limit=5"), {
+      query: { name: "a\ufffd/ b", limit: 5 },
+      bytes: Buffer.from([0x61, 0xff, 0x2f, 0x20, 0x62]),
+    });
+    assert.deepEqual(bytes("limit=5").bytes, null);
+    assert.deepEqual(bytes("name=").bytes, Buffer.alloc(0));
+    for (const text of ["name=%", "name=%zz", "name=a%2"]) assert.throws(() => bytes(text), code("malformed_request"));
+    for (const text of ["name=%FF&name=%FE", "n%61me=%FF&name=a"])
+      assert.throws(() => bytes(text), code("duplicate_parameter"), text);
+    assert.throws(() => bytes("all=%FF"), code("malformed_request"), "every other parameter is text");
+    assert.throws(() => parse("name=%FF"), code("malformed_request"));
   });
 
   test("a name twice is refused, however it is spelled", () => {

@@ -9,6 +9,7 @@ import { Ajv2020 as AjvClass, type ErrorObject, type ValidateFunction } from "aj
 import formats from "ajv-formats";
 import type { TObject, TSchema } from "typebox";
 import { type FieldError, type Language, Problem } from "../problems.ts";
+import { percentDecoded } from "./path-bytes.ts";
 
 /** Enough to correct a form at once. A hostile body causes neither a long answer nor more work. */
 export const maxFindings = 20;
@@ -53,18 +54,31 @@ export function invalidField(pointer: string, code: FieldErrorCode, language: La
   return { pointer, code, detail: fieldErrors[code][language] };
 }
 
-/** Reads a query string by its schema: every name known, none twice, numbers and booleans in their one spelling. */
-export function parseQuery(text: string, schema: TObject | undefined): Record<string, unknown> {
-  if (text === "") return {};
+/** What a query says. */
+export interface ParsedQuery {
+  readonly query: Record<string, unknown>;
+  /** The value of the parameter that may be any bytes; null when it is absent. In `query` it is text, as far as it is text. */
+  readonly bytes: Buffer | null;
+}
+
+/**
+ * Reads a query string by its schema: every name known, none twice, numbers and booleans in their one spelling. All is UTF-8, except the
+ * value of the parameter `bytesName`.
+ */
+export function parseQuery(text: string, schema: TObject | undefined, bytesName?: string): ParsedQuery {
+  if (text === "") return { query: {}, bytes: null };
   const parsed: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  let bytes: Buffer | null = null;
   for (const pair of text.replaceAll("+", "%20").split("&")) {
-    const [name, value] = splitPair(pair);
+    const [name, encoded] = splitPair(pair);
     const property = schema && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (property === undefined) throw new Problem("unknown_parameter");
     if (name in parsed) throw new Problem("duplicate_parameter");
-    parsed[name] = readScalar(value, property);
+    if (name === bytesName) bytes = percentDecoded(encoded);
+    if (name === bytesName && bytes === null) throw new Problem("malformed_request");
+    parsed[name] = name === bytesName ? bytes?.toString() : readScalar(decoded(encoded), property);
   }
-  return { ...parsed };
+  return { query: { ...parsed }, bytes };
 }
 
 /** Reads the headers that a schema names; the names of the result are those of the schema. */
@@ -77,11 +91,15 @@ export function parseHeaders(headers: IncomingHttpHeaders, schema: TObject): Rec
   return parsed;
 }
 
+/** The name, and the value as it was sent. */
 function splitPair(pair: string): [string, string] {
   const at = pair.indexOf("=");
+  return at < 0 ? [decoded(pair), ""] : [decoded(pair.slice(0, at)), pair.slice(at + 1)];
+}
+
+function decoded(text: string): string {
   try {
-    const name = decodeURIComponent(at < 0 ? pair : pair.slice(0, at));
-    return [name, at < 0 ? "" : decodeURIComponent(pair.slice(at + 1))];
+    return decodeURIComponent(text);
   } catch {
     throw new Problem("malformed_request");
   }

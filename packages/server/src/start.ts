@@ -249,7 +249,16 @@ async function migrateOrRefuse(config: Config, role: Role, pools: Pools, log: Lo
 
 async function runJobs(foundation: Foundation, services: Services): Promise<void> {
   const { config, pools, clock, random, log, metrics, messages, transactions, secrets, place, onStop } = foundation;
-  const ports = { ...messages, transactions, secrets, services, random, publicUrl: () => place.publicUrl() };
+  const { staffEmail } = config;
+  const ports = {
+    ...messages,
+    transactions,
+    secrets,
+    services,
+    random,
+    staffEmail,
+    publicUrl: () => place.publicUrl(),
+  };
   metrics.watchJobs(() => countJobs(pools.owner, clock.now()));
   const worker = await Worker.start({
     ownerPool: pools.owner,

@@ -19,6 +19,7 @@ import type {
   AdminMemberPage,
   AdminOverview,
   AdminRateLimits,
+  AdminSnapshotPage,
   Agent,
   AgentChange,
   AgentCreated,
@@ -1019,9 +1020,9 @@ export interface EmanetApi {
     /**
      * Create a snapshot. `POST /v1/snapshots`
      *
-     * **In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`), or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte is stored: the snapshot is `completed`. A tar without its end mark is refused. Whatever fails after the first byte leaves a `failed` snapshot, and the problem has its `snapshot_id`. **With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.
+     * **In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`), or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte is stored: the snapshot is `completed`. A tar without its end mark is refused. Whatever fails after the first byte leaves a `failed` snapshot, and the problem has its `snapshot_id`. A body without a byte leaves none. **With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.
      *
-     * @throws ProblemError with `account_suspended`, `content_mismatch`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `invalid_archive`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, `writer_not_bound`, or a code of every operation.
+     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `invalid_archive`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, `writer_not_bound`, or a code of every operation.
      */
     readonly create: Operation<{
       /** What is backed up: a name in the vault, which is made if it is new, or the id of a source. */
@@ -1036,7 +1037,7 @@ export interface EmanetApi {
       readonly trigger?: "manual" | "api" | "schedule" | "e_archive" | undefined;
       /** Your own id of this backup. */
       readonly external_reference?: string | undefined;
-      /** The body is one file, whatever its type; this is its path in the snapshot. */
+      /** The body is one file, whatever its type; this is its path in the snapshot. Any bytes, percent-encoded, as in the paths of files. */
       readonly path?: string | undefined;
       readonly body: NewSnapshot | RequestBody;
     }, CreatedSnapshot>;
@@ -1066,7 +1067,7 @@ export interface EmanetApi {
     /**
      * Delete a snapshot. `DELETE /v1/snapshots/{id}`
      *
-     * The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back. A snapshot with a lock or a legal hold, and an open upload, are refused.
+     * The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back, and is removed afterwards. Owners are mailed. A snapshot with a lock or a legal hold, and an open upload, are refused.
      *
      * @throws ProblemError with `account_suspended`, `insufficient_role`, `insufficient_scope`, `legal_hold`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `retention_locked`, `state_conflict`, `step_up_required`, `storage_full`, `validation_failed`, or a code of every operation.
      */
@@ -1121,7 +1122,7 @@ export interface EmanetApi {
     readonly listTree: ListOperation<{
       /** Id of the snapshot. */
       readonly id: string;
-      /** The directory; the root if absent. */
+      /** The directory; the root if absent. Any bytes, percent-encoded, as in the paths of files. */
       readonly path?: string | undefined;
       /** `next_cursor` of the previous page, unchanged. */
       readonly cursor?: string | undefined;
@@ -1153,7 +1154,7 @@ export interface EmanetApi {
       readonly id: string;
       /** The kind of archive (`tar`). */
       readonly format?: "tar" | undefined;
-      /** Only this file or directory. */
+      /** Only this file or directory. Any bytes, percent-encoded, as in the paths of files. */
       readonly path?: string | undefined;
     }>;
   };
@@ -1638,6 +1639,29 @@ export interface EmanetApi {
       /** Only items in this state. */
       readonly state?: "scheduled" | "queued" | "running" | "failed" | undefined;
     }, AdminJobPage, AdminJobPage["data"][number]>;
+    /**
+     * List the snapshots of all accounts. `GET /v1/admin/snapshots`
+     *
+     * Newest first, without deleted ones. Names of files and sources, labels and metadata are not shown. With `failure=verification_failed`: the snapshots whose stored content is not what their writer said.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listSnapshots: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only snapshots of this account. */
+      readonly account_id?: string | undefined;
+      /** Only snapshots in this state. */
+      readonly status?: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | undefined;
+      /** Only snapshots with this failure. */
+      readonly failure?: "upload_abandoned" | "upload_interrupted" | "quota_exceeded" | "storage_full" | "invalid_archive" | "content_mismatch" | "verification_failed" | "canceled" | "internal" | undefined;
+      /** Only snapshots of this client, agent or member. */
+      readonly writer_id?: string | undefined;
+    }, AdminSnapshotPage, AdminSnapshotPage["data"][number]>;
   };
 }
 
@@ -1768,5 +1792,6 @@ export const operations = {
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
   "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","account_id","action"],"reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
+  "admin.listSnapshots": {"method":"GET","path":"/v1/admin/snapshots","query":["limit","cursor","sort","account_id","status","failure","writer_id"],"reply":"json"},
 } as const;
 

@@ -277,6 +277,44 @@ export interface AdminRateLimits {
   readonly data: readonly AdminRateLimit[];
 }
 
+export interface AdminSnapshot {
+  /** Id of the snapshot. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** The source. */
+  readonly source_id: string;
+  /** How far it is. */
+  readonly status: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | (string & {});
+  /** What started the backup. */
+  readonly trigger: "manual" | "api" | "schedule" | "e_archive" | (string & {});
+  readonly failure: "upload_abandoned" | "upload_interrupted" | "quota_exceeded" | "storage_full" | "invalid_archive" | "content_mismatch" | "verification_failed" | "canceled" | "internal" | (string & {}) | null;
+  readonly writer: {
+    /** What made it. */
+    readonly kind: "client" | "agent" | "member" | (string & {});
+    /** The OAuth client, the grant of the agent, or the member. */
+    readonly id: string;
+    readonly agent_id: string | null;
+  };
+  readonly size_bytes: number | null;
+  /** What it added to storage. */
+  readonly stored_bytes: number;
+  readonly file_count: number | null;
+  readonly warning_count: number | null;
+  readonly verified_at: string | null;
+  /** When it was created. */
+  readonly created_at: string;
+  readonly completed_at: string | null;
+}
+
+export interface AdminSnapshotPage {
+  readonly data: readonly AdminSnapshot[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface Agent {
   /** Id of the agent. */
   readonly id: string;
@@ -306,6 +344,7 @@ export interface Agent {
     readonly snapshot_id: string | null;
     /** How its last upload ended. */
     readonly status: "completed" | "failed" | "canceled" | (string & {});
+    readonly failure: string | null;
     /** When. */
     readonly at: string;
   } | null;

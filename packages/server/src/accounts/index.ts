@@ -32,6 +32,7 @@ export {
   isAddressTaken,
   listAllMembers,
   listMembers,
+  listOwnersAnd,
   lockOwners,
   lockPerson,
   type NewPerson,

@@ -16,4 +16,4 @@
  */
 
 export { agentTasks } from "./jobs.ts";
-export { type AgentRow, agentOfWriter, noteResult, noteSeen } from "./store.ts";
+export { type AgentRow, agentOfWriter, noteResult, noteSeen, type UploadResult } from "./store.ts";

@@ -1,7 +1,17 @@
 /** What agents look like from outside: the JSON of the API, and the keys that an agent is given. */
 
 import { oneLinePattern } from "../accounts/index.ts";
-import { closed, nullable, oneOf, type Static, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
+import {
+  closed,
+  identifier,
+  nullable,
+  oneOf,
+  type Static,
+  Type,
+  text,
+  timestamp,
+  uuid,
+} from "../kernel/http/schema.ts";
 import { maxAgentVaults, onlineMs } from "./rules.ts";
 import type { AgentRow } from "./store.ts";
 
@@ -59,6 +69,7 @@ export const agentSchema = closed(
       closed({
         snapshot_id: nullable(uuid("The snapshot.")),
         status: oneOf(results, "How its last upload ended."),
+        failure: nullable(identifier("^[a-z_]+$", "Why it failed: `failure.code` of the snapshot.", "quota_exceeded")),
         at: timestamp("When."),
       }),
     ),
@@ -70,7 +81,13 @@ export const agentSchema = closed(
 
 /** `vaultIds`: those that the reader may see; null for all. */
 export function agentShape(row: AgentRow, now: Date, vaultIds: readonly string[] | null): Static<typeof agentSchema> {
-  const { last_seen_at: seen, last_result: status, last_result_at: at } = row;
+  const {
+    last_seen_at: seen,
+    last_snapshot_id,
+    last_result: status,
+    last_failure_code: failure,
+    last_result_at: at,
+  } = row;
   return {
     id: row.id,
     name: row.name,
@@ -85,7 +102,7 @@ export function agentShape(row: AgentRow, now: Date, vaultIds: readonly string[]
     last_seen_at: seen?.toISOString() ?? null,
     online: seen !== null && now.getTime() - seen.getTime() < onlineMs,
     last_result:
-      status === null || at === null ? null : { snapshot_id: row.last_snapshot_id, status, at: at.toISOString() },
+      status === null || at === null ? null : { snapshot_id: last_snapshot_id, status, failure, at: at.toISOString() },
     created_by: row.created_by,
     created_at: row.created_at.toISOString(),
   };

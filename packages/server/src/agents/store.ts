@@ -221,16 +221,20 @@ export async function noteSeen(tx: Tx, agent: Pick<AgentRow, "id" | "last_seen_a
   await tx.db.updateTable("agents").set({ last_seen_at: tx.now }).where("id", "=", agent.id).execute();
 }
 
+/** How an upload ended. */
+export interface UploadResult {
+  readonly snapshotId: string;
+  readonly result: "completed" | "failed" | "canceled";
+  /** The code of the snapshot's failure; null of a completed one. */
+  readonly failure: string | null;
+}
+
 /** Records how the last upload of a writer ended, where the writer has an agent. */
-export async function noteResult(
-  tx: Tx,
-  writer: Writer,
-  { snapshotId, result }: { readonly snapshotId: string; readonly result: "completed" | "failed" | "canceled" },
-): Promise<void> {
+export async function noteResult(tx: Tx, writer: Writer, { snapshotId, result, failure }: UploadResult): Promise<void> {
   if (writer.kind === "member") return;
   await tx.db
     .updateTable("agents")
-    .set({ last_snapshot_id: snapshotId, last_result: result, last_result_at: tx.now })
+    .set({ last_snapshot_id: snapshotId, last_result: result, last_failure_code: failure, last_result_at: tx.now })
     .where("writer_kind", "=", writer.kind)
     .where("writer_id", "=", writer.id)
     .where("revoked_at", "is", null)

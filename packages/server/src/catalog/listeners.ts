@@ -23,4 +23,6 @@ export interface CatalogListeners {
     tx: Tx,
     end: { readonly vaultId: string; readonly uploads: readonly string[]; readonly reason: "ended" | "expired" },
   ): Promise<void>;
+  /** A pack that was registered is gone from the object store, and its row with this step. Each pack is told once. */
+  packDeleted?(tx: Tx, deleted: { readonly vaultId: string; readonly storedBytes: number }): Promise<void>;
 }

@@ -302,7 +302,11 @@ export class PostgresCatalog implements Catalog {
   }
 
   async forgetPack(pack: string): Promise<void> {
-    await this.#write("shared", (to) => removal.forgetPack(to, pack));
+    await this.#write("shared", async (to) => {
+      const storedBytes = await removal.forgetPack(to, pack);
+      if (storedBytes === null) return;
+      await this.#listeners.packDeleted?.(to.tx, { vaultId: this.#database.vaultId, storedBytes });
+    });
   }
 
   async moveFrames(

@@ -153,6 +153,12 @@ async function pinMoved(
   insertPins(to, added);
 }
 
-export async function forgetPack(to: VaultTx, pack: string): Promise<void> {
-  await rowsOf(to, sql`delete from catalog_packs where vault = ${to.vault} and pack = ${pack} and state = 'deleting'`);
+/** The size of the pack; null if it has no row any more. */
+export async function forgetPack(to: VaultTx, pack: string): Promise<number | null> {
+  const [row] = await rowsOf(
+    to,
+    sql<{ size: number }>`
+      delete from catalog_packs where vault = ${to.vault} and pack = ${pack} and state = 'deleting' returning size`,
+  );
+  return row?.size ?? null;
 }

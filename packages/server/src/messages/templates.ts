@@ -206,6 +206,53 @@ const mailTemplates = {
       ),
     }),
   }),
+  snapshot_deleted: mailTemplate<{ snapshot_id: string; source: string; made_at: string; by: string; until: string }>({
+    tr: (v) => ({
+      subject: "Bir yedek silindi",
+      text: paragraphs(
+        "Merhaba,",
+        `${v.by} adlı üye bir yedeği sildi.`,
+        `Kaynak: ${v.source}\nYedeğin tarihi: ${v.made_at} (UTC)\nYedek: ${v.snapshot_id}`,
+        `Silme işlemi ${v.until} (UTC) tarihine kadar geri alınabilir. Bu tarihten sonra içerik kalıcı olarak silinir.`,
+        "Bunu beklemiyorsanız yedeği bu süre içinde geri alın ve üyelerinizin erişimini kontrol edin.",
+        "Emanet",
+      ),
+    }),
+    en: (v) => ({
+      subject: "A snapshot was deleted",
+      text: paragraphs(
+        "Hello,",
+        `${v.by} deleted a snapshot.`,
+        `Source: ${v.source}\nMade at: ${v.made_at} (UTC)\nSnapshot: ${v.snapshot_id}`,
+        `The deletion can be undone until ${v.until} (UTC). After that the content is removed for good.`,
+        "If you did not expect this, undelete the snapshot within this time and check the access of your members.",
+        "Emanet",
+      ),
+    }),
+  }),
+  verification_failed_staff: mailTemplate<{
+    snapshot_id: string;
+    account_id: string;
+    writer_kind: string;
+    writer_id: string;
+  }>({
+    tr: (v) => ({
+      subject: "Bir yedeğin içeriği doğrulanamadı",
+      text: paragraphs(
+        "Depodaki içerik, yazan programın bildirdiğinden farklı. Program yanlış bildirmiş ya da depo veri kaybetmiş olabilir.",
+        `Yedek: ${v.snapshot_id}\nHesap: ${v.account_id}\nYazan: ${v.writer_kind} ${v.writer_id}`,
+        "Aynı yazan için günde bir ileti gönderilir. Tümünü yönetim ekranında, yedekler listesinde görebilirsiniz (failure=verification_failed).",
+      ),
+    }),
+    en: (v) => ({
+      subject: "The content of a snapshot could not be verified",
+      text: paragraphs(
+        "What is stored differs from what its writer said. The program may have lied, or the store may have lost data.",
+        `Snapshot: ${v.snapshot_id}\nAccount: ${v.account_id}\nWriter: ${v.writer_kind} ${v.writer_id}`,
+        "One mail a day is sent per writer. The list of snapshots in the administration pages has all of them (failure=verification_failed).",
+      ),
+    }),
+  }),
   limit_requested_staff: mailTemplate<{ request_id: string; account_id: string; policy: string }>({
     tr: (v) => ({
       subject: "Özel hız sınırı isteği",

@@ -2,15 +2,17 @@
  * What snapshots do in the transactions of the catalog. The row of the API and the row of the catalog change in one commit, so
  * a completed snapshot is completed in both or in neither.
  *
- * An upload of the engine that belongs to a snapshot has the snapshot's id as its name. Other uploads are upkeep's.
+ * An upload of the engine that belongs to a snapshot has the snapshot's id as its name. Other uploads are upkeep's. Upkeep also commits
+ * a snapshot whose upload ended between its manifest and its row; if the row of the API is still open, it is completed with it.
  */
 
 import { CatalogError } from "@emanet/engine";
 import type { CatalogListeners } from "../catalog/index.ts";
-import { noteSnapshot, reserveBytes } from "../vaults/index.ts";
+import { noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
+import { snapshotIdOf } from "./engine-id.ts";
 import { snapshotCompleted } from "./events.ts";
 import { verifySnapshot } from "./jobs.ts";
-import { startUpload, targetsOf } from "./lifecycle.ts";
+import { noteAgent, startUpload, targetsOf } from "./lifecycle.ts";
 import { addStoredBytes, completeSnapshot, findQueued } from "./store.ts";
 
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -23,21 +25,27 @@ export const catalogListeners: CatalogListeners = {
   },
 
   async committed(tx, { vaultId, upload, snapshot }) {
-    if (!uuidForm.test(upload)) return;
-    const queued = await findQueued(tx, upload);
+    const id = snapshotIdOf(snapshot.id);
+    const queued = await findQueued(tx, id);
     if (queued !== undefined) await startUpload(tx, queued);
-    const done = await completeSnapshot(tx, upload, {
+    const done = await completeSnapshot(tx, id, {
       ...{ sizeBytes: snapshot.size, fileCount: snapshot.files, warningCount: snapshot.warnings },
       rootHash: snapshot.rootId,
     });
-    // It was canceled or has failed. With this code the engine deletes the manifest again.
-    if (done === undefined) throw new CatalogError("not_closed", upload);
-    const size = { snapshot_id: upload, size_bytes: snapshot.size };
-    tx.emit(snapshotCompleted, size);
-    tx.audit({ action: "snapshot.completed", targets: targetsOf(upload, done.source_id) });
-    const noted = { id: upload, status: "completed", completedAt: tx.now, sizeBytes: snapshot.size };
+    if (done === undefined) {
+      // Upkeep has found the manifest of an upload that ended. `removal.ts` deletes the snapshot again.
+      if (!uuidForm.test(upload)) return;
+      // It was canceled or has failed. With this code the engine deletes the manifest again.
+      throw new CatalogError("not_closed", upload);
+    }
+    tx.emit(snapshotCompleted, { snapshot_id: id, size_bytes: snapshot.size });
+    tx.audit({ action: "snapshot.completed", targets: targetsOf(id, done.source_id) });
+    const noted = { id, status: "completed", completedAt: tx.now, sizeBytes: snapshot.size };
     await noteSnapshot(tx, done.source_id, noted);
-    const payload = { accountId: done.account_id, vaultId, snapshotId: upload };
-    await tx.job({ task: verifySnapshot, payload, key: upload });
+    await noteAgent(tx, done, { snapshotId: id, result: "completed", failure: null });
+    const payload = { accountId: done.account_id, vaultId, snapshotId: id };
+    await tx.job({ task: verifySnapshot, payload, key: id });
   },
+
+  packDeleted: (tx, { vaultId, storedBytes }) => releaseBytes(tx, vaultId, storedBytes),
 };

@@ -5,15 +5,15 @@
  * Invariants: a snapshot is completed in the very commit in which the catalog gets it, so a completed one lacks no byte; a
  * refusal before the first byte leaves nothing, a failure after it leaves a `failed` snapshot with its reason; an open upload
  * obeys its creator alone; content is compared with its hash before it is sent; a deleted snapshot can be undeleted for 72
- * hours.
+ * hours, and its content is removed afterwards (`removal.ts`).
  */
 
 export { openSnapshots, type SnapshotServices } from "./content-services.ts";
-export { engineId } from "./engine-id.ts";
+export { engineId, snapshotIdOf } from "./engine-id.ts";
 export { snapshotEvents } from "./events.ts";
-export { snapshotRecurrences, snapshotTasks } from "./jobs.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
-export { openStates } from "./rules.ts";
+export { type FailureCode, failureCodes, openStates, type Status, statuses, triggers } from "./rules.ts";
 export { showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
 export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";
+export { snapshotRecurrences, snapshotTasks } from "./tasks.ts";
 export { isCreator, isManager, lockOwnSnapshot } from "./visible-rows.ts";

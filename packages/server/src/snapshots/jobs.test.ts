@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { createCipheriv } from "node:crypto";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
+import { tokenFor } from "../testing/accounts.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { createSnapshot, inTurn, openAgent, remoteTarget } from "../uploads/testing.ts";
+import { makeVault } from "../vaults/testing.ts";
 import { endUploads, verifySnapshot } from "./jobs.ts";
 import { idleUploadMs, longestUploadMs } from "./rules.ts";
 import { eventsOf, runTask, type SnapshotJson, snapshotTest, tarOf } from "./testing.ts";
@@ -28,6 +31,47 @@ test("what was verified of one client is not stored again by another", async () 
   await env.until(async () => ((await read(first.id)).verified_at === null ? null : true));
   const second = await env.upload("source=second", body, await env.as({ as: "client", kind: "api" }));
   assert.ok(Number(second.json?.stored_bytes) < Number(first.stored_bytes) / 2, `${second.json?.stored_bytes}`);
+});
+
+test("what another vault or account has is stored in full all the same: stored_bytes gives no hint of it", async () => {
+  const body = tarOf({
+    f: createCipheriv("aes-128-ctr", Buffer.alloc(16, 1), Buffer.alloc(16)).update(Buffer.alloc(200_000)),
+  });
+  const first = (await env.upload("source=hint", body)).json as SnapshotJson;
+  await env.until(async () => ((await read(first.id)).verified_at === null ? null : true));
+  const vault = await makeVault(env.service, await env.as({ role: "owner" }));
+  const other = (await tokenFor(env.service, { as: "client", kind: "api" })).auth;
+  const least = Number(first.stored_bytes);
+  assert.ok(least > 200_000);
+  const inVault = await env.upload(`source=hint&vault_id=${vault}`, body);
+  const inAccount = await env.upload("source=hint", body, other);
+  for (const { json } of [inVault, inAccount]) assert.ok(Number(json?.stored_bytes) > 200_000, `${json?.stored_bytes}`);
+  // In its own vault the same client stores next to nothing.
+  assert.ok(Number((await env.upload("source=hint", body)).json?.stored_bytes) < least / 2);
+});
+
+test("a client that only writes sees stored_bytes nowhere, and reads nothing", async () => {
+  const auth = await env.as({ as: "client", kind: "api", scopes: ["snapshots:write"] });
+  const call = (method: string, target: string, json?: object) =>
+    env.service.send(method, target, { headers: auth, ...(json && { json }) });
+  const made = await env.upload("source=blind", tarOf({ f: "x".repeat(1000) }), auth);
+  assert.equal(made.status, 201, made.body.toString());
+  const { id, vault_id: vaultId, source } = made.json as SnapshotJson;
+  const queued = await call("POST", "/v1/snapshots", { source: "blind" });
+  const answers = [
+    ...[made, queued, await call("PATCH", `/v1/snapshots/${id}`, { label: "x" })],
+    await call("POST", `/v1/snapshots/${queued.json?.id}/cancel`),
+    await env.upload("source=blind", Buffer.from("no tar".repeat(200)), auth),
+  ];
+  for (const answer of answers) assert.doesNotMatch(answer.body.toString(), /stored_bytes/);
+  const read = [`/${id}`, "", `/${id}/tree`, `/${id}/warnings`, `/${id}/archive`, `/${id}/files/f`];
+  const targets = [
+    ...read.map((path) => `/v1/snapshots${path}`),
+    ...["/v1/vaults", `/v1/vaults/${vaultId}`, "/v1/sources", `/v1/sources/${source.id}`, "/v1/agents"],
+  ];
+  for (const target of targets) assert.equal((await call("GET", target)).json?.code, "insufficient_scope", target);
+  for (const event of await eventsOf(env))
+    if (String(event.event).startsWith("snapshot.")) assert.equal("stored_bytes" in event, false);
 });
 
 test("a snapshot whose stored bytes were changed is not verified, and its file is not sent", async () => {

@@ -3,17 +3,20 @@
  */
 
 import { verifySnapshots } from "@emanet/engine";
+import type { Random } from "../kernel/clock.ts";
 import type { ServicePorts } from "../kernel/domain-services.ts";
-import { noPayload, recurring, retryAfter, task } from "../kernel/jobs/index.ts";
+import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { RowAccess } from "../kernel/principal.ts";
 import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
 import { engineId } from "./engine-id.ts";
 import { endUpload } from "./lifecycle.ts";
-import { parseSnapshotPayload, releaseUpload } from "./release-upload.ts";
+import { mailAboutVerification } from "./mail-about-verification.ts";
+import { parseSnapshotPayload } from "./release-upload.ts";
 import type { FailureCode } from "./rules.ts";
 import { abandonedUploads, deadUploads, findSnapshot, type OpenUpload, setVerification } from "./store.ts";
 
 type Ports = ServicePorts & { readonly transactions: Transactions };
+type VerifyPorts = Ports & { readonly random: Random; readonly staffEmail: string };
 
 export interface VerifyPayload {
   readonly accountId: string;
@@ -31,7 +34,7 @@ const verifyRetries = retryAfter(5 * minuteMs, hourMs, 4 * hourMs, 12 * hourMs);
 const verifyTimeoutMs = 8 * hourMs;
 
 /** Reads all of a snapshot back from the object store and compares it. */
-export const verifySnapshot = task<VerifyPayload, Ports>("snapshots.verify", {
+export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify", {
   parse: parseSnapshotPayload,
   retry: verifyRetries,
   timeoutMs: verifyTimeoutMs,
@@ -57,9 +60,15 @@ export const verifySnapshot = task<VerifyPayload, Ports>("snapshots.verify", {
     await transactions.run(context, access, async (tx) => {
       await setVerification(tx, accountId, snapshotId, isRight);
       if (isRight) return;
-      const targets = [{ type: "snapshot", id: snapshotId }];
+      const { created_by_kind: type, created_by_id: id } = record;
+      const targets = [
+        { type: "snapshot", id: snapshotId },
+        { type: type === "client" ? "oauth_client" : type, id },
+      ];
       tx.audit({ action: "snapshot.verification_failed", targets, outcome: "failure" });
+      await mailAboutVerification(tx, ports, record);
     });
+    services.snapshots.counts.verified(isRight);
     if (!isRight) log.error("verification_failed", { target_id: snapshotId, count: findings.length });
   },
 });
@@ -91,6 +100,3 @@ export const endUploads = task<Readonly<Record<string, never>>, Ports>("snapshot
 function endOpen(tx: Tx, id: string, code: FailureCode): Promise<boolean> {
   return endUpload(tx, id, { state: "failed", code, reason: null });
 }
-
-export const snapshotTasks = [verifySnapshot, releaseUpload];
-export const snapshotRecurrences = [recurring(endUploads, { everyMs: minuteMs })];

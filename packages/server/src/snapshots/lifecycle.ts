@@ -1,11 +1,12 @@
 /** The changes of an upload's state, each with its event, its audit record and its note at the source, in one transaction. */
 
+import { noteResult, type UploadResult } from "../agents/index.ts";
 import type { Tx } from "../kernel/tx.ts";
 import { noteSnapshot } from "../vaults/index.ts";
 import { snapshotFailed, snapshotStarted } from "./events.ts";
 import { releaseUpload } from "./release-upload.ts";
 import type { FailureCode, Trigger } from "./rules.ts";
-import { endSnapshot, insertSnapshot, type NewSnapshot, startSnapshot } from "./store.ts";
+import { type EndedUpload, endSnapshot, insertSnapshot, type NewSnapshot, startSnapshot } from "./store.ts";
 
 /** Adds a snapshot, queued or already running. */
 export async function createSnapshot(
@@ -42,10 +43,17 @@ export async function endUpload(
     ...{ outcome: end.state === "failed" ? "failure" : "success", metadata: { failure: end.code } },
   });
   await note(tx, ended.source_id, id, end.state);
+  await noteAgent(tx, ended, { snapshotId: id, result: end.state, failure: end.code });
   if (ended.started_at === null) return true;
   const payload = { accountId: ended.account_id, vaultId: ended.vault_id, snapshotId: id };
   await tx.job({ task: releaseUpload, payload, key: id });
   return true;
+}
+
+/** Notes how an upload of an agent ended at the agent. An upload in one call needs no agent. */
+export async function noteAgent(tx: Tx, ended: EndedUpload, result: UploadResult): Promise<void> {
+  const { upload_kind: way, created_by_kind: kind, created_by_id: id } = ended;
+  if (way === "upload") await noteResult(tx, { kind, id }, result);
 }
 
 function emitStarted(tx: Tx, { id, source_id, trigger }: { id: string; source_id: string; trigger: Trigger }): void {

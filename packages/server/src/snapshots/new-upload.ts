@@ -1,12 +1,13 @@
 /** A new snapshot: where it goes, what may refuse it before anything arrives, and its row. */
 
+import { agentOfWriter } from "../agents/index.ts";
 import type { ArchiveEncoding } from "../archives/index.ts";
 import type { Random } from "../kernel/clock.ts";
 import type { Upload } from "../kernel/http/upload.ts";
 import type { Principal } from "../kernel/principal.ts";
 import { type Language, Problem } from "../kernel/problems.ts";
 import type { ReadTx, Tx, TxContext } from "../kernel/tx.ts";
-import { assertQuotaLeft, checkTarget, type ResolvedTarget, resolveTarget } from "../vaults/index.ts";
+import { assertQuotaLeft, checkTarget, type ResolvedTarget, resolveTarget, writerOf } from "../vaults/index.ts";
 import { maxOpenUploads, type Trigger } from "./rules.ts";
 import { countOpenUploads, lockOpenUploads, type NewSnapshot, newestCompleted } from "./store.ts";
 
@@ -59,11 +60,13 @@ export function seesStorage({ scopes }: AccountCaller["principal"]): boolean {
 type Wanted = AccountCaller & { readonly wanted: NewUpload };
 
 /**
- * Refuses what can be refused before the first byte: a writer that is not bound, a vault whose quota is used up, too many open
- * uploads. Makes nothing.
+ * Refuses what can be refused before the first byte: a writer that is not bound, an agent that may not write to the vault, a vault
+ * whose quota is used up, too many open uploads. Makes nothing.
  */
 export async function checkUpload(tx: ReadTx, random: Random, caller: Wanted): Promise<void> {
-  assertQuotaLeft(await checkTarget(tx, { ...caller, random, place: "/query" }, targetOf(caller)));
+  const vault = await checkTarget(tx, { ...caller, random, place: "/query" }, targetOf(caller));
+  await requireAgentVault(tx, caller, vault.id);
+  assertQuotaLeft(vault);
   await refuseTooMany(tx, caller);
 }
 
@@ -77,12 +80,21 @@ export async function openTarget(
   await lockOpenUploads(tx, caller.principal.accountId);
   await refuseTooMany(tx, caller);
   const target = await resolveTarget(tx, { ...caller, random, place }, targetOf(caller));
+  await requireAgentVault(tx, caller, target.vault.id);
   assertQuotaLeft(target.vault);
   return target;
 }
 
 function targetOf({ wanted }: Wanted) {
   return { source: wanted.source, vaultId: wanted.vault_id, taxpayerId: wanted.taxpayer_id };
+}
+
+/** An agent writes to its own vaults only, also in one call. */
+async function requireAgentVault(tx: ReadTx, { principal }: AccountCaller, vaultId: string): Promise<void> {
+  const writer = writerOf(principal);
+  if (writer.kind !== "agent") return;
+  const agent = await agentOfWriter(tx, principal.accountId, writer);
+  if (agent !== undefined && !agent.vault_ids.includes(vaultId)) throw new Problem("agent_required");
 }
 
 async function refuseTooMany(tx: ReadTx, { principal }: AccountCaller): Promise<void> {

@@ -14,7 +14,7 @@ import {
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { type Principal, rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
-import { assertVaultAllowed, storageProblem } from "../vaults/index.ts";
+import { assertVaultAllowed, isVaultAllowed, storageProblem } from "../vaults/index.ts";
 import { engineId } from "./engine-id.ts";
 import { contentProblem } from "./rules.ts";
 import { findSnapshot, type SnapshotRecord } from "./store.ts";
@@ -58,6 +58,11 @@ export async function openContent(ctx: Ctx, principal: AccountPrincipal, id: str
     const root = await rootEntry(reader.frames, row);
     return { record, reader, root, newReader: () => snapshots.readers.own(vault) };
   });
+}
+
+/** Whether a caller may still read the content: its client may have been held to other vaults meanwhile. */
+export function readerOf({ record }: SnapshotContent): (principal: Principal) => boolean {
+  return (principal) => "accountId" in principal && isVaultAllowed(principal, record.vault_id);
 }
 
 /** The entry at a path; the root for an empty one. Null where there is none. */

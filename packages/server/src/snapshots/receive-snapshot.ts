@@ -9,7 +9,6 @@
 
 import { filePath, InvalidArchiveError, SpoolFullError } from "../archives/index.ts";
 import type { Ctx, Reply } from "../kernel/http/endpoint.ts";
-import type { Upload } from "../kernel/http/upload.ts";
 import { invalidField } from "../kernel/http/validate.ts";
 import { errorFields } from "../kernel/log.ts";
 import { actorOf, rowAccessOf } from "../kernel/principal.ts";
@@ -38,7 +37,7 @@ export async function receiveSnapshot<Answer extends Reply>(
   const { snapshots } = ctx.services;
   refuseBefore(ctx, call);
   await ctx.read(rowAccessOf(principal), (tx) => checkUpload(tx, ctx.random, call));
-  const chunks = await firstByte(call.upload);
+  const chunks = await firstByte(call);
   const id = ctx.random.uuid();
   const reply = await snapshots.receive(id, async (live) => {
     const begun = await beginUpload(ctx, call, id);
@@ -88,10 +87,12 @@ function refuseBefore({ services }: Ctx, { principal, upload, body, language }: 
   }
 }
 
-/** Waits for the first byte or for the end of an empty body. */
-async function firstByte(upload: Upload): Promise<AsyncIterable<Buffer>> {
+/** Waits for the first byte. A file may have none; an archive without one is refused like everything before the first byte. */
+async function firstByte({ upload, body, language }: OneCall): Promise<AsyncIterable<Buffer>> {
   const rest = upload.chunks()[Symbol.asyncIterator]();
   const first = await rest.next();
+  if (first.done === true && body.kind === "tar")
+    throw failureOf(new InvalidArchiveError("no_end_mark"), language).answer;
   return (async function* () {
     try {
       for (let step = first; step.done !== true; step = await rest.next()) yield step.value;

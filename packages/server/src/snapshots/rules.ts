@@ -6,7 +6,7 @@
  *   completed  the content can be read         → expired, deleted
  *   expired    retention has ended             → deleted
  *   failed, canceled                           → deleted
- *   deleted    not found any more              → what it was before, until the time to undelete it has passed
+ *   deleted    not found any more              → what it was before, until its removal begins, after 72 hours
  *
  * There is no other edge.
  */
@@ -72,6 +72,10 @@ export const idleUploadMs = 24 * hourMs;
 export const longestUploadMs = 7 * dayMs;
 /** The contract's: a deleted snapshot can be undeleted for so long. */
 export const undeleteMs = 72 * hourMs;
+/** What arrived of an upload that ended without a snapshot is kept so long at least: the next try comes in the next night. */
+export const arrivedKeptMs = 24 * hourMs;
+/** A vault whose uploads fail every night is pruned after so long all the same: what it does not need counts in its quota. */
+export const longestWaitMs = 7 * dayMs;
 /** The contract's: uploads that are open in one account. */
 export const maxOpenUploads = 400;
 

@@ -154,13 +154,12 @@ export interface CompletedFacts {
   readonly rootHash: Uint8Array;
 }
 
-export interface EndedUpload {
-  readonly source_id: string;
-  readonly account_id: string;
-  readonly vault_id: string;
-  /** Null if nothing of it had come. */
-  readonly started_at: Date | null;
-}
+const endedColumns = [
+  ...(["source_id", "account_id", "vault_id", "started_at"] as const),
+  ...(["upload_kind", "created_by_kind", "created_by_id"] as const),
+] as const;
+/** `started_at` is null if nothing of it had come. */
+export type EndedUpload = Pick<Selectable<SnapshotsRow>, (typeof endedColumns)[number]>;
 
 /** A queued snapshot, to be started. */
 export async function findQueued(tx: Tx, id: string) {
@@ -188,7 +187,7 @@ export async function completeSnapshot(tx: Tx, id: string, facts: CompletedFacts
     })
     .where("id", "=", id)
     .where("state", "in", statesBefore("completed"))
-    .returning(["source_id", "account_id", "vault_id", "started_at"])
+    .returning(endedColumns)
     .executeTakeFirst();
 }
 
@@ -206,7 +205,7 @@ export async function endSnapshot(
     })
     .where("id", "=", id)
     .where("state", "in", statesBefore(end.state))
-    .returning(["source_id", "account_id", "vault_id", "started_at"])
+    .returning(endedColumns)
     .executeTakeFirst();
 }
 
@@ -249,14 +248,14 @@ export async function deleteSnapshot(tx: Tx, accountId: string, { id, status }: 
   if (status === "queued" || status === "running") throw new Error("an open upload is not deleted");
   await tx.db
     .updateTable("snapshots")
-    .set({ state: "deleted", deleted_state: status, deleted_at: tx.now, version: sql`version + 1` })
+    .set({ state: "deleted", deleted_state: status, deleted_at: tx.now, pruned_at: null, version: sql`version + 1` })
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .where("state", "=", status)
     .execute();
 }
 
-/** A deleted snapshot, locked. */
+/** A deleted snapshot whose removal has not begun, locked. */
 export async function lockDeleted(tx: Tx, accountId: string, id: string) {
   return tx.db
     .selectFrom("snapshots")
@@ -264,6 +263,7 @@ export async function lockDeleted(tx: Tx, accountId: string, id: string) {
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .where("state", "=", "deleted")
+    .where("removed_at", "is", null)
     .forNoKeyUpdate()
     .executeTakeFirst();
 }
@@ -331,4 +331,21 @@ export async function setVerification(tx: Tx, accountId: string, id: string, isR
     .where("account_id", "=", accountId)
     .where("id", "=", id)
     .execute();
+}
+
+/** Snapshots of the same writer whose verification has failed since this time. */
+export async function countFalseClaims(
+  tx: ReadTx,
+  { account_id: accountId, created_by_kind: kind, created_by_id: id }: SnapshotRecord,
+  since: Date,
+): Promise<number> {
+  const { count } = await tx.db
+    .selectFrom("snapshots")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("account_id", "=", accountId)
+    .where("created_by_kind", "=", kind)
+    .where("created_by_id", "=", id)
+    .where("verification_failed_at", ">", since)
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import https from "node:https";
 import { endMark, type HeaderFields, member } from "../archives/testing.ts";
-import { systemRandom } from "../kernel/clock.ts";
+import { type Clock, type Random, systemRandom } from "../kernel/clock.ts";
 import type { ServicePorts } from "../kernel/domain-services.ts";
 import type { JobContext, Task } from "../kernel/jobs/index.ts";
 import { createTransactions, type Transactions } from "../kernel/tx.ts";
@@ -141,18 +141,26 @@ export function tarOf(files: Readonly<Record<string, string | Buffer>>): Buffer 
 export type { HeaderFields };
 export { endMark, member };
 
-/** Runs a task as a worker would. */
+type TestPorts = ServicePorts & {
+  readonly transactions: Transactions;
+  readonly random: Random;
+  readonly staffEmail: string;
+};
+
+/** Runs a task as a worker would; one whose clock is not that of the service, where one is given. */
 export async function runTask<Payload>(
-  { service }: SnapshotTest,
-  task: Task<Payload, ServicePorts & { readonly transactions: Transactions }>,
+  { service }: Pick<SnapshotTest, "service">,
+  task: Task<Payload, TestPorts>,
   payload: Payload,
+  clock: Clock = service.clock,
 ): Promise<void> {
-  const { services } = service.running;
+  const { services, secrets } = service.running;
   assert.ok(services !== null);
-  const transactions = createTransactions(service.database.app, service.clock, systemRandom, silentLog);
-  const context: JobContext<ServicePorts & { readonly transactions: Transactions }> = {
+  const transactions = createTransactions(service.database.app, clock, systemRandom, silentLog, secrets);
+  const context: JobContext<TestPorts> = {
     ...{ jobId: "test", attempt: 1, signal: new AbortController().signal, progress: () => undefined },
-    ...{ clock: service.clock, log: silentLog, ports: { services, transactions } },
+    ...{ clock, log: silentLog },
+    ports: { services, transactions, random: systemRandom, staffEmail: "staff@emanet.invalid" },
   };
   await task.execute(payload, context);
 }

@@ -10,6 +10,10 @@ export interface TransferCounts {
   received(bytes: number): void;
   stored(bytes: number): void;
   sent(bytes: number): void;
+  /** A completed snapshot was read back. */
+  verified(isRight: boolean): void;
+  /** Packs of so many bytes were deleted, because nothing needs them any more. */
+  pruned(bytes: number): void;
 }
 
 interface Watched {
@@ -40,6 +44,15 @@ export function transferMetrics({ registry }: { readonly registry: Registry }, w
     "Bytes that completed uploads in one call added to storage",
   );
   const sent = counter("emanet_content_sent_bytes_total", "Bytes of files and archives sent to clients");
+  const verified = new Counter({
+    name: "emanet_verifications_total",
+    help: "Completed snapshots that were read back, and whether their content was right",
+    labelNames: ["outcome"] as const,
+    registers,
+  });
+  // A counter that is 0 can be watched for its first change.
+  verified.inc({ outcome: "wrong" }, 0);
+  const pruned = counter("emanet_pruned_bytes_total", "Bytes of packs that were deleted, because nothing needs them");
   gauge("emanet_spool_bytes", "Bytes in the spool of this process", () => watched.spool.usedBytes);
   gauge("emanet_backups_running", "Uploads that are being cut and stored", () => watched.backups.taken);
   gauge("emanet_backups_waiting", "Received uploads that wait to be cut", () => watched.backups.waiting);
@@ -49,5 +62,7 @@ export function transferMetrics({ registry }: { readonly registry: Registry }, w
     received: (bytes) => received.inc(bytes),
     stored: (bytes) => stored.inc(bytes),
     sent: (bytes) => sent.inc(bytes),
+    verified: (isRight) => verified.inc({ outcome: isRight ? "right" : "wrong" }),
+    pruned: (bytes) => pruned.inc(bytes),
   };
 }

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import type { TreeEntry } from "@emanet/engine";
-import { closed, nullable, oneOf, type Static, Type, timestamp } from "../kernel/http/schema.ts";
+import { closed, nullable, oneOf, type Static, Type, text, timestamp } from "../kernel/http/schema.ts";
 import { byteCount } from "./shapes.ts";
 
 /** The contract's; what a path can have in JSON. */
@@ -15,6 +15,12 @@ const maxTextBytes = 64 * 1024;
 
 const permissionBits = 0o7777;
 const octalDigits = 4;
+
+/** A path in the query, whose bytes are `call.queryBytes`. */
+export function queryPath(description: string) {
+  const bytes = "Any bytes, percent-encoded, as in the paths of files.";
+  return Type.Optional(text(maxPathBytes, { description: `${description} ${bytes}`, examples: ["2026/fatura.xml"] }));
+}
 
 function bytesText(maxLength: number, description: string, example: string) {
   // Any text: names may have every character.

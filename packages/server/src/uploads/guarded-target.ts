@@ -11,7 +11,15 @@
 
 import type { ClientUnit, SnapshotDraft, SnapshotRow, UploadStart, UploadTarget } from "@emanet/engine";
 import { Bitmap, CatalogError, FormatError, openDetails, openDraft } from "@emanet/engine";
-import { endUpload, engineId, findSnapshot, openStates, startUpload, touchUpload } from "../snapshots/index.ts";
+import {
+  endUpload,
+  engineId,
+  findSnapshot,
+  openStates,
+  snapshotIdOf,
+  startUpload,
+  touchUpload,
+} from "../snapshots/index.ts";
 import type { OpenUpload } from "./open-upload.ts";
 import { addItems, addUpload, countItems } from "./store.ts";
 
@@ -77,8 +85,7 @@ async function begin(upload: OpenUpload, base: string | null): Promise<UploadSta
  * others whose content was verified. Rejects with `unknown_snapshot`; the client then begins without a base.
  */
 async function baseReach({ record, vault, run }: OpenUpload, base: string): Promise<Bitmap> {
-  const id = base.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-  const found = await run((tx) => findSnapshot(tx, record.account_id, id));
+  const found = await run((tx) => findSnapshot(tx, record.account_id, snapshotIdOf(base)));
   const isOwn = found?.created_by_kind === record.created_by_kind && found.created_by_id === record.created_by_id;
   const isKnown = isOwn || (!record.is_write_only && found?.verified_at != null);
   const row = found === undefined ? null : await vault.catalog.snapshot(base);

@@ -9,11 +9,20 @@ import type { ClientUnit, UploadTarget } from "@emanet/engine";
 import { CatalogError } from "@emanet/engine";
 import { decodeBlockList, encodeBlockList, intercept } from "@emanet/engine/testing";
 import { tokenFor } from "../testing/accounts.ts";
+import { listIn } from "../testing/lists.ts";
 import { storedRows } from "../testing/rows.ts";
 import { startTestService } from "../testing/running.ts";
-import { jobsDone } from "../testing/sent-messages.ts";
+import { jobsDone, messageTo } from "../testing/sent-messages.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
-import { backUp, createSnapshot, inTurn, noUploadLimits, openAgent, remoteTarget } from "./testing.ts";
+import {
+  backUp,
+  createSnapshot,
+  inTurn,
+  noUploadLimits,
+  openAgent,
+  remoteTarget,
+  type UploadAgent,
+} from "./testing.ts";
 
 const service = await startTestService({ after }, { settings: noUploadLimits });
 const services = inTurn([service]);
@@ -95,6 +104,35 @@ function claiming(unit: ClientUnit, truth: readonly ClientUnit[]): ClientUnit {
   return { ...unit, items, blockLists };
 }
 
+/** Staff find the lie and who told it: in their list, by mail, and as a count. */
+async function assertNamed(accountId: string, lie: string, liar: UploadAgent, honest: string): Promise<void> {
+  const staff = await tokenFor(service, { as: "staff" });
+  const list = async (query: string) => {
+    const target = `/v1/admin/snapshots?account_id=${accountId}${query}`;
+    const answer = await service.send("GET", target, { headers: staff.auth });
+    return listIn<{ id: string; status: string; failure: string | null; writer: object }>(answer, "data");
+  };
+  const found = await list("&failure=verification_failed");
+  const writer = { kind: "agent", id: liar.sessionId, agent_id: liar.agentId };
+  assert.deepEqual(
+    found.map((one) => [one.id, one.status, one.failure, one.writer]),
+    [[lie, "completed", "verification_failed", writer]],
+  );
+  for (const id of [liar.agentId, liar.sessionId])
+    assert.deepEqual(
+      (await list(`&writer_id=${id}&status=completed`)).map((one) => one.id),
+      [lie],
+    );
+  assert.deepEqual(
+    (await list("&status=completed")).map((one) => one.id),
+    [honest, lie],
+  );
+  const mail = await messageTo(service.dataDir, "staff@emanet.invalid", "verification_failed_staff");
+  for (const part of [lie, accountId, liar.sessionId]) assert.ok(mail.text.includes(part), mail.text);
+  const metrics = await (await fetch(service.running.metricsUrl ?? "")).text();
+  assert.match(metrics, /^emanet_verifications_total\{outcome="wrong"\} 1$/m);
+}
+
 test("a client that claims to have stored content of others: they are not told, lose nothing, and the lie is named", async () => {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -120,6 +158,7 @@ test("a client that claims to have stored content of others: they are not told, 
     [accountId],
   );
   assert.equal(audit.length, 1);
+  await assertNamed(accountId, lie.id, liar, honest.id);
   assert.ok(
     service.logLines.some((line) => line.includes("verification_failed") && line.includes(lie.id)),
     "staff find it in the log",

@@ -6,13 +6,27 @@ import { after, test } from "node:test";
 import { type CatalogErrorCode, FormatError, type UploadTarget } from "@emanet/engine";
 import { makeClient } from "../accounts/testing.ts";
 import { codeOf, proofOf } from "../agents/testing.ts";
+import { endUploads } from "../snapshots/jobs.ts";
+import { idleUploadMs } from "../snapshots/rules.ts";
+import { runTask } from "../snapshots/testing.ts";
 import { tokenFor } from "../testing/accounts.ts";
-import { objectIn } from "../testing/lists.ts";
+import { listIn, objectIn } from "../testing/lists.ts";
 import { storedRows } from "../testing/rows.ts";
 import { startTestService } from "../testing/running.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
-import { backUp, createSnapshot, HttpProblem, inTurn, noUploadLimits, openAgent, remoteTarget } from "./testing.ts";
+import { makeVault } from "../vaults/testing.ts";
+import {
+  backUp,
+  createSnapshot,
+  HttpProblem,
+  inTurn,
+  inVault,
+  noUploadLimits,
+  openAgent,
+  remoteTarget,
+  type VaultKeysJson,
+} from "./testing.ts";
 
 const service = await startTestService({ after }, { settings: noUploadLimits });
 const services = inTurn([service]);
@@ -83,6 +97,77 @@ test("an upload: queued, running, completed with both events; its files are read
   assert.ok((await backUp(services, agent, next, folder)).snapshot.storedBytes < 20_000);
   const shown = await service.send("GET", `/v1/agents/${agent.agentId}`, { headers: owner.auth });
   assert.equal(shown.json?.online, true);
+  const at = service.clock.now().toISOString();
+  const completed = { snapshot_id: next.id, status: "completed", failure: null, at };
+  assert.deepEqual(shown.json?.last_result, completed);
+});
+
+test("an agent shows how its last upload ended: failed with its code, canceled, completed; a snapshot in one call is not one", async () => {
+  const { owner, accountId } = await newAccount();
+  const agent = await openAgent(services, accountId, 1);
+  const other = await openAgent(services, accountId, 2);
+  const resultOf = async ({ agentId }: typeof agent) => {
+    const { json } = await service.send("GET", `/v1/agents/${agentId}`, { headers: owner.auth });
+    const { snapshot_id: id, status, failure } = (json?.last_result ?? {}) as Readonly<Record<string, unknown>>;
+    return [id, status, failure];
+  };
+  const abandoned = await createSnapshot(services, agent, "sunucu");
+  await storedRows(service.database, "update emanet.snapshots set active_at = $2 where id = $1", [
+    abandoned.id,
+    new Date(service.clock.now().getTime() - idleUploadMs),
+  ]);
+  await runTask({ service }, endUploads, {});
+  assert.deepEqual(await resultOf(agent), [abandoned.id, "failed", "upload_abandoned"]);
+  const canceled = await createSnapshot(services, agent, "sunucu");
+  await service.send("POST", `/v1/snapshots/${canceled.id}/cancel`, { headers: owner.auth });
+  assert.deepEqual(await resultOf(agent), [canceled.id, "canceled", "canceled"]);
+  const completed = await createSnapshot(services, agent, "sunucu");
+  await backUp(services, agent, completed, folderOf(7));
+  assert.deepEqual(await resultOf(agent), [completed.id, "completed", null]);
+  const one = await service.send("POST", "/v1/snapshots?source=dosya&path=f", {
+    body: "x",
+    headers: { ...(await agent.auth()), "content-type": "text/plain" },
+  });
+  assert.equal(one.status, 201, one.body.toString());
+  assert.deepEqual(await resultOf(agent), [completed.id, "completed", null]);
+  assert.deepEqual(await resultOf(other), [undefined, undefined, undefined], "another agent of the account");
+});
+
+test("an added vault gives its keys; one that was taken refuses uploads at once, in one call too, and is not given back", async () => {
+  const { owner, accountId } = await newAccount();
+  const agent = await openAgent(services, accountId, 1);
+  const added = await makeVault(service, owner.auth);
+  const setVaults = async (vaults: readonly string[]) =>
+    codeOf(await service.send("PATCH", `/v1/agents/${agent.agentId}`, { json: { vaults }, headers: owner.auth }));
+  const keys = async () => {
+    const headers = await agent.auth();
+    const answer = await service.send("GET", `/v1/agents/${agent.agentId}/keys`, { headers });
+    return new Map(listIn<VaultKeysJson>(answer, "keys").map((one) => [one.vault_id, one]));
+  };
+  const oneCall = async (vaultId: string) =>
+    codeOf(
+      await service.send("POST", `/v1/snapshots?source=dosya&path=f&vault_id=${vaultId}`, {
+        body: "x",
+        headers: { ...(await agent.auth()), "content-type": "text/plain" },
+      }),
+    );
+  assert.equal(await oneCall(added), "403 agent_required");
+  const { id } = await createSnapshot(services, agent, "sunucu");
+  await remoteTarget(services, agent, id).begin(null);
+  assert.equal(await setVaults([agent.vaultId, added]), "200");
+  const both = await keys();
+  assert.deepEqual([...both.keys()].sort(), [agent.vaultId, added].sort());
+  const there = inVault(agent, 1, both.get(added) ?? assert.fail("no keys"));
+  const snapshot = await createSnapshot(services, there, "yeni");
+  await backUp(services, there, snapshot, folderOf(8));
+  assert.equal(await statusOf(snapshot.id), "completed");
+  assert.equal(await setVaults([added]), "200");
+  assert.deepEqual([...(await keys()).keys()], [added]);
+  for (const operation of operations)
+    assert.equal(codeOf(await send(await agent.auth(), id, operation)), "403 agent_required", operation);
+  assert.equal(await oneCall(agent.vaultId), "403 agent_required");
+  assert.equal(await oneCall(added), "201");
+  assert.equal(await setVaults([agent.vaultId, added]), "409 state_conflict");
 });
 
 test("404: only the creator uploads; other agents, the owner and other accounts see no upload", async () => {

@@ -86,23 +86,44 @@ export async function openAgent(
   assert.equal(answer.status, 201, answer.body.toString());
   const { agent, keys } = answer.json as unknown as {
     agent: { id: string };
-    keys: { vault_id: string; registration: string; epoch: number; public_key: string; block_id_key: string }[];
+    keys: VaultKeysJson[];
   };
   const [vault] = keys;
   assert.ok(vault !== undefined);
   const opened: UploadAgent = {
-    ...{ accountId, sessionId: made.sessionId, agentId: agent.id, vaultId: vault.vault_id, auth },
+    ...{ accountId, sessionId: made.sessionId, agentId: agent.id, auth, ...writing(seed, vault) },
+    owner: `agent:${made.sessionId}`,
+    writeOnly: () => ({ ...opened, auth: () => authAs(["snapshots:write"]) }),
+  };
+  return opened;
+}
+
+/** The writer's keys of a vault, as the API shows them. */
+export interface VaultKeysJson {
+  readonly vault_id: string;
+  readonly registration: string;
+  readonly epoch: number;
+  readonly public_key: string;
+  readonly block_id_key: string;
+}
+
+/** What an agent writes with to a vault. */
+function writing(seed: number, vault: VaultKeysJson): Pick<UploadAgent, "vaultId" | "keys" | "signer"> {
+  return {
+    vaultId: vault.vault_id,
     keys: {
       vaultId: Buffer.from(vault.vault_id.replaceAll("-", ""), "hex"),
       epoch: vault.epoch,
       publicKey: Buffer.from(vault.public_key, "base64"),
       blockIdKey: Buffer.from(vault.block_id_key, "base64"),
     },
-    signer: writerFromSeed(bytes, Buffer.from(vault.registration, "base64")),
-    owner: `agent:${made.sessionId}`,
-    writeOnly: () => ({ ...opened, auth: () => authAs(["snapshots:write"]) }),
+    signer: writerFromSeed(Buffer.alloc(32, seed), Buffer.from(vault.registration, "base64")),
   };
-  return opened;
+}
+
+/** The same agent with another of its vaults. */
+export function inVault(agent: UploadAgent, seed: number, vault: VaultKeysJson): UploadAgent {
+  return { ...agent, ...writing(seed, vault) };
 }
 
 export interface TestSnapshot {
@@ -114,7 +135,8 @@ export interface TestSnapshot {
 
 export async function createSnapshot(services: Services, agent: UploadAgent, source: string): Promise<TestSnapshot> {
   const headers = await agent.auth();
-  const answer = await services.next().send("POST", "/v1/snapshots", { json: { source }, headers });
+  const json = { source, vault_id: agent.vaultId };
+  const answer = await services.next().send("POST", "/v1/snapshots", { json, headers });
   assert.equal(answer.status, 201, answer.body.toString());
   const { id, source: of } = answer.json as unknown as { id: string; source: { id: string } };
   return { id, snapshotId: id.replaceAll("-", ""), sourceId: of.id };

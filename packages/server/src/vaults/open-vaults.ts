@@ -142,5 +142,8 @@ function joined(all: readonly CatalogListeners[]): CatalogListeners {
     async ended(tx, end) {
       for (const one of all) await one.ended?.(tx, end);
     },
+    async packDeleted(tx, deleted) {
+      for (const one of all) await one.packDeleted?.(tx, deleted);
+    },
   };
 }

@@ -181,6 +181,19 @@ export async function listWriters(tx: ReadTx, sourceId: string): Promise<SourceW
     .execute();
 }
 
+/** Whether the account has a live agent that is this writer. Agents are a later domain, which this one cannot ask. */
+export async function isAgentOf(tx: ReadTx, accountId: string, writerId: string): Promise<boolean> {
+  const rows = await tx.db
+    .selectFrom("agents")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("writer_kind", "=", "agent")
+    .where("writer_id", "=", writerId)
+    .where("revoked_at", "is", null)
+    .execute();
+  return rows.length > 0;
+}
+
 /** Returns false when the writer was bound before. */
 export async function bindWriter(tx: Tx, source: SourceRow, writer: Writer, by: string | null): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx.db

@@ -126,6 +126,7 @@ export interface AgentsRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly revoked_at: Date | null;
+  readonly last_failure_code: string | null;
 }
 
 export interface ApplicationsRow {
@@ -653,6 +654,8 @@ export interface SnapshotsRow {
   readonly deleted_state: "completed" | "failed" | "canceled" | "expired" | null;
   readonly deleted_at: Date | null;
   readonly version: Generated<number>;
+  readonly removed_at: Date | null;
+  readonly pruned_at: Date | null;
 }
 
 export interface SourceAliasesRow {

@@ -97,6 +97,28 @@ describe("one call", () => {
     assert.equal((await get(`/v1/snapshots/${answer.json?.id}/files/a/b/dosya.json`)).body.toString(), content);
   });
 
+  test("a path of any bytes is kept byte for byte, and tree, archive and file find it by these bytes alone", async () => {
+    const one = { "content-type": "text/plain" };
+    const answer = await upload("source=tek&path=%FFabc/f%FE%C5%9F", "bayt", one);
+    assert.equal(answer.status, 201, answer.body.toString());
+    const base = `/v1/snapshots/${answer.json?.id}`;
+    assert.equal((await get(`${base}/files/%FFabc/f%FE%C5%9F`)).body.toString(), "bayt");
+    const [entry] = listIn<Record<string, unknown>>(await get(`${base}/tree?path=%FFabc`), "data");
+    const path = Buffer.concat([Buffer.from([0xff]), Buffer.from("abc/f"), Buffer.from([0xfe]), Buffer.from("ş")]);
+    assert.deepEqual([entry?.name, entry?.path_base64], ["f\ufffdş", path.toString("base64")]);
+    const archive = await get(`${base}/archive?path=%FFabc`);
+    assert.ok(archive.status === 200 && archive.body.includes(path));
+    // The same text, other bytes.
+    for (const other of ["/tree?path=%FEabc", "/archive?path=%FEabc", "/files/%FEabc/f%FE%C5%9F"])
+      assert.equal((await get(`${base}${other}`)).status, 404, other);
+    for (const broken of ["%", "%FF%2", "%zz"])
+      assert.equal((await get(`${base}/tree?path=${broken}`)).json?.code, "malformed_request", broken);
+    const keyed = { ...one, "idempotency-key": "bayt" };
+    assert.equal((await upload("source=tek&path=%FF", "x", keyed)).status, 201);
+    assert.equal((await upload("source=tek&path=%FE", "x", keyed)).json?.code, "idempotency_key_reused");
+    assert.equal((await upload("source=tek&path=%FF", "x", keyed)).headers["idempotency-replayed"], "true");
+  });
+
   test("an empty file and an empty archive are snapshots", async () => {
     assert.equal((await upload("source=tek&path=empty", "")).json?.size_bytes, 0);
     assert.equal((await upload("source=tek", tarOf({}))).json?.file_count, 0);
@@ -120,6 +142,9 @@ describe("refusals before the body leave nothing", () => {
     (await env.rows<{ n: number }>("select count(*)::int as n from emanet.snapshots"))[0]?.n;
   const cases: readonly (readonly [string, number, string, string, Readonly<Record<string, string>>])[] = [
     ["no source", 422, "validation_failed", "", {}],
+    ["a time without a path", 400, "invalid_header", "source=x", { "x-emanet-mtime": "2026-11-16T09:30:00Z" }],
+    ["a mode without a path", 400, "invalid_header", "source=x", { "x-emanet-mode": "0600" }],
+    ["a path of broken encoding", 400, "malformed_request", "source=x&path=%F", {}],
     ["a source's name of two lines", 422, "validation_failed", "source=a%0Ab", {}],
     ["an unknown source id", 422, "validation_failed", `source=${randomUUID()}`, {}],
     ["an unknown vault", 422, "validation_failed", `source=x&vault_id=${randomUUID()}`, {}],
@@ -210,6 +235,20 @@ function emptyOpenUploads() {
   return env.rows("update emanet.snapshots set state = 'canceled', failure_code = 'canceled' where state = 'queued'");
 }
 
+describe("a body without a byte", () => {
+  for (const headers of [{}, { "content-encoding": "gzip" }])
+    test(`422 invalid_archive, and no snapshot is left: ${JSON.stringify(headers)}`, async () => {
+      const count = async () =>
+        (await env.rows("select from emanet.snapshots where account_id = $1", [env.accountId])).length;
+      const before = await count();
+      const answer = await upload("source=nothing", Buffer.alloc(0), headers);
+      assert.deepEqual([answer.status, answer.json?.code], [422, "invalid_archive"], answer.body.toString());
+      assert.equal(listIn<{ code: string }>(answer, "errors")[0]?.code, "no_end_mark");
+      assert.equal(answer.json?.snapshot_id, undefined);
+      assert.equal(await count(), before);
+    });
+});
+
 describe("failures after the first byte leave a failed snapshot, and nothing in the spool", () => {
   const half = tarOf({ "a.txt": "merhaba" }).subarray(0, 1024);
   const cases: readonly (readonly [string, Buffer, string, Readonly<Record<string, string>>])[] = [
@@ -217,7 +256,6 @@ describe("failures after the first byte leave a failed snapshot, and nothing in 
     ["a tar that ends inside an entry", half.subarray(0, 700), "truncated", {}],
     ["what is no tar", Buffer.from("<html>".repeat(200)), "not_a_header", {}],
     ["a path that leaves the archive", tarOf({ "../a": "x" }), "unsafe_path", {}],
-    ["an empty body", Buffer.alloc(0), "no_end_mark", {}],
     ["a damaged gzip", gzipSync(half).subarray(0, 30), "damaged_compression", { "content-encoding": "gzip" }],
   ];
   for (const [what, body, reason, headers] of cases)

@@ -12,7 +12,7 @@ import { type AccountCaller, type NewUpload, newRow, openTarget, seesStorage, ty
 import { receiveSnapshot } from "../receive-snapshot.ts";
 import { createdSnapshot, externalReference, label, metadata, showSnapshot, trigger } from "../shapes.ts";
 import { findSnapshot, type SnapshotRecord } from "../store.ts";
-import { maxPathBytes } from "../tree-shapes.ts";
+import { queryPath } from "../tree-shapes.ts";
 
 const tarType = "application/x-tar";
 
@@ -41,9 +41,7 @@ const fields = {
 const query = closed({
   source: Type.Optional(source),
   ...fields,
-  path: Type.Optional(
-    text(maxPathBytes, { description: "The body is one file, whatever its type; this is its path in the snapshot." }),
-  ),
+  path: queryPath("The body is one file, whatever its type; this is its path in the snapshot."),
 });
 
 /** As in RFC 3339, in UTC, with up to nine digits of a second's fraction. */
@@ -80,12 +78,13 @@ export const createSnapshot = endpoint(
       "**In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`),",
       "or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte",
       "is stored: the snapshot is `completed`. A tar without its end mark is refused. Whatever fails after the first byte",
-      "leaves a `failed` snapshot, and the problem has its `snapshot_id`.",
+      "leaves a `failed` snapshot, and the problem has its `snapshot_id`. A body without a byte leaves none.",
       "**With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.",
     ].join(" "),
     access: { kind: "account", scope: "snapshots:write" },
     withinVaults: true,
     limits: ["snapshots_create", "snapshots_create_hour"],
+    bytesParameter: "path",
     query,
     headers,
     body: closed({ source, ...fields, metadata: Type.Optional(metadata) }, { title: "NewSnapshot" }),
@@ -102,18 +101,22 @@ export const createSnapshot = endpoint(
       },
     },
     errors: [
-      ...(["writer_not_bound", "quota_exceeded", "invalid_archive", "content_mismatch", "state_conflict"] as const),
+      ...(["writer_not_bound", "agent_required", "quota_exceeded", "invalid_archive"] as const),
+      ...(["content_mismatch", "state_conflict"] as const),
     ],
   },
   async (ctx, call) => {
     const { principal, language, upload } = call;
+    const { "X-Emanet-Mtime": mtime, "X-Emanet-Mode": mode } = call.headers;
+    // They say something about one file. An archive says it itself.
+    if (call.queryBytes === null && (mtime !== undefined || mode !== undefined)) throw new Problem("invalid_header");
     if (upload === null) {
       if (Object.keys(call.query).length > 0 || call.body === undefined) throw new Problem("unknown_parameter");
       return created(call, await createQueued(ctx, { principal, language, wanted: call.body }));
     }
-    const { source: name, path, ...rest } = call.query;
+    const { source: name, path: _text, ...rest } = call.query;
     if (name === undefined) throw wrongField("/query/source", "required", language);
-    const body = bodyOf(path, upload.encoding, call.headers);
+    const body = bodyOf(call.queryBytes, upload.encoding, call.headers);
     const digest = digestOf(call.headers["Content-Digest"]);
     const wanted = { source: name, ...rest };
     const oneCall = { principal, language, wanted, upload, body, digest };
@@ -148,14 +151,14 @@ async function createQueued(ctx: Ctx, caller: AccountCaller & { readonly wanted:
   });
 }
 
-function bodyOf(path: string | undefined, encoding: string | null, given: Static<typeof headers>): UploadBody {
-  if (path === undefined) return { kind: "tar", encoding: encoding as ArchiveEncoding | null };
+function bodyOf(path: Buffer | null, encoding: string | null, given: Static<typeof headers>): UploadBody {
+  if (path === null) return { kind: "tar", encoding: encoding as ArchiveEncoding | null };
   // The bytes of a file are kept as they are; a coding would have to be removed first.
   if (encoding !== null) throw new Problem("unsupported_media_type");
   const mtime = given["X-Emanet-Mtime"];
   return {
     kind: "file",
-    path: Buffer.from(path),
+    path,
     mode: given["X-Emanet-Mode"] === undefined ? defaultFileMode : Number.parseInt(given["X-Emanet-Mode"], 8),
     mtimeMs: mtime === undefined ? null : Date.parse(mtime),
   };

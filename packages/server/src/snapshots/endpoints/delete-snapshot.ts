@@ -4,6 +4,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { targetsOf } from "../lifecycle.ts";
+import { mailAboutDeletion } from "../mail-about-deletion.ts";
 import { canBecome } from "../rules.ts";
 import { showSnapshot, snapshotId } from "../shapes.ts";
 import { deleteSnapshot as markDeleted } from "../store.ts";
@@ -18,7 +19,7 @@ export const deleteSnapshot = endpoint(
     tag: "snapshots",
     summary: "Delete a snapshot",
     description:
-      "The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back. A snapshot with a lock or a legal hold, and an open upload, are refused.",
+      "The snapshot is not found any more. Its content stays for 72 hours, in which `snapshots.undelete` brings it back, and is removed afterwards. Owners are mailed. A snapshot with a lock or a legal hold, and an open upload, are refused.",
     access: { kind: "account", scope: "snapshots:write", roles: ["owner", "manager"] },
     stepUp: true,
     ifMatch: "optional",
@@ -35,6 +36,7 @@ export const deleteSnapshot = endpoint(
       if (record.locked_until !== null && record.locked_until > tx.now) throw new Problem("retention_locked");
       await markDeleted(tx, principal.accountId, record);
       tx.audit({ action: "snapshot.deleted", targets: targetsOf(record.id, record.source_id) });
+      await mailAboutDeletion(tx, ctx.random, record, principal.memberId);
     });
     return { status: 204 };
   },

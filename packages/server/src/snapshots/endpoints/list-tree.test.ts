@@ -18,6 +18,7 @@ const made = await env.upload(
       member({ name: "s" }, end),
     ]),
     member({ name: "long/z" }, "z"),
+    ...["1", "2"].map((end) => member({ name: Buffer.concat([Buffer.from([0xff]), Buffer.from(`d/${end}`)]) }, end)),
     endMark,
   ]),
 );
@@ -55,6 +56,7 @@ test("the root and a directory are listed in byte order, with what a backup keep
       ["long", "directory", 4],
       ["many", "directory", 1250],
       ["odd", "directory", 1],
+      ["\ufffdd", "directory", 2],
     ],
   );
   const [odd, link] = (await page("path=odd")).data;
@@ -81,4 +83,7 @@ test("404: a file, a missing path, a missing snapshot; 400: a cursor of another 
   const { next_cursor: cursor } = await page("path=many&limit=5");
   assert.equal((await env.get(`${tree}?path=long&cursor=${cursor}`)).json?.code, "invalid_cursor");
   assert.equal((await env.get(`${tree}?limit=1001`)).status, 422);
+  const { next_cursor: odd } = await page("path=%FFd&limit=1");
+  assert.equal((await env.get(`${tree}?path=%FEd&cursor=${odd}`)).json?.code, "invalid_cursor", "the same text");
+  assert.equal((await env.get(`${tree}?path=%FFd&cursor=${odd}`)).status, 200);
 });

@@ -3,11 +3,11 @@
 import { type DirectoryEntry, entriesOf, type TreeEntry } from "@emanet/engine";
 import { type CursorBinding, maxCursorLength, pageQuery, sortable } from "../../kernel/cursors.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, nullable, Type, text } from "../../kernel/http/schema.ts";
+import { closed, nullable, Type } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { entryAt, openContent, type SnapshotContent, withStoreProblems } from "../read-content.ts";
 import { snapshotId } from "../shapes.ts";
-import { maxPathBytes, showEntry, treeEntry } from "../tree-shapes.ts";
+import { queryPath, showEntry, treeEntry } from "../tree-shapes.ts";
 
 /** The contract's. */
 const maxTreePage = 1000;
@@ -32,8 +32,9 @@ export const listTree = endpoint(
     access: { kind: "account", scope: "snapshots:read" },
     withinVaults: true,
     params: snapshotId,
+    bytesParameter: "path",
     query: closed({
-      path: Type.Optional(text(maxPathBytes, { description: "The directory; the root if absent." })),
+      path: queryPath("The directory; the root if absent."),
       cursor: pageQuery.cursor,
       limit: Type.Optional(
         Type.Integer({
@@ -59,12 +60,12 @@ export const listTree = endpoint(
     },
     errors: ["state_conflict", "snapshot_expired"],
   },
-  async (ctx, { principal, params, query }) => {
+  async (ctx, { principal, params, query, queryBytes }) => {
     const request = { ...query, limit: query.limit ?? defaultTreePage };
-    const binding: CursorBinding = { operation, filters: [params.id, query.path ?? ""], sorting: byName };
+    const path = queryBytes ?? Buffer.alloc(0);
+    const binding: CursorBinding = { operation, filters: [params.id, path.toString("base64")], sorting: byName };
     const { after, take } = ctx.cursors.start(request, binding);
     const content = await openContent(ctx, principal, params.id);
-    const path = Buffer.from(query.path ?? "");
     const directory = await entryAt(content, path);
     if (directory?.type !== "directory") throw new Problem("not_found");
     const rows = await withStoreProblems(() => readPage(content, directory, after?.key ?? null, take, params.id));

@@ -5,10 +5,10 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, Type, text } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { downloadHeaders } from "../content-headers.ts";
-import { entryAt, openContent, sent } from "../read-content.ts";
+import { entryAt, openContent, readerOf, sent } from "../read-content.ts";
 import { snapshotId } from "../shapes.ts";
 import { tarOf } from "../tar-stream.ts";
-import { maxPathBytes } from "../tree-shapes.ts";
+import { queryPath } from "../tree-shapes.ts";
 
 /** Between two chunks: longer than a slow object store takes for a batch. */
 const deadlineMs = 60_000;
@@ -29,9 +29,10 @@ export const readArchive = endpoint(
     withinVaults: true,
     content: true,
     params: snapshotId,
+    bytesParameter: "path",
     query: closed({
       format: Type.Optional(oneOf(["tar"], "The kind of archive (`tar`).")),
-      path: Type.Optional(text(maxPathBytes, { description: "Only this file or directory." })),
+      path: queryPath("Only this file or directory."),
     }),
     deadlineMs,
     replies: {
@@ -45,21 +46,22 @@ export const readArchive = endpoint(
     },
     errors: ["state_conflict", "snapshot_expired"],
   },
-  async (ctx, { principal, params, query }) => {
+  async (ctx, { principal, params, queryBytes }) => {
     const content = await openContent(ctx, principal, params.id);
-    const path = Buffer.from(query.path ?? "");
+    const path = queryBytes ?? Buffer.alloc(0);
     const entry = await entryAt(content, path);
     if (entry === null) throw new Problem("not_found");
     const { reads } = ctx.services.snapshots;
     const name = Buffer.from(`${params.id}.tar`);
     // The bytes follow from the tree, the path and the layout.
-    const tag = `${params.id}-${Buffer.from(path).toString("base64url")}`;
+    const tag = `${params.id}-${path.toString("base64url")}`;
     return {
       status: 200,
       headers: downloadHeaders(name),
       body: {
         length: null,
         etag: `"tar${tarLayoutVersion}-${tag}"`,
+        isAllowed: readerOf(content),
         chunks: (signal) =>
           reads.stream(principal.accountId, signal, () =>
             sent(ctx, tarOf(content.newReader(), { entry, path }, signal)),

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, test } from "node:test";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import https from "node:https";
+import { after, before, describe, test } from "node:test";
+import { makeClient } from "../../accounts/testing.ts";
+import { recheckMs } from "../../kernel/http/reply-stream.ts";
+import { tokenFor } from "../../testing/accounts.ts";
 import { listIn } from "../../testing/lists.ts";
+import type { Sent } from "../../testing/running.ts";
+import { makeVault } from "../../vaults/testing.ts";
 import { endMark, member, snapshotTest, tarOf } from "../testing.ts";
 
 const env = await snapshotTest({ after });
@@ -81,6 +89,11 @@ test("names are bytes: %98 is found, and what is near it is not", async () => {
   assert.equal((await env.get(`${base}/none`)).body.length, 0);
 });
 
+test("400: a parameter, which no file has", async () => {
+  for (const query of ["missing=true", "path=x", "x"])
+    assert.equal((await env.get(`${base}/none?${query}`)).json?.code, "unknown_parameter", query);
+});
+
 test("404: a directory, a link, a path below a file, an empty part, another account's snapshot", async () => {
   for (const path of ["d", "d/link", "none/x", "d//b", "../d", "", "yok"])
     assert.equal((await env.get(`${base}/${path}`)).status, 404, path);
@@ -102,4 +115,80 @@ test("404: a client that is held to another vault; 409 and 410 by state", async 
     const answer = await env.get(`/v1/snapshots/${json?.id}/files/a`);
     assert.deepEqual([answer.status, answer.json?.code], [status, code]);
   }
+});
+
+describe("a download while rights are taken", () => {
+  // More than the buffers of two sockets take.
+  const total = 48 * 1024 * 1024;
+  let vaultId = "";
+  let target = "";
+  before(async () => {
+    const answer = await env.upload("source=long&path=zeros", Buffer.alloc(total), { "content-type": "text/plain" });
+    vaultId = String(answer.json?.vault_id);
+    target = `/v1/snapshots/${answer.json?.id}`;
+  });
+
+  /** A download that nobody takes yet. `end` takes it: how many bytes came, and whether it was whole. */
+  async function open(path: string, headers: Readonly<Record<string, string>>) {
+    const outgoing = https.get(`${env.service.url}${target}${path}`, { headers, ca: env.service.ca, agent: false });
+    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    assert.equal(response.statusCode, 200);
+    response.pause();
+    response.on("error", () => undefined);
+    const closed = new Promise<void>((resolve) => response.once("close", resolve));
+    let bytes = 0;
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    response.pause();
+    const end = async () => {
+      response.resume();
+      await closed;
+      return { bytes, isWhole: response.complete };
+    };
+    return { end };
+  }
+
+  const owners = async () => (await tokenFor(env.service, { accountId: env.accountId, role: "owner" })).auth;
+  /** What takes the right of a client, by the API. */
+  const takers: Readonly<Record<string, (client: string) => Promise<Sent>>> = {
+    "its client is held to another vault": async (client) => {
+      const headers = await owners();
+      const other = await makeVault(env.service, headers);
+      return env.service.send("PATCH", client, { json: { vault_ids: [other] }, headers });
+    },
+    "its client loses the scope": async (client) =>
+      env.service.send("PATCH", client, { json: { scopes: ["snapshots:write"] }, headers: await owners() }),
+    "its client is deleted": async (client) => env.service.send("DELETE", client, { headers: await owners() }),
+  };
+  for (const [what, take] of Object.entries(takers))
+    test(`is cut after 10 seconds at most, though nothing of it is taken: ${what}`, async () => {
+      const scopes = ["snapshots:read", "snapshots:write"];
+      const made = await makeClient(env.service, await owners(), { scopes, vault_ids: [vaultId] });
+      const bearer = { accountId: env.accountId, as: "client", kind: "api", clientId: made.client.id, scopes } as const;
+      const { auth } = await tokenFor(env.service, bearer);
+      const [file, archive] = [await open("/files/zeros", auth), await open("/archive", auth)];
+      assert.ok((await take(made.target)).status < 300);
+      env.service.clock.advance(recheckMs);
+      for (const download of [file, archive]) {
+        const { bytes, isWhole } = await download.end();
+        assert.ok(!isWhole && bytes < total, `${bytes}`);
+      }
+    });
+
+  test("a session that has ended cuts it too; the end of the token does not", async () => {
+    const kept = await tokenFor(env.service, { accountId: env.accountId, role: "viewer" });
+    const ended = await tokenFor(env.service, { accountId: env.accountId, role: "viewer" });
+    const lasting = await open("/files/zeros", kept.auth);
+    const cut = await open("/files/zeros", ended.auth);
+    env.service.clock.advance(3_600_000);
+    const { personId, sessionId } = ended;
+    assert.ok(personId !== null);
+    const other = await tokenFor(env.service, { accountId: env.accountId, personId });
+    const gone = await env.service.send("DELETE", `/v1/sessions/${sessionId}`, { headers: other.auth });
+    assert.equal(gone.status, 204, gone.body.toString());
+    env.service.clock.advance(recheckMs);
+    assert.equal((await cut.end()).isWhole, false);
+    assert.deepEqual(await lasting.end(), { bytes: total, isWhole: true });
+  });
 });

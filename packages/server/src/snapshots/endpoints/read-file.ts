@@ -5,7 +5,7 @@ import { rangedReply } from "../../kernel/http/range.ts";
 import { text } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { downloadHeaders } from "../content-headers.ts";
-import { entryAt, fileBytes, openContent } from "../read-content.ts";
+import { entryAt, fileBytes, openContent, readerOf } from "../read-content.ts";
 import { snapshotId } from "../shapes.ts";
 
 /** Between two chunks: longer than a slow object store takes for a batch. */
@@ -46,6 +46,7 @@ export const readFile = endpoint(
       size: entry.size,
       etag: `"${Buffer.from(entry.hash).toString("hex")}"`,
       headers: downloadHeaders(Buffer.from(entry.name)),
+      isAllowed: readerOf(content),
       chunks: (part, signal) => fileBytes(ctx, { content, entry, ...part }, signal),
     });
   },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, describe, test } from "node:test";
+import { makeAgent } from "../../agents/testing.ts";
 import { tokenFor } from "../../testing/accounts.ts";
 import { listIn } from "../../testing/lists.ts";
 import { startTestService } from "../../testing/running.ts";
@@ -45,15 +46,24 @@ describe("PUT /v1/sources/{id}/writers", () => {
     assert.deepEqual(actions, expected);
   });
 
-  test("422: a client or member of nobody or of another account, and a repeated one", async () => {
+  test("422: a client, agent or member of nobody or of another account, a revoked agent, and a repeated one", async () => {
     const other = await tokenFor(service);
     const theirs = await tokenFor(service, { accountId: other.accountId ?? "", as: "client" });
+    const theirAgent = await makeAgent(service, other.accountId ?? "");
+    const agent = await makeAgent(service, accountId);
+    const revoked = await makeAgent(service, accountId, { seed: 2 });
+    assert.equal((await service.send("DELETE", revoked.target, { headers: owner.auth })).status, 204);
     for (const writers of [
       clients(randomUUID()),
       clients(theirs.clientId),
       [{ kind: "member", id: other.personId }],
       [{ kind: "member", id: first.clientId }],
       [{ kind: "staff", id: owner.personId }],
+      [{ kind: "agent", id: randomUUID() }],
+      [{ kind: "agent", id: theirAgent.sessionId }],
+      [{ kind: "agent", id: revoked.sessionId }],
+      // Its own id is not that of its writer.
+      [{ kind: "agent", id: agent.id }],
       clients(first.clientId, first.clientId),
     ]) {
       const answer = await set(writers);
@@ -62,7 +72,7 @@ describe("PUT /v1/sources/{id}/writers", () => {
     assert.equal(
       (
         await set([
-          { kind: "agent", id: randomUUID() },
+          { kind: "agent", id: agent.sessionId },
           { kind: "member", id: owner.personId },
         ])
       ).status,

@@ -9,7 +9,7 @@ import { Problem } from "../../kernel/problems.ts";
 import type { ReadTx } from "../../kernel/tx.ts";
 import { changes, requireInVault, sourceId } from "../operations.ts";
 import { maxWriters, writerFields, writerListSchema, writerListShape } from "../shapes.ts";
-import { bindWriter, findSourceById, listWriters, lockSource, unbindWriter } from "../source-store.ts";
+import { bindWriter, findSourceById, isAgentOf, listWriters, lockSource, unbindWriter } from "../source-store.ts";
 import { type Writer, writerName } from "../writers.ts";
 
 export const setSourceWriters = endpoint(
@@ -72,9 +72,9 @@ function targetsOf(source: string, { kind, id }: Writer) {
   ];
 }
 
-/** An agent is known by its id alone: only an agent of this account can ever upload in its name. */
+/** An agent is named by its writer id, which is that of its grant. */
 async function isOfAccount(tx: ReadTx, accountId: string, { kind, id }: Writer): Promise<boolean> {
-  if (kind === "agent") return true;
+  if (kind === "agent") return isAgentOf(tx, accountId, id);
   if (kind === "client") return (await findClient(tx, accountId, id)) !== undefined;
   const person = await findPerson(tx, accountId, id);
   return person !== undefined && person.state !== "removed";

@@ -1,0 +1,112 @@
+/** The SQL of removal: deleted snapshots whose time has passed, and vaults that need a prune. */
+
+import { sql } from "kysely";
+import type { ReadTx, Tx } from "../kernel/tx.ts";
+import { arrivedKeptMs, longestWaitMs, undeleteMs } from "./rules.ts";
+
+export interface UnprunedVault {
+  readonly account_id: string;
+  readonly vault_id: string;
+}
+
+/**
+ * Vaults with deleted snapshots or ended uploads whose time has passed. A vault with an upload that ended within the last day waits,
+ * because the next try uses what arrived; but not longer than {@link longestWaitMs}. Row access `system`.
+ */
+export async function vaultsToPrune(tx: ReadTx, limit: number): Promise<readonly UnprunedVault[]> {
+  const before = (ms: number) => new Date(tx.now.getTime() - ms);
+  const { rows } = await sql<UnprunedVault>`
+    select account_id, vault_id from snapshots
+    where pruned_at is null and state in ('failed', 'canceled', 'deleted')
+    group by account_id, vault_id
+    having min(coalesce(deleted_at, active_at)) <= ${before(undeleteMs + longestWaitMs)}
+      or (min(coalesce(deleted_at, active_at)) <= ${before(undeleteMs)}
+        and coalesce(max(active_at) filter (where state <> 'deleted'), '-infinity') <= ${before(arrivedKeptMs)})
+    order by min(coalesce(deleted_at, active_at)), vault_id limit ${limit}`.execute(tx.db);
+  return rows;
+}
+
+/**
+ * Ends the time in which deleted snapshots of a vault can be undeleted, for those deleted 72 hours ago or before. One that is being
+ * undeleted at this moment is locked, and left out. Held and locked ones stay as they are.
+ */
+export async function beginRemovals(tx: Tx, accountId: string, vaultId: string, limit: number): Promise<void> {
+  const until = new Date(tx.now.getTime() - undeleteMs);
+  await sql`
+    update snapshots set removed_at = ${tx.now}, version = version + 1
+    where id in (
+      select id from snapshots
+      where account_id = ${accountId} and vault_id = ${vaultId} and state = 'deleted' and removed_at is null
+        and deleted_at <= ${until} and not legal_hold and coalesce(locked_until, '-infinity') <= ${tx.now}
+      order by deleted_at limit ${limit} for no key update skip locked)`.execute(tx.db);
+}
+
+export interface Removal {
+  readonly id: string;
+  readonly source_id: string;
+}
+
+/** Snapshots of a vault whose removal has begun and is not done, also by an earlier run. */
+export async function openRemovals(
+  tx: ReadTx,
+  accountId: string,
+  vaultId: string,
+  limit: number,
+): Promise<readonly Removal[]> {
+  return tx.db
+    .selectFrom("snapshots")
+    .select(["id", "source_id"])
+    .where("account_id", "=", accountId)
+    .where("vault_id", "=", vaultId)
+    .where("state", "=", "deleted")
+    .where("removed_at", "is not", null)
+    .where("pruned_at", "is", null)
+    .orderBy("removed_at")
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+}
+
+/** The chain of the vault forbids the removal: the snapshot is deleted as before. */
+export async function stopRemoval(tx: Tx, accountId: string, id: string): Promise<void> {
+  await tx.db
+    .updateTable("snapshots")
+    .set({ removed_at: null, version: sql`version + 1` })
+    .where("account_id", "=", accountId)
+    .where("id", "=", id)
+    .where("state", "=", "deleted")
+    .execute();
+}
+
+/** Of these ids, those of uploads that ended without a snapshot: the API never had them as completed. */
+export async function endedAmong(
+  tx: ReadTx,
+  accountId: string,
+  vaultId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await tx.db
+    .selectFrom("snapshots")
+    .select("id")
+    .where("account_id", "=", accountId)
+    .where("vault_id", "=", vaultId)
+    .where("id", "=", sql<string>`any (${ids}::uuid[])`)
+    .where(sql<boolean>`(state in ('failed', 'canceled') or deleted_state in ('failed', 'canceled'))`)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Notes a prune of the vault that began at this time, for everything whose time had passed then. Of a removed snapshot nothing is
+ * kept that people wrote.
+ */
+export async function notePruned(tx: Tx, accountId: string, vaultId: string, begunAt: Date): Promise<void> {
+  const until = new Date(begunAt.getTime() - undeleteMs);
+  await sql`
+    update snapshots set pruned_at = ${tx.now},
+      label = case when removed_at is null then label end,
+      metadata = case when removed_at is null then metadata else '{}' end,
+      external_reference = case when removed_at is null then external_reference end
+    where account_id = ${accountId} and vault_id = ${vaultId} and pruned_at is null
+      and (removed_at <= ${begunAt} or (state in ('failed', 'canceled') and active_at <= ${until}))`.execute(tx.db);
+}

@@ -25,7 +25,7 @@ import { heal } from "../../packages/engine/src/upkeep/heal.ts";
 import { rebuild } from "../../packages/engine/src/upkeep/rebuild.ts";
 import { rewritePacks } from "../../packages/engine/src/upkeep/rewrite-packs.ts";
 import type { ScrubReport } from "../../packages/engine/src/upkeep/scrub.ts";
-import { scrub } from "../../packages/engine/src/upkeep/scrub.ts";
+import { packsToRewrite, scrub } from "../../packages/engine/src/upkeep/scrub.ts";
 import { packsUnit, rowsOf, withUpkeepSession } from "../../packages/engine/src/upkeep/upkeep-session.ts";
 import { verifySnapshots } from "../../packages/engine/src/upkeep/verify.ts";
 import { identityOf } from "../../packages/engine/src/vault.ts";
@@ -265,6 +265,29 @@ test("a damaged metadata frame stops no rewriting: it is marked, its pack stays,
   const newest = (await listSnapshots(catalog)).at(-1);
   assert.ok(newest);
   const to = path.join(folder, "rewritten");
+  assert.deepEqual((await env.restore(newest, to)).failures, []);
+  assert.deepEqual(describeTree(to), describeTree(from));
+});
+
+test("a pack whose header or footer is damaged is written again: a rebuild would have lost its intact frames", async (t) => {
+  const { env, store, from, folder, packs } = await prepare(t);
+  const bench = { env, store, from, folder, packs };
+  for (const [i, name] of packs.entries()) {
+    const bad = Buffer.from(await store.get(name));
+    const at = i % 2 === 0 ? 40 : bad.length - 40;
+    bad[at] = (bad[at] ?? 0) ^ 1;
+    await store.put(name, bad);
+  }
+  const damaged = packsToRewrite((await scrubbed(bench)).findings);
+  assert.deepEqual(damaged.sort(), packs.map(short).sort());
+  const { rewritten } = await rewritePacks(env.vault, 1, { damagedPacks: damaged });
+  assert.deepEqual([...rewritten].sort(), damaged);
+  assert.deepEqual((await scrubbed(bench)).findings, []);
+  const report = await rebuild(env.vault);
+  assert.deepEqual([report.refused, report.incomplete, report.lostFrames], [[], [], []]);
+  const newest = (await listSnapshots(env.vault.catalog)).at(-1);
+  assert.ok(newest);
+  const to = path.join(folder, "rebuilt");
   assert.deepEqual((await env.restore(newest, to)).failures, []);
   assert.deepEqual(describeTree(to), describeTree(from));
 });

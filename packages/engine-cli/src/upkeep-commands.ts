@@ -1,9 +1,12 @@
 /** `verify`, `scrub`, `prune`, `repack`, `rebuild` and `delete`. */
 
 import {
+  ChainMismatchError,
   deleteSnapshot,
   heal,
+  IncompleteCatalogError,
   identityOf,
+  packsToRewrite,
   prune,
   RestoreWorkerPool,
   recheckDamagedFrames,
@@ -11,6 +14,7 @@ import {
   repack,
   repairKeys,
   rewriteManifests,
+  rewritePacks,
   scrub,
   verifySnapshots,
 } from "@emanet/engine";
@@ -69,6 +73,7 @@ export async function scrubCommand(
   const repaired = [
     ...(report.keys.length === 0 ? [] : await repairKeys(vault, masterKey)),
     ...(report.manifests.length === 0 ? [] : await rewriteManifests(vault, report.manifests)),
+    ...(await rewriteDamaged(vault, packsToRewrite(report.findings))),
   ];
   const lines = [
     `${report.packs} packs, ${bytesText(report.bytes)} read`,
@@ -80,6 +85,22 @@ export async function scrubCommand(
   ];
   const complete = report.findings.length + report.manifests.length + report.keys.length + report.chain.length === 0;
   return { lines, data: { ...report, repaired }, complete };
+}
+
+/** A pack is rewritten for its own sake, whatever part of it is dead. */
+const noDeadShare = 1;
+
+/** Rewrites packs whose frames are intact. If the catalog does not know everything in the store, nothing is rewritten. */
+async function rewriteDamaged(vault: Repository["vault"], packs: readonly string[]): Promise<readonly string[]> {
+  if (packs.length === 0) return [];
+  try {
+    const { rewritten } = await rewritePacks(vault, noDeadShare, { damagedPacks: packs });
+    return rewritten.map((pack) => `pack ${pack}`);
+  } catch (error) {
+    const isStopped = error instanceof IncompleteCatalogError || error instanceof ChainMismatchError;
+    if (!isStopped) throw error;
+    return [];
+  }
 }
 
 export async function pruneCommand({ vault }: Repository, { giveUp }: CommandLine): Promise<Answer> {

@@ -65,14 +65,24 @@ describe("the engine command", () => {
     assert.equal(engine("backup", "--repo", repo).status, 2);
     assert.equal(engine("snapshots", "--repo", path.join(folder, "nowhere")).status, 2);
     assert.equal(engine("restore", "latest", "--target", from, "--repo", repo).status, 1);
-    const [pack = ""] = readdirSync(path.join(repo, "objects"), { recursive: true, encoding: "utf8" }).filter((name) =>
-      /packs.*[0-9a-f]{32}/.test(name),
-    );
-    const file = path.join(repo, "objects", pack);
-    const bytes = readFileSync(file);
-    // In the first frame, which holds data: header and session header are 1393 bytes.
-    bytes[1449] = (bytes[1449] ?? 0) ^ 1;
-    writeFileSync(file, bytes);
+    const damagePack = (at: number) => {
+      const [pack = ""] = readdirSync(path.join(repo, "objects"), { recursive: true, encoding: "utf8" }).filter(
+        (name) => /packs.*[0-9a-f]{32}/.test(name),
+      );
+      const file = path.join(repo, "objects", pack);
+      const bytes = readFileSync(file);
+      bytes[at % bytes.length] = (bytes[at % bytes.length] ?? 0) ^ 1;
+      writeFileSync(file, bytes);
+      return pack;
+    };
+    // In the header: all frames are intact, so the pack is written again.
+    damagePack(20);
+    const repaired = engine("scrub", "--repo", repo);
+    assert.equal(repaired.status, 3, repaired.stdout);
+    assert.match(repaired.stdout, /rewritten: pack/);
+    assert.equal(engine("scrub", "--repo", repo).status, 0);
+    // In the first frame: header and session header are 1393 bytes.
+    const pack = damagePack(1449);
     const scrubbed = engine("scrub", "--repo", repo, "--json");
     assert.equal(scrubbed.status, 3, scrubbed.stdout);
     assert.match(scrubbed.stdout, new RegExp(path.basename(pack).slice(0, 32)));

@@ -58,7 +58,7 @@ export { planRetention } from "./upkeep/retention.ts";
 export { rewriteManifests } from "./upkeep/rewrite-manifests.ts";
 export { rewritePacks } from "./upkeep/rewrite-packs.ts";
 export type { KeyFinding, ManifestFinding, PackFinding, ScrubReport } from "./upkeep/scrub.ts";
-export { scrub } from "./upkeep/scrub.ts";
+export { packsToRewrite, scrub } from "./upkeep/scrub.ts";
 export { deleteSnapshot, setRetention } from "./upkeep/snapshot-changes.ts";
 export type { VerifyFinding, VerifyReport } from "./upkeep/verify.ts";
 export { verifySnapshots } from "./upkeep/verify.ts";

@@ -1,5 +1,6 @@
 /**
- * Rewrites packs that are mostly dead: their live frames are written to a new pack, without the dead slots.
+ * Rewrites packs that are mostly dead, or that scrub has found damaged outside their frames: their live frames are written to a
+ * new pack, without the dead slots.
  *
  * Frames keep their numbers and slots, so no recipe changes. A dropped slot stays in the block list with length 0.
  *
@@ -39,6 +40,11 @@ import { packsUnit, rowsOf, withUpkeepSession } from "./upkeep-session.ts";
 export interface RewriteOptions {
   /** Opens and seals frames. Without it, the caller's thread does. */
   readonly pool?: RestoreWorkerPool | undefined;
+  /**
+   * Packs that are rewritten also if little of them is dead: scrub has found their header or footer damaged, and their frames
+   * intact. A rebuild would refuse them.
+   */
+  readonly damagedPacks?: readonly string[] | undefined;
   /** The limit for the sum of the packs. One pack is rewritten in any case. */
   readonly maxBytes?: number | undefined;
   readonly onPack?: (() => void) | undefined;
@@ -52,13 +58,13 @@ export interface RewriteReport {
 }
 
 /**
- * Rewrites packs of which more than `deadShare` is dead. One marking serves for all of them: as long as a pack is condemned
+ * Rewrites packs of which more than `deadShare` is dead (none if it is 1). One marking serves for all of them: as long as a pack is condemned
  * by it, no upload has come to need anything in the pack.
  */
 export async function rewritePacks(
   vault: Vault,
   deadShare: number,
-  { pool, maxBytes = Number.POSITIVE_INFINITY, onPack }: RewriteOptions = {},
+  { pool, damagedPacks = [], maxBytes = Number.POSITIVE_INFINITY, onPack }: RewriteOptions = {},
 ): Promise<RewriteReport> {
   const rewritten: string[] = [];
   const refused: string[] = [];
@@ -67,9 +73,10 @@ export async function rewritePacks(
   await assertChainMatches(vault);
   let isComplete = true;
   const marking = await markAndCondemn(vault, (liveSet) => {
-    const wasteful = wastefulPacks(liveSet, deadShare);
-    const chosen = firstPacks(liveSet, wasteful, maxBytes);
-    isComplete = chosen.length === wasteful.length;
+    const isNeeded = (pack: string) => (liveSet.packs.get(pack)?.neededFrameBytes ?? 0) > 0;
+    const wanted = [...new Set([...damagedPacks.filter(isNeeded), ...wastefulPacks(liveSet, deadShare)])];
+    const chosen = firstPacks(liveSet, wanted, maxBytes);
+    isComplete = chosen.length === wanted.length;
     return chosen;
   });
   // A rebuild may have run since, and may have lost a snapshot. One that runs later makes the packs live again.

@@ -3,7 +3,7 @@
  *
  * In: the store, the catalog, the vault's id, and the public key of the authority. Out: findings about packs, manifests, the
  * chain and key objects, and the frames whose damage mark is probably wrong. Scrub changes nothing. The caller marks
- * damaged frames in the catalog and repairs key objects and manifests.
+ * damaged frames in the catalog, repairs key objects and manifests, and rewrites damaged packs whose frames are intact.
  *
  * A pack is intact if its signature is valid and the bytes of every frame give the frame id. If header or footer are
  * damaged, the frames are still checked one by one against the catalog, so that only damaged frames are reported.
@@ -29,6 +29,11 @@ import { readPackTable } from "../format/pack.ts";
 import { isKeyObject } from "../format/vault-keys.ts";
 import type { ObjectStore } from "../object-store.ts";
 import { isObjectStoreError } from "../object-store.ts";
+
+/** Packs that are damaged outside the frames of the catalog. Nothing is lost yet, and `rewritePacks` makes them whole. */
+export function packsToRewrite(findings: readonly PackFinding[]): string[] {
+  return findings.filter(({ kind, frames }) => kind === "damaged" && frames.length === 0).map(({ pack }) => pack);
+}
 
 export interface PackFinding {
   readonly pack: string;

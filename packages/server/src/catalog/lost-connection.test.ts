@@ -76,13 +76,23 @@ const moved = frameRow(20, "p3", { generation: 1 });
 
 const steps: Readonly<Record<string, (catalog: Catalog, marking: number) => Promise<unknown>>> = {
   beginUpload: (catalog) => catalog.beginUpload({ upload: "u3", owner: "b", leaseUntil: 9, base: "s1", ordinals: 4 }),
+  settleClaim: (catalog) => catalog.settleClaim(1, false),
+  renewUpload: (catalog) => catalog.renewUpload("u2", 1, 200),
   reserveOrdinals: (catalog) => catalog.reserveOrdinals(5, { upload: "u2", request: 1 }),
   acquire: (catalog) => catalog.acquire("u2", [idOf(2)]),
+  acquireOrdinals: (catalog) => catalog.acquireOrdinals("u2", [2]),
+  acquireFrames: (catalog) => catalog.acquireFrames("u2", [20]),
   addUnit: (catalog) => catalog.addUnit("u2", 1, fresh, 1),
   "addUnit with a new recipe": (catalog) => catalog.addUnit("u2", 1, replacing),
   commit: (catalog) => catalog.commit("u2", 1, snapshotOf("s2", [1])),
   endUpload: (catalog) => catalog.endUpload("u2"),
   expireUploads: (catalog) => catalog.expireUploads(100),
+  changeRetention: (catalog) => catalog.changeRetention("s1", { expiresAt: 9, lockedUntil: null, hold: false }, 1),
+  beginDeleteSnapshot: (catalog) => catalog.beginDeleteSnapshot("s1", 1),
+  advanceChain: (catalog) => catalog.advanceChain({ sequence: 1, hash: Buffer.alloc(32) }, 2),
+  revokeWriter: (catalog) => catalog.revokeWriter("w", 1),
+  setVerified: (catalog) => catalog.setVerified([1]),
+  addRebuilt: (catalog) => catalog.addRebuilt({ unit: fresh, snapshots: [snapshotOf("s2", [3])], nextOrdinal: 50 }),
   deleteSnapshot: (catalog) => catalog.deleteSnapshot("s1", 1),
   condemn: (catalog, marking) => catalog.condemn(["p2"], marking),
   beginDelete: (catalog, marking) => catalog.beginDelete("p2", marking, [2]),
@@ -96,6 +106,24 @@ const steps: Readonly<Record<string, (catalog: Catalog, marking: number) => Prom
 /** The other steps are tried in heavy runs: each takes a connection per statement. */
 const everyday = ["acquire", "addUnit with a new recipe", "commit", "moveFrames"];
 const isHeavy = scaled(0, 1) === 1;
+
+test("a connection that is lost while a damage mark is set: the next upload gets all items of the frame, or the mark is not set", {
+  skip: !isHeavy,
+}, async () => {
+  const answers = new Set<string>();
+  for (let at = 0; ; at++) {
+    const vault = await preparedVault();
+    const { transactions: losing, isLost } = losingConnection(at);
+    const mark = openCatalog(losing, vault).setDamaged([{ frame: 10, pack: "p1", generation: 0 }], true);
+    await mark.catch(() => undefined);
+    const frames = await vault.catalog.damagedFrames();
+    const { damaged } = await begin(vault.catalog, "u3");
+    assert.deepEqual(damaged, frames.length === 0 ? [] : [1]);
+    answers.add(String(frames));
+    if (!isLost()) break;
+  }
+  assert.deepEqual([...answers], ["", "10"]);
+});
 
 describe("a connection that is lost before any statement of a step leaves the old state, and the step can be repeated", () => {
   for (const [name, step] of Object.entries(steps)) {

@@ -27,7 +27,7 @@ interface Row extends Operation {
   readonly path: string;
 }
 
-const service = await startTestService({ after }, { settings: noSignInLimits });
+const service = await startTestService({ after }, { settings: noSignInLimits, keepsConnections: true });
 const document = apiDocument({ complete: true }) as unknown as {
   paths: Record<string, Record<string, Operation>>;
 };

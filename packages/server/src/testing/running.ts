@@ -3,7 +3,7 @@
  * with its own authority. {@link TestService.send} checks every answer against the document.
  */
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
@@ -19,7 +19,7 @@ import { inReverse } from "./cleanup.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { type Cleanup, type TestDatabase, testDatabase } from "./database.ts";
 import { type DocumentCheck, documentCheck } from "./document-check.ts";
-import { sendHttp1, sendHttp2, type TestAnswer, type TestRequest } from "./https.ts";
+import { keptConnections, sendHttp1, sendHttp2, type TestAnswer, type TestRequest } from "./https.ts";
 
 export interface TestServiceOptions {
   /** Endpoints that only this test has. */
@@ -31,6 +31,8 @@ export interface TestServiceOptions {
   readonly clock?: TestClock;
   /** In place of the one that reads {@link testToken}. */
   readonly authenticator?: Authenticator;
+  /** Requests over HTTP/1.1 share connections. A new one for each is most of the CPU time of a short request. */
+  readonly keepsConnections?: boolean;
   /** Replaces some of the services. */
   readonly services?: (real: Services) => Services;
 }
@@ -65,7 +67,8 @@ const databaseWaitMs = 25_000;
 export async function startTestService(outerCleanup: Cleanup, options: TestServiceOptions = {}): Promise<TestService> {
   const cleanup = inReverse(outerCleanup);
   const database = options.database ?? (await testDatabase(cleanup));
-  const dataDir = options.dataDir ?? (await temporaryFolder(cleanup));
+  const isSandbox = options.settings?.EMANET_PROFILE === undefined;
+  const dataDir = options.dataDir ?? (await newDataFolder(cleanup, isSandbox));
   const clock = options.clock ?? testClock();
   const logLines: string[] = [];
   const all = [...endpoints, ...(options.extra ?? [])];
@@ -90,6 +93,9 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
   cleanup.after(() => running.stop());
   const url = running.url ?? "";
   const ca = running.caFile === null ? "" : await readFile(running.caFile, "utf8");
+  if (isSandbox && running.caFile !== null) certificates ??= await readCertificates(dataDir);
+  const agent = options.keepsConnections ? keptConnections(ca) : null;
+  cleanup.after(async () => agent?.destroy());
   const check = checkOf(all);
   return {
     url,
@@ -103,8 +109,9 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
     async send(method, target, { json, http2, ...call } = {}) {
       const jsonCall = json === undefined ? {} : { body: JSON.stringify(json) };
       const headers = { ...(json === undefined ? {} : { "content-type": "application/json" }), ...call.headers };
-      const wire = http2 ? sendHttp2 : sendHttp1;
-      const answer = decoded(await wire(`${url}${target}`, ca, { ...call, ...jsonCall, method, headers }));
+      const request = { ...call, ...jsonCall, method, headers };
+      const to = `${url}${target}`;
+      const answer = decoded(await (http2 ? sendHttp2(to, ca, request) : sendHttp1(to, ca, request, agent ?? false)));
       check(method, target, answer);
       return { ...answer, json: parse(answer) };
     },
@@ -123,6 +130,25 @@ function withTestTokens(real: Authenticator): Authenticator {
     },
     again: async (principal) => (made.has(principal) ? principal : real.again(principal)),
   };
+}
+
+/** Files of the first service of this process for the others: making authority and certificate is a fifth of a start. */
+let certificates: ReadonlyMap<string, Buffer> | null = null;
+
+/** With the label of the folder: a service refuses a folder that has files and no label. */
+const certificateFiles = ["folder.json", "tls/ca.key", "tls/ca.pem", "tls/server.key", "tls/server.pem"];
+
+async function readCertificates(dataDir: string): Promise<ReadonlyMap<string, Buffer>> {
+  const files = certificateFiles.map(async (name) => [name, await readFile(path.join(dataDir, name))] as const);
+  return new Map(await Promise.all(files));
+}
+
+async function newDataFolder(cleanup: Cleanup, isSandbox: boolean): Promise<string> {
+  const folder = await temporaryFolder(cleanup);
+  if (certificates === null || !isSandbox) return folder;
+  await mkdir(path.join(folder, "tls"), { mode: 0o700 });
+  for (const [name, bytes] of certificates) await writeFile(path.join(folder, name), bytes, { mode: 0o600 });
+  return folder;
 }
 
 /** The check for the service's own endpoints: a process tests many services, and compiling its schemas takes long. */

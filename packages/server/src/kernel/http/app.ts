@@ -30,8 +30,6 @@ import { safetyHeaders } from "./safety-headers.ts";
 /** A path of 4096 bytes, each byte percent-encoded. */
 const maxParamLength = 3 * 4096;
 
-const methods = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"] as const;
-
 /** Builds the application; it does not listen yet. */
 export function createApp(
   kernel: HttpKernel,
@@ -56,14 +54,14 @@ export function createApp(
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
   const known = knownMethods(endpoints);
-  const notFound = (request: FastifyRequest) => unknownMethod(known, request.url) ?? missing(request.url);
+  const notFound = (request: FastifyRequest) => otherMethod(known, request.url) ?? missing(request.url);
   app.setNotFoundHandler((request, reply) => refuse(kernel, request, reply, notFound(request)));
   // For a method over HTTP/2 that Node does not know, Fastify does not call the handler above.
   app.setErrorHandler((error, request, reply) =>
     refuse(kernel, request, reply, isNotFound(error) ? notFound(request) : error),
   );
   for (const endpoint of endpoints) addRoutes(app, kernel, endpoint);
-  addOtherMethods(app, kernel, known);
+  addHiddenMethods(app, kernel, known);
   return app;
 }
 
@@ -78,40 +76,70 @@ function addRoutes(app: FastifyInstance, kernel: HttpKernel, endpoint: Endpoint)
   }
 }
 
-/** The methods of every address, as the router writes it. */
-type KnownMethods = ReadonlyMap<string, ReadonlySet<string>>;
+/** An address, part by part as the router writes it, and its methods. */
+interface KnownAddress {
+  readonly url: string;
+  readonly parts: readonly string[];
+  readonly methods: Set<string>;
+}
 
-function knownMethods(endpoints: readonly Endpoint[]): KnownMethods {
-  const known = new Map<string, Set<string>>();
+/** Every address. Of two that match a path, the one that the router would take comes first: it prefers fixed parts. */
+function knownMethods(endpoints: readonly Endpoint[]): readonly KnownAddress[] {
+  const known = new Map<string, KnownAddress>();
   for (const { spec } of endpoints) {
     for (const path of spellings(spec)) {
-      const allowed = known.get(routerPath(path)) ?? new Set();
-      known.set(routerPath(path), allowed.add(spec.method));
-      if (spec.method === "GET") allowed.add("HEAD");
+      const url = routerPath(path);
+      const { methods } = known.getOrInsertComputed(url, () => ({ url, parts: url.split("/"), methods: new Set() }));
+      methods.add(spec.method);
+      if (spec.method === "GET") methods.add("HEAD");
     }
   }
-  return known;
+  return [...known.values()].sort((a, b) => specificity(a) - specificity(b));
 }
 
-/** An address that exists answers its other methods with 405. */
-function addOtherMethods(app: FastifyInstance, kernel: HttpKernel, known: KnownMethods): void {
-  for (const [url, allowed] of known) {
-    const others = methods.filter((method) => !allowed.has(method));
-    const problem = methodNotAllowed(allowed);
-    app.route({ method: others, url, handler: (request, reply) => refuse(kernel, request, reply, problem) });
+/** Smaller for fixed parts before parameters, from the left. */
+function specificity({ parts }: KnownAddress): number {
+  return parts.reduce((sum, part) => 2 * sum + (part.startsWith(":") ? 1 : 0), 0);
+}
+
+/**
+ * An address that exists answers its other methods with 405. Only its own methods have routes: routes for all the others would
+ * be most of the time of a start.
+ */
+function otherMethod(known: readonly KnownAddress[], url: string): Problem | null {
+  const [path = ""] = url.split(/[?#]/);
+  const parts = path.split("/").map(decoded);
+  const found = known.find((address) => covers(address, parts));
+  return found === undefined ? null : methodNotAllowed(found.methods);
+}
+
+/** For a method of `/things/:id` that `/things/new` does not have, the router would take the first. */
+function addHiddenMethods(app: FastifyInstance, kernel: HttpKernel, known: readonly KnownAddress[]): void {
+  for (const address of known) {
+    const covering = known.filter((other) => other !== address && covers(other, address.parts));
+    const hidden = new Set(covering.flatMap(({ methods }) => [...methods])).difference(address.methods);
+    // Fastify adds it to GET.
+    if (hidden.has("GET")) hidden.delete("HEAD");
+    const problem = methodNotAllowed(address.methods);
+    for (const method of hidden)
+      app.route({ method, url: address.url, handler: (request, reply) => refuse(kernel, request, reply, problem) });
   }
 }
 
-/** For methods that the router does not know (PROPFIND, or any word over HTTP/2) no route is found. */
-function unknownMethod(known: KnownMethods, url: string): Problem | null {
-  const [path = ""] = url.split(/[?#]/);
-  const parts = path.split("/");
-  const matches = (route: string) => {
-    const expected = route.split("/");
-    return expected.length === parts.length && expected.every((one, at) => one.startsWith(":") || one === parts[at]);
-  };
-  const found = known.get(path) ?? known.entries().find(([route]) => matches(route))?.[1];
-  return found === undefined ? null : methodNotAllowed(found);
+/** Whether the router may take the address for a path of these parts. A parameter is never empty. */
+function covers({ parts: expected }: KnownAddress, parts: readonly string[]): boolean {
+  return (
+    expected.length === parts.length &&
+    expected.every((one, at) => (one.startsWith(":") ? parts[at] !== "" : one === parts[at]))
+  );
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function methodNotAllowed(allowed: ReadonlySet<string>): Problem {

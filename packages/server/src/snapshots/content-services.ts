@@ -101,13 +101,14 @@ export async function openSnapshots(sources: Sources): Promise<SnapshotServices>
 
 /**
  * Each process has a folder of its own, named by its number, so that processes of one machine can share the setting. What
- * processes left that do not run any more is removed.
+ * processes left that do not run any more is removed. In the data folder, which is locked, everything is of dead processes,
+ * also where a new process has the number of a dead one.
  */
 async function openSpool({ config, folder, processId }: Sources): Promise<Spool> {
   const parent = config.spoolDir ?? folder.path("spool");
   await mkdir(parent, { recursive: true, mode: ownerOnlyFolder });
   for (const name of await readdir(parent))
-    if (processFolder.test(name) && !isRunning(Number(name)))
+    if (processFolder.test(name) && (config.spoolDir === null || !isRunning(Number(name))))
       await rm(path.join(parent, name), { recursive: true, force: true });
   const limits = { totalBytes: config.spoolGib * gibibyte, ownerBytes: config.spoolGibPerAccount * gibibyte };
   return Spool.open(path.join(parent, String(processId)), limits);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { tokenFor } from "../testing/accounts.ts";
@@ -154,4 +154,11 @@ test("the spool is for its owner alone, and what dead processes left is removed 
   const cleanup = { after: (done: () => Promise<void>) => context.after(done) };
   await startTestService(cleanup, { settings: { EMANET_SPOOL_DIR: folder } });
   assert.deepEqual((await readdir(folder)).sort(), ["notes.txt", String(process.pid)].sort());
+  // The first process of the system runs, and has nothing to do with us.
+  const dataDir = path.join(env.service.dataDir, "another");
+  await mkdir(path.join(dataDir, "spool", "1"), { recursive: true });
+  await writeFile(path.join(dataDir, "spool", "1", "0.tar"), "left behind");
+  await writeFile(path.join(dataDir, "folder.json"), await readFile(path.join(env.service.dataDir, "folder.json")));
+  await startTestService(cleanup, { dataDir });
+  assert.deepEqual(await readdir(path.join(dataDir, "spool")), [String(process.pid)]);
 });

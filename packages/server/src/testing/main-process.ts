@@ -13,6 +13,8 @@ const patienceMs = 120_000;
 export interface MainOptions {
   /** Words after `main.ts`: a role, or options. */
   readonly words?: readonly string[];
+  /** Options of Node, e.g. for a small heap. */
+  readonly nodeOptions?: readonly string[];
   /** The whole environment, except what Node needs: settings of the test run are not inherited. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -25,6 +27,8 @@ export interface MainProcess {
   /** Waits for the line `ready …` and gives the address in it, empty for a role without one. */
   ready(): Promise<string>;
   signal(name: NodeJS.Signals): void;
+  /** Whether it has ended. */
+  hasEnded(): boolean;
   /** Waits for the end. */
   ended(): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
@@ -33,10 +37,13 @@ export interface MainProcess {
 const compileCache = path.join(import.meta.dirname, "../../../../.cache/compile");
 
 /** Starts `main.ts`; killed at the end of the test if it still runs. */
-export function startMain(cleanup: Cleanup, { words = [], settings = {} }: MainOptions = {}): MainProcess {
+export function startMain(
+  cleanup: Cleanup,
+  { words = [], nodeOptions = [], settings = {} }: MainOptions = {},
+): MainProcess {
   const file = path.join(import.meta.dirname, "../main.ts");
   const { PATH = "", TMPDIR, HOME } = process.env;
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", file, ...words], {
+  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...nodeOptions, file, ...words], {
     env: { PATH, NODE_COMPILE_CACHE: compileCache, ...(TMPDIR && { TMPDIR }), ...(HOME && { HOME }), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -67,6 +74,7 @@ export function startMain(cleanup: Cleanup, { words = [], settings = {} }: MainO
       return readyPattern.exec(printed.stdout)?.[1] ?? "";
     },
     signal: (name) => void child.kill(name),
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     ended: () => withPatience(ended, () => `did not end.\n${printed.stderr}`),
   };
 }

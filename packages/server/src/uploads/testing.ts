@@ -5,16 +5,11 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import https from "node:https";
 import path from "node:path";
 import {
-  AnswerLostError,
   type BackupOptions,
   type BackupResult,
-  CatalogError,
   CutWorkerPool,
-  errorOfRefusal,
-  isReason,
   RemoteTarget,
   runBackup,
   type UploadCall,
@@ -27,6 +22,9 @@ import { proofOf } from "../agents/testing.ts";
 import { agentClientId } from "../oauth/index.ts";
 import { type Bearer, makeBearer } from "../testing/accounts.ts";
 import type { TestService } from "../testing/running.ts";
+import { uploadCall } from "../testing/upload-transport.ts";
+
+export { HttpProblem } from "../testing/upload-transport.ts";
 
 /** Limits that no test of uploads is about. */
 export const noUploadLimits = {
@@ -142,80 +140,9 @@ export async function createSnapshot(services: Services, agent: UploadAgent, sou
   return { id, snapshotId: id.replaceAll("-", ""), sourceId: of.id };
 }
 
-/** Sends a request of the protocol, as `docs/PROTOCOL.md` says. Every connection is used for one request. */
+/** Sends a request of the protocol, to each of the services in turn. */
 export function httpCall(services: Services, agent: Pick<UploadAgent, "auth">, id: string) {
-  return async (call: UploadCall): Promise<Uint8Array> => {
-    const isPack = call.operation === "pack";
-    const target = isPack ? `packs/${call.name}` : `upload/${call.operation}`;
-    const body = isPack ? Buffer.concat(await Array.fromAsync(call.chunks())) : Buffer.from(call.body);
-    const headers = {
-      ...(await agent.auth()),
-      "content-type": isPack ? "application/octet-stream" : "application/vnd.emanet.upload",
-      "content-length": String(body.length),
-    };
-    const url = `/v1/snapshots/${id}/${target}`;
-    const answer = await request(services.next(), isPack ? "PUT" : "POST", url, headers, body);
-    if (answer.status === 200) return answer.body;
-    throw errorOf(answer.status, answer.body, answer.retryAfter);
-  };
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body: Buffer;
-  readonly retryAfter: string | undefined;
-}
-
-const connections = new https.Agent({ keepAlive: true });
-
-function request(
-  { url, ca }: TestService,
-  method: string,
-  target: string,
-  headers: Readonly<Record<string, string>>,
-  body: Buffer,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = https.request(`${url}${target}`, { method, headers, ca, agent: connections }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const retryAfter = response.headers["retry-after"];
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks), retryAfter });
-      });
-    });
-    outgoing.on("error", (error) => reject(new AnswerLostError("the connection ended", { cause: error })));
-    outgoing.end(body);
-  });
-}
-
-/** The error of a problem, as a client makes it. */
-function errorOf(status: number, body: Buffer, retryAfter: string | undefined): Error {
-  const { code, reason, errors } = JSON.parse(body.toString()) as {
-    code: string;
-    reason?: string;
-    errors?: { detail: string }[];
-  };
-  if (reason !== undefined && isReason(reason)) return errorOfRefusal({ reason, detail: errors?.[0]?.detail ?? code });
-  // Its next call has a new token.
-  if (code === "token_expired") return new AnswerLostError(code);
-  if (status === 404) return new CatalogError("unknown_upload", code);
-  if (status === 429 || status === 503)
-    return new AnswerLostError(code, { retryAfterMs: Number(retryAfter ?? 1) * 1000 });
-  return new HttpProblem(status, code);
-}
-
-/** A problem that has no reason of the protocol. */
-export class HttpProblem extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string) {
-    super(`${status} ${code}${status === 500 ? ": the process has ended before it answered" : ""}`);
-    this.status = status;
-    this.code = code;
-  }
+  return uploadCall({ place: () => services.next(), auth: () => agent.auth() }, id);
 }
 
 export function remoteTarget(

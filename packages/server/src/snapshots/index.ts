@@ -12,6 +12,7 @@ export { openSnapshots, type SnapshotServices } from "./content-services.ts";
 export { engineId, snapshotIdOf } from "./engine-id.ts";
 export { snapshotEvents } from "./events.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
+export { pruneFullVault } from "./removal.ts";
 export { type FailureCode, failureCodes, openStates, type Status, statuses, triggers } from "./rules.ts";
 export { showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
 export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";

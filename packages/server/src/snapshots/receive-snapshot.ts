@@ -15,6 +15,7 @@ import { actorOf, rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import { createSnapshot, endUpload } from "./lifecycle.ts";
 import { checkUpload, newRow, type OneCall, openTarget, type StartedUpload } from "./new-upload.ts";
+import { pruneFullVault } from "./removal.ts";
 import { findSnapshot, type SnapshotRecord } from "./store.ts";
 import { storeUpload } from "./store-upload.ts";
 import { failureOf, type UploadFailure, withSnapshotId } from "./upload-failures.ts";
@@ -112,7 +113,10 @@ async function settleFailure(ctx: Ctx, started: StartedUpload, error: unknown): 
   const failure = stateOf(ctx, error) ?? failureOf(error, language);
   try {
     const end = { state: "failed", code: failure.code, reason: failure.reason } as const;
-    const isFailed = await snapshots.transactions.run(context, rowAccessOf(principal), (tx) => endUpload(tx, id, end));
+    const isFailed = await snapshots.transactions.run(context, rowAccessOf(principal), async (tx) => {
+      if (end.code === "quota_exceeded") await pruneFullVault(tx, principal.accountId, started.target.vault.id);
+      return endUpload(tx, id, end);
+    });
     if (!isFailed && (await readRecord(ctx, started)).status === "completed") return;
   } catch (second) {
     // Without its heartbeat the upload is found and ended by a job.

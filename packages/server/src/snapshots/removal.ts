@@ -155,10 +155,19 @@ export const findVaultsToPrune = task<Readonly<Record<string, never>>, Ports>("s
     const context = { actor: { kind: "system" }, context: {}, signal } as const;
     await ports.transactions.run(context, { kind: "system" }, async (tx) => {
       for (const { account_id: accountId, vault_id: vaultId } of await vaultsToPrune(tx, vaultsPerRun))
-        await tx.job({
-          ...{ task: pruneVault, payload: { accountId, vaultId } },
-          ...{ key: vaultId, exclusiveKey: `upkeep ${vaultId}` },
-        });
+        await tx.job(pruneOf({ accountId, vaultId }));
     });
   },
 });
+
+function pruneOf(payload: PrunePayload) {
+  return { task: pruneVault, payload, key: payload.vaultId, exclusiveKey: `upkeep ${payload.vaultId}` };
+}
+
+/** By then the upload has ended in the catalog too, and pins nothing. */
+const afterFullMs = minuteMs;
+
+/** An upload has ended because its vault is full: what it left must not keep the vault full for three days. */
+export async function pruneFullVault(tx: Tx, accountId: string, vaultId: string): Promise<void> {
+  await tx.job({ ...pruneOf({ accountId, vaultId }), runAt: new Date(tx.now.getTime() + afterFullMs) });
+}

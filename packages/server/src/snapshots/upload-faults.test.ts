@@ -15,6 +15,7 @@ import type { Services } from "../kernel/domain-services.ts";
 import { inReverse } from "../testing/cleanup.ts";
 import type { Cleanup } from "../testing/database.ts";
 import { scaled } from "../testing/scale.ts";
+import { jobsDone } from "../testing/sent-messages.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import { releaseUpload } from "./release-upload.ts";
 import { runTask, type SnapshotJson, type SnapshotTest, snapshotTest, tarOf } from "./testing.ts";
@@ -91,6 +92,19 @@ describe("a store or a spool that is full", async () => {
     assert.deepEqual([announced.status, announced.json?.code], [503, "storage_full"], announced.body.toString());
     assert.equal(announced.json?.snapshot_id, undefined);
     await assertAccepted(env, "c", noise(300_000, 4));
+  });
+
+  test("a vault that an upload has filled is free again a minute later", async () => {
+    const fill = "update emanet.vaults set quota_bytes = stored_bytes + 1000 where account_id = $1";
+    const before = await env.rows(`${fill} returning stored_bytes::float8 as stored`, [env.accountId]);
+    const answer = await env.upload("source=e", tarOf({ f: noise(300_000, 8) }));
+    assert.deepEqual([answer.status, answer.json?.code], [409, "quota_exceeded"], answer.body.toString());
+    assert.ok((await heldBy(env)).strayPacks.length > 0);
+    env.service.clock.advance(61_000);
+    await jobsDone(env.service, "snapshots.prune_vault");
+    assert.deepEqual(await heldBy(env), nothing);
+    const free = "update emanet.vaults set quota_bytes = null where account_id = $1";
+    assert.deepEqual(await env.rows(`${free} returning stored_bytes::float8 as stored`, [env.accountId]), before);
   });
 
   test("many slow clients delay neither the API nor other uploads, and end by the rule of stalled bodies", async () => {

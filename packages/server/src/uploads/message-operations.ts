@@ -6,7 +6,7 @@
 import { answerCall, type MessageOperation, maxRequestBytes } from "@emanet/engine";
 import { type Ctx, type Endpoint, endpoint } from "../kernel/http/endpoint.ts";
 import { Problem } from "../kernel/problems.ts";
-import { endUpload, snapshotId } from "../snapshots/index.ts";
+import { endUpload, pruneFullVault, snapshotId } from "../snapshots/index.ts";
 import { guardedTarget } from "./guarded-target.ts";
 import { type AccountPrincipal, type OpenUpload, openUpload } from "./open-upload.ts";
 import { problemOf } from "./refusals.ts";
@@ -101,6 +101,9 @@ export async function answerUpload(
 }
 
 async function failOverQuota({ run, record, vault }: OpenUpload): Promise<void> {
-  await run((tx) => endUpload(tx, record.id, { state: "failed", code: "quota_exceeded", reason: null }));
+  await run(async (tx) => {
+    await endUpload(tx, record.id, { state: "failed", code: "quota_exceeded", reason: null });
+    await pruneFullVault(tx, record.account_id, record.vault_id);
+  });
   await vault.catalog.endUpload(record.id);
 }

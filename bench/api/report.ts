@@ -44,6 +44,7 @@ export function resultsOf(cases: readonly ApiCase[], runs: readonly Run[]): read
     return {
       ...{ name, title, unit, bytes: first.moved.bytes, requests: first.moved.requests },
       service: medianCost(of("service").map(({ cost }) => cost)),
+      // Zeros with `--sides service`.
       bare: medianCost(of("bare").map(({ cost }) => cost)),
       verification: verified.length === 0 ? null : medianCost(verified),
     };
@@ -77,8 +78,8 @@ function row(result: CaseResult): string {
   return cells(
     title,
     `${shown(fast)} ${result.unit}`,
-    shown(slow),
-    `${(fast / slow).toFixed(2)} ×`,
+    bare.seconds === 0 ? "–" : shown(slow),
+    bare.seconds === 0 ? "–" : `${(fast / slow).toFixed(2)} ×`,
     `${shown(cpu(result, service.server))} + ${shown(cpu(result, service.postgres))}`,
     shown(other),
     // Linux counts in hundredths of a second.

@@ -23,18 +23,19 @@ export async function measureSmallVaults({ transactions, owner, vaults }: Measur
   for (let part = 0; part < parts; part++) {
     while (all.length < (vaults * (part + 1)) / parts) {
       const catalog = openCatalog(transactions, await makeVault(transactions));
-      for (let n = 0; n < snapshotsPerVault; n++) await addSnapshot(catalog, n);
+      for (let n = 0; n < snapshotsPerVault; n++) await addSnapshot(catalog, all.length, n);
       all.push(catalog);
     }
     const beginMs: number[] = [];
     const acquireMs: number[] = [];
     const commitMs: number[] = [];
     for (let i = 0; i < measuredVaults; i++) {
-      const catalog = all[Math.floor((i * all.length) / measuredVaults)];
+      const vault = Math.floor((i * all.length) / measuredVaults);
+      const catalog = all[vault];
       if (catalog === undefined) continue;
       const upload = `measured ${part}`;
       beginMs.push(await time(() => begin(catalog, upload, { base: "s0" })));
-      acquireMs.push(await time(() => catalog.acquire(upload, [idOf(1), idOf(2)])));
+      acquireMs.push(await time(() => catalog.acquire(upload, [idIn(vault, 1), idIn(vault, 2)])));
       commitMs.push(await time(() => catalog.commit(upload, 1, snapshotOf(upload, [1, 2]))));
     }
     const line = [all.length, ...[beginMs, acquireMs, commitMs].map(spread), await backendMegabytes(owner)];
@@ -44,9 +45,18 @@ export async function measureSmallVaults({ transactions, owner, vaults }: Measur
   }
 }
 
-async function addSnapshot(catalog: Catalog, n: number): Promise<void> {
+/** Ids are keyed: no two vaults have the same. */
+function idIn(vault: number, ordinal: number): Buffer {
+  const id = idOf(ordinal);
+  id.writeUInt32BE(vault);
+  return id;
+}
+
+async function addSnapshot(catalog: Catalog, vault: number, n: number): Promise<void> {
   const first = n * itemsPerSnapshot + 1;
-  const items = Array.from({ length: itemsPerSnapshot }, (_, i) => itemRow(first + i, n + 1));
+  const items = Array.from({ length: itemsPerSnapshot }, (_, i) =>
+    itemRow(first + i, n + 1, { id: idIn(vault, first + i) }),
+  );
   await begin(catalog, `u${n}`);
   await catalog.addUnit(`u${n}`, 1, unitOf(`p${n}`, [frameRow(n + 1, `p${n}`)], items));
   await catalog.commit(

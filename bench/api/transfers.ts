@@ -48,6 +48,8 @@ async function sendHttp1(url: string, agent: https.Agent, { method, path, header
   const length = file === undefined ? {} : { "content-length": file.bytes };
   const request = https.request(`${url}${path}`, { method, agent, headers: { ...headers, ...length } });
   const answered = once(request, "response") as Promise<[IncomingMessage]>;
+  // A failure of the connection reaches the body first.
+  answered.catch(() => undefined);
   if (file === undefined) request.end();
   else await pipeline(createReadStream(file.path, { highWaterMark: readBytes }), request);
   const [response] = await answered;
@@ -62,6 +64,8 @@ async function sendHttp2(session: http2.ClientHttp2Session, { method, path, head
   );
   const answered = once(stream, "response") as Promise<[http2.IncomingHttpHeaders]>;
   const content = contentOf(stream);
+  // A failure of the connection reaches the body first.
+  for (const promise of [answered, content]) promise.catch(() => undefined);
   if (file !== undefined)
     for await (const chunk of createReadStream(file.path, { highWaterMark: readBytes }))
       if (!stream.write(chunk)) await once(stream, "drain");

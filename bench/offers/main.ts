@@ -14,6 +14,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { SegmentQuery, UploadTarget } from "../../packages/engine/src/index.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
+import { testServerVariable } from "../../packages/server/src/testing/database.ts";
 import { listIn } from "../../packages/server/src/testing/lists.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
 import { jobsDone } from "../../packages/server/src/testing/sent-messages.ts";
@@ -29,6 +30,7 @@ import {
   type VaultKeysJson,
 } from "../../packages/server/src/uploads/testing.ts";
 import { makeVault } from "../../packages/server/src/vaults/testing.ts";
+import { startTestServer } from "../../tools/test-server.ts";
 
 const rounds = Number(process.argv[2] ?? 400);
 /** Offers before anything is measured: caches, prepared statements, compiled code. */
@@ -36,8 +38,10 @@ const warmUp = 50;
 /** About eight segments: an offer as a backup makes them. */
 const contentBytes = 8 * 1024 * 1024;
 
-const undo: (() => unknown)[] = [];
+const undo: (() => Promise<void>)[] = [];
 const cleanup = { after: (step: () => Promise<void>) => void undo.push(step) };
+const postgres = await startTestServer();
+process.env[testServerVariable] = JSON.stringify(postgres.server);
 
 try {
   const service = await startTestService(cleanup, { settings: { ...noUploadLimits, EMANET_LOG_LEVEL: "error" } });
@@ -120,6 +124,7 @@ try {
   await compare("own (control)", writer, own, nowhere);
 } finally {
   for (const step of undo) await step();
+  await postgres.stop();
 }
 
 function report(name: string, known: readonly number[], unknown: readonly number[]): void {

@@ -78,8 +78,13 @@ test("what was deleted 72 hours ago is removed: catalog, packs, quota; not a min
   await prune(vaultId);
   assert.deepEqual([await isInCatalog(vaultId, gone), await stored(vaultId)], [true, both]);
   await age(gone, "deleted_at", 60_000);
+  const elsewhere = await upload(await makeVault(service, owner), "elsewhere", { shared });
+  await del(elsewhere);
+  await age(elsewhere, "deleted_at", undeleteMs);
   await prune(vaultId);
   assert.equal(await isInCatalog(vaultId, gone), false);
+  const begun = await env.rows("select from emanet.snapshots where id = $1 and removed_at is not null", [elsewhere]);
+  assert.deepEqual(begun, [], "another vault has a prune of its own");
   const left = await stored(vaultId);
   assert.equal(left.counted, left.packs, "the quota counts what is there");
   assert.ok(left.packs < both.packs - 100_000, `${left.packs} of ${both.packs}`);

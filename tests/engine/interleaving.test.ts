@@ -28,6 +28,9 @@ import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-change
 /** Threads for the simulation. */
 const threads = 2;
 
+/** The bug that shows up least, lost pins, is found at seed 4180. */
+const mostSeedsOfBug = 10_000;
+
 async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
   const worker = new Worker(new URL("../../packages/engine/src/testing/simulation-thread.ts", import.meta.url), {
     workerData: seeds,
@@ -68,7 +71,7 @@ describe("interleavings", () => {
   ];
   for (const kind of bugs) {
     test(`the simulation finds a catalog that breaks a rule: ${kind.bug}`, async () => {
-      const { failure } = await runSeeds({ first: 1, last: 2000, step: 1, kind });
+      const { failure } = await runSeeds({ first: 1, last: mostSeedsOfBug, step: 1, kind });
       // Pins prevent all of these: lost content, which the next prune may be the first to notice, and a backup that fails
       // because of a prune.
       assert.match(

@@ -69,7 +69,7 @@ test("a pack of an upload that has ended is refused before its body, and is neve
   const options = { method: "PUT", headers, ca: service.ca, agent: false } as const;
   const outgoing = https.request(`${service.url}/v1/snapshots/${id}/packs/${name}`, options);
   outgoing.flushHeaders();
-  // Whoever counts it before the end is known would wait for the body now, and a kill would leave it counted.
+  // A service that counts it before its end is known would wait for the body now, and a kill would leave it counted.
   const [first] = await Promise.race([
     once(outgoing, "response") as Promise<[IncomingMessage]>,
     once(outgoing, "continue").then(() => [null] as const),

@@ -11,6 +11,8 @@ import { StartError } from "./kernel/start-error.ts";
 export interface Storage {
   /** The same store every time. Rejects with a StartError that names the setting. */
   open(): Promise<ObjectStore>;
+  /** Removes what killed processes left of objects that they were writing, once it is old. */
+  removeLeftovers(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -21,11 +23,13 @@ interface Sources {
 
 export function storageOf(config: Config, folder: DataFolder, sources: Sources): Storage {
   let opened: Promise<OpenedStore> | null = null;
+  const open = () => {
+    opened ??= openConfigured(config.storage ?? `file:${folder.path("objects")}`, sources);
+    return opened;
+  };
   return {
-    async open() {
-      opened ??= openConfigured(config.storage ?? `file:${folder.path("objects")}`, sources);
-      return (await opened).store;
-    },
+    open: async () => (await open()).store,
+    removeLeftovers: async () => (await open()).removeLeftovers(),
     async close() {
       await opened?.then(
         (one) => one.close(),

@@ -42,7 +42,12 @@ export async function prepareRoot(options: RootOptions): Promise<void> {
   else if (mark !== layoutMark) throw refused(options.root, "has a layout that this version does not know");
   const leftovers = await readTemporary(options);
   await probeLinks(options);
-  await removeLeftovers(options, leftovers);
+  await removeOld(options, leftovers);
+}
+
+/** Removes files of killed processes: only files with our names, and only old ones that no process writes any more. */
+export async function removeLeftovers(options: Pick<RootOptions, "root" | "folders" | "now">): Promise<void> {
+  await removeOld(options, await readTemporary(options));
 }
 
 /** A fresh path in the temporary folder. */
@@ -109,7 +114,7 @@ async function probeLinks({ root, randomBytes }: RootOptions): Promise<void> {
 }
 
 /** What is in the temporary folder, which is made where it is missing. */
-async function readTemporary({ root, folders }: RootOptions): Promise<string[]> {
+async function readTemporary({ root, folders }: Pick<RootOptions, "root" | "folders">): Promise<string[]> {
   try {
     return await readdir(path.join(root, temporaryFolder));
   } catch (error) {
@@ -119,8 +124,7 @@ async function readTemporary({ root, folders }: RootOptions): Promise<string[]> 
   }
 }
 
-/** Removes files of killed processes: only files with our names, and only old ones that no process writes any more. */
-async function removeLeftovers({ root, now }: RootOptions, entries: readonly string[]): Promise<void> {
+async function removeOld({ root, now }: Pick<RootOptions, "root" | "now">, entries: readonly string[]): Promise<void> {
   for (const entry of entries) {
     if (!temporaryName.test(entry)) continue;
     const file = path.join(root, temporaryFolder, entry);

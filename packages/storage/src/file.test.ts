@@ -88,9 +88,16 @@ describe("file store: opening", () => {
       await writeFile(file, "half");
       await utimes(file, now / 1000, now / 1000 - hours * 3600);
     }
-    await openFileStore({ ...settings(root), now: () => now });
+    let time = now;
+    const store = await openFileStore({ ...settings(root), now: () => time });
     const kept = leftovers.slice(1).map(([name]) => name);
     assert.deepEqual((await readdir(path.join(root, ".tmp"))).sort(), kept.sort());
+    // The same without a new start.
+    await store.removeLeftovers();
+    assert.deepEqual((await readdir(path.join(root, ".tmp"))).sort(), kept.sort());
+    time += 2 * 3_600_000;
+    await store.removeLeftovers();
+    assert.deepEqual((await readdir(path.join(root, ".tmp"))).sort(), kept.slice(1).sort());
   });
 });
 

@@ -32,7 +32,7 @@ import { fileError, isMissing, systemCode } from "./file-errors.ts";
 import { Folders, type SyncPolicy } from "./file-folders.ts";
 import { locate } from "./file-layout.ts";
 import { walkStore } from "./file-list.ts";
-import { prepareRoot, temporaryPath } from "./file-root.ts";
+import { prepareRoot, removeLeftovers, temporaryPath } from "./file-root.ts";
 import { writeAll } from "./file-write.ts";
 
 export interface FileStoreOptions {
@@ -76,13 +76,24 @@ export class FileStore implements ObjectStore {
   readonly #root: string;
   readonly #syncFiles: boolean;
   readonly #randomBytes: (count: number) => Uint8Array;
+  readonly #now: () => number;
   readonly #folders: Folders;
 
   constructor(options: FileStoreOptions, folders: Folders) {
     this.#root = options.root;
     this.#syncFiles = (options.sync ?? "full") === "full";
     this.#randomBytes = options.randomBytes;
+    this.#now = options.now;
     this.#folders = folders;
+  }
+
+  /** Removes what killed processes left. Opening does it too; this is for a process that runs for months. */
+  async removeLeftovers(): Promise<void> {
+    try {
+      await removeLeftovers({ root: this.#root, folders: this.#folders, now: this.#now });
+    } catch (error) {
+      throw fileError(error, "remove leftovers");
+    }
   }
 
   async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {

@@ -29,15 +29,19 @@ export interface StoreContext {
 
 export interface OpenedStore {
   readonly store: ObjectStore;
+  /** Removes what killed processes left of objects that they were writing, once it is old. */
+  removeLeftovers(): Promise<void>;
   /** Closes connections. The store is not used afterwards. */
   close(): Promise<void>;
 }
+
+const nothing = async () => undefined;
 
 /** By the scheme of the address. */
 const backends: Readonly<Record<string, (address: string, context: StoreContext) => Promise<OpenedStore>>> = {
   file: openFile,
   s3: openS3,
-  memory: async () => ({ store: new MemoryStore(), close: async () => undefined }),
+  memory: async () => ({ store: new MemoryStore(), removeLeftovers: nothing, close: nothing }),
 };
 
 /**
@@ -58,7 +62,8 @@ async function openFile(address: string, context: StoreContext): Promise<OpenedS
   const root = address.slice("file:".length).replace(/^\/\/(?=\/)/, "");
   if (root === "" || root.includes("\0")) throw new ObjectStoreError("bad_name", "file: needs a path");
   const { now, randomBytes, fileSync: sync, create } = context;
-  return { store: await openFileStore({ root, now, randomBytes, sync, create }), close: async () => undefined };
+  const store = await openFileStore({ root, now, randomBytes, sync, create });
+  return { store, removeLeftovers: () => store.removeLeftovers(), close: nothing };
 }
 
 async function openS3(address: string, context: StoreContext): Promise<OpenedStore> {
@@ -68,5 +73,5 @@ async function openS3(address: string, context: StoreContext): Promise<OpenedSto
   const { openS3Store } = await import("./s3.ts");
   const bucket = await openS3Store({ location, credentials, now });
   const store = new SpoolingStore(new RetryingStore(bucket, context), { folder, randomBytes });
-  return { store, close: () => bucket.close() };
+  return { store, removeLeftovers: () => bucket.removeLeftovers(), close: () => bucket.close() };
 }

@@ -65,13 +65,21 @@ describe("s3 store", { skip: skip ?? false }, () => {
     assert.deepEqual(await uploads(bucket.client(), "parts/"), []);
   });
 
-  test("opening removes uploads that are a day old, under its own prefix only", async () => {
+  test("opening and a later removal end uploads that are a day old, under their own prefix only", async () => {
     for (const prefix of ["old", "other"]) {
       const create = new CreateMultipartUploadCommand({ Bucket: "bucket", Key: `${prefix}/forgotten` });
       await bucket.client().send(create);
     }
     await bucket.open({ prefix: "old", now: () => Date.now() + 23 * 3_600_000 });
     assert.deepEqual(await uploads(bucket.client(), "old/"), ["old/forgotten"]);
+    let hours = 0;
+    const store = await bucket.open({ prefix: "old", now: () => Date.now() + hours * 3_600_000 });
+    await store.removeLeftovers();
+    assert.deepEqual(await uploads(bucket.client(), "old/"), ["old/forgotten"]);
+    hours = 25;
+    await store.removeLeftovers();
+    assert.deepEqual(await uploads(bucket.client(), "old/"), []);
+    await bucket.client().send(new CreateMultipartUploadCommand({ Bucket: "bucket", Key: "old/forgotten" }));
     await bucket.open({ prefix: "old", now: () => Date.now() + 25 * 3_600_000 });
     assert.deepEqual(await uploads(bucket.client(), "old/"), []);
     assert.deepEqual(await uploads(bucket.client(), "other/"), ["other/forgotten"]);

@@ -66,7 +66,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<S3Store> {
     client.destroy();
     throw s3Error(error, "open the bucket");
   }
-  return new S3Store(client, options.location);
+  return new S3Store(client, options.location, options.now);
 }
 
 /** A near server connects in milliseconds, a far one in a second; beyond this it is down. */
@@ -83,11 +83,22 @@ export class S3Store implements ObjectStore {
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #prefix: string;
+  readonly #now: () => number;
 
-  constructor(client: S3Client, location: S3Location) {
+  constructor(client: S3Client, location: S3Location, now: () => number) {
     this.#client = client;
+    this.#now = now;
     this.#bucket = location.bucket;
     this.#prefix = location.prefix;
+  }
+
+  /** Aborts uploads that killed processes left. Opening does it too; this is for a process that runs for months. */
+  async removeLeftovers(): Promise<void> {
+    try {
+      await removeOldUploads({ client: this.#client, bucket: this.#bucket, prefix: this.#prefix }, this.#now());
+    } catch (error) {
+      throw s3Error(error, "remove leftovers");
+    }
   }
 
   async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {

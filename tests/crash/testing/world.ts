@@ -1,7 +1,7 @@
 /** A service with its own database and object store that is killed and started again at the same address, and its accounts' tokens. */
 
 import assert from "node:assert/strict";
-import { readFile, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink, utimes } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -207,6 +207,13 @@ export class World {
     assert.equal(answer.status, 200, answer.body.toString());
     this.#clockMs += seconds * 1000;
     this.#auth = null;
+  }
+
+  /** Makes what the store has begun to write, and not ended, older. */
+  async ageTemporaryFiles(seconds: number): Promise<void> {
+    const folder = path.join(this.folder, "objects", ".tmp");
+    const time = Date.now() / 1000 - seconds;
+    for (const name of await readdir(folder)) await utimes(path.join(folder, name), time, time);
   }
 
   async #signIn(who: "demo" | "staff"): Promise<{ readonly authorization: string }> {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { after, test } from "node:test";
 import { tokenFor } from "../testing/accounts.ts";
 import { jobsDone } from "../testing/sent-messages.ts";
 import { createSnapshot, inTurn, openAgent, remoteTarget } from "../uploads/testing.ts";
 import { makeVault } from "../vaults/testing.ts";
-import { endUploads, verifySnapshot } from "./jobs.ts";
+import { endUploads, removeLeftovers, verifySnapshot } from "./jobs.ts";
 import { idleUploadMs, longestUploadMs } from "./rules.ts";
 import { eventsOf, runTask, type SnapshotJson, snapshotTest, tarOf } from "./testing.ts";
 
@@ -161,4 +161,17 @@ test("the spool is for its owner alone, and what dead processes left is removed 
   await writeFile(path.join(dataDir, "folder.json"), await readFile(path.join(env.service.dataDir, "folder.json")));
   await startTestService(cleanup, { dataDir });
   assert.deepEqual(await readdir(path.join(dataDir, "spool")), [String(process.pid)]);
+});
+
+test("what a killed process was writing to the store is removed after a week, without a new start", async () => {
+  const folder = path.join(env.service.dataDir, "objects", ".tmp");
+  const [old, young] = ["a", "b"].map((letter) => `${letter.repeat(32)}.part`) as [string, string];
+  for (const [name, days] of [[old, 8] as const, [young, 6] as const]) {
+    await writeFile(path.join(folder, name), "half a pack");
+    const time = env.service.clock.now().getTime() / 1000 - days * 86_400;
+    await utimes(path.join(folder, name), time, time);
+  }
+  await runTask(env, removeLeftovers, {});
+  const left = await readdir(folder);
+  assert.deepEqual([left.includes(old), left.includes(young)], [false, true]);
 });

@@ -100,3 +100,10 @@ export const endUploads = task<Readonly<Record<string, never>>, Ports>("snapshot
 function endOpen(tx: Tx, id: string, code: FailureCode): Promise<boolean> {
   return endUpload(tx, id, { state: "failed", code, reason: null });
 }
+
+/** Removes parts of objects that killed processes were writing: they are a week old, so a day more does not matter. */
+export const removeLeftovers = task<Readonly<Record<string, never>>, Ports>("snapshots.remove_leftovers", {
+  parse: noPayload,
+  retry: retryAfter(),
+  run: (_payload, { ports }) => ports.services.vaults.removeLeftovers(),
+});

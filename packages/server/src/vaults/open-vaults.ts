@@ -30,6 +30,8 @@ export interface Vaults {
   listen(listeners: CatalogListeners): void;
   /** Opens the vault anew at its next use: after its keys were rotated, or after it was deleted. */
   forget(accountId: string, vaultId: string): void;
+  /** Removes what killed processes left in the object store of objects that they were writing, once it is old. */
+  removeLeftovers(): Promise<void>;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -44,7 +46,7 @@ interface Sources {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly storage: { open(): Promise<ObjectStore> };
+  readonly storage: { open(): Promise<ObjectStore>; removeLeftovers(): Promise<void> };
   readonly rootKeyCopy: RootKeyCopy;
 }
 
@@ -63,6 +65,7 @@ export async function openVaults(sources: Sources): Promise<Vaults> {
   return {
     listen: (more) => void registered.push(more),
     forget: (accountId, vaultId) => void opened.delete(`${accountId} ${vaultId}`),
+    removeLeftovers: () => sources.storage.removeLeftovers(),
     async open(accountId, vaultId, context) {
       const key = `${accountId} ${vaultId}`;
       const known = opened.get(key) ?? openOne(sources, { store, accountId, vaultId }, catalogOf(accountId, vaultId));

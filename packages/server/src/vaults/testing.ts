@@ -49,7 +49,8 @@ export async function vaultEnvironment(cleanup: Cleanup) {
     store,
     sources,
     /** What another process of the service would open. */
-    openProcess: (of: ObjectStore = store) => openVaults({ ...sources, storage: { open: async () => of } }),
+    openProcess: (of: ObjectStore = store) =>
+      openVaults({ ...sources, storage: { open: async () => of, removeLeftovers: async () => undefined } }),
     run: <T>(accountId: string, work: (tx: Tx) => Promise<T>) =>
       transactions.run(ofTest, { kind: "account", accountId }, work),
     newAccount: async (language = "tr") => {

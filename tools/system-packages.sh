@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the programs that tests drive and that npm does not bring: a browser for /docs, curl and openssl to speak to
 # the service from outside, a shared store for limits, Debian's PostgreSQL as the second database that the suite runs on,
-# Python for the fuzzer and for archives, and bsdtar for archives.
+# Python for the fuzzer and for archives, and for archives also bsdtar, Info-ZIP, 7-Zip and a JDK (its jar tool and compiler).
 # Does nothing when all are there. Debian and Ubuntu, as root or with a sudo that asks nothing.
 set -euo pipefail
 
@@ -17,6 +17,10 @@ main() {
   have bsdtar || missing+=(libarchive-tools)
   have curl || missing+=(curl)
   have openssl || missing+=(openssl)
+  have zip || missing+=(zip)
+  have unzip || missing+=(unzip)
+  have 7z || have 7zz || have 7za || missing+=(7zip)
+  have javac || missing+=(default-jdk-headless)
   have redis-server || have valkey-server || missing+=(redis-server)
   python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
   compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql)

@@ -1,12 +1,12 @@
-/** A folder that came as one tar archive is backed up like the folder itself. */
+/** A folder that came as one archive is backed up like the folder itself. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { entriesOf, frameReaderOf, rootEntry } from "@emanet/engine";
+import { entriesOf, frameReaderOf, RestoreWorkerPool, rootEntry } from "@emanet/engine";
 import { MemoryStore } from "@emanet/storage";
 import { sessionOfFrame } from "../../packages/engine/src/format/frame.ts";
 import { SeededRandom } from "../../packages/engine/src/testing/random-tree.ts";
@@ -16,7 +16,13 @@ import {
   scratch,
   settleTimes,
 } from "../../packages/engine/src/testing/test-environment.ts";
-import { type ArchiveEncoding, receiveFile, receiveTar, Spool } from "../../packages/server/src/archives/index.ts";
+import {
+  type ArchiveEncoding,
+  receiveFile,
+  receiveTar,
+  receiveZip,
+  Spool,
+} from "../../packages/server/src/archives/index.ts";
 import { needs } from "../../packages/server/src/testing/needs.ts";
 import { dump } from "./testing/dump.ts";
 
@@ -77,6 +83,30 @@ for (const [what, options, encoding] of [
     assertSameTree(from, to);
   });
 }
+
+test("a zip of a folder has the same files as the folder, stores no data again, and restores to the same content", async (t) => {
+  if (needs(t, "zip") === undefined) return;
+  const from = makeFolder(t);
+  const env = await openTestEnvironment(new MemoryStore());
+  const first = await env.backup(from);
+  const spool = await Spool.open(path.join(scratch(t), "spool"), { totalBytes: 2 ** 30, ownerBytes: 2 ** 30 });
+  const made = path.join(scratch(t), "from.zip");
+  execFileSync("zip", ["-qry", made, "."], { cwd: from });
+  const bytes = readFileSync(made);
+  const archive = await receiveZip([bytes] as unknown as AsyncIterable<Buffer>, {
+    ...{ spool, owner: "a", encoding: null, maxBytes: 2 ** 40, signal: new AbortController().signal },
+    ...{ inflater: new RestoreWorkerPool(0), onProgress: () => undefined },
+  });
+  const second = await env.backup(from, { source: archive, sourceName: "as zip" });
+  await archive.remove();
+  assert.deepEqual([second.warnings, second.snapshot.files], [[], first.snapshot.files]);
+  for await (const row of env.vault.catalog.allFrames())
+    assert.ok(row.kind !== "data" || sessionOfFrame(row.frame) !== second.snapshot.session, "data was stored again");
+  const to = path.join(scratch(t), "to");
+  assert.deepEqual((await env.restore(second.snapshot, to)).failures, []);
+  // Without `--no-dereference` diff would follow the link.
+  execFileSync("diff", ["--recursive", "--no-dereference", from, to]);
+});
 
 test("one received file is backed up under the id that the caller gave, with the SHA-256 of its content", async (t) => {
   const env = await openTestEnvironment(new MemoryStore());

@@ -1020,7 +1020,7 @@ export interface EmanetApi {
     /**
      * Create a snapshot. `POST /v1/snapshots`
      *
-     * **In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`), or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte is stored: the snapshot is `completed`. A tar without its end mark is refused. Whatever fails after the first byte leaves a `failed` snapshot, and the problem has its `snapshot_id`. A body without a byte leaves none. **With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.
+     * **In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`), a zip archive (`application/zip`; entries stored or deflated, not encrypted), or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte is stored: the snapshot is `completed`. A tar without its end mark is refused, and so is a zip with an entry whose size or CRC-32 is wrong. Whatever fails after the first byte leaves a `failed` snapshot, and the problem has its `snapshot_id`. A body without a byte leaves none. **With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.
      *
      * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `invalid_archive`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, `writer_not_bound`, or a code of every operation.
      */
@@ -1145,7 +1145,7 @@ export interface EmanetApi {
     /**
      * Download a snapshot as an archive. `GET /v1/snapshots/{id}/archive`
      *
-     * All files, or those below `path`, as a tar archive that is made while it is sent. Entries have their whole path in the snapshot. The archive ends with an end mark: one without it was cut off.
+     * All files, or those below `path`, as an archive that is made while it is sent. Entries have their whole path in the snapshot. **tar** has every name, mode, time, owner and link as it was; without its end mark it was cut off. **zip** is for programs that read no tar, Windows among them. It is not compressed and has no hard links. Names that are not UTF-8 and those that Windows does not allow have `%` and two hexadecimal digits in their place; the comment of the archive says how many. Without its directory, which is at its end, it was cut off.
      *
      * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
      */
@@ -1153,7 +1153,7 @@ export interface EmanetApi {
       /** Id of the snapshot. */
       readonly id: string;
       /** The kind of archive (`tar`). */
-      readonly format?: "tar" | undefined;
+      readonly format?: "tar" | "zip" | undefined;
       /** Only this file or directory. Any bytes, percent-encoded, as in the paths of files. */
       readonly path?: string | undefined;
     }>;

@@ -1,12 +1,13 @@
 /**
- * The worker pool of restores, downloads and upkeep: its jobs open frames, and seal frames for upkeep. A job goes to the
- * worker with the fewest jobs; the caller bounds how many it runs at a time. Threads are started when there is enough work: starting one costs more than writing a small file.
+ * The worker pool of restores, downloads and upkeep: its jobs open frames, seal frames for upkeep, and inflate what
+ * clients send. A job goes to the worker with the fewest jobs; the caller bounds how many it runs at a time. Threads are started when there is enough work: starting one costs more than writing a small file.
  * Without threads, jobs run in the caller's thread.
  *
  * If a thread dies, the jobs that it had fail. All other jobs go on, and the next job may start a new thread.
  */
 
 import { Worker } from "node:worker_threads";
+import type { InflatePartsJob, InflatePartsResult } from "./inflate-parts.ts";
 import type { OpenFramesJob, OpenFramesResult } from "./open-frames.ts";
 import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
 import type { WorkerJob, WorkerResult } from "./restore-worker-thread.ts";
@@ -71,6 +72,11 @@ export class RestoreWorkerPool {
     return this.#submit({ ...job, kind: "seal", job: this.#next++ }) as Promise<SealBlocksResult>;
   }
 
+  /** Checks parts of a file, and inflates those that are deflated into another file. */
+  inflate(job: Omit<InflatePartsJob, "job">): Promise<InflatePartsResult> {
+    return this.#submit({ ...job, kind: "inflate", job: this.#next++ }) as Promise<InflatePartsResult>;
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
   }
@@ -82,7 +88,7 @@ export class RestoreWorkerPool {
     thread.worker.ref();
     return new Promise((resolve, reject) => {
       thread.waiting.set(job.job, { resolve, reject });
-      thread.worker.postMessage(job, transferable(job.kind === "seal" ? job.blocks : job.sealed));
+      thread.worker.postMessage(job, job.kind === "inflate" ? [] : transferable(bytesOf(job)));
     });
   }
 
@@ -110,6 +116,10 @@ export class RestoreWorkerPool {
     for (const { reject } of thread.waiting.values()) reject(error);
     thread.waiting.clear();
   }
+}
+
+function bytesOf(job: Exclude<WorkerJob, { readonly kind: "inflate" }>): Uint8Array {
+  return job.kind === "seal" ? job.blocks : job.sealed;
 }
 
 /** The memory to transfer instead of copying: only if it holds these bytes and nothing else. */

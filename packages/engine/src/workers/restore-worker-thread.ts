@@ -1,6 +1,8 @@
 /** A restore worker as a thread: runs jobs one after the other. */
 
 import { parentPort, workerData } from "node:worker_threads";
+import type { InflatePartsJob, InflatePartsResult } from "./inflate-parts.ts";
+import { inflateParts } from "./inflate-parts.ts";
 import type { OpenFramesJob, OpenFramesResult } from "./open-frames.ts";
 import { openFrames, transferableFrames } from "./open-frames.ts";
 import type { RestoreJob, RestoreJobResult } from "./restore-job.ts";
@@ -11,14 +13,16 @@ import { sealBlocks } from "./seal-blocks.ts";
 export type WorkerJob =
   | (RestoreJob & { readonly kind: "write" })
   | (OpenFramesJob & { readonly kind: "open" })
-  | (SealBlocksJob & { readonly kind: "seal" });
-export type WorkerResult = RestoreJobResult | OpenFramesResult | SealBlocksResult;
+  | (SealBlocksJob & { readonly kind: "seal" })
+  | (InflatePartsJob & { readonly kind: "inflate" });
+export type WorkerResult = RestoreJobResult | OpenFramesResult | SealBlocksResult | InflatePartsResult;
 
 /** The entry file of the thread, and also its `workerData`, by which the thread knows that it was started as a worker. */
 export const restoreWorkerThread = new URL(import.meta.url);
 
 export function runJob(job: WorkerJob): WorkerResult {
   if (job.kind === "seal") return sealBlocks(job);
+  if (job.kind === "inflate") return inflateParts(job);
   return job.kind === "write" ? writeFrames(job) : openFrames(job);
 }
 

@@ -8,6 +8,9 @@ import { InvalidArchiveError } from "./invalid-archive.ts";
 /** The contract's limit of a path. */
 export const maxPathBytes = 4096;
 
+/** The contract's limit of the paths of a snapshot. */
+export const maxEntries = 20_000_000;
+
 const slash = 0x2f;
 const dot = 0x2e;
 

@@ -2,7 +2,7 @@
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { constants, createGunzip, createZstdDecompress } from "node:zlib";
+import { constants, createGunzip, createInflateRaw, createZstdDecompress } from "node:zlib";
 import { InvalidArchiveError } from "./invalid-archive.ts";
 
 export const archiveEncodings = ["gzip", "zstd"] as const;
@@ -14,14 +14,21 @@ const chunkBytes = 1024 * 1024;
 /** 8 MiB, what RFC 9659 allows for content encodings. The default of 128 MiB would be memory of every upload. */
 const zstdWindowLog = 23;
 
+/** A content encoding, or what entries of a zip are compressed with. */
+type Compression = ArchiveEncoding | "deflate-raw";
+
+function decoderOf(compression: Compression) {
+  const chunkSize = chunkBytes;
+  if (compression === "gzip") return createGunzip({ chunkSize });
+  if (compression === "deflate-raw") return createInflateRaw({ chunkSize });
+  return createZstdDecompress({ chunkSize, params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } });
+}
+
 /** The content of a compressed stream. A consumer that stops early stops the input. */
-export async function* decompress(input: AsyncIterable<Buffer>, encoding: ArchiveEncoding): AsyncGenerator<Buffer> {
+export async function* decompress(input: AsyncIterable<Buffer>, compression: Compression): AsyncGenerator<Buffer> {
   let fedBytes = 0;
   let inputError: unknown;
-  const decoder =
-    encoding === "gzip"
-      ? createGunzip({ chunkSize: chunkBytes })
-      : createZstdDecompress({ chunkSize: chunkBytes, params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } });
+  const decoder = decoderOf(compression);
   const counted = async function* () {
     try {
       for await (const chunk of input) {
@@ -44,6 +51,6 @@ export async function* decompress(input: AsyncIterable<Buffer>, encoding: Archiv
     decoder.destroy();
     await feeding;
   }
-  // After a zstd frame the decoder drops whatever is no frame, without an error.
+  // After a zstd frame, and after the end of deflate, the decoder drops whatever follows, without an error.
   if (decoder.bytesWritten !== fedBytes || fedBytes === 0) throw new InvalidArchiveError("damaged_compression");
 }

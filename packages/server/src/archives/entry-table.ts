@@ -17,7 +17,7 @@ const entriesPerCommit = 10_000;
 const slash = 0x2f;
 const nul = 0;
 
-/** Where the content of a file is: in the archive, or among the expanded sparse files. */
+/** Where the content of a file is: in the archive, or among what was expanded: sparse files, deflated files. */
 export type ContentFile = "archive" | "expanded";
 
 export interface StoredEntry {
@@ -88,6 +88,12 @@ export class EntryTable {
       linkGroup: null,
     });
     return true;
+  }
+
+  /** Whether the path is taken by something else than a directory that this one repeats. */
+  isTaken(path: Buffer, type: StoredEntry["type"]): boolean {
+    const row = this.#find.get(keyOf(path)) as unknown as Row | undefined;
+    return row !== undefined && !(row.type === "directory" && type === "directory");
   }
 
   /** The name gets what the other name has now. A later entry at that name does not change it. */

@@ -24,7 +24,22 @@ export type InvalidArchiveCode =
   | "multi_volume"
   | "file_too_large"
   /** Damaged compression, or bytes after its end. */
-  | "damaged_compression";
+  | "damaged_compression"
+  /** The directory at the end of a zip is missing, is not where it should be, or is damaged. */
+  | "not_a_zip"
+  | "encrypted_entry"
+  /** A method other than stored and deflate. */
+  | "unsupported_compression"
+  /** The local header or the descriptor of a zip entry says something else than the directory. */
+  | "contradictory_entry"
+  /** Two zip entries share bytes, or one reaches into the directory. */
+  | "overlapping_entries"
+  /** The content has more or fewer bytes than the archive says. */
+  | "size_mismatch"
+  /** The content has another CRC-32 than the archive says. */
+  | "checksum_mismatch"
+  /** A zip has two files at one path, and programs do not agree on which one counts. */
+  | "duplicate_path";
 
 export class InvalidArchiveError extends Error {
   readonly code: InvalidArchiveCode;

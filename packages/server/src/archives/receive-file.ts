@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { snapshotPath } from "./archive-path.ts";
 import { InvalidArchiveError } from "./invalid-archive.ts";
-import { type ArchiveEvent, ArchiveTooLargeError, type ReceivedArchive } from "./receive-tar.ts";
+import { type ArchiveEvent, ArchiveTooLargeError, type ReceivedArchive } from "./received-archive.ts";
 import type { Spool, SpoolFile } from "./spool.ts";
 
 export interface ReceiveFileOptions {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, describe, test } from "node:test";
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
-import { ArchiveTooLargeError, receiveTar } from "./receive-tar.ts";
+import { receiveTar } from "./receive-tar.ts";
+import { ArchiveTooLargeError } from "./received-archive.ts";
 import { maxSparseParts } from "./sparse-map.ts";
 import { SpoolFullError } from "./spool.ts";
 import {

@@ -151,16 +151,34 @@ export class SpoolFile {
   }
 
   /**
-   * What was flushed, from its start. Nothing is opened or read before the first chunk is asked for, so the file may be removed
+   * What was flushed, or a part of it. Nothing is opened or read before the first chunk is asked for, so the file may be removed
    * when nobody ever asks.
    */
-  async *chunks(): AsyncGenerator<Buffer> {
-    for (let position = 0; position < this.#written; ) {
-      const length = Math.min(writeBytes, this.#written - position);
+  async *chunks(start = 0, end?: number): AsyncGenerator<Buffer> {
+    const stop = end ?? this.#written;
+    for (let position = start; position < stop; ) {
+      const length = Math.min(writeBytes, stop - position);
       const chunk = await this.#read(Buffer.allocUnsafe(length), position);
       position += chunk.length;
       yield chunk;
     }
+  }
+
+  /** So many bytes of what was flushed. */
+  async read(position: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length);
+    for (let done = 0; done < length; ) done += (await this.#read(bytes.subarray(done), position + done)).length;
+    return bytes;
+  }
+
+  /** Counts bytes that are written later: by a worker, or by {@link writeAt}. */
+  allot(bytes: number): void {
+    this.#reserve(bytes);
+  }
+
+  /** Writes bytes that were allotted. */
+  async writeAt(chunk: Buffer, position: number): Promise<void> {
+    await this.#write([chunk], position);
   }
 
   /** Makes the file this long, with a hole at its end. */

@@ -7,7 +7,7 @@
  * if the archive were complete, and nothing else shows the difference.
  */
 
-import { snapshotPath } from "./archive-path.ts";
+import { maxEntries, snapshotPath } from "./archive-path.ts";
 import { type ExtendedRecords, type Moment, readDecimal, readExtendedHeader, readMoment } from "./extended-header.ts";
 import { InvalidArchiveError } from "./invalid-archive.ts";
 import {
@@ -35,9 +35,6 @@ const maxExtendedHeaderBytes = 8 * 1024 * 1024;
 
 /** Well above the longest path, which is refused by its own limit. */
 const maxLongNameBytes = 64 * 1024;
-
-/** The contract's limit of a snapshot. */
-export const maxEntries = 20_000_000;
 
 /** Ids of users and groups have 32 bits. */
 const maxId = 2 ** 32 - 1;

@@ -4,7 +4,8 @@ import { createHash } from "node:crypto";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type ArchiveEvent, type ReceivedArchive, receiveTar } from "./receive-tar.ts";
+import { receiveTar } from "./receive-tar.ts";
+import type { ArchiveEvent, ReceivedArchive } from "./received-archive.ts";
 import { Spool, type SpoolLimits } from "./spool.ts";
 import { blockSize } from "./tar-header.ts";
 

@@ -36,6 +36,14 @@ const archiveTexts: Readonly<Record<InvalidArchiveCode, Texts>> = {
   multi_volume: { en: "The archive is one of several volumes. Send one whole archive.", tr: "Arşiv birkaç parçadan biri. Tek ve bütün bir arşiv gönderin." },
   file_too_large: { en: "A file is larger than 1 TiB.", tr: "Bir dosya 1 TiB'den büyük." },
   damaged_compression: { en: "The compression is damaged, or its window is larger than 8 MiB (zstd without --long).", tr: "Sıkıştırma bozuk ya da penceresi 8 MiB'den büyük (zstd, --long olmadan)." },
+  not_a_zip: { en: "The body is no whole zip archive: its directory, which is at its end, is missing or damaged. Make the archive again, or send a tar.", tr: "Gövde bütün bir zip arşivi değil: sonundaki dizini eksik ya da bozuk. Arşivi yeniden oluşturun ya da bir tar gönderin." },
+  encrypted_entry: { en: "This entry is encrypted with a password. Send the archive without one: it is encrypted when it is stored.", tr: "Bu girdi parolayla şifrelenmiş. Arşivi parolasız gönderin: saklanırken şifrelenir." },
+  unsupported_compression: { en: "This entry is compressed with another method than deflate, as Windows does above 2 GB. Send a tar, or this file alone with ?path=.", tr: "Bu girdi deflate dışında bir yöntemle sıkıştırılmış; Windows 2 GB üzerinde böyle yapar. Bir tar ya da ?path= ile yalnız bu dosyayı gönderin." },
+  contradictory_entry: { en: "The archive says two different things about this entry. Make the archive again, or send a tar.", tr: "Arşiv bu girdi için birbirinden farklı iki şey söylüyor. Arşivi yeniden oluşturun ya da bir tar gönderin." },
+  overlapping_entries: { en: "This entry shares bytes with another one. Make the archive again, or send a tar.", tr: "Bu girdi başka bir girdiyle ortak baytlar kullanıyor. Arşivi yeniden oluşturun ya da bir tar gönderin." },
+  size_mismatch: { en: "This entry has another size than the archive says.", tr: "Bu girdinin boyutu arşivin söylediğinden farklı." },
+  checksum_mismatch: { en: "This entry is damaged: it has another checksum (CRC-32) than the archive says. Make the archive again.", tr: "Bu girdi bozuk: sağlama toplamı (CRC-32) arşivin söylediğinden farklı. Arşivi yeniden oluşturun." },
+  duplicate_path: { en: "The archive has two files at this path.", tr: "Arşivde bu yolda iki dosya var." },
 };
 
 /** The text of a failure, with the reason of a refused archive where it is known. */

@@ -30,6 +30,7 @@ export interface AccountCaller {
 /** What the body is. */
 export type UploadBody =
   | { readonly kind: "tar"; readonly encoding: ArchiveEncoding | null }
+  | { readonly kind: "zip"; readonly encoding: ArchiveEncoding | null }
   /** Without a time it has the time of receipt. */
   | { readonly kind: "file"; readonly path: Buffer; readonly mode: number; readonly mtimeMs: number | null };
 

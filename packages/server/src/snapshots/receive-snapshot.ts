@@ -1,5 +1,5 @@
 /**
- * A snapshot in one call: the body of one request is a tar archive or one file, and the answer is the completed snapshot.
+ * A snapshot in one call: the body of one request is an archive or one file, and the answer is the completed snapshot.
  *
  * Order: everything that can be refused is refused before the body, and nothing is written until its first byte. With that
  * byte the source is made if it is new, and the snapshot is `running`. The body goes to the spool, because a backup reads in another order than an archive has; then it is cut, stored and committed
@@ -92,8 +92,8 @@ function refuseBefore({ services }: Ctx, { principal, upload, body, language }: 
 async function firstByte({ upload, body, language }: OneCall): Promise<AsyncIterable<Buffer>> {
   const rest = upload.chunks()[Symbol.asyncIterator]();
   const first = await rest.next();
-  if (first.done === true && body.kind === "tar")
-    throw failureOf(new InvalidArchiveError("no_end_mark"), language).answer;
+  if (first.done === true && body.kind !== "file")
+    throw failureOf(new InvalidArchiveError(body.kind === "tar" ? "no_end_mark" : "not_a_zip"), language).answer;
   return (async function* () {
     try {
       for (let step = first; step.done !== true; step = await rest.next()) yield step.value;

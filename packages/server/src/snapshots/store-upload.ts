@@ -2,7 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { LocalTarget, recheckDamagedFrames, runBackup, writerKeys } from "@emanet/engine";
-import { maxFileBytes, type ReceivedArchive, receiveFile, receiveTar } from "../archives/index.ts";
+import { maxFileBytes, type ReceivedArchive, receiveFile, receiveTar, receiveZip } from "../archives/index.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import { Problem } from "../kernel/problems.ts";
 import { writerName } from "../vaults/index.ts";
@@ -32,10 +32,14 @@ export async function storeUpload(ctx: Ctx, upload: StartedUpload, signal: Abort
 /** Writes the body to the spool and checks its structure and its digest. */
 async function receiveBody(ctx: Ctx, upload: StartedUpload, signal: AbortSignal): Promise<ReceivedArchive> {
   const { body, digest, principal } = upload;
-  const { spool } = ctx.services.snapshots;
+  const { spool, readPool } = ctx.services.snapshots;
   const options = { spool, owner: principal.accountId, maxBytes: maxFileBytes, signal };
   const chunks = checked(ctx, upload.chunks, digest);
   if (body.kind === "tar") return receiveTar(chunks, { ...options, encoding: body.encoding });
+  if (body.kind === "zip") {
+    const terms = { encoding: body.encoding, inflater: readPool, onProgress: () => ctx.progressed() };
+    return receiveZip(chunks, { ...options, ...terms });
+  }
   const mtimeMs = body.mtimeMs ?? ctx.clock.now().getTime();
   return receiveFile(chunks, { ...options, path: body.path, mode: body.mode, mtimeMs });
 }

@@ -87,7 +87,8 @@ export const warningShape = closed(
     path_base64: base64(maxTextBytes * 2, "path"),
     code: Type.String({
       ...{ minLength: 1, maxLength: 64, pattern: "^[ -~]+$", examples: ["special_file"] },
-      description: "Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes` …",
+      description:
+        "Why: a system error code, `changed`, `special_file`, `link_target_missing`, `trailing_bytes`, `unlisted_bytes` …",
     }),
   },
   { title: "SnapshotWarning" },

@@ -11,10 +11,15 @@ const commands = {
   bsdtar: ["bsdtar"],
   chromium: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   curl: ["curl"],
+  /** A JDK: it runs programs from their source. */
+  java: ["java"],
   openssl: ["openssl"],
   python: ["python3"],
   redis: ["redis-server", "valkey-server"],
+  sevenZip: ["7z", "7zz", "7za"],
   tar: ["tar"],
+  unzip: ["unzip"],
+  zip: ["zip"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type Program = keyof typeof commands;

@@ -4,6 +4,7 @@ import { oneLinePattern } from "../../accounts/index.ts";
 import { type ArchiveEncoding, archiveEncodings, maxFileBytes } from "../../archives/index.ts";
 import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
+import type { Upload } from "../../kernel/http/upload.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
@@ -15,6 +16,7 @@ import { findSnapshot, type SnapshotRecord } from "../store.ts";
 import { queryPath } from "../tree-shapes.ts";
 
 const tarType = "application/x-tar";
+const zipType = "application/zip";
 
 /** Between two steps of an upload: a chunk, a file that is stored. Longer than a slow object store takes for a pack. */
 const deadlineMs = 120_000;
@@ -76,8 +78,9 @@ export const createSnapshot = endpoint(
     summary: "Create a snapshot",
     description: [
       "**In one call**: the body is a tar archive (`application/x-tar` or no type; also with `Content-Encoding: gzip` or `zstd`),",
-      "or with `path` one file of any type. What is said about the snapshot is in the query. The answer comes when every byte",
-      "is stored: the snapshot is `completed`. A tar without its end mark is refused. Whatever fails after the first byte",
+      "a zip archive (`application/zip`; entries stored or deflated, not encrypted), or with `path` one file of any type. What is said about",
+      "the snapshot is in the query. The answer comes when every byte is stored: the snapshot is `completed`. A tar without its end",
+      "mark is refused, and so is a zip with an entry whose size or CRC-32 is wrong. Whatever fails after the first byte",
       "leaves a `failed` snapshot, and the problem has its `snapshot_id`. A body without a byte leaves none.",
       "**With a JSON body** the snapshot is `queued` and its content follows in other calls; nothing is in the query then.",
     ].join(" "),
@@ -89,7 +92,7 @@ export const createSnapshot = endpoint(
     headers,
     body: closed({ source, ...fields, metadata: Type.Optional(metadata) }, { title: "NewSnapshot" }),
     upload: {
-      ...{ mediaTypes: [tarType], anyTypeWith: "path", encodings: archiveEncodings },
+      ...{ mediaTypes: [tarType, zipType], anyTypeWith: "path", encodings: archiveEncodings },
       ...{ maxBytes: maxFileBytes, stallMs },
     },
     deadlineMs,
@@ -116,7 +119,7 @@ export const createSnapshot = endpoint(
     }
     const { source: name, path: _text, ...rest } = call.query;
     if (name === undefined) throw wrongField("/query/source", "required", language);
-    const body = bodyOf(call.queryBytes, upload.encoding, call.headers);
+    const body = bodyOf(call.queryBytes, upload, call.headers);
     const digest = digestOf(call.headers["Content-Digest"]);
     const wanted = { source: name, ...rest };
     const oneCall = { principal, language, wanted, upload, body, digest };
@@ -151,8 +154,9 @@ async function createQueued(ctx: Ctx, caller: AccountCaller & { readonly wanted:
   });
 }
 
-function bodyOf(path: Buffer | null, encoding: string | null, given: Static<typeof headers>): UploadBody {
-  if (path === null) return { kind: "tar", encoding: encoding as ArchiveEncoding | null };
+function bodyOf(path: Buffer | null, { mediaType, encoding }: Upload, given: Static<typeof headers>): UploadBody {
+  if (path === null)
+    return { kind: mediaType === zipType ? "zip" : "tar", encoding: encoding as ArchiveEncoding | null };
   // The bytes of a file are kept as they are; a coding would have to be removed first.
   if (encoding !== null) throw new Problem("unsupported_media_type");
   const mtime = given["X-Emanet-Mtime"];

@@ -1,6 +1,6 @@
-/** A snapshot or a part of it as a tar archive, made while it is sent. */
+/** A snapshot or a part of it as a tar or zip archive, made while it is sent. */
 
-import { tarLayoutVersion } from "../../archives/index.ts";
+import { tarLayoutVersion, zipLayoutVersion } from "../../archives/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, Type, text } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
@@ -9,11 +9,15 @@ import { entryAt, openContent, readerOf, sent } from "../read-content.ts";
 import { snapshotId } from "../shapes.ts";
 import { tarOf } from "../tar-stream.ts";
 import { queryPath } from "../tree-shapes.ts";
+import { zipOf } from "../zip-stream.ts";
 
 /** Between two chunks: longer than a slow object store takes for a batch. */
 const deadlineMs = 60_000;
 
-const tarType = "application/x-tar";
+const formats = {
+  tar: { mediaType: "application/x-tar", layout: `tar${tarLayoutVersion}`, write: tarOf },
+  zip: { mediaType: "application/zip", layout: `zip${zipLayoutVersion}`, write: zipOf },
+} as const;
 
 export const readArchive = endpoint(
   {
@@ -23,22 +27,27 @@ export const readArchive = endpoint(
     aliases: ["/snapshots/{id}/archive"],
     tag: "snapshots",
     summary: "Download a snapshot as an archive",
-    description:
-      "All files, or those below `path`, as a tar archive that is made while it is sent. Entries have their whole path in the snapshot. The archive ends with an end mark: one without it was cut off.",
+    description: [
+      "All files, or those below `path`, as an archive that is made while it is sent. Entries have their whole path in the snapshot.",
+      "**tar** has every name, mode, time, owner and link as it was; without its end mark it was cut off. **zip** is for programs",
+      "that read no tar, Windows among them. It is not compressed and has no hard links. Names that are not UTF-8 and those that",
+      "Windows does not allow have `%` and two hexadecimal digits in their place; the comment of the archive says how many. Without",
+      "its directory, which is at its end, it was cut off.",
+    ].join(" "),
     access: { kind: "account", scope: "snapshots:read" },
     withinVaults: true,
     content: true,
     params: snapshotId,
     bytesParameter: "path",
     query: closed({
-      format: Type.Optional(oneOf(["tar"], "The kind of archive (`tar`).")),
+      format: Type.Optional(oneOf(["tar", "zip"], "The kind of archive (`tar`).")),
       path: queryPath("Only this file or directory."),
     }),
     deadlineMs,
     replies: {
       200: {
         description: "The archive.",
-        stream: [tarType],
+        stream: [formats.tar.mediaType, formats.zip.mediaType],
         headers: {
           "Content-Disposition": text(300, { description: "`attachment` with a name.", examples: ["attachment"] }),
         },
@@ -46,25 +55,27 @@ export const readArchive = endpoint(
     },
     errors: ["state_conflict", "snapshot_expired"],
   },
-  async (ctx, { principal, params, queryBytes }) => {
+  async (ctx, { principal, params, query, queryBytes }) => {
     const content = await openContent(ctx, principal, params.id);
     const path = queryBytes ?? Buffer.alloc(0);
     const entry = await entryAt(content, path);
     if (entry === null) throw new Problem("not_found");
     const { reads } = ctx.services.snapshots;
-    const name = Buffer.from(`${params.id}.tar`);
+    const format = query.format ?? "tar";
+    const { mediaType, layout, write } = formats[format];
+    const name = Buffer.from(`${params.id}.${format}`);
     // The bytes follow from the tree, the path and the layout.
     const tag = `${params.id}-${path.toString("base64url")}`;
     return {
       status: 200,
-      headers: downloadHeaders(name),
+      headers: { ...downloadHeaders(name), "Content-Type": mediaType },
       body: {
         length: null,
-        etag: `"tar${tarLayoutVersion}-${tag}"`,
+        etag: `"${layout}-${tag}"`,
         isAllowed: readerOf(content),
         chunks: (signal) =>
           reads.stream(principal.accountId, signal, () =>
-            sent(ctx, tarOf(content.newReader(), { entry, path }, signal)),
+            sent(ctx, write(content.newReader(), { entry, path }, signal)),
           ),
       },
     };

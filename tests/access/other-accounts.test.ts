@@ -162,6 +162,8 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.get": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.update": async (owner) => ({ id: await snapshot(owner), body: { label: "Ay sonu" } }),
   "snapshots.cancel": async (owner) => ({ id: await queuedSnapshot(owner) }),
+  "snapshots.put_file": async (owner) => ({ id: await queuedSnapshot(owner), content: Buffer.from("merhaba") }),
+  "snapshots.complete": async (owner) => ({ id: await queuedSnapshot(owner) }),
   "snapshots.delete": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.undelete": async (owner) => ({ id: await deletedSnapshot(owner) }),
   "snapshots.list_warnings": async (owner) => ({ id: await snapshot(owner) }),

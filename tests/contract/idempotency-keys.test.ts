@@ -108,6 +108,7 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "sources.create": async () => ({ by: await tokenFor(service), json: { name: "sunucu" } }),
   "taxpayers.create": async () => ({ by: await tokenFor(service), json: { name: "Deniz", tax_id: "1234567808" } }),
   "snapshots.create": async () => ({ by: await tokenFor(service), json: { source: "sunucu" } }),
+  "snapshots.create_batch": async () => ({ by: await tokenFor(service), json: { items: [{ source: "sunucu" }] } }),
   "snapshots.cancel": async () => {
     const by = await tokenFor(service);
     return { by, id: String((await made("/v1/snapshots", { source: "sunucu" }, by.auth)).id) };

@@ -204,6 +204,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),
   "snapshots.create": async () => (await owner()).client.snapshots.create({ body: { source: "ofis" } }),
+  "snapshots.createBatch": async () =>
+    (await owner()).client.snapshots.createBatch({ body: { items: [{ source: "ofis" }, { source: "sunucu" }] } }),
   "snapshots.get": async () => {
     const { client, id } = await withSnapshot();
     return client.snapshots.get({ id });
@@ -215,6 +217,15 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "snapshots.cancel": async () => {
     const { client } = await owner();
     return client.snapshots.cancel({ id: (await client.snapshots.create({ body: { source: "ofis" } })).id });
+  },
+  "snapshots.putFile": async () => {
+    const { client } = await owner();
+    const { id } = await client.snapshots.create({ body: { source: "ofis" } });
+    return client.snapshots.putFile({ id, path: "a/b.txt", body: Buffer.from("merhaba") });
+  },
+  "snapshots.complete": async () => {
+    const { client } = await owner();
+    return client.snapshots.complete({ id: (await client.snapshots.create({ body: { source: "ofis" } })).id });
   },
   "snapshots.delete": async () => {
     const { client, id } = await withSnapshot();

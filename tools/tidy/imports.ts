@@ -40,7 +40,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
  */
 const domains: readonly string[] = [
   ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "identity"],
-  ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots", "uploads"],
+  ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots", "uploads", "files"],
   ...["applications", "oauth", "first-run", "admin", "sandbox"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */

@@ -9,6 +9,8 @@
 
 export type { BackupOptions, BackupProgress, BackupResult } from "./backup/backup.ts";
 export { runBackup } from "./backup/backup.ts";
+export type { CutPart, FilePart, FileUploadOptions } from "./backup/file-upload.ts";
+export { FileUpload, stripeBytes } from "./backup/file-upload.ts";
 export { LocalTarget } from "./backup/local-target.ts";
 export * from "./backup/upload-target.ts";
 export { allSnapshotRows, allSnapshots } from "./catalog/all-snapshots.ts";
@@ -25,6 +27,7 @@ export { acceptManifest, openDetails, openDraft, openManifest } from "./format/m
 export { vaultNames } from "./format/object-names.ts";
 export type { PackFrame, PackTable, VaultIdentity } from "./format/pack.ts";
 export { readPackTable } from "./format/pack.ts";
+export { decodeRecipe } from "./format/recipe.ts";
 export type { SessionHeader } from "./format/session-header.ts";
 export { parseSessionHeader, verifySessionHeader } from "./format/session-header.ts";
 export type { Signer } from "./format/signing.ts";
@@ -43,6 +46,7 @@ export { frameReaderOf, LocalReadPort, recheckDamagedFrames } from "./restore/lo
 export type { FrameKey, ReadKeys, ReadPort, SealedFrame } from "./restore/read-port.ts";
 export { rootEntry } from "./restore/root-entry.ts";
 export type { BackupSource, SourceEvent } from "./source/source.ts";
+export * from "./source/stored-file.ts";
 export type { HealReport } from "./upkeep/heal.ts";
 export { heal } from "./upkeep/heal.ts";
 export { markVault } from "./upkeep/mark.ts";

@@ -10,6 +10,7 @@ import { agentEndpoints, agentTags } from "./agents/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
 import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
+import { fileEndpoints } from "./files/endpoints/index.ts";
 import { healthEndpoints, healthTags } from "./health/endpoints/index.ts";
 import { identityEndpoints, identityTags } from "./identity/endpoints/index.ts";
 import type { EventType } from "./kernel/events.ts";
@@ -36,6 +37,7 @@ export const endpoints: readonly Endpoint[] = [
   ...taxpayerEndpoints,
   ...limitEndpoints,
   ...snapshotEndpoints,
+  ...fileEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,

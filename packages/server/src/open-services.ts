@@ -1,5 +1,6 @@
 /** Opens what the domains keep open while the service runs: in the order of the domains, closed in reverse. */
 
+import { openFiles } from "./files/index.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
 import { openSnapshots } from "./snapshots/index.ts";
@@ -11,5 +12,6 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const vaults = await openVaults(foundation);
   openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
-  return { vaults, snapshots };
+  const files = openFiles({ ...foundation, vaults, snapshots });
+  return { vaults, snapshots, files };
 }

@@ -1,6 +1,7 @@
 /** Everything that runs in the background. Each domain lists its own tasks, recurring ones apart; this file joins the lists. */
 
 import { agentTasks } from "./agents/index.ts";
+import { fileRecurrences, fileTasks } from "./files/index.ts";
 import { identityRecurrences, identityTasks } from "./identity/index.ts";
 import { idempotencyRecurrences } from "./kernel/idempotency.ts";
 import { keyRecurrences } from "./keys/index.ts";
@@ -20,4 +21,6 @@ export const tasks = [
   ...limitRecurrences,
   ...snapshotTasks,
   ...snapshotRecurrences,
+  ...fileTasks,
+  ...fileRecurrences,
 ];

@@ -29,6 +29,7 @@ import type {
   ApplicationApproved,
   AuthorizationServerMetadata,
   Ban,
+  BatchResults,
   ClockMove,
   ClockTime,
   CodeChallenge,
@@ -54,6 +55,7 @@ import type {
   NewOauthClient,
   NewRateLimitRequest,
   NewSnapshot,
+  NewSnapshots,
   NewSource,
   NewTaxpayer,
   NewVault,
@@ -90,6 +92,7 @@ import type {
   SourceWriterChange,
   SourceWriterList,
   StepUpRequest,
+  StoredFile,
   Taxpayer,
   TaxpayerChange,
   TaxpayerPage,
@@ -1042,6 +1045,16 @@ export interface EmanetApi {
       readonly body: NewSnapshot | RequestBody;
     }, CreatedSnapshot>;
     /**
+     * Create many snapshots. `POST /v1/snapshots/batch`
+     *
+     * Creates up to 300 snapshots, whose content follows file by file or by the upload protocol. The call counts once in the limits of creating snapshots. Each item has its own result: the queued snapshot, or the problem that the item would have had alone. With an `Idempotency-Key` a repetition answers the same for items that were created, and tries again those whose problem may be gone: 403, 429, 503 and `quota_exceeded`.
+     *
+     * @throws ProblemError with `account_suspended`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly createBatch: Operation<{
+      readonly body: NewSnapshots;
+    }, BatchResults>;
+    /**
      * Read a snapshot. `GET /v1/snapshots/{id}`
      *
      * What is known of a snapshot. Its files are read with the operations below it.
@@ -1143,6 +1156,20 @@ export interface EmanetApi {
       readonly path: string | Uint8Array;
     }>;
     /**
+     * Send a file of a snapshot. `PUT /v1/snapshots/{id}/files/{path}`
+     *
+     * Adds a file to a snapshot that was created with a JSON body, or replaces one. The body is the file, whatever its type. When it is answered, the file is stored durably. The path is percent-encoded byte by byte, also where its name is not UTF-8. Directories follow from the paths. Without `X-Emanet-Mtime` a file keeps the time that it has in the snapshot before, if its content is the same; else it has the time of receipt. A part of a file (`Content-Range`) is refused. Only the creator of the snapshot sends files, and any number at the same time.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly putFile: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
+      readonly path: string | Uint8Array;
+      readonly body: RequestBody;
+    }, StoredFile>;
+    /**
      * Download a snapshot as an archive. `GET /v1/snapshots/{id}/archive`
      *
      * All files, or those below `path`, as an archive that is made while it is sent. Entries have their whole path in the snapshot. **tar** has every name, mode, time, owner and link as it was; without its end mark it was cut off. **zip** is for programs that read no tar, Windows among them. It is not compressed and has no hard links. Names that are not UTF-8 and those that Windows does not allow have `%` and two hexadecimal digits in their place; the comment of the archive says how many. Without its directory, which is at its end, it was cut off.
@@ -1157,6 +1184,17 @@ export interface EmanetApi {
       /** Only this file or directory. Any bytes, percent-encoded, as in the paths of files. */
       readonly path?: string | undefined;
     }>;
+    /**
+     * Complete a snapshot. `POST /v1/snapshots/{id}/complete`
+     *
+     * Ends the upload of a snapshot whose files were sent one by one: the snapshot has every file that was answered before, and takes no more. The answer is the completed snapshot, and the same again on repetition. What takes longer than 20 seconds is answered with 202: it goes on, and repeating the call waits for it. `Prefer: respond-async` does not wait. For the creator of the snapshot.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly complete: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }, Snapshot>;
   };
   readonly oauth: {
     /**
@@ -1744,6 +1782,7 @@ export const operations = {
   "rateLimits.listRequests": {"method":"GET","path":"/v1/rate-limits/requests","query":["limit","cursor","sort"],"reply":"json"},
   "snapshots.list": {"method":"GET","path":"/v1/snapshots","query":["limit","cursor","sort","status","source","vault_id","taxpayer_id","trigger","created_after","created_before"],"reply":"json"},
   "snapshots.create": {"method":"POST","path":"/v1/snapshots","query":["source","label","vault_id","taxpayer_id","trigger","external_reference","path"],"body":"either","mediaType":"application/x-tar","keyed":true,"reply":"json"},
+  "snapshots.createBatch": {"method":"POST","path":"/v1/snapshots/batch","body":"json","keyed":true,"reply":"json"},
   "snapshots.get": {"method":"GET","path":"/v1/snapshots/{id}","reply":"json"},
   "snapshots.update": {"method":"PATCH","path":"/v1/snapshots/{id}","body":"json","reply":"json"},
   "snapshots.delete": {"method":"DELETE","path":"/v1/snapshots/{id}","reply":"empty"},
@@ -1752,7 +1791,9 @@ export const operations = {
   "snapshots.listWarnings": {"method":"GET","path":"/v1/snapshots/{id}/warnings","query":["limit","cursor"],"reply":"json"},
   "snapshots.listTree": {"method":"GET","path":"/v1/snapshots/{id}/tree","query":["path","cursor","limit"],"reply":"json"},
   "snapshots.readFile": {"method":"GET","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"bytes"},
+  "snapshots.putFile": {"method":"PUT","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/octet-stream","reply":"json"},
   "snapshots.readArchive": {"method":"GET","path":"/v1/snapshots/{id}/archive","query":["format","path"],"reply":"bytes"},
+  "snapshots.complete": {"method":"POST","path":"/v1/snapshots/{id}/complete","reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

@@ -490,6 +490,39 @@ export interface Ban {
   readonly lift_reason: string | null;
 }
 
+export interface BatchFieldError {
+  /** JSON Pointer into the body. */
+  readonly pointer: string;
+  /** The kind of error. */
+  readonly code: string;
+  readonly detail: string;
+}
+
+export interface BatchProblem {
+  /** As in a call of its own. */
+  readonly status: number;
+  /** The error code. */
+  readonly code: string;
+  /** The code in words. */
+  readonly title: string;
+  /** What to do about it. */
+  readonly detail: string;
+  readonly errors?: readonly BatchFieldError[] | undefined;
+}
+
+export interface BatchResult {
+  /** Which item. */
+  readonly index: number;
+  /** 201, or that of the problem. */
+  readonly status: number;
+  readonly snapshot?: CreatedSnapshot | undefined;
+  readonly problem?: BatchProblem | undefined;
+}
+
+export interface BatchResults {
+  readonly results: readonly BatchResult[];
+}
+
 export interface ClockMove {
   /** Seconds. */
   readonly advance_s: number;
@@ -839,6 +872,10 @@ export interface NewSnapshot {
   readonly external_reference?: string | undefined;
   /** Facts of your own: at most 50 keys with texts of at most 500 characters. */
   readonly metadata?: { readonly [name: string]: string } | undefined;
+}
+
+export interface NewSnapshots {
+  readonly items: readonly NewSnapshot[];
 }
 
 export interface NewSource {
@@ -1339,6 +1376,13 @@ export interface StepUpRequest {
   readonly totp_code: string;
   /** For an SMS code: its `challenge_id`. */
   readonly otp_challenge_id?: string | undefined;
+}
+
+export interface StoredFile {
+  /** Bytes of the file. */
+  readonly size_bytes: number;
+  /** Opaque; equal hashes of one vault mean equal content. */
+  readonly hash: string;
 }
 
 export interface Taxpayer {

@@ -3,20 +3,18 @@
  * bundles, large ones in stripes), and passes all entries to the tree writer in walk order.
  */
 
-import { closeSync, openSync, readSync } from "node:fs";
 import type { FileRecord } from "../cache/file-record.ts";
 import { mtimeMsOf } from "../cache/file-record.ts";
-import { asBuffer } from "../format/bytes.ts";
-import { fileHash } from "../format/hash.ts";
+import { blockIdLength, fileHash } from "../format/hash.ts";
 import { maxFileSegments } from "../format/tree-builder.ts";
 import type { FileContent, Reference, SegmentReference } from "../format/tree-entry.ts";
 import type { FileEvent, QuickStat, QuickStats, SourceEvent } from "../source/source.ts";
-import { readFlags } from "../source/source.ts";
+import type { StoredBlocks, StoredFile } from "../source/stored-file.ts";
 import type { CutResult } from "../workers/cut-job-queue.ts";
-import type { PageLayout } from "../workers/cutter/page-files.ts";
-import { probeBytes, recognisePages } from "../workers/cutter/page-files.ts";
+import { probeBytes } from "../workers/cutter/page-files.ts";
 import { bundledBelowBytes, bundleEndsAfter, bundleIsFull, overlapping, stripesOf } from "./bundles.ts";
 import type { LazyUpload } from "./lazy-upload.ts";
+import { readPageLayout } from "./read-page-layout.ts";
 import type { StoredContent, TreeWriter } from "./tree-writer.ts";
 
 interface BundledFile {
@@ -27,7 +25,7 @@ interface BundledFile {
 }
 
 export class FileScheduler {
-  readonly #upload: Pick<LazyUpload, "cut">;
+  readonly #upload: Pick<LazyUpload, "cut" | "join">;
   readonly #tree: TreeWriter;
   /** Damaged ordinals: a record that reaches one is not used. Null if no record can be used. */
   readonly #damaged: ReadonlySet<number> | null;
@@ -36,7 +34,7 @@ export class FileScheduler {
   #bundleBytes = 0;
   unchanged = 0;
 
-  constructor(upload: Pick<LazyUpload, "cut">, tree: TreeWriter, damaged: ReadonlySet<number> | null) {
+  constructor(upload: Pick<LazyUpload, "cut" | "join">, tree: TreeWriter, damaged: ReadonlySet<number> | null) {
     this.#upload = upload;
     this.#tree = tree;
     this.#damaged = damaged;
@@ -78,6 +76,7 @@ export class FileScheduler {
   }
 
   async #takeFile(event: FileEvent, record: FileRecord | null): Promise<void> {
+    if (event.stored !== undefined) return this.#takeStored(event, event.stored);
     if (record !== null && this.#hasUsableContent(record, event)) {
       this.unchanged++;
       const { content, hash, size } = record.entry;
@@ -93,6 +92,16 @@ export class FileScheduler {
       event,
       content.then((stored) => this.#readAgainIfChanged(event, stored)),
     );
+  }
+
+  /**
+   * Takes a file that is stored already. A small one goes into a bundle all the same: a snapshot has the same tree, however
+   * its files came.
+   */
+  async #takeStored(event: FileEvent, stored: StoredFile): Promise<void> {
+    if (stored.kind === "blocks") return this.#addToBundle(event, null);
+    if (event.size === 0) return this.#tree.addFile(event, Promise.resolve(emptyContent));
+    return this.#tree.addFile(event, this.#contentOf(stored.segments));
   }
 
   async finish(): Promise<Reference> {
@@ -133,6 +142,7 @@ export class FileScheduler {
     if (bundle.length === 0) return;
     this.#bundle = [];
     this.#bundleBytes = 0;
+    if (bundle[0]?.event.stored !== undefined) return this.#joinBundle(bundle);
     const oldSegments = [
       ...new Set(bundle.map(({ oldSegment }) => oldSegment).filter((oldSegment) => oldSegment !== 0)),
     ];
@@ -144,6 +154,24 @@ export class FileScheduler {
         for (const { reject } of bundle) reject(error);
       },
     );
+  }
+
+  /** Makes a bundle of files whose blocks are stored already. */
+  async #joinBundle(bundle: readonly BundledFile[]): Promise<void> {
+    try {
+      const files = bundle.map(({ event }) => storedBlocksOf(event));
+      const segment = await this.#upload.join(files);
+      let first = 0;
+      for (const [i, { ids, hash }] of files.entries()) {
+        const count = ids.length / blockIdLength;
+        const content: FileContent = { kind: "part", segment, first, count };
+        const size = bundle[i]?.event.size ?? 0;
+        bundle[i]?.resolve({ content, hash, size, ordinals: [segment.ordinal], error: null, changed: false });
+        first += count;
+      }
+    } catch (error) {
+      for (const { reject } of bundle) reject(error);
+    }
   }
 
   /**
@@ -162,7 +190,7 @@ export class FileScheduler {
   /** Sends the stripes of a large file to the workers. Resolves, when all are sent, to a promise of the content. */
   async #stripes(event: FileEvent, old: FileContent | null): Promise<{ readonly content: Promise<StoredContent> }> {
     const before = old?.kind === "segments" ? old.segments : [];
-    const pageLayout = this.#pageLayoutOf(event);
+    const pageLayout = readPageLayout(event.content, event.size, this.#probe);
     const cuts: Promise<CutResult>[] = [];
     for (const { offset, length } of stripesOf(event.size)) {
       const file = { ...event.content, offset: event.content.offset + offset, length };
@@ -177,6 +205,11 @@ export class FileScheduler {
     const failed = results.find(({ outcome }) => outcome?.error !== null);
     if (failed !== undefined) return { ...emptyContent, error: failed.outcome?.error ?? "unreadable" };
     const segments: SegmentReference[] = results.flatMap((result) => result.segments);
+    const changed = results.some(({ outcome }) => outcome?.changed === true);
+    return { ...(await this.#contentOf(segments)), changed };
+  }
+
+  async #contentOf(segments: readonly SegmentReference[]): Promise<StoredContent> {
     // No reader would accept its list.
     if (segments.length > maxFileSegments) return { ...emptyContent, error: "too_large" };
     const size = segments.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -185,25 +218,15 @@ export class FileScheduler {
       segments.map(({ id }) => id),
     );
     const { content, nodes } = await this.#tree.listOf(segments);
-    const changed = results.some(({ outcome }) => outcome?.changed === true);
     const ordinals = [...new Set(segments.map(({ ordinal }) => ordinal)), ...nodes];
-    return { content, hash, size, ordinals, error: null, changed };
+    return { content, hash, size, ordinals, error: null, changed: false };
   }
+}
 
-  #pageLayoutOf(event: FileEvent): PageLayout | null {
-    try {
-      const fd = openSync(asBuffer(event.content.path), readFlags);
-      try {
-        const count = readSync(fd, this.#probe, 0, Math.min(probeBytes, event.size), event.content.offset);
-        return recognisePages(this.#probe.subarray(0, count), event.size);
-      } finally {
-        closeSync(fd);
-      }
-    } catch {
-      // The worker gets the same error and reports it with the file.
-      return null;
-    }
-  }
+/** A source has stored files or others, not both in one bundle. */
+function storedBlocksOf({ stored }: FileEvent): StoredBlocks {
+  if (stored?.kind !== "blocks") throw new Error("a bundle has stored files and others");
+  return stored;
 }
 
 const emptyContent: StoredContent = {

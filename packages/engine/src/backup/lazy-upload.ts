@@ -4,7 +4,9 @@
  */
 
 import type { NodeSink } from "../format/tree-builder.ts";
+import type { Reference } from "../format/tree-entry.ts";
 import { nodeKeyOf } from "../format/vault-keys.ts";
+import type { StoredBlocks } from "../source/stored-file.ts";
 import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
 import type { Upload, UploadOptions, UploadSettings } from "./upload.ts";
 
@@ -26,6 +28,10 @@ export class LazyUpload implements NodeSink {
 
   async cut(plan: JobPlan): Promise<{ readonly done: Promise<CutResult> }> {
     return (this.#upload ?? (await this.#open())).cut(plan);
+  }
+
+  async join(files: readonly StoredBlocks[]): Promise<Reference> {
+    return (this.#upload ?? (await this.#open())).join(files);
   }
 
   isNewOrdinal(ordinal: number): boolean {

@@ -45,6 +45,8 @@ export interface LocalTargetOptions {
   readonly scope?: UploadScope | undefined;
   /** The only writer whose packs and manifest the upload takes. If absent, every registered writer may. */
   readonly writerId?: Uint8Array | undefined;
+  /** How long the upload lives without a renewal; {@link uploadLeaseMs} if absent. */
+  readonly leaseMs?: number | undefined;
   /** Accepts manifests: signs them after the writer. */
   readonly authority: Signer;
   /** Returns the retention that a snapshot gets when its writer requests one. If absent, it gets what is requested. */
@@ -65,12 +67,12 @@ export class LocalTarget implements UploadTarget {
   }
 
   async begin(base: string | null): Promise<UploadStart> {
-    const { access, upload, owner, scope, authority, recheck } = this.#options;
+    const { access, upload, owner, scope, authority, recheck, leaseMs = uploadLeaseMs } = this.#options;
     // A matcher of an earlier upload with this id would take frames for pinned.
     this.#matcher = null;
     await access.catalog.expireUploads(access.ctx.now());
     if (recheck !== undefined && (await access.catalog.damagedFrames()).length > 0) await recheck();
-    const leaseUntil = access.ctx.now() + uploadLeaseMs;
+    const leaseUntil = access.ctx.now() + leaseMs;
     const keys = { vaultId: access.keys.vaultId, authorityPublicKey: authority.publicKey };
     return beginClaimedUpload({ ...access, keys }, { upload, owner, leaseUntil, base, scope, ordinals: firstOrdinals });
   }
@@ -132,10 +134,10 @@ export class LocalTarget implements UploadTarget {
   }
 
   async renew(): Promise<void> {
-    const { access, upload } = this.#options;
+    const { access, upload, leaseMs = uploadLeaseMs } = this.#options;
     await this.#running();
     const now = access.ctx.now();
-    await access.catalog.renewUpload(upload, now, now + uploadLeaseMs);
+    await access.catalog.renewUpload(upload, now, now + leaseMs);
   }
 
   async complete(draft: SnapshotDraft): Promise<SnapshotRow> {

@@ -86,7 +86,14 @@ function segmentsOf(portion: Portion, isBundle: boolean) {
   });
 }
 
-function segmentHooks(portion: Portion, first: number, count: number, isBundle: boolean): bigint[] {
+/** The blocks of a bundle or a stripe, as far as hooks need them. */
+interface HookedBlocks extends Pick<Portion, "ids" | "zeros"> {
+  /** One per file of a bundle. */
+  readonly outcomes: readonly { readonly blocks: number }[];
+}
+
+/** The hooks of a segment: its blocks are `count` from block `first` on. */
+export function segmentHooks(portion: HookedBlocks, first: number, count: number, isBundle: boolean): bigint[] {
   const hooks = new Set(hooksOf(portion.ids, portion.zeros, first, count));
   if (isBundle) {
     let block = first;

@@ -16,11 +16,13 @@ import type { OrdinalRange } from "../catalog/catalog.ts";
 import type { EngineContext } from "../context.ts";
 import { hex, ownCopy } from "../format/bytes.ts";
 import { frameNumber } from "../format/frame.ts";
+import type { Recipe } from "../format/recipe.ts";
 import { encodeRecipe, framesOf, RecipeBuilder } from "../format/recipe.ts";
 import type { OpenSession } from "../format/session-header.ts";
 import { sessionBinding } from "../format/session-header.ts";
 import type { Signer } from "../format/signing.ts";
 import type { NodeSink } from "../format/tree-builder.ts";
+import type { Reference } from "../format/tree-entry.ts";
 import type { WriterKeys } from "../format/vault-keys.ts";
 import { cutterKeyOf, nodeKeyOf } from "../format/vault-keys.ts";
 import { mainThreadSealer } from "../packing/frame-sealer.ts";
@@ -29,11 +31,13 @@ import type { DurablePack } from "../packing/pack-uploader.ts";
 import { PackUploader } from "../packing/pack-uploader.ts";
 import type { PortionPlan } from "../packing/slot-allocator.ts";
 import { SlotAllocator } from "../packing/slot-allocator.ts";
+import type { StoredBlocks } from "../source/stored-file.ts";
 import type { CutResult, JobPlan } from "../workers/cut-job-queue.ts";
 import { CutJobQueue } from "../workers/cut-job-queue.ts";
 import type { FromWorker, Portion } from "../workers/cut-messages.ts";
 import type { CutWorkerPool } from "../workers/cut-worker-pool.ts";
 import { BlockTable } from "./block-table.ts";
+import { joinedSegment } from "./joined-segment.ts";
 import { NodeQueries } from "./node-queries.ts";
 import { OrdinalReserve } from "./ordinal-reserve.ts";
 import { RecentOrdinals } from "./recent-ordinals.ts";
@@ -126,7 +130,9 @@ export class Upload implements NodeSink {
   #nextUnit = 1;
   /** Bytes that were stored when the last unit was registered. */
   #unitBytes = 0;
-  /** Metadata goes into the data pack: the upload is so small that one pack holds everything. */
+  /** Bytes that were stored when `finish` was called last. */
+  #finishedBytes = 0;
+  /** Metadata goes into the data pack: what is left is so little that one pack holds everything. */
   #onePack = false;
   #decisions: Promise<void> = Promise.resolve();
   /** The unit that is being registered, or the last one. */
@@ -194,6 +200,19 @@ export class Upload implements NodeSink {
     return this.#jobs.submit(plan);
   }
 
+  /**
+   * Makes one segment of small files whose blocks are stored, in frames that this upload has pinned. Nothing is read: the id
+   * of a segment follows from the ids of its blocks.
+   */
+  async join(files: readonly StoredBlocks[]): Promise<Reference> {
+    const { id, recipe, hooks } = joinedSegment(files);
+    const stored = this.#ownSegments.get(id) ?? (await this.#nodeQueries.find(id)) ?? this.#ownSegments.get(id);
+    if (stored !== undefined) return { ordinal: stored, id };
+    const ordinal = await this.#addSegment(id, recipe, hooks, 0);
+    if (this.#isUnitFull()) await this.#startUnit();
+    return { ordinal, id };
+  }
+
   isNewOrdinal(ordinal: number): boolean {
     return this.#ordinals.has(ordinal);
   }
@@ -204,15 +223,20 @@ export class Upload implements NodeSink {
     return isNew ? this.#storeNode(id, bytes) : this.#findOrStoreNode(id, bytes);
   }
 
-  /** Seals, stores and registers everything. After this the snapshot can be completed. */
+  /**
+   * Seals, stores and registers everything that was cut. After this the snapshot can be completed, or more be cut. Nothing may be
+   * cut meanwhile.
+   */
   async finish(): Promise<void> {
     await this.#decisions;
     await this.#jobs.waitForJobs();
     await this.#jobs.flush((workerIndex) => this.#slots.sealAll(workerIndex));
     await this.#registering;
     const openBytes = this.#dataPacks.openBytes + this.#metadataPacks.openBytes;
-    this.#onePack = this.storedBytes === 0 && openBytes < this.#options.settings.packBytes / 2;
+    this.#onePack = this.storedBytes === this.#finishedBytes && openBytes < this.#options.settings.packBytes / 2;
     await this.#registerUnit(true);
+    this.#onePack = false;
+    this.#finishedBytes = this.storedBytes;
   }
 
   /** Ends all jobs with this error. What waits for them rejects. */
@@ -306,7 +330,11 @@ export class Upload implements NodeSink {
     previous: number,
   ): Promise<number> {
     if (answer === null) throw new Error("a segment that this upload stored is no longer in memory");
-    const runs = this.#placeBlocks(portion, first, answer, plan);
+    return this.#addSegment(id, this.#placeBlocks(portion, first, answer, plan), hooks, previous);
+  }
+
+  /** Gives a new segment an ordinal. It is registered with the next unit. */
+  async #addSegment(id: Uint8Array, runs: Recipe, hooks: readonly bigint[], previous: number): Promise<number> {
     const ordinal = await this.#ordinals.take();
     const item = { ordinal, kind: "segment", id: ownCopy(id), recipe: encodeRecipe(runs), recordFrame: 0 } as const;
     this.#pending.set(hex(id), { item, frames: framesOf(runs), hooks, previous });

@@ -14,6 +14,7 @@ import { sameBytes } from "../format/bytes.ts";
 import { sha256 } from "../format/hash.ts";
 import type { EntryStat } from "../format/tree-entry.ts";
 import { linkGroupLength } from "../format/tree-entry.ts";
+import type { StoredFile } from "./stored-file.ts";
 
 /** Stat fields that show whether a file changed and that a tree does not store. */
 export interface ChangeStat {
@@ -57,6 +58,8 @@ export type SourceEvent =
       readonly linkGroup?: Uint8Array | undefined;
       /** The plain SHA-256 of the content, where the source knows it. It is stored with the entry. */
       readonly sha256?: Uint8Array | undefined;
+      /** Where the content is stored already. It is not read then. */
+      readonly stored?: StoredFile | undefined;
       /** Stats the same path again, after the file was replaced while it was read. Null: it is not a file any more. */
       readonly statAgain?: (() => FileEvent | null) | undefined;
     }

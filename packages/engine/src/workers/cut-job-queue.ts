@@ -3,7 +3,7 @@
  * The first error fails every job, because a backup is either complete or fails.
  */
 
-import { idLength } from "../format/hash.ts";
+import { blockIdLength, idLength } from "../format/hash.ts";
 import type { SegmentReference } from "../format/tree-entry.ts";
 import type { FrameAppend } from "../packing/frame-class.ts";
 import { releaseFrameBuffer } from "../packing/shared-frame-buffers.ts";
@@ -26,10 +26,12 @@ export type JobPlan = (
   oldSegmentsAt(offset: number, bytes: number): readonly number[];
 };
 
-/** One file of a bundle: its first block within the bundle, and its hash. */
+/** One file of a bundle: its first block within the bundle, its hash, and the ids and lengths of its blocks. */
 export interface PartResult extends FileOutcome {
   readonly first: number;
   readonly hash: Uint8Array;
+  readonly ids: Uint8Array;
+  readonly lengths: Uint32Array;
 }
 
 /** The result of a job: its segments; for a bundle its files, for a stripe how reading ended. */
@@ -224,8 +226,15 @@ function workerJob(job: number, plan: JobPlan): CutJob {
 function partsOf(portion: Portion): PartResult[] {
   let first = 0;
   return portion.outcomes.map((outcome, i) => {
-    const part = { ...outcome, first, hash: Buffer.from(portion.hashes.subarray(i * idLength, (i + 1) * idLength)) };
-    first += outcome.blocks;
+    const end = first + outcome.blocks;
+    const part = {
+      ...outcome,
+      first,
+      hash: Buffer.from(portion.hashes.subarray(i * idLength, (i + 1) * idLength)),
+      ids: portion.ids.subarray(first * blockIdLength, end * blockIdLength),
+      lengths: portion.lengths.subarray(first, end),
+    };
+    first = end;
     return part;
   });
 }

@@ -33,6 +33,8 @@ export interface KeyedRequest {
   readonly addressKey: string;
   /** Everything that makes the request what it is: parameters, query and body. */
   readonly content: unknown;
+  /** A repetition does again what failed: the work gets the recorded answer, and its own is recorded in its place. */
+  readonly isResumed?: boolean;
 }
 
 export interface Idempotency {
@@ -40,10 +42,13 @@ export interface Idempotency {
   once(
     context: TxContext,
     request: KeyedRequest,
-    work: (runTx: RunTx) => Promise<Reply>,
+    work: KeyedWork,
     asReply: (problem: Problem) => Reply,
   ): Promise<{ reply: Reply; replayed: boolean }>;
 }
+
+/** The work of a request. `earlier`: the recorded answer, where the request is resumed. */
+export type KeyedWork = (runTx: RunTx, earlier: Reply | null) => Promise<Reply>;
 
 export function createIdempotency(transactions: Transactions, secrets: Secrets): Idempotency {
   return {
@@ -58,9 +63,14 @@ export function createIdempotency(transactions: Transactions, secrets: Secrets):
           // An upload under the same key: some operations take both.
           if (recorded.fingerprint === null || recorded.sealed_reply === null) throw keyInProgress();
           if (!recorded.fingerprint.equals(fingerprint)) throw new Problem("idempotency_key_reused");
-          return { reply: openReply(secrets, id, recorded.sealed_reply), replayed: true };
+          const earlier = openReply(secrets, id, recorded.sealed_reply);
+          // Only a success has parts that may have failed.
+          if (request.isResumed !== true || earlier.status >= 300) return { reply: earlier, replayed: true };
+          const resumed = await attempt(tx, access, (runTx) => work(runTx, earlier), asReply);
+          tx.atCommit({ text: replaceText, values: [id, sealReply(secrets, id, resumed)] });
+          return { reply: resumed, replayed: true };
         }
-        const reply = await attempt(tx, access, work, asReply);
+        const reply = await attempt(tx, access, (runTx) => work(runTx, null), asReply);
         const sealed = sealReply(secrets, id, reply);
         record(tx, { id, access, operation: request.operation, fingerprint, sealed });
         return { reply, replayed: false };
@@ -129,6 +139,8 @@ export async function find(tx: Tx, id: Buffer): Promise<RecordedRow | undefined>
   return rows[0];
 }
 
+/** It expires when the first one would have. */
+const replaceText = "update idempotency_keys set sealed_reply = $2 where id = $1";
 // Texts, not builders: every request with a key runs all three.
 const lockText = "select pg_try_advisory_xact_lock($1::bigint) as locked";
 const findText = "select fingerprint, sealed_reply from idempotency_keys where id = $1 and expires_at > $2";

@@ -2,25 +2,24 @@
  * What snapshots do in the transactions of the catalog. The row of the API and the row of the catalog change in one commit, so
  * a completed snapshot is completed in both or in neither.
  *
- * An upload of the engine that belongs to a snapshot has the snapshot's id as its name. Other uploads are upkeep's. Upkeep also commits
+ * An upload of the engine that belongs to a snapshot is named by the snapshot's id. Other uploads are upkeep's. Upkeep also commits
  * a snapshot whose upload ended between its manifest and its row; if the row of the API is still open, it is completed with it.
  */
 
 import { CatalogError } from "@emanet/engine";
 import type { CatalogListeners } from "../catalog/index.ts";
 import { noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
-import { snapshotIdOf } from "./engine-id.ts";
+import { snapshotIdOf, snapshotOfUpload } from "./engine-id.ts";
 import { snapshotCompleted } from "./events.ts";
 import { verifySnapshot } from "./jobs.ts";
 import { noteAgent, startUpload, targetsOf } from "./lifecycle.ts";
 import { addStoredBytes, completeSnapshot, findQueued } from "./store.ts";
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 export const catalogListeners: CatalogListeners = {
   async unitAdded(tx, { vaultId, upload, storedBytes }) {
-    if (!uuidForm.test(upload)) return;
-    if (!(await addStoredBytes(tx, upload, storedBytes))) throw new CatalogError("unknown_upload", upload);
+    const id = snapshotOfUpload(upload);
+    if (id === null) return;
+    if (!(await addStoredBytes(tx, id, storedBytes))) throw new CatalogError("unknown_upload", upload);
     await reserveBytes(tx, vaultId, storedBytes);
   },
 
@@ -34,7 +33,7 @@ export const catalogListeners: CatalogListeners = {
     });
     if (done === undefined) {
       // Upkeep has found the manifest of an upload that ended. `removal.ts` deletes the snapshot again.
-      if (!uuidForm.test(upload)) return;
+      if (snapshotOfUpload(upload) === null) return;
       // It was canceled or has failed. With this code the engine deletes the manifest again.
       throw new CatalogError("not_closed", upload);
     }

@@ -11,10 +11,23 @@
 export { openSnapshots, type SnapshotServices } from "./content-services.ts";
 export { engineId, snapshotIdOf } from "./engine-id.ts";
 export { snapshotEvents } from "./events.ts";
+export { fileHeaders, fileStatOf } from "./file-headers.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
+export { requireAgentVault, seesStorage } from "./new-upload.ts";
+export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault } from "./removal.ts";
-export { type FailureCode, failureCodes, openStates, type Status, statuses, triggers } from "./rules.ts";
-export { showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
+export {
+  deadAfterMs,
+  type FailureCode,
+  failureCodes,
+  longestUploadMs,
+  openStates,
+  type Status,
+  statuses,
+  triggers,
+} from "./rules.ts";
+export { byteCount, showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
 export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";
 export { snapshotRecurrences, snapshotTasks } from "./tasks.ts";
+export { failureOf, withSnapshotId } from "./upload-failures.ts";
 export { isCreator, isManager, lockOwnSnapshot } from "./visible-rows.ts";

@@ -66,7 +66,7 @@ type Wanted = AccountCaller & { readonly wanted: NewUpload };
  */
 export async function checkUpload(tx: ReadTx, random: Random, caller: Wanted): Promise<void> {
   const vault = await checkTarget(tx, { ...caller, random, place: "/query" }, targetOf(caller));
-  await requireAgentVault(tx, caller, vault.id);
+  await requireAgentVault(tx, caller.principal, vault.id);
   assertQuotaLeft(vault);
   await refuseTooMany(tx, caller);
 }
@@ -81,7 +81,7 @@ export async function openTarget(
   await lockOpenUploads(tx, caller.principal.accountId);
   await refuseTooMany(tx, caller);
   const target = await resolveTarget(tx, { ...caller, random, place }, targetOf(caller));
-  await requireAgentVault(tx, caller, target.vault.id);
+  await requireAgentVault(tx, caller.principal, target.vault.id);
   assertQuotaLeft(target.vault);
   return target;
 }
@@ -90,8 +90,12 @@ function targetOf({ wanted }: Wanted) {
   return { source: wanted.source, vaultId: wanted.vault_id, taxpayerId: wanted.taxpayer_id };
 }
 
-/** An agent writes to its own vaults only, also in one call. */
-async function requireAgentVault(tx: ReadTx, { principal }: AccountCaller, vaultId: string): Promise<void> {
+/** An agent writes to its own vaults only, also in one call and file by file. */
+export async function requireAgentVault(
+  tx: ReadTx,
+  principal: AccountCaller["principal"],
+  vaultId: string,
+): Promise<void> {
   const writer = writerOf(principal);
   if (writer.kind !== "agent") return;
   const agent = await agentOfWriter(tx, principal.accountId, writer);

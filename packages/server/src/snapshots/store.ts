@@ -314,7 +314,7 @@ export async function abandonedUploads(tx: ReadTx, limit: number): Promise<reado
     .selectFrom("snapshots")
     .select(["id", "account_id", "vault_id"])
     .where("state", "in", openStates)
-    .where("upload_kind", "=", "upload")
+    .where("upload_kind", "<>", "one_call")
     .where((where) => where.or([where("active_at", "<=", idleSince), where("created_at", "<=", openSince)]))
     .limit(limit)
     .execute();

@@ -15,6 +15,7 @@ import {
   endUpload,
   engineId,
   findSnapshot,
+  lockSnapshot,
   openStates,
   snapshotIdOf,
   startUpload,
@@ -72,6 +73,9 @@ async function begin(upload: OpenUpload, base: string | null): Promise<UploadSta
   const reach = base === null ? null : await baseReach(upload, base);
   const start = await local.begin(base);
   await run(async (tx) => {
+    // A file may have come meanwhile. Then the content comes file by file.
+    const now = await lockSnapshot(tx, record.account_id, record.id);
+    if (now?.upload_kind !== "upload") throw new CatalogError("unknown_upload", record.id);
     await startUpload(tx, record);
     await touchUpload(tx, record.id);
     const { account_id: accountId, vault_id: vaultId } = record;

@@ -35,6 +35,7 @@ export interface Database {
   readonly devices: DevicesRow;
   readonly event_heads: EventHeadsRow;
   readonly events: EventsRow;
+  readonly file_sessions: FileSessionsRow;
   readonly first_run: FirstRunRow;
   readonly idempotency_keys: IdempotencyKeysRow;
   readonly invitations: InvitationsRow;
@@ -55,6 +56,8 @@ export interface Database {
   readonly second_factor_resets: SecondFactorResetsRow;
   readonly sessions: SessionsRow;
   readonly signing_keys: SigningKeysRow;
+  readonly snapshot_file_parts: SnapshotFilePartsRow;
+  readonly snapshot_files: SnapshotFilesRow;
   readonly snapshots: SnapshotsRow;
   readonly source_aliases: SourceAliasesRow;
   readonly source_writers: SourceWritersRow;
@@ -385,6 +388,12 @@ export interface EventsRow {
   readonly created_at: Date;
 }
 
+export interface FileSessionsRow {
+  readonly snapshot_id: string;
+  readonly account_id: string;
+  readonly upload: string;
+}
+
 export interface FirstRunRow {
   readonly id: number;
   readonly sealed: Buffer;
@@ -619,13 +628,37 @@ export interface SigningKeysRow {
   readonly expires_at: Date | null;
 }
 
+export interface SnapshotFilePartsRow {
+  readonly snapshot_id: string;
+  readonly account_id: string;
+  readonly content_id: string;
+  readonly part: number;
+  readonly content: Buffer;
+}
+
+export interface SnapshotFilesRow {
+  readonly snapshot_id: string;
+  readonly account_id: string;
+  readonly path_hash: Buffer;
+  readonly path_key: Buffer;
+  readonly kind: "file" | "directory";
+  readonly content_id: string | null;
+  readonly size_bytes: number | null;
+  readonly hash: Buffer | null;
+  readonly sha256: Buffer | null;
+  readonly mode: number | null;
+  readonly mtime_seconds: number | null;
+  readonly mtime_nanos: number | null;
+  readonly received_at: Date | null;
+}
+
 export interface SnapshotsRow {
   readonly id: string;
   readonly account_id: string;
   readonly vault_id: string;
   readonly source_id: string;
   readonly state: "queued" | "running" | "completed" | "failed" | "canceled" | "expired" | "deleted";
-  readonly upload_kind: "one_call" | "upload";
+  readonly upload_kind: "one_call" | "upload" | "files";
   readonly label: string | null;
   readonly trigger: "manual" | "api" | "schedule" | "e_archive";
   readonly external_reference: string | null;
@@ -656,6 +689,10 @@ export interface SnapshotsRow {
   readonly version: Generated<number>;
   readonly removed_at: Date | null;
   readonly pruned_at: Date | null;
+  readonly closed_at: Date | null;
+  readonly draft: Buffer | null;
+  readonly draft_upload: string | null;
+  readonly has_files: Generated<boolean>;
 }
 
 export interface SourceAliasesRow {

@@ -80,13 +80,14 @@ interface SpecialParts {
   readonly upload: Upload | null;
   readonly pathBytes: Buffer | null;
   readonly queryBytes: Buffer | null;
+  readonly earlier: unknown;
   readonly isHead: boolean;
   readonly conditions: RangeConditions;
 }
 
 const withoutParts: SpecialParts = {
   ...{ headers: undefined, upload: null, pathBytes: null, queryBytes: null },
-  ...{ isHead: false, conditions: {} },
+  ...{ earlier: null, isHead: false, conditions: {} },
 };
 
 function specialParts(

@@ -101,8 +101,11 @@ export interface EndpointSpec {
   readonly replies: Readonly<Record<number, ReplySpec>>;
   /** Codes of the catalogue that `handle` may throw; those of the kernel's own stages are implied by the spec. */
   readonly errors?: readonly ProblemCode[];
-  /** POSTs take an `Idempotency-Key` unless they say otherwise (sign-in). */
-  readonly idempotency?: "none";
+  /**
+   * POSTs take an `Idempotency-Key` unless they say otherwise (sign-in). `resumed`: a repetition does again what failed, and
+   * `handle` gets the body of the recorded answer as `call.earlier`.
+   */
+  readonly idempotency?: "none" | "resumed";
   /** Every PATCH and DELETE has it; `required` for retention and secrets, where a change unseen costs most. */
   readonly ifMatch?: "optional" | "required";
   /**
@@ -192,6 +195,8 @@ export interface Call {
   readonly pathBytes: Buffer | null;
   /** The bytes of the spec's `bytesParameter`, percent-decoded; null when the query has none. */
   readonly queryBytes: Buffer | null;
+  /** With `idempotency: "resumed"`: the body of the answer that the key has; else null. */
+  readonly earlier: unknown;
   /** HEAD instead of GET: `handle` answers as for GET, and a stream is not made. */
   readonly isHead: boolean;
   /** For `rangedReply`. Empty for HEAD, where a range means nothing. */

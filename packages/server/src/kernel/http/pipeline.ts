@@ -6,6 +6,7 @@
  */
 
 import { auditOriginOf } from "../audit.ts";
+import type { KeyedWork } from "../idempotency.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import type { RunRead, RunTx, TxContext } from "../tx.ts";
@@ -194,7 +195,7 @@ async function serve(
   const key = call.idempotencyKey;
   if (key === undefined || !takesIdempotencyKey(spec)) return untilDeadline(signal, work(run));
   const once = onceByKey({ kernel, endpoint, declared }, context, { ...call, idempotencyKey: key }, txContext(), {
-    inTransaction: (tx) => work(tx),
+    inTransaction: (tx, earlier) => work(tx, earlier === null ? call : { ...call, earlier: earlier.body }),
     ofUpload: (upload, { record }) => work(run, { ...call, upload }, record),
   });
   const { reply, replayed } = await untilDeadline(signal, once);
@@ -202,9 +203,9 @@ async function serve(
   return { ...reply, headers: { ...reply.headers, "Idempotency-Replayed": "true" } };
 }
 
-/** The work of a request with a key: inside the transaction that records the answer, or with an upload to read. */
-interface KeyedWork {
-  readonly inTransaction: (tx: RunTx) => Promise<Reply>;
+/** The works of a request with a key: inside the transaction that records the answer, or with an upload to read. */
+interface WorksByKey {
+  readonly inTransaction: KeyedWork;
   readonly ofUpload: (upload: Upload, key: UploadKey) => Promise<Reply>;
 }
 
@@ -213,13 +214,14 @@ function onceByKey(
   context: RequestContext,
   call: ParsedCall & { readonly idempotencyKey: string },
   txContext: TxContext,
-  work: KeyedWork,
+  work: WorksByKey,
 ): Promise<{ reply: Reply; replayed: boolean }> {
   const keyed = {
     key: call.idempotencyKey,
     operation: endpoint.spec.id,
     principal: context.principal,
     addressKey: context.addressKey,
+    isResumed: endpoint.spec.idempotency === "resumed",
     content: [
       ...[call.params ?? null, call.query ?? null, call.body ?? null],
       ...(call.headers ? [call.headers] : []),

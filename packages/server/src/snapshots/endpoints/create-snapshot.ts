@@ -1,18 +1,17 @@
 /** Creates a snapshot: from the body of this request, completed when it is answered; or queued, with a JSON body. */
 
-import { oneLinePattern } from "../../accounts/index.ts";
 import { type ArchiveEncoding, archiveEncodings, maxFileBytes } from "../../archives/index.ts";
-import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, type Static, Type, text, uuid } from "../../kernel/http/schema.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { closed, type Static, Type, text } from "../../kernel/http/schema.ts";
 import type { Upload } from "../../kernel/http/upload.ts";
 import { invalidField } from "../../kernel/http/validate.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { type Language, Problem } from "../../kernel/problems.ts";
-import { createSnapshot as insertQueued } from "../lifecycle.ts";
-import { type AccountCaller, type NewUpload, newRow, openTarget, seesStorage, type UploadBody } from "../new-upload.ts";
+import { fileHeadersOf, fileStatOf, mtimeMsOf } from "../file-headers.ts";
+import { type CreatedRecord, createQueued, newSnapshot, newSnapshotFields, optionalFields } from "../new-snapshot.ts";
+import { type AccountCaller, seesStorage, type UploadBody } from "../new-upload.ts";
 import { receiveSnapshot } from "../receive-snapshot.ts";
-import { createdSnapshot, externalReference, label, metadata, showSnapshot, trigger } from "../shapes.ts";
-import { findSnapshot, type SnapshotRecord } from "../store.ts";
+import { createdSnapshot, showSnapshot } from "../shapes.ts";
 import { queryPath } from "../tree-shapes.ts";
 
 const tarType = "application/x-tar";
@@ -24,49 +23,13 @@ const deadlineMs = 120_000;
 /** A client that sends less than a kilobyte in so much time has failed. */
 const stallMs = 60_000;
 
-/** Mode of a file whose client says none. */
-const defaultFileMode = 0o644;
-
-const source = text(200, {
-  pattern: oneLinePattern,
-  description: "What is backed up: a name in the vault, which is made if it is new, or the id of a source.",
-});
-
-const fields = {
-  label: Type.Optional(label),
-  vault_id: Type.Optional(uuid("The vault; the account's default vault if absent.")),
-  taxpayer_id: Type.Optional(uuid("The taxpayer whose vault is meant.")),
-  trigger: Type.Optional(trigger),
-  external_reference: Type.Optional(externalReference),
-};
-
 const query = closed({
-  source: Type.Optional(source),
-  ...fields,
+  source: Type.Optional(newSnapshotFields.source),
+  ...optionalFields,
   path: queryPath("The body is one file, whatever its type; this is its path in the snapshot."),
 });
 
-/** As in RFC 3339, in UTC, with up to nine digits of a second's fraction. */
-const isoTime = "^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$";
-
-const headers = closed({
-  "Content-Digest": Type.Optional(
-    Type.String({
-      ...{ maxLength: 500, pattern: "^[ -~]*$" },
-      description: "RFC 9530. A `sha-256` digest is compared with the body; `content_mismatch` if it differs.",
-    }),
-  ),
-  // No `format`: openapi-python-client makes no client for a header with a time.
-  "X-Emanet-Mtime": Type.Optional(
-    Type.String({
-      ...{ maxLength: 30, pattern: isoTime, examples: ["2026-11-16T09:30:00Z"] },
-      description: "With `path`: when the file was changed last, as ISO 8601 with `Z`.",
-    }),
-  ),
-  "X-Emanet-Mode": Type.Optional(
-    Type.String({ maxLength: 5, pattern: "^0?[0-7]{3,4}$", description: "With `path`: its permissions, octal." }),
-  ),
-});
+const headers = fileHeadersOf("A `sha-256` digest is", "With `path`: ");
 
 export const createSnapshot = endpoint(
   {
@@ -90,7 +53,7 @@ export const createSnapshot = endpoint(
     bytesParameter: "path",
     query,
     headers,
-    body: closed({ source, ...fields, metadata: Type.Optional(metadata) }, { title: "NewSnapshot" }),
+    body: newSnapshot,
     upload: {
       ...{ mediaTypes: [tarType, zipType], anyTypeWith: "path", encodings: archiveEncodings },
       ...{ maxBytes: maxFileBytes, stallMs },
@@ -115,7 +78,8 @@ export const createSnapshot = endpoint(
     if (call.queryBytes === null && (mtime !== undefined || mode !== undefined)) throw new Problem("invalid_header");
     if (upload === null) {
       if (Object.keys(call.query).length > 0 || call.body === undefined) throw new Problem("unknown_parameter");
-      return created(call, await createQueued(ctx, { principal, language, wanted: call.body }));
+      const caller = { principal, language, wanted: call.body };
+      return created(call, await ctx.tx(rowAccessOf(principal), (tx) => createQueued(tx, ctx.random, caller)));
     }
     const { source: name, path: _text, ...rest } = call.query;
     if (name === undefined) throw wrongField("/query/source", "required", language);
@@ -127,12 +91,7 @@ export const createSnapshot = endpoint(
   },
 );
 
-interface Made {
-  readonly record: SnapshotRecord;
-  readonly sourceCreated: boolean;
-}
-
-function created({ principal, language }: AccountCaller, { record, sourceCreated }: Made) {
+function created({ principal, language }: AccountCaller, { record, sourceCreated }: CreatedRecord) {
   const shown = showSnapshot(record, { language, seesStorage: seesStorage(principal) });
   return {
     status: 201,
@@ -141,31 +100,13 @@ function created({ principal, language }: AccountCaller, { record, sourceCreated
   } as const;
 }
 
-/** A snapshot whose content comes in other calls. */
-async function createQueued(ctx: Ctx, caller: AccountCaller & { readonly wanted: NewUpload }): Promise<Made> {
-  const { principal } = caller;
-  return ctx.tx(rowAccessOf(principal), async (tx) => {
-    const target = await openTarget(tx, ctx.random, caller, "");
-    const row = await newRow(tx, caller, target, { id: ctx.random.uuid(), upload_kind: "upload" });
-    await insertQueued(tx, { ...row, state: "queued" });
-    const record = await findSnapshot(tx, principal.accountId, row.id);
-    if (record === undefined) throw new Error("a snapshot that was just made is gone");
-    return { record, sourceCreated: target.sourceCreated };
-  });
-}
-
 function bodyOf(path: Buffer | null, { mediaType, encoding }: Upload, given: Static<typeof headers>): UploadBody {
   if (path === null)
     return { kind: mediaType === zipType ? "zip" : "tar", encoding: encoding as ArchiveEncoding | null };
   // The bytes of a file are kept as they are; a coding would have to be removed first.
   if (encoding !== null) throw new Problem("unsupported_media_type");
-  const mtime = given["X-Emanet-Mtime"];
-  return {
-    kind: "file",
-    path,
-    mode: given["X-Emanet-Mode"] === undefined ? defaultFileMode : Number.parseInt(given["X-Emanet-Mode"], 8),
-    mtimeMs: mtime === undefined ? null : Date.parse(mtime),
-  };
+  const stat = fileStatOf(given);
+  return { kind: "file", path, mode: stat.mode, mtimeMs: mtimeMsOf(stat) };
 }
 
 /**

@@ -3,6 +3,7 @@
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import type { OpenapiTag } from "../../kernel/http/openapi.ts";
 import { cancelSnapshot } from "./cancel-snapshot.ts";
+import { createBatch } from "./create-batch.ts";
 import { createSnapshot } from "./create-snapshot.ts";
 import { deleteSnapshot } from "./delete-snapshot.ts";
 import { getSnapshot } from "./get-snapshot.ts";
@@ -17,6 +18,7 @@ import { updateSnapshot } from "./update-snapshot.ts";
 export const snapshotEndpoints: readonly Endpoint[] = [
   listSnapshots,
   createSnapshot,
+  createBatch,
   getSnapshot,
   updateSnapshot,
   cancelSnapshot,

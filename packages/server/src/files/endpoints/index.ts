@@ -1,0 +1,7 @@
+/** The operations of snapshots file by file, in the order of the document. They belong to the tag `snapshots`. */
+
+import type { Endpoint } from "../../kernel/http/endpoint.ts";
+import { completeSnapshot } from "./complete-snapshot.ts";
+import { putFile } from "./put-file.ts";
+
+export const fileEndpoints: readonly Endpoint[] = [putFile, completeSnapshot];

@@ -1,0 +1,60 @@
+/** `PUT /v1/snapshots/{id}/files/{path}`: one file of a snapshot that is open. */
+
+import { maxFileBytes } from "../../archives/index.ts";
+import { endpoint } from "../../kernel/http/endpoint.ts";
+import { rowAccessOf } from "../../kernel/principal.ts";
+import { fileHeaders, fileStatOf, snapshotId } from "../../snapshots/index.ts";
+import { digestsOf } from "../content-digest.ts";
+import { requirePath } from "../file-paths.ts";
+import { assertTakesFiles, findOwn } from "../open-snapshot.ts";
+import { receiveFile } from "../receive-parts.ts";
+import { recordFile, startedBy, storing } from "../record-file.ts";
+import { etag, storedFile } from "../shapes.ts";
+
+/** Between two steps: a chunk, a stripe that is stored. Longer than a slow object store takes for a pack. */
+const deadlineMs = 120_000;
+
+/** A client that sends less than a kilobyte in so much time has failed. */
+const stallMs = 60_000;
+
+export const putFile = endpoint(
+  {
+    id: "snapshots.put_file",
+    method: "PUT",
+    path: "/v1/snapshots/{id}/files/{path+}",
+    aliases: ["/snapshots/{id}/files/{path+}"],
+    tag: "snapshots",
+    summary: "Send a file of a snapshot",
+    description: [
+      "Adds a file to a snapshot that was created with a JSON body, or replaces one. The body is the file, whatever its type. When it is answered,",
+      "the file is stored durably. The path is percent-encoded byte by byte, also where its name is not UTF-8. Directories follow from the paths.",
+      "Without `X-Emanet-Mtime` a file keeps the time that it has in the snapshot before, if its content is the same; else it has the time of",
+      "receipt. A part of a file (`Content-Range`) is refused. Only the creator of the snapshot sends files, and any number at the same time.",
+    ].join(" "),
+    access: { kind: "account", scope: "snapshots:write" },
+    withinVaults: true,
+    content: true,
+    params: snapshotId,
+    headers: fileHeaders,
+    upload: { mediaTypes: "any", maxBytes: maxFileBytes, stallMs },
+    deadlineMs,
+    replies: {
+      200: { description: "The file has replaced another one.", body: storedFile, headers: etag },
+      201: { description: "The file is stored.", body: storedFile, headers: etag },
+    },
+    errors: ["state_conflict", "agent_required", "quota_exceeded", "content_mismatch", "validation_failed"],
+  },
+  async (ctx, { principal, params, pathBytes, headers, upload, language }) => {
+    const path = requirePath(pathBytes, language);
+    const digests = digestsOf(headers["Content-Digest"]);
+    const stat = fileStatOf(headers);
+    const record = await ctx.read(rowAccessOf(principal), (tx) => findOwn(tx, principal, params.id));
+    assertTakesFiles(record);
+    const chunks = record.status === "queued" ? startedBy(ctx, principal, params.id, upload.chunks()) : upload.chunks();
+    const received = await storing(ctx, record, language, () => receiveFile(ctx, record, chunks, digests));
+    const isNew = await recordFile(ctx, principal, params.id, { path, ...received, ...stat });
+    const hash = Buffer.from(received.hash).toString("hex");
+    const reply = { headers: { ETag: `"${hash}"` }, body: { size_bytes: received.size, hash } };
+    return isNew ? { status: 201, ...reply } : { status: 200, ...reply };
+  },
+);

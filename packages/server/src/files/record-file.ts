@@ -1,0 +1,99 @@
+/** Records a file whose content is stored, and what happens to the snapshot when content cannot be stored. */
+
+import type { Ctx } from "../kernel/http/endpoint.ts";
+import { rowAccessOf } from "../kernel/principal.ts";
+import { type Language, Problem } from "../kernel/problems.ts";
+import type { Tx } from "../kernel/tx.ts";
+import {
+  endUpload,
+  failureOf,
+  pruneFullVault,
+  type SnapshotRecord,
+  startUpload,
+  touchUpload,
+  withSnapshotId,
+} from "../snapshots/index.ts";
+import { directoriesAbove } from "./file-paths.ts";
+import { type AccountPrincipal, assertTakesFiles, lockOwn } from "./open-snapshot.ts";
+import { addDirectories, type NewFile, noteFiles, putFile } from "./store.ts";
+
+/**
+ * Adds a stored file to its snapshot. Returns whether it is new. Throws `state_conflict` if the snapshot takes no file any more,
+ * or if a file would be in the place of a directory.
+ */
+export async function recordFile(
+  ctx: Ctx,
+  principal: AccountPrincipal,
+  id: string,
+  file: Omit<NewFile, "contentId">,
+): Promise<boolean> {
+  return ctx.tx(rowAccessOf(principal), async (tx) => {
+    const record = await lockOwn(tx, principal, id);
+    assertTakesFiles(record);
+    if (!(await addDirectories(tx, record, directoriesAbove(file.path)))) throw notADirectory();
+    const made = await putFile(tx, record, { ...file, contentId: ctx.random.uuid() });
+    if (made === "is_directory") throw notADirectory();
+    await start(tx, record);
+    await touchUpload(tx, id);
+    return made === "new";
+  });
+}
+
+/** The same chunks. With the first one the snapshot is `running`, and its content comes file by file. */
+export async function* startedBy(
+  ctx: Ctx,
+  principal: AccountPrincipal,
+  id: string,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  let isStarted = false;
+  for await (const chunk of chunks) {
+    if (!isStarted)
+      await ctx.tx(rowAccessOf(principal), async (tx) => {
+        const record = await lockOwn(tx, principal, id);
+        assertTakesFiles(record);
+        await start(tx, record);
+      });
+    isStarted = true;
+    yield chunk;
+  }
+}
+
+async function start(tx: Tx, record: SnapshotRecord): Promise<void> {
+  if (record.status === "queued") await startUpload(tx, record);
+  if (!record.has_files) await noteFiles(tx, record);
+}
+
+/** Something that is a file would have to be a directory, or the other way round. */
+function notADirectory(): Problem {
+  return new Problem("state_conflict", { members: { reason: "path_is_no_directory" } });
+}
+
+/** Runs what stores content. A full vault ends the snapshot; after every other error the client may send the file again. */
+export async function storing<T>(
+  ctx: Ctx,
+  record: SnapshotRecord,
+  language: Language,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, answer } = failureOf(error, language);
+    if (code === "quota_exceeded") await failOverQuota(ctx, record);
+    throw withSnapshotId(answer, record.id);
+  }
+}
+
+async function failOverQuota(ctx: Ctx, record: SnapshotRecord): Promise<void> {
+  const { snapshots } = ctx.services;
+  const context = { actor: { kind: "system" }, context: {}, signal: endless } as const;
+  const access = { kind: "account", accountId: record.account_id } as const;
+  const isEnded = await snapshots.transactions.run(context, access, async (tx) => {
+    await pruneFullVault(tx, record.account_id, record.vault_id);
+    return endUpload(tx, record.id, { state: "failed", code: "quota_exceeded", reason: null });
+  });
+  if (isEnded) snapshots.counts.uploadEnded("quota_exceeded");
+}
+
+const endless = new AbortController().signal;

@@ -170,6 +170,7 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_file": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_archive": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.read_receipt": async (owner) => ({ id: await snapshot(owner) }),
   "uploads.begin": upload("begin"),
   "uploads.ordinals": upload("ordinals"),
   "uploads.offer": upload("offer"),

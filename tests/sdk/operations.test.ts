@@ -252,6 +252,11 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client, id } = await withSnapshot();
     return (await client.snapshots.readArchive({ id })).bytes();
   },
+  "snapshots.readReceipt": async () => {
+    const { client, id } = await withSnapshot();
+    return (await client.snapshots.readReceipt({ id })).text();
+  },
+  "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),
   "uploads.offer": () => uploading("offer"),

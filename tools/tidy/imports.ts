@@ -39,7 +39,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
  * gets its place here. `audit` and `webhooks` read what a transaction recorded: no domain imports them.
  */
 const domains: readonly string[] = [
-  ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "identity"],
+  ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "receipts", "identity"],
   ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots", "uploads", "files"],
   ...["applications", "oauth", "first-run", "admin", "sandbox"],
 ];

@@ -18,6 +18,7 @@ import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
+import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
 import { snapshotEvents } from "./snapshots/index.ts";
@@ -38,6 +39,7 @@ export const endpoints: readonly Endpoint[] = [
   ...limitEndpoints,
   ...snapshotEndpoints,
   ...fileEndpoints,
+  ...receiptEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,

@@ -3,6 +3,7 @@
 import { openFiles } from "./files/index.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
+import { openReceipts } from "./receipts/index.ts";
 import { openSnapshots } from "./snapshots/index.ts";
 import { openUploads } from "./uploads/index.ts";
 import { openVaults } from "./vaults/index.ts";
@@ -13,5 +14,5 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
   const files = openFiles({ ...foundation, vaults, snapshots });
-  return { vaults, snapshots, files };
+  return { vaults, snapshots, files, receipts: openReceipts(foundation) };
 }

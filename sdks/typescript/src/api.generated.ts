@@ -74,6 +74,7 @@ import type {
   RateLimitRequest,
   RateLimitRequestPage,
   RateLimits,
+  ReceiptKeys,
   RecoveryCodes,
   ResetDecision,
   RotatedSecret,
@@ -1185,6 +1186,17 @@ export interface EmanetApi {
       readonly path?: string | undefined;
     }>;
     /**
+     * Download the receipt of a snapshot. `GET /v1/snapshots/{id}/receipt`
+     *
+     * A compact JWS (RFC 7515, EdDSA) that says what was stored: ids, root hash, time and size, the place in the vault's chain, and the SHA-256 of each file if there are at most 100 and their bytes can be hashed at once. `verified` is true after everything was read back. It is checked without this service, with the keys at `/.well-known/emanet-keys.json`.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly readReceipt: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+    }>;
+    /**
      * Complete a snapshot. `POST /v1/snapshots/{id}/complete`
      *
      * Ends the upload of a snapshot whose files were sent one by one: the snapshot has every file that was answered before, and takes no more. The answer is the completed snapshot, and the same again on repetition. What takes longer than 20 seconds is answered with 202: it goes on, and repeating the call waits for it. `Prefer: respond-async` does not wait. For the creator of the snapshot.
@@ -1195,6 +1207,14 @@ export interface EmanetApi {
       /** Id of the snapshot. */
       readonly id: string;
     }, Snapshot>;
+  };
+  readonly receipts: {
+    /**
+     * Keys of receipts. `GET /.well-known/emanet-keys.json`
+     *
+     * The public keys that sign receipts (RFC 7517, RFC 8037), the newest first. Keys stay for ever. Each but the first is introduced by the one before it.
+     */
+    readonly keys: ReadOperation<Record<string, never>, ReceiptKeys>;
   };
   readonly oauth: {
     /**
@@ -1793,7 +1813,9 @@ export const operations = {
   "snapshots.readFile": {"method":"GET","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"bytes"},
   "snapshots.putFile": {"method":"PUT","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/octet-stream","reply":"json"},
   "snapshots.readArchive": {"method":"GET","path":"/v1/snapshots/{id}/archive","query":["format","path"],"reply":"bytes"},
+  "snapshots.readReceipt": {"method":"GET","path":"/v1/snapshots/{id}/receipt","reply":"bytes"},
   "snapshots.complete": {"method":"POST","path":"/v1/snapshots/{id}/complete","reply":"json"},
+  "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

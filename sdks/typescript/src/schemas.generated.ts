@@ -1130,6 +1130,24 @@ export interface RateLimits {
   readonly data: readonly RateLimit[];
 }
 
+export interface ReceiptKey {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  /** The public key. */
+  readonly x: string;
+  /** Its name; receipts have it in their header. */
+  readonly kid: string;
+  readonly alg: "EdDSA";
+  readonly use: "sig";
+  /** When it was made. It signs until the next one is made. */
+  readonly created_at: string;
+  readonly introduction: string | null;
+}
+
+export interface ReceiptKeys {
+  readonly keys: readonly ReceiptKey[];
+}
+
 export interface RecoveryCodes {
   /** Shown only in this answer. Print the codes and do not keep them with the phone. */
   readonly recovery_codes: readonly string[];

@@ -3,7 +3,7 @@
  *
  * States: *open* → *closed* (no more files; a process has the completion, and says that it lives) → completed, or failed. A process
  * that dies leaves the upload closed; a repeated call or a job goes on after a minute. The manifest is kept in the row before it is
- * stored. So whoever goes on stores the same one, and a snapshot never has two.
+ * stored. So the process that goes on stores the same one, and a snapshot never has two.
  */
 
 import {

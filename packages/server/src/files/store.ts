@@ -204,7 +204,7 @@ export async function releaseCompletion(tx: Tx, { id, account_id }: OfSnapshot):
     .execute();
 }
 
-/** Keeps the manifest before it is stored: whoever goes on after a crash stores the same one. */
+/** Keeps the manifest before it is stored: the process that goes on after a crash stores the same one. */
 export async function keepDraft(tx: Tx, { id, account_id }: OfSnapshot, upload: string, draft: Buffer): Promise<void> {
   await tx.db
     .updateTable("snapshots")

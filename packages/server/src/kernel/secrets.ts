@@ -27,6 +27,7 @@ type Purpose =
   | "idempotency-reply"
   | "idempotency-caller"
   | "signing-key"
+  | "receipt-key"
   | "totp-secret"
   | "refresh-token"
   | "client-secret"

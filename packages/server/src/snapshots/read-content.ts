@@ -31,6 +31,8 @@ export interface SnapshotContent {
   /** For small content; others use it at the same time. */
   readonly reader: FileReader;
   readonly root: DirectoryEntry;
+  /** The number of the newest record of the vault's chain that is about this snapshot. */
+  readonly chainSequence: number;
   /** For large content. */
   newReader(): FileReader;
 }
@@ -56,7 +58,7 @@ export async function openContent(ctx: Ctx, principal: AccountPrincipal, id: str
     if (row === null) throw new Error("a completed snapshot that the catalog does not have");
     const reader = snapshots.readers.shared(vault);
     const root = await rootEntry(reader.frames, row);
-    return { record, reader, root, newReader: () => snapshots.readers.own(vault) };
+    return { record, reader, root, chainSequence: row.changes, newReader: () => snapshots.readers.own(vault) };
   });
 }
 

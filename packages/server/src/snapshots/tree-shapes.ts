@@ -113,7 +113,8 @@ export function showWarning({ path, code }: { readonly path: Uint8Array; readonl
   return { ...textFields("path", path), code };
 }
 
-function textFields<Name extends string>(name: Name, bytes: Uint8Array) {
+/** A field with text, and one with the bytes where they are not UTF-8. */
+export function textFields<Name extends string>(name: Name, bytes: Uint8Array) {
   const text = Buffer.from(bytes).toString();
   const encoded = isUtf8(bytes) ? {} : { [`${name}_base64`]: Buffer.from(bytes).toString("base64") };
   return { [name]: text, ...encoded } as { readonly [Key in Name]: string } & {

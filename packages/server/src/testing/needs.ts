@@ -11,6 +11,7 @@ const commands = {
   bsdtar: ["bsdtar"],
   chromium: ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"],
   curl: ["curl"],
+  go: ["go"],
   /** A JDK: it runs programs from their source. */
   java: ["java"],
   openssl: ["openssl"],

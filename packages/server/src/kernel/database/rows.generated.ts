@@ -50,6 +50,7 @@ export interface Database {
   readonly packages: PackagesRow;
   readonly people: PeopleRow;
   readonly phone_messages: PhoneMessagesRow;
+  readonly receipt_keys: ReceiptKeysRow;
   readonly recovery_codes: RecoveryCodesRow;
   readonly root_key: RootKeyRow;
   readonly sandbox_clock: SandboxClockRow;
@@ -562,6 +563,15 @@ export interface PeopleRow {
 export interface PhoneMessagesRow {
   readonly id: Buffer;
   readonly sent_at: Date;
+}
+
+export interface ReceiptKeysRow {
+  readonly number: number;
+  readonly kid: string;
+  readonly public_key: Buffer;
+  readonly sealed_private: Buffer | null;
+  readonly introduction: string | null;
+  readonly created_at: Date;
 }
 
 export interface RecoveryCodesRow {

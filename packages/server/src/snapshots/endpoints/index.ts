@@ -12,6 +12,7 @@ import { listTree } from "./list-tree.ts";
 import { listWarnings } from "./list-warnings.ts";
 import { readArchive } from "./read-archive.ts";
 import { readFile } from "./read-file.ts";
+import { readReceipt } from "./read-receipt.ts";
 import { undeleteSnapshot } from "./undelete-snapshot.ts";
 import { updateSnapshot } from "./update-snapshot.ts";
 
@@ -28,6 +29,7 @@ export const snapshotEndpoints: readonly Endpoint[] = [
   listTree,
   readFile,
   readArchive,
+  readReceipt,
 ];
 
 export const snapshotTags: readonly OpenapiTag[] = [

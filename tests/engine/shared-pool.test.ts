@@ -49,6 +49,22 @@ async function assertRestores(
   assert.deepEqual(describeTree(to), describeTree(from));
 }
 
+test("a file is cut in the same way by a worker that has cut for another vault before: by its vault's key", async (t) => {
+  const from = writeFiles(t, 3, 2);
+  const used = new CutWorkerPool(0);
+  const segments = async (seed: number, pool: CutWorkerPool) => {
+    const env = await openTestEnvironment(new MemoryStore(), { seed });
+    await env.backup(from, { pool });
+    const items = await Array.fromAsync(env.vault.catalog.allItems());
+    return items.filter(({ kind }) => kind === "segment").map(({ id }) => Buffer.from(id).toString("hex"));
+  };
+  const other = await segments(1, used);
+  const [after, alone] = [await segments(2, used), await segments(2, new CutWorkerPool(0))];
+  assert.ok(alone.length >= 2);
+  assert.deepEqual(after, alone);
+  assert.equal(new Set([...other, ...alone]).size, other.length + alone.length);
+});
+
 for (const threads of [0, 1])
   test(`an upload whose store hangs does not stop the others of a pool with ${threads} threads, and can be aborted`, async (t) => {
     const pool = new CutWorkerPool(threads);

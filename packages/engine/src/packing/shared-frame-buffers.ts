@@ -15,22 +15,31 @@ const free = 0;
 const inUse = 1;
 
 export class SharedFrameBuffers {
-  readonly #buffers: readonly SharedArrayBuffer[];
+  readonly #buffers: SharedArrayBuffer[] = [];
+  readonly #count: number;
+  readonly #bufferBytes: number;
 
-  /** Memory that was never written to costs nothing. */
+  /** A buffer is made when it is first needed: a small upload needs one. */
   constructor(count: number, bufferBytes: number) {
-    this.#buffers = Array.from({ length: count }, () => new SharedArrayBuffer(headBytes + bufferBytes));
+    this.#count = count;
+    this.#bufferBytes = bufferBytes;
   }
 
   /** Memory for a frame: a free shared buffer, which is in use from now on, or ordinary memory. */
   allocate(length: number): Uint8Array {
-    for (const buffer of this.#buffers) {
-      if (headBytes + length > buffer.byteLength) break;
-      if (Atomics.compareExchange(new Int32Array(buffer, 0, 1), 0, free, inUse) === free)
-        return new Uint8Array(buffer, headBytes, length);
-    }
-    return Buffer.allocUnsafeSlow(length);
+    if (length > this.#bufferBytes) return Buffer.allocUnsafeSlow(length);
+    for (const buffer of this.#buffers) if (take(buffer)) return new Uint8Array(buffer, headBytes, length);
+    if (this.#buffers.length === this.#count) return Buffer.allocUnsafeSlow(length);
+    const made = new SharedArrayBuffer(headBytes + this.#bufferBytes);
+    this.#buffers.push(made);
+    take(made);
+    return new Uint8Array(made, headBytes, length);
   }
+}
+
+/** Returns whether the buffer was free. It is in use now. */
+function take(buffer: SharedArrayBuffer): boolean {
+  return Atomics.compareExchange(new Int32Array(buffer, 0, 1), 0, free, inUse) === free;
 }
 
 /** Frees the shared buffer of a frame, whose bytes must not be used any more. Does nothing for ordinary memory. */

@@ -13,7 +13,7 @@
  * Memory that was not written to costs nothing: an upload whose answers come at once uses one buffer of each kind.
  */
 
-import { asBuffer } from "../format/bytes.ts";
+import { asBuffer, sameBytes } from "../format/bytes.ts";
 import { frameIdOf } from "../format/frame.ts";
 import { blockIdLength, digestLength, fileHash, idLength, keyBlockIds, segmentId } from "../format/hash.ts";
 import { textKey } from "../format/session-header.ts";
@@ -43,6 +43,12 @@ const sampledStartBytes = 64 * 1024;
 /** One frame is sealed while the store reads the others. */
 const sharedFrameBuffers = 3;
 
+/**
+ * An upload that read more does not leave its cutter for the next one: its buffers hold memory. Making one takes longer than
+ * cutting the files of a small upload.
+ */
+const mostBytesOfSpare = 4 * 1024 * 1024;
+
 // Indexes into `frameClasses`.
 const classPage = 0;
 const classCompressible = 1;
@@ -51,6 +57,8 @@ const classIncompressible = 2;
 export class CutWorker {
   readonly #send: (message: FromWorker, transfer: ArrayBuffer[]) => void;
   readonly #sessions = new Map<number, WorkerState>();
+  /** Of the last small upload. */
+  #spare: SpareCutter | null = null;
   #lastPortion = 0;
 
   constructor(send: (message: FromWorker, transfer: ArrayBuffer[]) => void) {
@@ -91,14 +99,33 @@ export class CutWorker {
       buffers: new FreeBuffers(),
       portions: new Map(),
       cutter: null,
+      bytesRead: 0,
       queue: Promise.resolve(),
     });
   }
 
   /** Ends a session. A job that waits for a buffer ends too. */
   #close(clientId: number): void {
-    this.#sessions.get(clientId)?.buffers.close();
+    const state = this.#sessions.get(clientId);
+    if (state === undefined) return;
+    state.buffers.close();
     this.#sessions.delete(clientId);
+    // Not before its last job has ended, which may still write to the buffers.
+    void state.queue.then(() => {
+      const { cutter, bytesRead, session } = state;
+      if (cutter !== null && bytesRead <= mostBytesOfSpare) this.#spare = { cutter, key: session.cutterKey };
+    });
+  }
+
+  /** The cutter of a session: with its first job it gets the spare one, or a new one. */
+  #cutterOf(state: WorkerState): Cutter {
+    if (state.cutter !== null) return state.cutter;
+    const key = state.session.cutterKey;
+    const spare = this.#spare;
+    this.#spare = null;
+    if (spare !== null && !sameBytes(spare.key, key)) spare.cutter.rekey(key);
+    state.cutter = spare?.cutter ?? new Cutter(key, workerBufferBytes, buffersPerUpload);
+    return state.cutter;
   }
 
   async #run(state: WorkerState, job: CutJob): Promise<void> {
@@ -114,7 +141,7 @@ export class CutWorker {
 
   async #cutBundle(state: WorkerState, job: number, files: readonly FileRange[]): Promise<void> {
     const { session, texts, buffers } = state;
-    const cutter = cutterOf(state);
+    const cutter = this.#cutterOf(state);
     const index = await buffers.take("bundle");
     if (index === null) return;
     const buffer = cutter.buffer(index);
@@ -140,6 +167,7 @@ export class CutWorker {
         fileClasses.push(fileClass);
         outcomes.push({ ...read, blocks: list.count - before });
         at += read.bytes;
+        state.bytesRead += read.bytes;
       }
     } finally {
       opened.close();
@@ -161,7 +189,7 @@ export class CutWorker {
 
   async #cutStripe(state: WorkerState, job: StripeJob): Promise<void> {
     const { session, buffers } = state;
-    const cutter = cutterOf(state);
+    const cutter = this.#cutterOf(state);
     const taken = await buffers.take("stripe");
     if (taken === null) return;
     let index = taken;
@@ -175,7 +203,9 @@ export class CutWorker {
       for (;;) {
         const buffer = cutter.buffer(index);
         while (filled < buffer.length && !reader.ended) {
-          filled += reader.read(buffer.subarray(0, filled + readStepBytes), filled);
+          const read = reader.read(buffer.subarray(0, filled + readStepBytes), filled);
+          filled += read;
+          state.bytesRead += read;
           if (reader.bytesRead === filled && list.count === 0) sizes = blockSizesFor(job, buffer.subarray(0, filled));
           const bufferAt = reader.bytesRead - filled;
           cutTo = this.#cutPortion(cutter, index, job, sizes, bufferAt, cutTo, filled, reader.ended, list);
@@ -279,7 +309,7 @@ export class CutWorker {
     const ids = new Uint8Array(cut.ids.subarray(0, blocks * blockIdLength));
     // The session was closed while this was cut: there will be no `append`.
     if (!this.#sessions.has(session.clientId)) return;
-    const bytes = cutterOf(state).buffer(buffer);
+    const bytes = this.#cutterOf(state).buffer(buffer);
     state.portions.set(portion, { buffer, bytes, starts, lengths, ids });
     const message: Portion = {
       job: cut.job,
@@ -317,13 +347,15 @@ interface WorkerState {
   readonly portions: Map<number, PortionBlocks & { readonly buffer: number }>;
   /** Made with the first job. */
   cutter: Cutter | null;
+  bytesRead: number;
   /** Ends when the last job is cut. */
   queue: Promise<void>;
 }
 
-function cutterOf(state: WorkerState): Cutter {
-  state.cutter ??= new Cutter(state.session.cutterKey, workerBufferBytes, buffersPerUpload);
-  return state.cutter;
+/** A cutter that no upload uses, with the gear table of this key. */
+interface SpareCutter {
+  readonly cutter: Cutter;
+  readonly key: Uint8Array;
 }
 
 interface CutPortion {

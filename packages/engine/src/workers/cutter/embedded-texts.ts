@@ -21,7 +21,9 @@ export interface TextRange {
  * The embedded texts in [from, to), in order. Searches for a tag backwards from the end of the shortest possible text, so
  * that input with many tags is skipped in steps of that length.
  */
-export function embeddedTexts(bytes: Buffer, from: number, to: number): TextRange[] {
+export function embeddedTexts(buffer: Buffer, from: number, to: number): TextRange[] {
+  // What is behind the file is not searched: the buffer has megabytes.
+  const bytes = buffer.subarray(0, to);
   const texts: TextRange[] = [];
   let at = from;
   while (to - at > minEmbeddedBytes) {
@@ -31,7 +33,7 @@ export function embeddedTexts(bytes: Buffer, from: number, to: number): TextRang
       continue;
     }
     const found = bytes.indexOf(tagStart, at + minEmbeddedBytes + 1);
-    const end = found < 0 || found > to ? to : found;
+    const end = found < 0 ? to : found;
     const close = bytes.indexOf(tagEnd, at);
     const begin = close >= at && close < end ? close + 1 : at;
     if (begin > from || end < to) texts.push({ from: begin, to: end });

@@ -54,11 +54,16 @@ function endedChildrenSeconds(): number {
   }
 }
 
+/** The name of a file that has a process, or several, to itself. */
+function nameOf(entry: string): string {
+  return entry.replace(/^0-\d+-(.*)\.mjs$/, "$1.ts").replace(/^1-(.*)-\d+\.test\.mjs$/, "$1.test.ts (parts)");
+}
+
 /** The files that were counted, the most expensive first; parts of a file are added up. */
 export function readCosts(file: string): readonly FileCost[] {
   const lines = readFileSync(file, "utf8").trim().split("\n");
   const all = lines.map((line) => JSON.parse(line) as FileCost);
-  const sums = Map.groupBy(all, (cost) => cost.file.replace(/^0-(.*)-\d+\.test\.mjs$/, "$1 (parts)"));
+  const sums = Map.groupBy(all, (cost) => nameOf(cost.file));
   return [...sums]
     .map(([name, costs]) => ({ file: name, seconds: costs.reduce((sum, { seconds }) => sum + seconds, 0) }))
     .sort((a, b) => b.seconds - a.seconds);

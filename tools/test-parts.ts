@@ -22,7 +22,7 @@ export function splitTests(files: readonly string[], root: string, folder: strin
 
 function writePart(source: string, part: number, folder: string): string {
   mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, `0-${path.basename(source, ".test.ts")}-${part}.test.mjs`);
+  const file = path.join(folder, `1-${path.basename(source, ".test.ts")}-${part}.test.mjs`);
   const url = JSON.stringify(pathToFileURL(source).href);
   writeFileSync(file, `process.env.${partVariable} = "${part}";\nawait import(${url});\n`);
   return file;

@@ -1,12 +1,15 @@
+// long: 30 s
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { testServerVariable } from "../packages/server/src/testing/database.ts";
 import { processEnded } from "../packages/server/src/testing/processes.ts";
 import { temporaryFolder } from "../packages/server/src/testing/temporary-folder.ts";
+import { groupTests } from "./test-groups.ts";
 
 /** One test file. */
 const one = (body: string) => ({ "sample.test.ts": body });
@@ -85,6 +88,22 @@ test("files share a process, one after the other; hooks of a file run at its end
   const [a, b, c] = ["a", "b", "c"].map((name) => new RegExp(`${name} loaded by (\\d+)`).exec(output)?.[1]);
   assert.equal(a, b);
   assert.notEqual(a, c);
+});
+
+test("files that say how long they take have a process each, and the longest starts first", async (t) => {
+  const { folder, files } = await writeTests(t, {
+    "a.test.ts": "",
+    "b.test.ts": "// long: 9 s",
+    "c.test.ts": "// own process: to see where it comes",
+    "d.test.ts": "// long: 20 s",
+    "e.test.ts": "",
+  });
+  const parent = path.dirname(path.dirname(folder));
+  const names = files.map((file) => path.relative(parent, file));
+  const entries = groupTests(names, parent, path.join(folder, "entries")).toSorted();
+  const contained = await Promise.all(entries.map((entry) => readFile(entry, "utf8")));
+  const found = contained.map((text) => text.match(/[a-e]\.test\.ts/g)?.join(" "));
+  assert.deepEqual(found, ["d.test.ts", "b.test.ts", "c.test.ts", "a.test.ts e.test.ts"]);
 });
 
 /** Bodies of test files, and what the run says about the file. */

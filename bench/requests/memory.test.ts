@@ -1,3 +1,5 @@
+// long: 20 s
+
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { testDatabase } from "../../packages/server/src/testing/database.ts";

@@ -43,7 +43,7 @@ interface Example {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const service = await startTestService({ after }, { settings: noSignInLimits, keepsConnections: true });
+const service = await startTestService({ after }, { settings: noSignInLimits });
 const document = apiDocument({ complete: true }) as unknown as { paths: Record<string, Record<string, Operation>> };
 const rows: readonly Row[] = Object.entries(document.paths).flatMap(([place, methods]) =>
   Object.entries(methods)

@@ -23,7 +23,7 @@ interface Example {
 
 const service = await startTestService(
   { after },
-  { settings: { ...noSignInLimits, EMANET_LIMIT_ANONYMOUS: "1000000/60" }, keepsConnections: true },
+  { settings: { ...noSignInLimits, EMANET_LIMIT_ANONYMOUS: "1000000/60" } },
 );
 const operations = readOperations();
 const changes = operations.filter(({ method }) => method === "PATCH" || method === "DELETE");

@@ -22,7 +22,7 @@ interface Example {
 }
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
-const service = await startTestService({ after }, { settings, keepsConnections: true });
+const service = await startTestService({ after }, { settings });
 /** New for each call, because the test moves the clock. */
 const staff = () => tokenFor(service, { as: "staff" });
 const reason = "test gerekçesi";

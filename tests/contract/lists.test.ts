@@ -18,7 +18,7 @@ import { readOperations } from "./operations.ts";
 type Caller = Awaited<ReturnType<typeof tokenFor>>;
 
 const settings = { ...noSignInLimits, EMANET_LIMIT_APPLICATIONS: "1000/60" };
-const service = await startTestService({ after }, { settings, keepsConnections: true });
+const service = await startTestService({ after }, { settings });
 const owner = await tokenFor(service);
 const staff = await tokenFor(service, { as: "staff" });
 

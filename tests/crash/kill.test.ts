@@ -3,6 +3,8 @@
  * afterwards: the application, its audit record, its two mails, the answer to its Idempotency-Key.
  */
 
+// long: 15 s
+
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";

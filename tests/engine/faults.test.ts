@@ -1,3 +1,5 @@
+// long: 12 s
+
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -39,11 +41,25 @@ interface Scene {
   readonly thirdNight: readonly string[];
 }
 
-async function prepare(folder: string, name: string): Promise<Scene> {
-  const from = path.join(folder, `${name}-from`);
+/** The store after two nights, the calls that made the catalog, and the source. Every scene is made of them. */
+interface Prepared extends Pick<Scene, "from" | "expected" | "env" | "thirdNight"> {
+  readonly objects: ReadonlyMap<string, Uint8Array>;
+  readonly calls: readonly RecordedCall[];
+}
+
+interface RecordedCall {
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+const seed = 3;
+
+async function prepare(folder: string): Promise<Prepared> {
+  const from = path.join(folder, "from");
   const inner = new MemoryStore();
-  const catalog = new MemoryCatalog(testContext(3));
-  const env = await openTestEnvironment(inner, { catalog, seed: 3 });
+  const calls: RecordedCall[] = [];
+  const catalog = recording(new MemoryCatalog(testContext(seed)), calls);
+  const env = await openTestEnvironment(inner, { catalog, seed });
   const bytes = seededBytes(11);
   mkdirSync(from);
   for (let i = 0; i < 6; i++) writeFileSync(path.join(from, `f${i}`), bytes(3000 + i));
@@ -58,7 +74,36 @@ async function prepare(folder: string, name: string): Promise<Scene> {
   writeFileSync(path.join(from, "nightly"), bytes(60_000));
   rmSync(path.join(from, "f1"));
   settleTimes(from);
-  return { folder, from, inner, catalog, env, expected, thirdNight: describeTree(from) };
+  return { from, env, expected, thirdNight: describeTree(from), objects: new Map(inner.objects), calls };
+}
+
+/** The catalog, with its calls added to a list. Streams only read. */
+function recording(catalog: Catalog, calls: RecordedCall[]): Catalog {
+  return new Proxy(catalog, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        if (!String(name).startsWith("all")) calls.push({ name: String(name), args });
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+}
+
+/** A copy of what was prepared: another store and another catalog. Two more backups per fault would be half of the time. */
+async function copyOf(prepared: Prepared, folder: string): Promise<Scene> {
+  const inner = new MemoryStore(prepared.objects);
+  const catalog: Catalog = new MemoryCatalog(testContext(seed));
+  for (const { name, args } of prepared.calls) {
+    const method: unknown = Reflect.get(catalog, name);
+    if (typeof method === "function") await Reflect.apply(method, catalog, args);
+  }
+  // Other random numbers than those of the first two nights: pack names must be new.
+  const ctx = testContext(seed + 1);
+  ctx.advance(2000);
+  const vault = { ...prepared.env.vault, ctx, store: inner, catalog };
+  return { ...prepared, folder, inner, catalog, env: testEnvironmentOf(ctx, vault, prepared.env.writer) };
 }
 
 /** The environment of a process that uses the store through `store`. */
@@ -103,8 +148,8 @@ async function assertRestores(scene: Scene, env: TestEnvironment, label: string)
 }
 
 /** How many store calls a night makes without faults. */
-async function countCalls(folder: string): Promise<number> {
-  const scene = await prepare(folder, "count");
+async function countCalls(prepared: Prepared, folder: string): Promise<number> {
+  const scene = await copyOf(prepared, folder);
   const store = new FaultyStore(scene.inner);
   for (const step of steps(scene, await processOver(scene, store))) await step();
   return store.calls.length;
@@ -122,12 +167,13 @@ const faults: readonly Fault[] = [
 describe("faults", () => {
   test("a crash before or after any store call leaves the old state or the new state, with the catalog or without it", async (t) => {
     const folder = scratch(t);
-    const calls = await countCalls(folder);
+    const prepared = await prepare(folder);
+    const calls = await countCalls(prepared, folder);
     assert.ok(calls >= 12, `${calls} calls`);
     for (let call = 1; call <= calls; call++) {
       for (const when of isHeavy ? crashes : crashes.slice(call % 2, (call % 2) + 1)) {
         const label = `crash ${when} call ${call}`;
-        const scene = await prepare(folder, `${when}${call}`);
+        const scene = await copyOf(prepared, folder);
         const store = new FaultyStore(scene.inner, faultAt(call, { kind: "crash", when }));
         const env = await processOver(scene, store);
         await assert.rejects(
@@ -138,7 +184,6 @@ describe("faults", () => {
           label,
         );
         await assertRecovers(scene, Math.floor(call / 2) % 2 === 0, label);
-        rmSync(scene.from, { recursive: true });
       }
     }
   });
@@ -147,14 +192,14 @@ describe("faults", () => {
     const name = fault.kind === "fail" ? fault.code : "reply lost after the work was done";
     test(`if a store call fails once (${name}), repeating the step works and nothing is lost`, async (t) => {
       const folder = scratch(t);
-      const calls = await countCalls(folder);
+      const prepared = await prepare(folder);
+      const calls = await countCalls(prepared, folder);
       for (let call = isHeavy ? 1 : 1 + index; call <= calls; call += isHeavy ? 1 : faults.length) {
         const label = `${name} at call ${call}`;
-        const scene = await prepare(folder, `c${call}`);
+        const scene = await copyOf(prepared, folder);
         const env = await processOver(scene, new FaultyStore(scene.inner, faultAt(call, fault)));
         for (const step of steps(scene, env)) await step().catch(() => step());
         await assertRestores(scene, env, label);
-        rmSync(scene.from, { recursive: true });
       }
     });
   }

@@ -1,3 +1,5 @@
+// long: 80 s
+
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,8 +30,8 @@ import { deleteSnapshot } from "../../packages/engine/src/upkeep/snapshot-change
 /** Threads for the simulation. */
 const threads = 2;
 
-/** The bug that shows up least, lost pins, is found at seed 4180. */
-const mostSeedsOfBug = 10_000;
+/** The seeds of an ordinary run. */
+const leastSeeds = 10_000;
 
 async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
   const worker = new Worker(new URL("../../packages/engine/src/testing/simulation-thread.ts", import.meta.url), {
@@ -44,8 +46,8 @@ async function runSeeds(seeds: Seeds): Promise<SeedsAnswer> {
 describe("interleavings", () => {
   // On SQLite, steps of another process also run between any two statements.
   const catalogs = [
-    { catalog: "memory", seeds: scaled(10_000, 100_000) },
-    { catalog: "sqlite", seeds: scaled(10_000, 100_000) },
+    { catalog: "memory", seeds: scaled(leastSeeds, 100_000) },
+    { catalog: "sqlite", seeds: scaled(leastSeeds, 100_000) },
   ] as const;
 
   for (const { catalog, seeds } of catalogs) {
@@ -63,15 +65,18 @@ describe("interleavings", () => {
     });
   }
 
-  const bugs: readonly SimulationKind[] = [
-    { catalog: "memory", bug: "unpinned-answers" },
-    { catalog: "memory", bug: "stale-markings" },
-    { catalog: "memory", bug: "lost-pins" },
-    { catalog: "sqlite", bug: "torn-roots" },
+  // With the seed that finds it, one of those above: what changes the simulation may need another one.
+  const bugs: readonly { kind: SimulationKind; seed: number }[] = [
+    { kind: { catalog: "memory", bug: "unpinned-answers" }, seed: 1 },
+    { kind: { catalog: "memory", bug: "stale-markings" }, seed: 1 },
+    { kind: { catalog: "memory", bug: "lost-pins" }, seed: 4180 },
+    { kind: { catalog: "sqlite", bug: "torn-roots" }, seed: 1 },
   ];
-  for (const kind of bugs) {
+  for (const { kind, seed } of bugs) {
     test(`the simulation finds a catalog that breaks a rule: ${kind.bug}`, async () => {
-      const { failure } = await runSeeds({ first: 1, last: mostSeedsOfBug, step: 1, kind });
+      const known = await runSeeds({ first: seed, last: seed, step: 1, kind });
+      const { failure } =
+        known.failure === null ? await runSeeds({ first: 1, last: leastSeeds, step: 1, kind }) : known;
       // Pins prevent all of these: lost content, which the next prune may be the first to notice, and a backup that fails
       // because of a prune.
       assert.match(

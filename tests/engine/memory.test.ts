@@ -3,6 +3,8 @@
  * The usual run measures the growth between two numbers of files. The heavy run uses a million files.
  */
 
+// long: 20 s
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,3 +1,5 @@
+// long: 15 s
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, describe, type TestContext, test } from "node:test";

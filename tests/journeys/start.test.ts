@@ -1,3 +1,5 @@
+// long: 20 s
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { access, readdir, stat } from "node:fs/promises";

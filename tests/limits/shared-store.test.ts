@@ -1,3 +1,5 @@
+// long: 20 s
+
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, describe, test } from "node:test";

@@ -1,3 +1,5 @@
+// long: 15 s
+
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";

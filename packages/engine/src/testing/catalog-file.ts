@@ -20,7 +20,8 @@ export class CatalogFile {
   #resetSql: string | null = null;
 
   constructor() {
-    this.#database.exec("pragma journal_mode = wal; pragma synchronous = off");
+    // Small pages: a step changes a few rows of many tables, and writes every page that it changes.
+    this.#database.exec("pragma page_size = 512; pragma journal_mode = wal; pragma synchronous = off");
   }
 
   /** Empties a catalog that was opened on this file. Its numbers are again those of a new catalog. */

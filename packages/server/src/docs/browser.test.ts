@@ -1,3 +1,5 @@
+// long: 20 s
+
 import assert from "node:assert/strict";
 import { after, describe, type TestContext, test } from "node:test";
 import type { Browser, Page } from "playwright-core";

@@ -56,7 +56,7 @@ export async function testDatabase(cleanup: Cleanup, options: TestDatabaseOption
   const server = testServer();
   const template = options.empty ? "template0" : server.template;
   const name = `t_${process.pid}_${randomBytes(6).toString("hex")}`;
-  await asAdmin(server, `create database ${name} template ${template} owner ${server.owner}`);
+  await asAdmin(server, `create database ${name} template ${template} owner ${server.owner} strategy file_copy`);
   const adminTarget = { ...server.admin, database: name };
   const target = { ...adminTarget, user: server.owner };
   let pools: Pools;

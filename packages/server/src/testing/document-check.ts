@@ -51,7 +51,7 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
     compiled.set(schema, made);
     return made;
   };
-  const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  const find = pathFinder(document.paths as Readonly<Record<string, Operations>>, aliases);
   const shared = (document.components as { responses?: Readonly<Record<string, Response>> }).responses ?? {};
   const resolve = (response: Operation["responses"][string] | undefined): Response | undefined =>
     response !== undefined && "$ref" in response ? shared[response.$ref.split("/").at(-1) ?? ""] : response;
@@ -61,7 +61,7 @@ export function documentCheck(document: JsonObject, aliases: Readonly<Record<str
   return (method, path, answer) => {
     const verb = (method === "HEAD" ? "GET" : method).toLowerCase();
     const [bare = ""] = path.split("?");
-    const operation = findPath(paths, documented(aliases, bare))?.[verb];
+    const operation = find(bare)?.[verb];
     if (operation === undefined || (outsideOperations.has(answer.status) && !(answer.status in operation.responses))) {
       const form = path.startsWith("/oauth2/") ? oauthError : problem;
       return checkBody(compile(form), `${method} ${answer.status}`, answer);
@@ -111,21 +111,31 @@ function checkHeaders(where: string, response: Response, answer: TestAnswer): vo
 
 type Operations = Readonly<Record<string, Operation>>;
 
-function findPath(paths: Readonly<Record<string, Operations>>, bare: string): Operations | undefined {
-  if (Object.hasOwn(paths, bare)) return paths[bare];
+/** Finds the operations of a path in any spelling. The forms are compiled once: there are hundreds. */
+function pathFinder(
+  paths: Readonly<Record<string, Operations>>,
+  aliases: Readonly<Record<string, string>>,
+): (bare: string) => Operations | undefined {
   const hasRest = (operations: Operations) =>
     Object.values(operations).some(({ parameters }) => parameters?.some((one) => one["x-multi-segment"] === true));
-  const form = ([template, operations]: [string, Operations]) =>
-    hasRest(operations) ? template.replace(/\{(\w+)\}$/, "{$1+}") : template;
-  return Object.entries(paths).find((entry) => formOf(form(entry)).test(bare))?.[1];
+  const documented = Object.entries(paths).map(([template, operations]) => ({
+    form: formOf(hasRest(operations) ? template.replace(/\{(\w+)\}$/, "{$1+}") : template),
+    operations,
+  }));
+  const others = Object.entries(aliases).map(([template, path]) => ({ form: formOf(template), path }));
+  return (bare) => {
+    const path = documentedPath(others, bare);
+    if (Object.hasOwn(paths, path)) return paths[path];
+    return documented.find(({ form }) => form.test(path))?.operations;
+  };
 }
 
 /** The documented path of a path in another spelling. */
-function documented(aliases: Readonly<Record<string, string>>, bare: string): string {
-  const [alias, path] = Object.entries(aliases).find(([template]) => formOf(template).test(bare)) ?? [];
-  if (alias === undefined || path === undefined) return bare;
-  const values = formOf(alias).exec(bare)?.slice(1) ?? [];
-  return path.replaceAll(/\{\w+\+?\}/g, () => values.shift() ?? "");
+function documentedPath(others: readonly { readonly form: RegExp; readonly path: string }[], bare: string): string {
+  const alias = others.find(({ form }) => form.test(bare));
+  if (alias === undefined) return bare;
+  const values = alias.form.exec(bare)?.slice(1) ?? [];
+  return alias.path.replaceAll(/\{\w+\+?\}/g, () => values.shift() ?? "");
 }
 
 function formOf(template: string): RegExp {

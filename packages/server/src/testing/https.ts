@@ -21,7 +21,7 @@ export interface TestAnswer {
 const contexts = new Map<string, SecureContext>();
 
 /** The key exchange after quantum computers is another tenth, and no test of the application needs it. */
-function connectionOptions(ca: string) {
+export function connectionOptions(ca: string): { readonly secureContext: SecureContext } {
   const secureContext = contexts.get(ca) ?? tls.createSecureContext({ ca, ecdhCurve: "X25519" });
   contexts.set(ca, secureContext);
   return { secureContext };
@@ -43,7 +43,10 @@ export function sendHttp1(
   const [origin, path] = splitUrl(url);
   return new Promise((resolve, reject) => {
     const framed = { ...framing(request), ...headers };
-    const options = { method, path, headers: framed, agent, ...connectionOptions(ca) };
+    // A body that does not come leaves a connection that cannot be used again.
+    const announced = framed["content-length"];
+    const isWhole = announced === undefined || Number(announced) === Buffer.byteLength(body ?? "");
+    const options = { method, path, headers: framed, agent: isWhole && agent, ...connectionOptions(ca) };
     const outgoing = https.request(origin, options, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -2,6 +2,7 @@
 
 import http2 from "node:http2";
 import type { Cleanup } from "./database.ts";
+import { connectionOptions } from "./https.ts";
 
 export interface KeptAlive {
   /** Sends all requests, one at a time per connection. Returns the statuses in the order of the requests. */
@@ -20,7 +21,7 @@ export function openKeptAlive(
   { url, ca }: { readonly url: string; readonly ca: string },
   connections: number,
 ): KeptAlive {
-  const connect = () => http2.connect(url, { ca }).on("error", () => undefined);
+  const connect = () => http2.connect(url, connectionOptions(ca)).on("error", () => undefined);
   const sessions = Array.from({ length: connections }, connect);
   cleanup.after(async () => {
     for (const session of sessions) session.destroy();

@@ -1,5 +1,7 @@
 /** The conformance suite of the upload port through HTTP: two services on one database and store answer in turn, and answers are lost. */
 
+// long: 15 s
+
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
 import { AnswerLostError, type Catalog, type UploadCall, type Vault } from "@emanet/engine";

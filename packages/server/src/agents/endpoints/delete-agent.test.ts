@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { tokenFor } from "../../testing/accounts.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
-import { settledMessages } from "../../testing/sent-messages.ts";
+import { jobsDone, settledMessages } from "../../testing/sent-messages.ts";
 import { codeOf, deviceGrant, keyOf, makeAgent, proofOf } from "../testing.ts";
 
 const service = await startTestService({ after });
@@ -15,7 +15,7 @@ test("a revoked agent: its token is refused at once, the chain of its vault has 
   assert.equal((await service.send("DELETE", agent.target, { headers: owner.auth })).status, 204);
   assert.equal(codeOf(await service.send("GET", `${agent.target}/keys`, { headers: agent.auth })), "401 invalid_token");
   assert.equal(codeOf(await service.send("GET", agent.target, { headers: owner.auth })), "404 not_found");
-  // Waits for the jobs too.
+  await jobsDone(service, "agents.record_revocation");
   const mails = (await settledMessages(service)).filter(({ template }) => template === "agent_removed");
   assert.ok(mails.some(({ to }) => to === `${owner.personId}@test.example`));
   const vault = await service.running.services?.vaults.open(accountId, agent.keys[0]?.vault_id ?? "");

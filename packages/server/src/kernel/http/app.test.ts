@@ -13,7 +13,7 @@ const account = "0199c0de-0000-7000-8000-0000000000aa";
 const authorization = `Bearer ${testToken(account, "client-1", ["account:read", "account:write"])}`;
 const all = [...endpoints, ...noteEndpoints];
 
-const service = await startTestService({ after }, { extra: noteEndpoints, keepsConnections: true });
+const service = await startTestService({ after }, { extra: noteEndpoints });
 await createNotesTable(service.database.owner);
 
 /** Every guarantee holds over both versions of HTTP. */

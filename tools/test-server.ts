@@ -31,13 +31,15 @@ export interface RunningTestServer {
 export interface TestServerOptions {
   /** The run may write more than fits into memory. */
   readonly large?: boolean;
+  /** Commits wait for the disk, as an operator's do: for measurements. On disk, also where memory would do. */
+  readonly durable?: boolean;
   /** The server of an outer run, to be used instead of a new one. */
   readonly outer?: TestServer | null;
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<RunningTestServer> {
-  const { large = false, outer = null } = options;
-  const folder = await mkdtemp(path.join(large ? tmpdir() : baseFolder(), "emanet-test-"));
+  const { large = false, durable = false, outer = null } = options;
+  const folder = await mkdtemp(path.join(large || durable ? tmpdir() : baseFolder(), "emanet-test-"));
   const binaries = process.env.EMANET_TEST_PG_BIN || undefined;
   let postgres: EmbeddedPostgres | undefined;
   const stop = async () => {
@@ -46,7 +48,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
   try {
     if (outer !== null) return { server: outer, temporary: await makeTemporary(folder), stop };
-    postgres = await startEmbeddedPostgres({ folder, log, binaries, durable: false, maxConnections });
+    postgres = await startEmbeddedPostgres({ folder, log, binaries, durable, maxConnections });
     const { admin, connection } = postgres;
     await migrateTemplate(connection);
     const server = { admin, owner: connection.user, template: connection.database };

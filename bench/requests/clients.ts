@@ -120,32 +120,53 @@ export async function sendAll(
   return { times: times.sort((a, b) => a - b), elapsedMs: performance.now() - began };
 }
 
-/** Sends requests at a steady rate. A response time begins when the request was due, also if no client was free. */
-export async function sendSteadily(
+export interface SteadyResult {
+  /** Response times in milliseconds, sorted. */
+  readonly times: readonly number[];
+  /** How much later than due the requests were sent, sorted. */
+  readonly lateMs: readonly number[];
+}
+
+/**
+ * Sends requests at a steady rate, whether or not earlier ones are answered. Node's timers have a resolution of a millisecond, so
+ * requests come in groups: those that are due by then. A response time begins when the timer has fired, also if no client was
+ * free then.
+ */
+export function sendSteadily(
   clients: readonly Client[],
   { count, perSecond, expected }: { readonly count: number; readonly perSecond: number; readonly expected: number },
   request: () => ClientRequest,
-): Promise<LoadResult> {
+): Promise<SteadyResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<SteadyResult>();
   const times: number[] = [];
+  const lateMs: number[] = [];
+  const free = [...clients];
+  const waiting: number[] = [];
   const began = performance.now();
-  let next = 0;
-  const work = clients.map(async (client) => {
-    while (next < count) {
-      const dueAt = began + (next++ * 1000) / perSecond;
-      const waitMs = dueAt - performance.now();
-      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-      // A timer can be late by a millisecond, which is not the service's.
-      const sentAt = Math.max(dueAt, performance.now() - timerSlackMs);
-      await timed(client, expected, request());
-      times.push(performance.now() - sentAt);
+  const dueMs = (nth: number) => began + (nth * 1000) / perSecond;
+  const answered = (client: Client, cameAt: number) => {
+    times.push(performance.now() - cameAt);
+    const next = waiting.shift();
+    if (next === undefined) free.push(client);
+    else send(client, next);
+    if (times.length === count) resolve({ times: times.sort((a, b) => a - b), lateMs: lateMs.sort((a, b) => a - b) });
+  };
+  const send = (client: Client, cameAt: number) => {
+    timed(client, expected, request()).then(() => answered(client, cameAt), reject);
+  };
+  const sendDue = () => {
+    const now = performance.now();
+    while (lateMs.length < count && dueMs(lateMs.length) <= now) {
+      lateMs.push(now - dueMs(lateMs.length));
+      const client = free.pop();
+      if (client === undefined) waiting.push(now);
+      else send(client, now);
     }
-  });
-  await Promise.all(work);
-  return { times: times.sort((a, b) => a - b), elapsedMs: performance.now() - began };
+    if (lateMs.length < count) setTimeout(sendDue, dueMs(lateMs.length) - now);
+  };
+  sendDue();
+  return promise;
 }
-
-/** Node's timers have a resolution of a millisecond. */
-const timerSlackMs = 1.5;
 
 async function timed(client: Client, expected: number, request: ClientRequest): Promise<number> {
   const began = performance.now();

@@ -8,6 +8,7 @@
  *   npm run bench:requests -- --only costs,half,memory,idle  some of the parts
  *   npm run bench:requests -- --cases "health;bare, no query" some kinds of request
  *   npm run bench:requests -- --profile /tmp/p               writes a CPU profile of the service there
+ *   npm run bench:requests -- --durable no                   PostgreSQL without waiting for the disk, as in tests
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -19,7 +20,8 @@ import { withConnection } from "../../packages/server/src/kernel/database/pool.t
 import type { SocketTarget } from "../../packages/server/src/kernel/database/target.ts";
 import { startTestServer } from "../../tools/test-server.ts";
 import { cases as allCases, type RequestCase, targetRatios } from "./cases.ts";
-import { type Client, openClients, type Protocol, sendAll, sendSteadily } from "./clients.ts";
+import { type Client, openClients, type Protocol, sendAll } from "./clients.ts";
+import { measureHalfLoad } from "./half-load.ts";
 import { startService } from "./measured-service.ts";
 import {
   countsOf,
@@ -41,12 +43,16 @@ const { values: options } = parseArgs({
     cases: { type: "string" },
     protocols: { type: "string", default: "http/1.1,h2" },
     profile: { type: "string" },
+    durable: { type: "string", default: "yes" },
   },
 });
+const isDurable = options.durable === "yes";
 const parts = new Set(options.only.split(","));
 const protocols = (["http/1.1", "h2"] as const).filter((protocol) => options.protocols.split(",").includes(protocol));
 const named = options.cases?.split(";");
 const cases = allCases.filter(({ name }) => named === undefined || named.includes(name));
+
+const commits = isDurable ? "commits wait for the disk" : "commits do not wait for the disk";
 
 /** Connections of HTTP/1.1, or streams of one HTTP/2 connection. */
 const concurrency = 16;
@@ -58,11 +64,10 @@ const memorySteps = [20_000, 100_000, 200_000];
 const mostHeapGrowthMib = 2;
 /** Pages that the allocator keeps. */
 const mostResidentGrowthMib = 40;
-const halfLoadRequests = 10_000;
+const halfLoadRounds = 3;
 const idleSeconds = 30;
 const leastReadsPerSecond = 2_000;
 const idleCpuPercent = 0.5;
-const p99OverP50 = 3;
 
 interface Bench {
   readonly programs: { readonly bare: Program; readonly service: Program };
@@ -86,7 +91,7 @@ const cleanups: (() => Promise<unknown>)[] = [];
 try {
   const bench = await prepare();
   if (parts.has("costs")) for (const protocol of protocols) await measureCosts(bench, protocol);
-  if (parts.has("half")) await measureHalfLoad(bench);
+  if (parts.has("half")) await measureHalf(bench);
   if (parts.has("memory")) await measureMemory(bench);
   if (parts.has("idle")) await measureIdle(bench);
 } finally {
@@ -94,7 +99,7 @@ try {
 }
 
 async function prepare(): Promise<Bench> {
-  const { server, stop } = await startTestServer();
+  const { server, stop } = await startTestServer({ durable: isDurable });
   cleanups.push(stop);
   const database = { ...server.admin, user: server.owner, database: server.template };
   const folder = await mkdtemp(path.join(tmpdir(), "emanet-bench-"));
@@ -172,7 +177,7 @@ function medians(costs: readonly Cost[]): Cost {
 
 function report(protocol: Protocol, costs: ReadonlyMap<RequestCase, Cost>): void {
   console.log(
-    `\n${protocol}: ${options.rounds} rounds of ${options.requests} requests, ${concurrency} at once, medians\n`,
+    `\n${protocol}: ${options.rounds} rounds of ${options.requests} requests, ${concurrency} at once, medians; ${commits}\n`,
   );
   console.log(
     "| request | requests/s | CPU ms: server + PostgreSQL | client | statements | round trips |\n|---|---|---|---|---|---|",
@@ -200,20 +205,10 @@ function report(protocol: Protocol, costs: ReadonlyMap<RequestCase, Cost>): void
   console.log(`${mark(isEnough)} ${Math.round(reads)} reads a second, ${sum} (at least ${leastReadsPerSecond})`);
 }
 
-async function measureHalfLoad(bench: Bench): Promise<void> {
-  const one = allCases.find(({ name }) => name === "read of one row") ?? allCases[0];
-  if (one === undefined) return;
-  const clients = await openClients("http/1.1", bench.programs.service.ready[0] ?? "", bench.ca, concurrency);
-  const full = await sendAll(clients, warmUpRequests, one.status, one.request(bench));
-  const perSecond = (full.times.length * 1000) / full.elapsedMs / 2;
-  const load = { count: halfLoadRequests, perSecond, expected: one.status };
-  const { times } = await sendSteadily(clients, load, one.request(bench));
-  for (const client of clients) client.close();
-  const [p50 = 0, p99 = 0] = [times[Math.floor(times.length * 0.5)], times[Math.floor(times.length * 0.99)]];
-  const shown = `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ratio ${(p99 / p50).toFixed(1)}`;
-  console.log(
-    `\n${mark(p99 <= p99OverP50 * p50)} half load (${Math.round(perSecond)} reads/s): ${shown} (at most ${p99OverP50})`,
-  );
+async function measureHalf(bench: Bench): Promise<void> {
+  const clients = await clientsOf(bench, "http/1.1");
+  await measureHalfLoad({ ...bench, clients, rounds: Math.min(Number(options.rounds), halfLoadRounds) });
+  for (const client of Object.values(clients).flat()) client.close();
 }
 
 async function measureMemory(bench: Bench): Promise<void> {

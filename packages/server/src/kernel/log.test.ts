@@ -43,6 +43,23 @@ describe("log", () => {
     });
   });
 
+  test("each line has its own time, also of a clock that was set back", () => {
+    const times = [
+      "2026-03-01T09:30:00.123Z",
+      "2026-03-01T09:30:00.123Z",
+      "2026-03-01T09:30:00.124Z",
+      "2026-01-01T00:00:00.000Z",
+    ];
+    const lines: string[] = [];
+    const moving = { now: () => new Date(times[lines.length] ?? 0) };
+    const log = createLog({ level: "info", clock: moving, write: (line) => lines.push(line) });
+    for (const _ of times) log.info("e");
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).time),
+      times,
+    );
+  });
+
   test("an unknown field is dropped and counted, even with a cast", () => {
     const { log, last, dropped } = collect();
     log.warn("job_failed", { email: "ada@example.invalid", body: { a: 1 }, __proto__: "x", count: 3 } as never);

@@ -12,12 +12,11 @@
  * - No number reaches 10⁹: a tax number (10 or 11 digits) or a phone number cannot pass as one.
  * - Addresses are cut to their network (IPv4 /24, IPv6 /48) here, whatever the caller passes.
  *
- * Pino's own additions are off. A host name is a person's name in many offices, and the collector knows where it
- * collects; the field `pid` is for the process an event is about, not for the writer of the line.
+ * A line has neither host nor writing process. A host name is a person's name in many offices, and the collector knows where it
+ * collects; the field `pid` is for the process an event is about.
  */
 
 import ipaddr from "ipaddr.js";
-import { pino } from "pino";
 import type { Clock } from "./clock.ts";
 import { classNamePattern, describeError, isSystemCode, locationPattern } from "./error-facts.ts";
 import { isUuid } from "./uuid.ts";
@@ -102,30 +101,18 @@ export interface LogOptions {
  * log.info("request_completed", { request_id, operation: "applications.create", status: 202, duration_ms: 12.4 });
  */
 export function createLog(options: LogOptions): Log {
-  const { clock, onDropped } = options;
-  const sink = pino(
-    {
-      level: options.level,
-      base: null,
-      timestamp: () => `,"time":"${clock.now().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: options.write },
-  );
+  const { clock, onDropped, write } = options;
+  const timeOf = isoTimes();
 
   function at(level: "debug" | "info" | "warn" | "error", bound: Allowed) {
+    if (logLevels.indexOf(level) < logLevels.indexOf(options.level)) return () => undefined;
     return (event: string, fields: LogFields = {}): void => {
-      if (!sink.isLevelEnabled(level)) return;
-      const own = allowedFields(fields);
       const known = isWord(event);
+      const own = allowedFields(fields, { event: known ? event : "unnamed_event", ...bound.fields });
       const dropped = bound.dropped + own.dropped + (known ? 0 : 1);
       if (dropped > 0) onDropped?.(dropped);
-      sink[level]({
-        event: known ? event : "unnamed_event",
-        ...bound.fields,
-        ...own.fields,
-        ...(dropped > 0 && { dropped }),
-      });
+      const text = JSON.stringify(dropped > 0 ? { ...own.fields, dropped } : own.fields);
+      write(`{"level":"${level}","time":"${timeOf(clock.now().getTime())}",${text.slice(1)}\n`);
     };
   }
 
@@ -143,6 +130,15 @@ export function createLog(options: LogOptions): Log {
   }
 
   return bind({ fields: {}, dropped: 0 });
+}
+
+/** Writes moments as text. Many lines are of the same millisecond. */
+function isoTimes(): (ms: number) => string {
+  let last = { ms: Number.NaN, text: "" };
+  return (ms) => {
+    if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+    return last.text;
+  };
 }
 
 /** Writes nothing: for tests, and for library calls that need a log. */
@@ -195,9 +191,8 @@ export interface Allowed {
   readonly dropped: number;
 }
 
-/** Applies the rules; an absent or undefined field is neither kept nor counted. Never throws. */
-export function allowedFields(fields: LogFields): Allowed {
-  const kept: Record<string, unknown> = {};
+/** Applies the rules; an absent or undefined field is neither kept nor counted. Adds to `kept`. Never throws. */
+export function allowedFields(fields: LogFields, kept: Record<string, unknown> = {}): Allowed {
   let dropped = 0;
   for (const name of namesOf(fields)) {
     const written = writtenValue(fields, name);

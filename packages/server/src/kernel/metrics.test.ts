@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { Histogram, Registry } from "prom-client";
 import { silentLog } from "./log.ts";
 import { createMetrics, type Metrics, startMetricsListener } from "./metrics.ts";
 
@@ -43,6 +44,43 @@ describe("metrics", () => {
       'emanet_http_request_duration_seconds_count{operation="other",method="other",status_class="other"} 1',
       'emanet_http_request_duration_seconds_count{operation="none",method="other",status_class="other"} 1',
     ]);
+  });
+
+  test("the histogram of requests says what prom-client's own would, at and beside every bound", async () => {
+    const metrics = make();
+    const name = "emanet_http_request_duration_seconds";
+    const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+    const registry = new Registry();
+    const labelNames = ["operation", "method", "status_class"];
+    const help = "Time from a request's head to the end of its answer.";
+    const own = new Histogram({ name, help, labelNames, buckets: bounds, registers: [registry] });
+    for (const durationMs of bounds.flatMap((bound) => [bound * 1000 - 1, bound * 1000, bound * 1000 + 1])) {
+      for (const { method, status } of [
+        { method: "GET", status: 200 },
+        { method: "POST", status: 404 },
+      ]) {
+        metrics.requestFinished({ operation: "notes.get", method, status, durationMs });
+        const labels = { operation: "notes.get", method, status_class: `${Math.floor(status / 100)}xx` };
+        own.observe(labels, durationMs / 1000);
+      }
+    }
+    const expected = (await registry.metrics()).split("\n").filter((line) => line.includes(name));
+    const shown = (await metrics.registry.metrics()).split("\n").filter((line) => line.includes(name));
+    assert.deepEqual(shown, expected);
+    assert.ok(shown.length > 2 * bounds.length);
+  });
+
+  test("decisions of limits are counted once, however often they are read", async () => {
+    const metrics = make();
+    metrics.limitDecided("anonymous", "allowed");
+    metrics.limitDecided("anonymous", "allowed");
+    metrics.limitDecided("anonymous", "denied");
+    for (let scrapes = 0; scrapes < 2; scrapes++) {
+      assert.deepEqual(await series(metrics, "emanet_limit_decisions_total"), [
+        'emanet_limit_decisions_total{policy="anonymous",outcome="allowed"} 2',
+        'emanet_limit_decisions_total{policy="anonymous",outcome="denied"} 1',
+      ]);
+    }
   });
 
   test("the number of names is bounded", async () => {

@@ -13,6 +13,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { errorFields, type Log } from "./log.ts";
+import { createRequestTimes } from "./request-times.ts";
 import { StartError } from "./start-error.ts";
 
 export interface MetricsOptions {
@@ -80,13 +81,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const jobCounts = jobGauge(registers);
   const operations = boundedNames();
   const tasks = boundedNames();
-  const requests = new Histogram({
-    name: "emanet_http_request_duration_seconds",
-    help: "Time from a request's head to the end of its answer.",
-    labelNames: ["operation", "method", "status_class"],
-    buckets: requestBuckets,
-    registers,
-  });
+  const requests = createRequestTimes({ registry, buckets: requestBuckets, methods });
   let inFlight = 0;
   new Gauge({
     name: "emanet_http_requests_in_flight",
@@ -96,7 +91,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
       this.set(inFlight);
     },
   });
-  const series = new Map<string, { observe(seconds: number): void }>();
   const jobs = new Histogram({
     name: "emanet_job_duration_seconds",
     help: "Time of one attempt of a background job.",
@@ -117,16 +111,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     requestFinished({ operation, method, status, durationMs }) {
       inFlight -= 1;
-      const labels = {
-        operation: operation === null ? "none" : operations(operation),
-        method: methods.has(method) ? method : otherName,
-        status_class: status >= 100 && status < 600 ? `${Math.floor(status / 100)}xx` : otherName,
-      };
-      // The labels have few values, and to find their series is most of the cost of a measurement.
-      const name = `${labels.operation} ${labels.method} ${labels.status_class}`;
-      const known = series.get(name) ?? requests.labels(labels);
-      series.set(name, known);
-      known.observe(durationMs / 1000);
+      requests.observe(operation === null ? "none" : operations(operation), method, status, durationMs / 1000);
     },
     jobFinished: ({ task, outcome, durationMs }) => jobs.observe({ task: tasks(task), outcome }, durationMs / 1000),
     watchPool: (name, read) => void pools.set(name, read),
@@ -199,7 +184,7 @@ const namesMax = 300;
 
 const otherName = "other";
 
-const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /** A scrape comes from nearby and takes milliseconds. */
 const requestTimeoutMs = 10_000;
@@ -255,13 +240,18 @@ function poolGauge(registers: Registry[]): Map<string, () => PoolCounts> {
 function limitMetrics(
   registers: Registry[],
 ): Pick<Metrics, "limitDecided" | "limitFellBack" | "limitStoreUp" | "banned"> {
-  const decisions = new Counter({
+  const decided = new Map<string, { readonly labels: Record<"policy" | "outcome", string>; count: number }>();
+  new Counter({
     name: "emanet_limit_decisions_total",
     help: "What each limit said of requests: allowed, denied, or would have denied (shadow).",
     labelNames: ["policy", "outcome"],
     registers,
+    // Counted outside, because prom-client writes the labels as a text each time, and every request is counted.
+    collect() {
+      this.reset();
+      for (const { labels, count } of decided.values()) this.inc(labels, count);
+    },
   });
-  const decided = new Map<string, { inc(): void }>();
   const fallbacks = new Counter({
     name: "emanet_limit_store_fallbacks_total",
     help: "Requests that met a shared store of limits that was away: counted by the process, or refused.",
@@ -283,9 +273,8 @@ function limitMetrics(
   return {
     limitDecided: (policy, outcome) => {
       const name = `${policy} ${outcome}`;
-      const known = decided.get(name) ?? decisions.labels({ policy, outcome });
-      decided.set(name, known);
-      known.inc();
+      const known = decided.getOrInsertComputed(name, () => ({ labels: { policy, outcome }, count: 0 }));
+      known.count += 1;
     },
     limitFellBack: (how) => fallbacks.inc({ how }),
     limitStoreUp: (isUp) => up.set(isUp ? 1 : 0),

@@ -166,8 +166,13 @@ async function sendReads(client: PoolClient, statements: readonly Statement[]) {
 const setRowAccess = "select set_config('emanet.scope', $1, true), set_config('emanet.account_id', $2, true)";
 const setReadOnlyRowAccess = `${setRowAccess}, set_config('transaction_read_only', 'on', true)`;
 
-/** Returns what the triggers of this transaction collected, or fails when it is too old (migration 0016). */
-const beforeCommit = "select emanet.before_commit($1) as changed";
+/**
+ * Returns what the triggers of this transaction collected, or fails when it is too old (migration 0016). The function is called
+ * only to fail: a call costs several times as much as the comparison.
+ */
+const beforeCommit = `
+  select case when clock_timestamp() > transaction_timestamp() + $1 * interval '1 millisecond'
+    then emanet.before_commit($1) else current_setting('emanet.changed', true) end as changed`;
 
 /** What a transaction has less than its caller, for the way of its BEGIN to the server. */
 const marginMs = 50;

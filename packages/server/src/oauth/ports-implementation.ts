@@ -40,7 +40,7 @@ import type {
 export function oauthPorts(ctx: Ctx, tx: Tx): OauthPorts {
   // The other domains use the open transaction.
   const inside: RunTx = (_scope, work) => work(tx);
-  const joined = { ...ctx, tx: inside };
+  const joined = { secrets: ctx.secrets, tx: inside };
   return {
     clients: {
       find: async (id) => {

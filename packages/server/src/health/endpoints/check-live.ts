@@ -1,7 +1,7 @@
 /** `GET /health/live`: the process runs. Looks at nothing else: a supervisor must not restart it for its database. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { health } from "../shapes.ts";
+import { health, healthy } from "../shapes.ts";
 
 export const checkLive = endpoint(
   {
@@ -14,5 +14,5 @@ export const checkLive = endpoint(
     access: { kind: "public" },
     replies: { 200: { description: "It runs.", body: health } },
   },
-  async () => ({ status: 200, body: { status: "ok" } }),
+  async () => ({ status: 200, body: healthy }),
 );

@@ -1,7 +1,7 @@
 /** `GET /health/ready`: requests will be served. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { health } from "../shapes.ts";
+import { health, healthy } from "../shapes.ts";
 import { pingDatabase } from "../store.ts";
 
 /** Load balancers ask every few seconds and take a slow answer for a no. */
@@ -21,6 +21,6 @@ export const checkReady = endpoint(
   },
   async (ctx) => {
     await ctx.read({ kind: "platform" }, pingDatabase);
-    return { status: 200, body: { status: "ok" } };
+    return { status: 200, body: healthy };
   },
 );

@@ -31,11 +31,23 @@ export async function sendBatch(client: PoolClient, statements: readonly Stateme
   const known = preparedOn(client);
   // A value that cannot be written fails here, before a byte is sent.
   const bound = statements.map(({ text, values = [] }) => {
-    return { prepared: preparedOf(known, text), text, values: values.map(prepareValue) };
+    return { prepared: preparedOf(known, text), text, values: values.map(written) };
   });
   client.query(new Batch(bound, parsersOf(client), resolve, reject));
   return promise;
 }
+
+/** A value as text or bytes. */
+function written(value: unknown): unknown {
+  if (typeof value === "string") return value;
+  // In UTC: `pg` puts the local time together piece by piece. Years of other lengths have another form in PostgreSQL.
+  if (value instanceof Date && value.getTime() >= firstDateMs && value.getTime() < endDateMs)
+    return value.toISOString();
+  return prepareValue(value);
+}
+
+const firstDateMs = Date.UTC(1000, 0, 1);
+const endDateMs = Date.UTC(10_000, 0, 1);
 
 type Parser = (text: string) => unknown;
 type ParserOf = (oid: number) => Parser;
@@ -100,8 +112,13 @@ class Batch implements Submittable {
   }
 
   submit(connection: Connection): void {
-    const messages: Uint8Array[] = [];
-    const wire = collecting(connection as unknown as Wire, messages);
+    const wire = connection as unknown as Wire;
+    const messages = collected(wire, () => this.#write(wire));
+    // In one piece: a write of many small pieces costs several times as much.
+    wire._send(Buffer.concat(messages));
+  }
+
+  #write(wire: Wire): void {
     for (const { prepared, text, values } of this.#statements) {
       const { name } = prepared;
       // To close a name that is free is no error.
@@ -116,8 +133,6 @@ class Batch implements Submittable {
       wire.execute({ portal: "" });
     }
     wire.sync();
-    // In one piece: a write of many small pieces costs several times as much.
-    (connection as unknown as Wire)._send(Buffer.concat(messages));
   }
 
   handleRowDescription({ fields }: RowDescription): void {
@@ -168,9 +183,17 @@ class Batch implements Submittable {
   }
 }
 
-/** The same connection, but its messages are collected and not sent. */
-function collecting(connection: Wire, messages: Uint8Array[]): Wire {
-  return Object.create(connection, { _send: { value: (message: Uint8Array) => messages.push(message) } }) as Wire;
+/** The messages that a connection would send while `write` runs. */
+function collected(wire: Wire, write: () => void): readonly Uint8Array[] {
+  const messages: Uint8Array[] = [];
+  const send = wire._send;
+  wire._send = (message) => messages.push(message);
+  try {
+    write();
+  } finally {
+    wire._send = send;
+  }
+  return messages;
 }
 
 /** Most texts that are prepared. A text with a list of any length in it could otherwise fill the memory of the server. */

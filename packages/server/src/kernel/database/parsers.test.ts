@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { testDatabase } from "../../testing/database.ts";
+import { sendBatch } from "./batch.ts";
 
 const { owner } = await testDatabase({ after });
 
@@ -33,3 +34,19 @@ for (const expression of ["9007199254740992::bigint", "array[9007199254740993]::
     assert.equal(await value("1"), 1);
   });
 }
+
+test("a moment of any year is written without loss", async () => {
+  const days = ["0001-01-01", "0999-12-31", "1000-01-01", "2026-11-17", "9999-12-31", "+010000-01-01", "+012026-11-17"];
+  const moments = days.map((day) => new Date(`${day}T01:02:03.004Z`));
+  const text = "select extract(epoch from $1::timestamptz) * 1000 as ms";
+  const client = await owner.connect();
+  const results = await sendBatch(
+    client,
+    moments.map((moment) => ({ text, values: [moment] })),
+  );
+  client.release();
+  assert.deepEqual(
+    results.map(({ rows }) => Number(rows[0]?.ms)),
+    moments.map((moment) => moment.getTime()),
+  );
+});

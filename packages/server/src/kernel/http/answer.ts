@@ -34,7 +34,8 @@ export function answerer(spec: EndpointSpec): Answerer {
     if ("body" in reply) validators.set(Number(status), validator(reply.body, "/reply"));
   }
   const oauthError = spec.wire === "oauth" ? validator(oauthErrorSchema, "/reply") : null;
-  return (reply, ifNoneMatch) => {
+  const constants = new WeakMap<object, Answer>();
+  const answer: Answerer = (reply, ifNoneMatch) => {
     if (isProblem(reply)) return encodeReply(reply);
     const declared = spec.replies[reply.status] ?? (oauthError && reply.status >= 400 ? oauthErrorSpec : undefined);
     if (declared === undefined) throw new Error(`${spec.id} answered ${reply.status}, which its spec does not declare`);
@@ -47,9 +48,24 @@ export function answerer(spec: EndpointSpec): Answerer {
     if ("stream" in declared) return streamAnswer(spec, reply, declared.stream[0], ifNoneMatch);
     const mediaType = "content" in declared ? declared.content[0] : jsonMediaType;
     if (spec.method === "GET" && reply.status === 200) return conditional(reply, mediaType, ifNoneMatch);
-    const answer = encodeReply(reply, mediaType);
-    return answersVersion(spec, reply.status) ? withEtag(answer, reply) : answer;
+    const whole = encodeReply(reply, mediaType);
+    return answersVersion(spec, reply.status) ? withEtag(whole, reply) : whole;
   };
+  return (reply, ifNoneMatch) => {
+    if (!isConstant(reply) || ifNoneMatch !== undefined) return answer(reply, ifNoneMatch);
+    return constants.getOrInsertComputed(reply.body, () => answer(reply, undefined));
+  };
+}
+
+/** Whether a reply cannot change, so that one check, one ETag and one text are enough for all requests. */
+function isConstant(reply: Reply): reply is { readonly status: 200; readonly body: object } {
+  const { status, headers, body } = reply;
+  if (status !== 200 || headers !== undefined || typeof body !== "object" || body === null) return false;
+  if (!Object.isFrozen(body)) return false;
+  for (const name in body) {
+    if (typeof (body as Readonly<Record<string, unknown>>)[name] === "object") return false;
+  }
+  return true;
 }
 
 /** Every operation that speaks OAuth may answer with an error of that protocol. */

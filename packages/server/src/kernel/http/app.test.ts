@@ -236,6 +236,18 @@ for (const http2 of [false, true]) {
       }
     });
 
+    test("an answer says its length in bytes, HEAD the length that GET would have, and a 304 none", async () => {
+      for (const path of ["/health/live", "/nowhere", "/docs/errors/not_found"]) {
+        const headers = { "accept-language": "tr" };
+        const get = await send("GET", path, { headers });
+        assert.equal(get.headers["content-length"], String(Buffer.byteLength(get.body)), path);
+        const head = await send("HEAD", path, { headers });
+        assert.deepEqual([head.headers["content-length"], head.body.length], [get.headers["content-length"], 0], path);
+      }
+      const unchanged = await send("GET", "/health/live", { headers: { "if-none-match": "*" } });
+      assert.deepEqual([unchanged.headers["content-length"], unchanged.body.length], [undefined, 0]);
+    });
+
     test("other origins may read the document and nothing else", async () => {
       const headers = { origin: "https://other.example" };
       assert.equal((await send("GET", "/docs/json", { headers })).headers["access-control-allow-origin"], "*");

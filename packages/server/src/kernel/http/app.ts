@@ -7,7 +7,7 @@
 
 import type { OutgoingHttpHeaders } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { rateHeaders } from "../limits/headers.ts";
+import { addRateHeaders } from "../limits/headers.ts";
 import type { ScanSubject } from "../limits/scan-detector.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
@@ -242,8 +242,8 @@ function observeScan(
   if (refusal?.code === "banned" || status === tooManyRequests) return;
   // Any web page can make the browsers of its visitors send requests here, but not with a token.
   if (principal.kind === "anonymous" && isFromForeignPage(raw.headers, kernel.publicUrl())) return;
-  const path = raw.url?.split("?", 1)[0] ?? "";
-  const target = scanStatuses.has(status) || endpoint === null ? path : endpoint.spec.id;
+  const isPath = scanStatuses.has(status) || endpoint === null;
+  const target = isPath ? (raw.url?.split("?", 1)[0] ?? "") : endpoint.spec.id;
   kernel.scanDetector.observe(scanSubjectOf(principal, addressKey), target);
 }
 
@@ -266,11 +266,27 @@ function scanSubjectOf(principal: Principal, addressKey: string): ScanSubject {
 /** The status that proxies log when the client left before the answer began; never sent. */
 const clientClosedRequest = 499;
 
+/**
+ * Writes the answer without Fastify, which would copy each header twice. An exception before the first byte still reaches
+ * Fastify's error handler, so the reply is taken from Fastify only after the head was accepted.
+ */
 function send(kernel: HttpKernel, reply: FastifyReply, context: RequestContext, answer: Answer): void {
-  setHead(kernel, reply, context, answer);
+  const { raw } = reply;
+  // The transport has refused a body that did not come.
+  if (raw.headersSent) return void reply.hijack();
+  const { status, body } = answer;
+  const head = headOf(kernel, context, answer);
+  if (body.length > 0) head["content-length"] = Buffer.byteLength(body);
+  // RFC 9110, 8.6: these two have no content, and no length of it.
+  else if (status !== noContent && status !== notModified) head["content-length"] = 0;
+  raw.writeHead(status, head);
+  reply.hijack();
   // Text, not bytes: Node writes the head and a text in one piece.
-  reply.send(answer.body.length === 0 ? undefined : answer.body);
+  raw.end(body.length === 0 ? undefined : body);
 }
+
+const noContent = 204;
+const notModified = 304;
 
 /**
  * Sends a stream, or its head alone: for HEAD Fastify would make the whole content, to drop it. What fails after the head
@@ -283,9 +299,8 @@ async function sendContent(
   answer: Answer,
   end: RequestSignal,
 ): Promise<void> {
-  setHead(kernel, reply, context, answer);
   reply.hijack();
-  reply.raw.writeHead(answer.status, reply.getHeaders() as OutgoingHttpHeaders);
+  reply.raw.writeHead(answer.status, headOf(kernel, context, answer));
   if (answer.opened === undefined) return void reply.raw.end();
   try {
     await sendStream(answer.opened, reply.raw, end);
@@ -294,13 +309,13 @@ async function sendContent(
   }
 }
 
-function setHead(kernel: HttpKernel, reply: FastifyReply, context: RequestContext, answer: Answer): void {
-  reply.code(answer.status);
-  reply.headers(safetyHeaders(kernel.settings.profile));
-  if (context.endpoint?.spec.crossOrigin) reply.header("Access-Control-Allow-Origin", "*");
-  reply.header("X-Request-Id", context.requestId);
-  reply.headers(rateHeaders(context.limitStatuses));
-  for (const name in answer.headers) reply.header(name, answer.headers[name]);
+function headOf(kernel: HttpKernel, context: RequestContext, { headers }: Answer): OutgoingHttpHeaders {
+  const head: OutgoingHttpHeaders = { ...safetyHeaders(kernel.settings.profile), "x-request-id": context.requestId };
+  if (context.endpoint?.spec.crossOrigin) head["access-control-allow-origin"] = "*";
+  addRateHeaders(head, context.limitStatuses);
+  // The names of answers are in lower case, so that theirs replace the ones above.
+  for (const name in headers) head[name] = headers[name] as string | string[];
+  return head;
 }
 
 function isNotFound(error: unknown): boolean {

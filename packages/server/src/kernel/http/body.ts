@@ -94,10 +94,14 @@ const maxEmptyObjectBytes = 16;
  * JSON object is allowed: many libraries send one with every POST.
  */
 export async function refuseBody(raw: IncomingMessage, terms: BodyTerms): Promise<undefined> {
-  if (Number(raw.headers["content-length"] ?? 0) === 0 && !mayFollow(raw)) return;
   const limitBytes = raw.method === "POST" && isJson(raw) ? maxEmptyObjectBytes : 0;
   const bytes = await readBytes(raw, { ...terms, limitBytes });
   if (bytes.length > 0 && !/^\s*\{\s*\}\s*$/.test(bytes.toString())) throw new Problem("payload_too_large");
+}
+
+/** Whether no byte of a body can come. */
+export function hasNoBody(raw: IncomingMessage): boolean {
+  return Number(raw.headers["content-length"] ?? 0) === 0 && !mayFollow(raw);
 }
 
 /** Whether bytes can come that no length announced. */

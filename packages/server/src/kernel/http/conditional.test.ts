@@ -21,6 +21,13 @@ test("an ETag depends on the value alone, not on the order in which its members 
   );
 });
 
+test("a member of any name is part of the value", () => {
+  const odd = (text: string) => etagOf(JSON.parse(text));
+  assert.notEqual(odd('{"__proto__":{"a":1}}'), odd("{}"));
+  assert.notEqual(odd('{"__proto__":{"a":1}}'), odd('{"__proto__":{"a":2}}'));
+  assert.equal(odd('{"b":1,"10":2,"9":3}'), odd('{"9":3,"10":2,"b":1}'));
+});
+
 test("it is a strong validator in quotes, of characters that any header may carry", () => {
   assert.match(etag, /^"[A-Za-z0-9_-]{22}"$/);
 });

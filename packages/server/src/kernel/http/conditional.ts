@@ -4,7 +4,6 @@
  */
 
 import { hash } from "node:crypto";
-import canonicalize from "canonicalize";
 import { Problem } from "../problems.ts";
 
 /** 128 bits: no two versions of a resource ever share one. */
@@ -25,8 +24,26 @@ const tagRule = new RegExp(tagForm, "g");
 /** The strong ETag of a JSON value or of bytes. */
 export function etagOf(representation: unknown): string {
   const isBytes = representation instanceof Uint8Array || typeof representation === "string";
-  const bytes = isBytes ? representation : (canonicalize(representation) ?? "");
+  const bytes = isBytes ? representation : (JSON.stringify(inOrder(representation)) ?? "");
   return `"${hash("sha256", bytes, "buffer").subarray(0, etagBytes).toString("base64url")}"`;
+}
+
+/**
+ * The same value with the members of its objects in one order, so that its text is the canonical JSON of RFC 8785 (but for names
+ * that are whole numbers, which JavaScript puts first). To write a copy at once is faster than to write a value piece by piece.
+ */
+function inOrder(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(inOrder);
+  if ("toJSON" in value && typeof value.toJSON === "function") return inOrder(value.toJSON());
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value).sort()) {
+    const member = inOrder((value as Readonly<Record<string, unknown>>)[name]);
+    // An assignment would set the prototype.
+    if (name === "__proto__") Object.defineProperty(copy, name, { value: member, enumerable: true });
+    else copy[name] = member;
+  }
+  return copy;
 }
 
 /** Refuses a condition that is written in no form of the document: guessing at it could let a change through. */

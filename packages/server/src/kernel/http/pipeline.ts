@@ -9,7 +9,7 @@ import { auditOriginOf } from "../audit.ts";
 import type { KeyedWork } from "../idempotency.ts";
 import { actorOf } from "../principal.ts";
 import { Problem } from "../problems.ts";
-import type { RunRead, RunTx, TxContext } from "../tx.ts";
+import type { RunTx, TxContext } from "../tx.ts";
 import type { UploadKey } from "../upload-idempotency.ts";
 import { checkAccess } from "./access.ts";
 import { type Answer, answerer } from "./answer.ts";
@@ -23,18 +23,18 @@ import {
   defaultDeadlineMs,
   type Endpoint,
   type EndpointSpec,
-  isTransfer,
   maxBodyBytes,
   type Reply,
   takesIdempotencyKey,
 } from "./endpoint.ts";
 import { failAt, wantedFault } from "./faults.ts";
+import { HandlerContext } from "./handler-context.ts";
 import type { HttpKernel } from "./kernel.ts";
 import { problemAnswer, problemReply } from "./problem-answer.ts";
 import { checkRefusals } from "./refusals.ts";
 import { openStream } from "./reply-stream.ts";
 import { type RequestContext, single } from "./request-context.ts";
-import { spendLater, spendUncounted } from "./request-limits.ts";
+import { spendUncounted } from "./request-limits.ts";
 import { missedDeadline, type RequestSignal } from "./request-signal.ts";
 import type { Upload } from "./upload.ts";
 
@@ -74,7 +74,8 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       const fault = wantedFault(kernel, context, request.raw.headers);
       failAt("before", fault);
       const compiled = { kernel, endpoint, declared };
-      const reply = await counted(kernel, context, call, () => serve(compiled, context, call, request.end));
+      const work = () => serve(compiled, context, call, request.end);
+      const reply = await (call.upload === null ? work() : counted(kernel, context, call.upload, work));
       failAt("after", fault);
       // Counts what the handler did not count. Its work is done, so a refusal is ignored.
       if (context.uncounted.length > 0) await spendUncounted(kernel, context);
@@ -100,10 +101,9 @@ function transferSubject({ principal, addressKey }: RequestContext): string {
 async function counted<T>(
   { transfers }: HttpKernel,
   context: RequestContext,
-  { upload }: ParsedCall,
+  upload: Upload,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (upload === null) return work();
   const finish = transfers.begin(transferSubject(context), upload.announcedBytes);
   try {
     return await work();
@@ -155,42 +155,14 @@ async function serve(
 ): Promise<Reply> {
   const { spec } = endpoint;
   // Made when a transaction begins: reads need no audit record.
-  const txContext = (): TxContext => ({
-    actor: actorOf(context.principal),
-    context: auditOriginOf(context.principal, { ...context, operation: spec.id }),
-    signal,
-  });
-  const { settings, clock, random, cursors, secrets, services, tokens, limiter } = kernel;
-  const publicUrl = kernel.publicUrl();
-  const work = (tx: RunTx, keyed = call, recordReply: Ctx["recordReply"] = noKey) => {
-    const spend: Ctx["spend"] = (policies, subject) => spendLater(kernel, context, policies, subject);
-    const read: RunRead = (access, inside) => kernel.transactions.read({ signal }, access, inside);
-    const ctx: Ctx = {
-      settings,
-      clock,
-      random,
-      cursors,
-      secrets,
-      services,
-      tokens,
-      publicUrl,
-      limiter,
-      spend,
-      tx,
-      recordReply,
-      read,
-      progressed: isTransfer(spec) ? () => signal.restart() : notLong,
-      // Few handlers need it.
-      get signal() {
-        return signal.signal;
-      },
-      // Few handlers log.
-      get log() {
-        return kernel.log.child({ request_id: context.requestId, operation: spec.id });
-      },
-    };
-    return endpoint.handle(ctx, keyed);
+  const txContext = (): TxContext => {
+    const { principal, requestId, address } = context;
+    const origin = auditOriginOf(principal, { requestId, address, operation: spec.id });
+    return { actor: actorOf(principal), context: origin, signal };
   };
+  const request = { kernel, endpoint, context, signal };
+  const work = (tx: RunTx, keyed = call, recordReply: Ctx["recordReply"] = noKey) =>
+    endpoint.handle(new HandlerContext(request, tx, recordReply), keyed);
   const run: RunTx = (scope, inside) => kernel.transactions.run(txContext(), scope, inside);
   const key = call.idempotencyKey;
   if (key === undefined || !takesIdempotencyKey(spec)) return untilDeadline(signal, work(run));
@@ -253,10 +225,6 @@ function withNextLink(kernel: HttpKernel, spec: EndpointSpec, request: RoutedReq
 }
 
 async function noKey(): Promise<void> {}
-
-function notLong(): never {
-  throw new Error("only operations with an upload or a stream can take longer than their deadline");
-}
 
 /** Seconds after which a request that missed its deadline can be repeated. */
 const retryAfterDeadlineSeconds = 5;

@@ -33,7 +33,8 @@ export async function receiveRequest(
   const { principal, refusal: token } = authentication;
   const ban = banRefusal(kernel, endpoint, authentication, key);
   const counters = countersOf(kernel, endpoint, principal, key, head);
-  const limits = await checkLimits(kernel.limiter, endpoint, counters, ban !== null);
+  const checked = checkLimits(kernel.limiter, endpoint, counters, ban !== null);
+  const limits = checked instanceof Promise ? await checked : checked;
   const id = kernel.random.uuid();
   const given = single(head.headers["x-request-id"]);
   return {

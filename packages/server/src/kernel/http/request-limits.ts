@@ -4,7 +4,7 @@
  */
 
 import { refusalOf } from "../limits/headers.ts";
-import type { LaterSubject, LimitedAccount, Limiter, LimitStatus } from "../limits/limiter.ts";
+import type { LaterSubject, LimitedAccount, Limiter, LimitOutcome, LimitStatus } from "../limits/limiter.ts";
 import type { PolicyName } from "../limits/policies.ts";
 import type { LimitCounter } from "../limits/store.ts";
 import type { Principal } from "../principal.ts";
@@ -60,23 +60,28 @@ function generalCounter(
 const none = [] as const;
 
 /** Counts a request, or only checks it. A banned request, and a known client that asks for its limits, count nothing. */
-export async function checkLimits(
+export function checkLimits(
   limiter: Limiter,
   endpoint: Endpoint | null,
   counters: readonly LimitCounter[],
   isBanned: boolean,
-): Promise<CheckedLimits> {
+): CheckedLimits | Promise<CheckedLimits> {
   const isFree = endpoint?.spec.free === true && counters.every(({ policy }) => policy !== "anonymous");
-  if (isBanned || isFree) {
-    const { statuses } = await limiter.peek(counters);
-    return { statuses, uncounted: [], refusal: null };
-  }
+  if (isBanned || isFree) return readLimits(limiter, counters);
   if (endpoint?.spec.content === true) return checkContentLimits(limiter, counters);
   const later = endpoint?.spec.contentLimits;
-  const isLater = later !== undefined;
-  const outcome = isLater ? await limiter.check(counters, later) : await limiter.spend(counters);
-  const refusal = refusalOf(outcome);
-  return { statuses: outcome.statuses, uncounted: isLater && refusal === null ? counters : [], refusal };
+  const checked = (outcome: LimitOutcome) => {
+    const refusal = refusalOf(outcome);
+    const isLater = later !== undefined && refusal === null;
+    return { statuses: outcome.statuses, uncounted: isLater ? counters : none, refusal };
+  };
+  const outcome = later === undefined ? limiter.spend(counters) : limiter.check(counters, later);
+  return outcome instanceof Promise ? outcome.then(checked) : checked(outcome);
+}
+
+async function readLimits(limiter: Limiter, counters: readonly LimitCounter[]): Promise<CheckedLimits> {
+  const { statuses } = await limiter.peek(counters);
+  return { statuses, uncounted: [], refusal: null };
 }
 
 /** Content spends bytes in flight (`transfers.ts`) and no tokens of the package. Its own limits count as everywhere. */

@@ -20,12 +20,12 @@ export class RequestSignal implements EndState {
   #timer: NodeJS.Timeout | undefined;
   #deadlineMs = 0;
   #endsAtMs = Number.POSITIVE_INFINITY;
-  readonly #listeners = new Set<() => void>();
+  #listeners: Set<() => void> | undefined;
 
   /** `onClose` is called when the answer was sent or the client has left. */
   constructor(response: ServerResponse, onClose: () => void) {
     // Registered first: a client can leave while the first stages wait, and HTTP/2 emits the event only once.
-    response.once("close", () => {
+    response.on("close", () => {
       clearTimeout(this.#timer);
       if (!response.writableFinished) this.#abort(new Error("the client went away"));
       onClose();
@@ -54,9 +54,14 @@ export class RequestSignal implements EndState {
 
   /** Calls the listener once, at once if the request has ended. Returns a function that takes the listener back. */
   onAbort(listener: () => void): () => void {
-    if (this.#aborted) listener();
-    else this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    if (this.#aborted) {
+      listener();
+      return nothingToTakeBack;
+    }
+    this.#listeners ??= new Set();
+    const listeners = this.#listeners;
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
   }
 
   /** Starts the time that the request has. */
@@ -98,11 +103,14 @@ export class RequestSignal implements EndState {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#reason = reason;
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
+    const listeners = this.#listeners ?? [];
+    this.#listeners = undefined;
+    for (const listener of listeners) listener();
     this.#controller?.abort(reason);
   }
 }
+
+function nothingToTakeBack(): void {}
 
 /** Whether the signal ended because the client left. */
 export function isClientGone(state: EndState): boolean {

@@ -7,25 +7,33 @@ import type { LimitOutcome, LimitStatus } from "./limiter.ts";
 const retryStoreSeconds = 5;
 
 /**
- * The rate headers. `X-RateLimit-…` is about the policy with the least left, `RateLimit…` (IETF) about all. Policies in mode
- * `shadow` are shown only where no enforced one applies.
+ * Adds the rate headers. `X-RateLimit-…` is about the policy with the least left, `RateLimit…` (IETF) about all. Policies in
+ * mode `shadow` are shown only where no enforced one applies.
  */
-export function rateHeaders(statuses: readonly LimitStatus[]): Record<string, string> {
-  const enforced = statuses.filter((status) => status.mode === "enforce");
+export function addRateHeaders(head: Record<string, unknown>, statuses: readonly LimitStatus[]): void {
+  const [first] = statuses;
+  if (first === undefined) return;
+  // Most requests have one, and sorting one costs as much as writing it.
+  const enforced = statuses.length === 1 ? statuses : statuses.filter((status) => status.mode === "enforce");
   const shown = enforced.length > 0 ? enforced : statuses;
-  const [tightest] = shown.toSorted((a, b) => a.remaining - b.remaining || b.resetAt - a.resetAt);
-  if (tightest === undefined) return {};
-  return {
-    "X-RateLimit-Limit": String(tightest.limit),
-    "X-RateLimit-Remaining": String(tightest.remaining),
-    "X-RateLimit-Reset": String(tightest.resetAt),
-    "RateLimit-Policy": shown
-      .map(({ policy, limit, windowSeconds }) => `"${policy}";q=${limit};w=${windowSeconds}`)
-      .join(", "),
-    RateLimit: shown
-      .map(({ policy, remaining, resetAfterSeconds }) => `"${policy}";r=${remaining};t=${resetAfterSeconds}`)
-      .join(", "),
-  };
+  const tightest = shown.reduce(tighter, shown[0] ?? first);
+  head["x-ratelimit-limit"] = String(tightest.limit);
+  head["x-ratelimit-remaining"] = String(tightest.remaining);
+  head["x-ratelimit-reset"] = String(tightest.resetAt);
+  let [policies, remainders] = ["", ""];
+  for (const { policy, limit, windowSeconds, remaining, resetAfterSeconds } of shown) {
+    const comma = policies === "" ? "" : ", ";
+    policies += `${comma}"${policy}";q=${limit};w=${windowSeconds}`;
+    remainders += `${comma}"${policy}";r=${remaining};t=${resetAfterSeconds}`;
+  }
+  head["ratelimit-policy"] = policies;
+  head.ratelimit = remainders;
+}
+
+/** Of two with the same left, the one that is whole again later. */
+function tighter(one: LimitStatus, other: LimitStatus): LimitStatus {
+  const isTighter = other.remaining - one.remaining || one.resetAt - other.resetAt;
+  return isTighter < 0 ? other : one;
 }
 
 /** The problem of a refused request; null when it is allowed. */

@@ -4,11 +4,17 @@ import { policies } from "../../declarations.ts";
 import { testClock } from "../../testing/clock.ts";
 import { scaled } from "../../testing/scale.ts";
 import { seededRandom } from "../../testing/seeded-random.ts";
-import { rateHeaders, refusalOf } from "./headers.ts";
-import { createLimiter, type LimitedAccount, type LimiterOptions } from "./limiter.ts";
+import { addRateHeaders, refusalOf } from "./headers.ts";
+import { createLimiter, type LimitedAccount, type LimiterOptions, type LimitStatus } from "./limiter.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import type { PolicyName } from "./policies.ts";
 import { type LimitStore, StoreDown } from "./store.ts";
+
+function rateHeaders(statuses: readonly LimitStatus[]): Record<string, unknown> {
+  const head: Record<string, unknown> = {};
+  addRateHeaders(head, statuses);
+  return head;
+}
 
 const packages = {
   starter: { limit: 60, windowMs: 60_000, burst: 100 },
@@ -50,8 +56,8 @@ describe("a client that does what the answers say", () => {
         const outcome = await limiter.spend([limiter.counterFor("package", "a", account)]);
         if (refusalOf(outcome) !== null) refusals++;
         const headers = rateHeaders(outcome.statuses);
-        if (headers["X-RateLimit-Remaining"] !== "0") continue;
-        clock.advance(Number(headers["X-RateLimit-Reset"]) * 1000 - clock.now().getTime());
+        if (headers["x-ratelimit-remaining"] !== "0") continue;
+        clock.advance(Number(headers["x-ratelimit-reset"]) * 1000 - clock.now().getTime());
       }
       assert.equal(refusals, 0);
     });
@@ -127,21 +133,21 @@ describe("rate headers", () => {
       limiter.counterFor("package", "a", account),
     ]);
     const headers = rateHeaders(both.statuses);
-    assert.equal(headers["X-RateLimit-Limit"], "10");
-    assert.equal(headers["X-RateLimit-Remaining"], "9");
-    assert.equal(headers["RateLimit-Policy"], '"snapshots_create";q=10;w=60, "package";q=100;w=100');
-    assert.equal(headers.RateLimit, '"snapshots_create";r=9;t=60, "package";r=99;t=1');
+    assert.equal(headers["x-ratelimit-limit"], "10");
+    assert.equal(headers["x-ratelimit-remaining"], "9");
+    assert.equal(headers["ratelimit-policy"], '"snapshots_create";q=10;w=60, "package";q=100;w=100');
+    assert.equal(headers.ratelimit, '"snapshots_create";r=9;t=60, "package";r=99;t=1');
     const early = accountWith({ earlyAccess: true });
     const watched = await limiter.spend([
       limiter.counterFor("snapshots_create", "b", early),
       limiter.counterFor("package", "b", early),
     ]);
-    assert.equal(rateHeaders(watched.statuses)["RateLimit-Policy"], '"snapshots_create";q=10;w=60');
+    assert.equal(rateHeaders(watched.statuses)["ratelimit-policy"], '"snapshots_create";q=10;w=60');
     const alone = await limiter.spend([limiter.counterFor("package", "b", early)]);
-    assert.equal(rateHeaders(alone.statuses)["X-RateLimit-Limit"], "100");
+    assert.equal(rateHeaders(alone.statuses)["x-ratelimit-limit"], "100");
     const off = limiterWith({ plannedMode: "off" }).limiter;
     const shown = await off.spend([off.counterFor("package", "b", account)]);
-    assert.equal(rateHeaders(shown.statuses)["X-RateLimit-Remaining"], "100");
+    assert.equal(rateHeaders(shown.statuses)["x-ratelimit-remaining"], "100");
   });
 });
 

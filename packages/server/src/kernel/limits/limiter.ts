@@ -46,8 +46,8 @@ export type LaterSubject =
 export interface Limiter {
   /** The counter of a policy for a subject, with its present rate and mode. */
   counterFor(policy: PolicyName, key: string, account: LimitedAccount): LimitCounter;
-  /** Counts the request in each, or in none when one refuses. */
-  spend(counters: readonly LimitCounter[]): Promise<LimitOutcome>;
+  /** Counts the request in each, or in none when one refuses. Not a promise where the process counts alone. */
+  spend(counters: readonly LimitCounter[]): LimitOutcome | Promise<LimitOutcome>;
   /**
    * Says whether `spend` would refuse, for a request that is counted later together with the policies `later`. It also
    * refuses when the store does not answer and one of `later` needs it.
@@ -74,21 +74,34 @@ export interface LimiterOptions {
 export function createLimiter(options: LimiterOptions): Limiter {
   const { policies, local, shared = local, plannedMode, metrics } = options;
   const modeOf = (policy: PolicyName, account: LimitedAccount) => modeFor(policies[policy], account, plannedMode);
-  const decide = async (
+  const fallBack = async (
+    error: unknown,
+    counters: readonly LimitCounter[],
+    act: "spend" | "peek",
+    later: readonly PolicyName[],
+  ): Promise<LimitOutcome> => {
+    if (!(error instanceof StoreDown)) throw error;
+    const all = [...counters, ...later.map((policy) => ({ policy, mode: modeOf(policy, null) }))];
+    const refuses = all.some(({ policy, mode }) => mode === "enforce" && policies[policy].storeDown === "refuse");
+    metrics.limitFellBack(refuses ? "refused" : "process");
+    const { statuses, refused } = outcome(policies, counters, await local.decide(counters, refuses ? "peek" : act));
+    return { statuses, refused: refuses ? "store_down" : refused };
+  };
+  const decide = (
     counters: readonly LimitCounter[],
     act: "spend" | "peek",
     later: readonly PolicyName[] = [],
-  ): Promise<LimitOutcome> => {
-    try {
-      return outcome(policies, counters, await shared.decide(counters, act));
-    } catch (error) {
-      if (!(error instanceof StoreDown)) throw error;
-      const all = [...counters, ...later.map((policy) => ({ policy, mode: modeOf(policy, null) }))];
-      const refuses = all.some(({ policy, mode }) => mode === "enforce" && policies[policy].storeDown === "refuse");
-      metrics.limitFellBack(refuses ? "refused" : "process");
-      const { statuses, refused } = outcome(policies, counters, await local.decide(counters, refuses ? "peek" : act));
-      return { statuses, refused: refuses ? "store_down" : refused };
-    }
+  ): LimitOutcome | Promise<LimitOutcome> => {
+    const decided = shared.decide(counters, act);
+    if (!(decided instanceof Promise)) return outcome(policies, counters, decided);
+    return decided.then(
+      (decision) => outcome(policies, counters, decision),
+      (error: unknown) => fallBack(error, counters, act, later),
+    );
+  };
+  const counted = (result: LimitOutcome) => {
+    count(metrics, result);
+    return result;
   };
   return {
     counterFor: (policy, key, account) => ({
@@ -97,17 +110,16 @@ export function createLimiter(options: LimiterOptions): Limiter {
       rate: rateOf(policy, account, options),
       mode: modeOf(policy, account),
     }),
-    async spend(counters) {
-      const result = await decide(counters, "spend");
-      count(metrics, result);
-      return result;
+    spend(counters) {
+      const result = decide(counters, "spend");
+      return result instanceof Promise ? result.then(counted) : counted(result);
     },
     async check(counters, later) {
       const result = await decide(counters, "peek", later);
       if (result.refused !== null) count(metrics, result);
       return result;
     },
-    peek: (counters) => decide(counters, "peek"),
+    peek: async (counters) => decide(counters, "peek"),
     async busiest(wanted) {
       try {
         return await shared.busiest(wanted);

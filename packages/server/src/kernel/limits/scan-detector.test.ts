@@ -35,6 +35,20 @@ describe("different targets", () => {
     assert.equal(reported.length, 1);
   });
 
+  test("one that is asked for again and again counts as long as it is, and no longer", () => {
+    for (const { seconds, reports } of [
+      { seconds: 59, reports: 1 },
+      { seconds: 61, reports: 0 },
+    ]) {
+      const { clock, reported, detector } = detecting();
+      // For half a minute, several times a second.
+      for (let n = 0; n < 100; n++, clock.advance(300)) detector.observe(someone, "/again");
+      clock.advance((seconds - 1) * 1_000);
+      for (let n = 1; n < scanTargets; n++) detector.observe(someone, `/${n}`);
+      assert.equal(reported.length, reports, `${seconds} s later`);
+    }
+  });
+
   test("of others do not count", () => {
     const { reported, detector } = detecting();
     for (let n = 0; n < scanTargets * 2; n++) {

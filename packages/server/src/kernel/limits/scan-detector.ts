@@ -33,6 +33,9 @@ const droppedAtOnce = 1_000;
 /** A target that was sent to the shared store less than this ago is not sent again. */
 const resendMs = 5_000;
 
+/** The time of a target in this process may be this old: nearly all requests are for a target that was just asked for. */
+const refreshMs = 1_000;
+
 /** 64 bits: a thousand targets of one subject do not collide. */
 const hashLength = 11;
 
@@ -79,7 +82,7 @@ export function createScanDetector(options: ScanDetectorOptions): ScanDetector {
       const name = hashOf(target);
       const targets = subjects.get(id) ?? new Map<string, number>();
       const before = targets.get(name);
-      if (redis && before !== undefined && before > now - resendMs) return;
+      if (before !== undefined && before > now - (redis ? resendMs : refreshMs)) return;
       if (targets.delete(name)) remembered--;
       targets.set(name, now);
       remembered++;

@@ -45,6 +45,13 @@ export function pairOf(
   return connection === undefined ? null : { version: 1, request, response, connection };
 }
 
+/** Whether bytes of a body can follow the head. */
+function mayHaveBody({ version, request }: ExchangePair): boolean {
+  if (version === 2) return !request.stream.endAfterHeaders;
+  // RFC 9112, section 6.3: without either of them a request has no body.
+  return request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined;
+}
+
 export class Exchange {
   readonly pair: ExchangePair;
   readonly #limits: TransportLimits;
@@ -59,15 +66,16 @@ export class Exchange {
     this.#onEnd = onEnd;
     if (pair.version === 1) {
       pair.connection.begin(pair.request, pair.response);
-      pair.response.once("close", () => this.#end());
+      pair.response.on("close", () => this.#end());
     } else {
-      pair.request.stream.once("close", () => this.#end());
-      this.#resetWhenAnswered(pair.request);
+      pair.request.stream.on("close", () => this.#end());
+      if (mayHaveBody(pair)) this.#resetWhenAnswered(pair.request);
     }
   }
 
   /** Watches the body's progress; `problem` is the answer when there is none. */
   watchBody(problem: () => ParserProblem): void {
+    if (!mayHaveBody(this.pair)) return;
     const { request, response } = this.pair;
     request.bodyProgress.watch({
       windowBytes: this.#limits.bodyWindowBytes,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { after, describe, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { crc32, deflateRawSync, gzipSync } from "node:zlib";
 import { RestoreWorkerPool } from "@emanet/engine";
 import { ArchiveTooLargeError } from "./received-archive.ts";
@@ -162,6 +163,12 @@ describe("what is no whole zip is refused", () => {
     await refused(zip([good], { offset: directory + 1 }), "not_a_zip", null);
     await refused(zip([good], { before: Buffer.alloc(4) }), "not_a_zip", null);
     await refused(zip([good], { comment: zip([{ name: "other" }]).subarray(-22) }), "not_a_zip", null);
+    // Read from the end, this archive would have no entries.
+    const place = zip([good]).length;
+    const hidden = Buffer.alloc(22);
+    hidden.writeUInt32LE(signatures.end, 0);
+    hidden.writeUInt32LE(place, 16);
+    await refused(zip([good], { comment: hidden }), "not_a_zip", null);
     const broken = Buffer.from(bytes);
     broken.writeUInt32LE(signatures.local, directory + 47);
     await refused(broken, "not_a_zip", 1);
@@ -233,9 +240,27 @@ describe("hostile entries are refused with their number and path", () => {
     await refused(zip([good, { name: "b/", content: "x" }]), "contradictory_entry", 1, "b");
   });
 
-  test("a size that deflate cannot give is refused before anything is inflated", async () => {
-    const entry = { name: "b", content: "x".repeat(10), method: 8, said: { size: 2 ** 31 } };
-    await refused(zip([good, entry]), "size_mismatch", 1, "b");
+  test("a size that cannot be is refused before anything is inflated", async () => {
+    const believing = { startThreadsFor: () => undefined, inflate: async () => ({ fault: null, error: null }) };
+    for (const [method, size] of [
+      [8, 500_000],
+      [8, 2 ** 31],
+      [0, 9],
+      [0, 11],
+    ] as const) {
+      const entry = { name: "b", content: "x".repeat(10), method, said: { size } };
+      const received = receiveZipOf(spool, zip([good, entry]), { inflater: believing });
+      await assert.rejects(received, { code: "size_mismatch", entry: 1 });
+    }
+  });
+
+  test("a file is not inflated further than its size: damage behind it is not met", async () => {
+    const content = Buffer.alloc(3_000_000);
+    const stored = Buffer.from(deflateRawSync(content).subarray(0, -9));
+    for (const size of [1000, 600_000]) {
+      const entry = { name: "b", content, method: 8, stored, said: { size, length: stored.length } };
+      await refused(zip([good, entry]), "size_mismatch", 1, "b");
+    }
   });
 
   test("damaged compression, an end within it, and bytes after its end", async () => {
@@ -316,11 +341,61 @@ describe("hostile entries are refused with their number and path", () => {
     const hidden = { name: "b", content: "x", local: { extra: extra(0x1234, Buffer.alloc(40)) } };
     const bytes = zip([good, hidden, { name: "c", record: { offset: 36 + 33 } }]);
     await refused(bytes, "overlapping_entries", 2, "c");
+    for (const size of [10, 600_000]) {
+      const content = "x".repeat(size);
+      const local = { extra: extra(0x1234, Buffer.alloc(36)) };
+      const short = { name: "b", content, stored: Buffer.from(content.slice(36)), said: { length: size }, local };
+      await refused(zip([good, short]), "overlapping_entries", 1, "b");
+    }
     const intoDirectory = zip([
       good,
       { name: "b", content: "xy", said: { flags: withDescriptor }, local: { size: 0, length: 0, crc: 0 } },
     ]);
     await refused(intoDirectory, "contradictory_entry", 1, "b");
+  });
+
+  test("a target of a link with a NUL byte, or longer than a path", async () => {
+    const link = (content: string, method = 0) => ({ name: "b", content, method, mode: 0o120777 });
+    await refused(zip([good, link("a\0b")]), "unsafe_path", 1, "b");
+    await refused(zip([good, link("x".repeat(5000))]), "path_too_long", 1, "b");
+    const long = Buffer.concat([Buffer.alloc(6000), deflateRawSync("x")]);
+    await refused(
+      zip([good, { ...link("x", 8), stored: long, said: { length: long.length } }]),
+      "path_too_long",
+      1,
+      "b",
+    );
+  });
+
+  test("any changed byte gives a refusal, or an archive with the same content, and never another error", async () => {
+    const bytes = zip([
+      { name: "a", content: "first".repeat(9), method: 8 },
+      { name: "b", content: "second" },
+    ]);
+    const contents = async (archive: Buffer) =>
+      Object.values(await seen(archive)).flatMap(({ type, sha256, size }) => (type === "file" ? [[sha256, size]] : []));
+    const right = await contents(bytes);
+    let accepted = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ (at % 2 === 0 ? 0xff : 0x01);
+      const found = await contents(changed).catch((error: Error) => error);
+      if (found instanceof Error) {
+        const isRefusal = found.name === "InvalidArchiveError" || found instanceof ArchiveTooLargeError;
+        assert.ok(isRefusal, `byte ${at}: ${found.stack}`);
+      } else {
+        accepted++;
+        // A changed type makes a directory, a link or nothing of a file.
+        for (const one of found)
+          assert.ok(
+            right.some((each) => isDeepStrictEqual(each, one)),
+            `byte ${at}`,
+          );
+      }
+    }
+    // Versions, times, attributes and flags without a meaning.
+    assert.ok(accepted > 10 && accepted < bytes.length / 3, `${accepted} of ${bytes.length}`);
+    assert.equal(spool.usedBytes, 0);
   });
 
   test("bytes that no entry has are a warning", async () => {
@@ -351,6 +426,24 @@ describe("limits", () => {
     assert.equal(inflated, 0);
     assert.deepEqual([small.spool.usedBytes, full.spool.usedBytes], [0, 0]);
     assert.deepEqual(await readdir(folder), []);
+  });
+
+  test("overlaps are found before anything is inflated", async () => {
+    const entries = Array.from({ length: 300 }, (_, at) => ({ name: `${1000 + at}`, content: "x", method: 8 }));
+    let inflated = 0;
+    const counting = {
+      startThreadsFor: () => undefined,
+      inflate: async () => ({ fault: null, error: null, count: inflated++ }),
+    };
+    const last = { name: "z", content: "x", record: { offset: 299 * (30 + 4 + 3) } };
+    const long = { name: "z", content: "x", said: { length: 5000, size: 5000 } };
+    for (const wrong of [last, long]) {
+      const received = receiveZipOf(spool, zip([...entries, wrong]), { inflater: counting });
+      await assert.rejects(received, { code: "overlapping_entries" });
+    }
+    assert.equal(inflated, 0);
+    await (await receiveZipOf(spool, zip(entries), { inflater: counting })).remove();
+    assert.equal(inflated, 2, "batches of 256");
   });
 
   test("what is inflated counts in the spool until it is removed", async () => {

@@ -142,7 +142,6 @@ class ZipReception implements ReceivedArchive {
         if (member.offset < end) throw overlap(member.path, member.index);
         isWhole &&= member.offset === end;
         end = await this.#readEntry(window, member, parts);
-        if (end > directory.offset) throw overlap(member.path, member.index);
         await this.#step();
       }
     } finally {
@@ -159,6 +158,7 @@ class ZipReception implements ReceivedArchive {
   async #readEntry(window: ArchiveWindow, member: ZipMemberRow, parts: ZipParts): Promise<number> {
     try {
       const { content, end } = await checkLocal(window, member);
+      if (end > window.end) throw overlap(member.path, member.index);
       await this.#addEntry(window, member, content, parts);
       return end;
     } catch (error) {

@@ -23,21 +23,21 @@ const comparedFlags = flags.encrypted | flags.strongEncryption | flags.maskedHea
 /** Reads an archive from front to back, some at a time. */
 export class ArchiveWindow {
   readonly #archive: SpoolFile;
-  readonly #end: number;
+  /** Nothing from here on is read. */
+  readonly end: number;
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Nothing from `end` on is read. */
   constructor(archive: SpoolFile, end: number) {
     this.#archive = archive;
-    this.#end = end;
+    this.end = end;
   }
 
   /** Up to so many bytes from a position; fewer at the end. */
   async at(position: number, length: number): Promise<Buffer> {
-    const wanted = Math.max(0, Math.min(length, this.#end - position));
+    const wanted = Math.max(0, Math.min(length, this.end - position));
     if (position < this.#start || position + wanted > this.#start + this.#bytes.length) {
-      const ahead = Math.min(Math.max(windowBytes, wanted), this.#end - position);
+      const ahead = Math.min(Math.max(windowBytes, wanted), this.end - position);
       this.#bytes = await this.#archive.read(position, Math.max(0, ahead));
       this.#start = position;
     }

@@ -163,6 +163,14 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.update": async (owner) => ({ id: await snapshot(owner), body: { label: "Ay sonu" } }),
   "snapshots.cancel": async (owner) => ({ id: await queuedSnapshot(owner) }),
   "snapshots.put_file": async (owner) => ({ id: await queuedSnapshot(owner), content: Buffer.from("merhaba") }),
+  "snapshots.begin_file": async (owner) => ({ id: await queuedSnapshot(owner), headers: { "upload-length": "7" } }),
+  "snapshots.append_file": async (owner) => {
+    const id = await queuedSnapshot(owner);
+    const begun = { headers: { ...owner.auth, "upload-length": "7" } };
+    assert.equal((await service.send("POST", `/v1/snapshots/${id}/files/a.txt`, begun)).status, 201);
+    const headers = { "upload-offset": "0", "content-type": "application/offset+octet-stream" };
+    return { id, content: Buffer.from("merhaba"), headers };
+  },
   "snapshots.complete": async (owner) => ({ id: await queuedSnapshot(owner) }),
   "snapshots.delete": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.undelete": async (owner) => ({ id: await deletedSnapshot(owner) }),

@@ -26,7 +26,11 @@ const service = await startTestService(
   { settings: { ...noSignInLimits, EMANET_LIMIT_ANONYMOUS: "1000000/60" } },
 );
 const operations = readOperations();
-const changes = operations.filter(({ method }) => method === "PATCH" || method === "DELETE");
+/** The condition of a part of a file is its offset. */
+const withoutVersion = "snapshots.append_file";
+const changes = operations.filter(
+  ({ method, operationId }) => (method === "PATCH" || method === "DELETE") && operationId !== withoutVersion,
+);
 const malformed = ["x", '"a" "b"', 'W/"x', '*, "a"', '"a",', ""];
 
 const caller = (wanted: Bearer = {}) => tokenFor(service, wanted);

@@ -14,7 +14,7 @@ import { codeIn, messageTo, tokenIn } from "../../packages/server/src/testing/se
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/uploads/testing.ts";
 import { operations } from "../../sdks/typescript/src/api.generated.ts";
-import { bearerToken, type EmanetClient } from "../../sdks/typescript/src/index.ts";
+import { bearerToken, type EmanetClient, isProblem, sendFiles } from "../../sdks/typescript/src/index.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
 
 const service = await startForClients({ after });
@@ -222,6 +222,18 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client } = await owner();
     const { id } = await client.snapshots.create({ body: { source: "ofis" } });
     return client.snapshots.putFile({ id, path: "a/b.txt", body: Buffer.from("merhaba") });
+  },
+  "snapshots.beginFile": async () => {
+    const { client } = await owner();
+    const { id } = await client.snapshots.create({ body: { source: "ofis" } });
+    return client.snapshots.beginFile({ id, path: "a.txt" }, { headers: { "Upload-Length": "7" } });
+  },
+  "snapshots.appendFile": async () => {
+    const { client } = await owner();
+    const { id } = await client.snapshots.create({ body: { source: "ofis" } });
+    await client.snapshots.beginFile({ id, path: "a.txt" }, { headers: { "Upload-Length": "7" } });
+    const part = { id, path: "a.txt", body: Buffer.from("merhaba") };
+    return client.snapshots.appendFile(part, { headers: { "Upload-Offset": "0" } });
   },
   "snapshots.complete": async () => {
     const { client } = await owner();
@@ -464,4 +476,22 @@ describe("every operation of the client", () => {
       assert.equal(answer === undefined, reply === "empty", JSON.stringify(answer));
     });
   }
+});
+
+test("sendFiles sends a snapshot file by file; what fails cancels it", async () => {
+  const { client } = await owner();
+  const names = Array.from({ length: 12 }, (_, i) => `klasör/${i}.txt`);
+  const mtime = new Date(1_700_000_000_000);
+  const files = names.map((name) => ({ path: name, body: Buffer.from(name.repeat(100)), mtime, mode: 0o640 }));
+  const made = await sendFiles(client, { source: "dosyalar", label: "Gece" }, files, { atOnce: 3 });
+  assert.deepEqual([made.status, made.file_count, made.label], ["completed", 12, "Gece"]);
+  const { data } = await client.snapshots.listTree({ id: made.id, path: "klasör" });
+  assert.deepEqual([data.length, data[0]?.mode, Date.parse(data[0]?.mtime ?? "")], [12, "0640", mtime.getTime()]);
+  const wrong = async function* () {
+    yield* files;
+    yield { path: "klasör", body: Buffer.from("x") };
+  };
+  await assert.rejects(sendFiles(client, { source: "yanlış" }, wrong()), (error) => isProblem(error, "state_conflict"));
+  const { data: snapshots } = await client.snapshots.list({ status: "canceled" });
+  assert.equal(snapshots[0]?.source.name, "yanlış");
 });

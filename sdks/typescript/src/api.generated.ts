@@ -1144,33 +1144,6 @@ export interface EmanetApi {
       readonly limit?: number | undefined;
     }, TreePage, TreePage["data"][number]>;
     /**
-     * Download a file of a snapshot. `GET /v1/snapshots/{id}/files/{path}`
-     *
-     * The bytes of one file. The path is percent-encoded byte by byte, also where its name is not UTF-8. One range can be asked for, and an interrupted download continued. Every byte is compared with its hash before it is sent.
-     *
-     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
-     */
-    readonly readFile: BytesOperation<{
-      /** Id of the snapshot. */
-      readonly id: string;
-      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
-      readonly path: string | Uint8Array;
-    }>;
-    /**
-     * Send a file of a snapshot. `PUT /v1/snapshots/{id}/files/{path}`
-     *
-     * Adds a file to a snapshot that was created with a JSON body, or replaces one. The body is the file, whatever its type. When it is answered, the file is stored durably. The path is percent-encoded byte by byte, also where its name is not UTF-8. Directories follow from the paths. Without `X-Emanet-Mtime` a file keeps the time that it has in the snapshot before, if its content is the same; else it has the time of receipt. A part of a file (`Content-Range`) is refused. Only the creator of the snapshot sends files, and any number at the same time.
-     *
-     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
-     */
-    readonly putFile: Operation<{
-      /** Id of the snapshot. */
-      readonly id: string;
-      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
-      readonly path: string | Uint8Array;
-      readonly body: RequestBody;
-    }, StoredFile>;
-    /**
      * Download a snapshot as an archive. `GET /v1/snapshots/{id}/archive`
      *
      * All files, or those below `path`, as an archive that is made while it is sent. Entries have their whole path in the snapshot. **tar** has every name, mode, time, owner and link as it was; without its end mark it was cut off. **zip** is for programs that read no tar, Windows among them. It is not compressed and has no hard links. Names that are not UTF-8 and those that Windows does not allow have `%` and two hexadecimal digits in their place; the comment of the archive says how many. Without its directory, which is at its end, it was cut off.
@@ -1197,9 +1170,63 @@ export interface EmanetApi {
       readonly id: string;
     }>;
     /**
+     * Download a file of a snapshot. `GET /v1/snapshots/{id}/files/{path}`
+     *
+     * The bytes of one file. The path is percent-encoded byte by byte, also where its name is not UTF-8. One range can be asked for, and an interrupted download continued. Every byte is compared with its hash before it is sent. For a file that its creator sends in parts, `HEAD` answers `Upload-Offset` and `Upload-Length`; `snapshots:write` is enough for that.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly readFile: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
+      readonly path: string | Uint8Array;
+    }>;
+    /**
+     * Send a file of a snapshot. `PUT /v1/snapshots/{id}/files/{path}`
+     *
+     * Adds a file to a snapshot that was created with a JSON body, or replaces one. The body is the file, whatever its type. When it is answered, the file is stored durably. The path is percent-encoded byte by byte, also where its name is not UTF-8. Directories follow from the paths. Without `X-Emanet-Mtime` a file keeps the time that it has in the snapshot before, if its content is the same; else it has the time of receipt. A part of a file (`Content-Range`) is refused. Only the creator of the snapshot sends files, and any number at the same time.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `content_mismatch`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly putFile: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
+      readonly path: string | Uint8Array;
+      readonly body: RequestBody;
+    }, StoredFile>;
+    /**
+     * Begin a file in parts. `POST /v1/snapshots/{id}/files/{path}`
+     *
+     * Begins a file that is sent in parts and can be resumed, as tus 1.0 has it: this call with `Upload-Length`, then `PATCH` of the same URL from `Upload-Offset` on, and `HEAD` of it to ask for the offset. The file is in the snapshot when its last byte has come. Begun again, it starts at 0. A file that has not come to its end stops the completion of the snapshot; `PUT` of its path replaces it.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly beginFile: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
+      readonly path: string | Uint8Array;
+    }, void>;
+    /**
+     * Send a part of a file. `PATCH /v1/snapshots/{id}/files/{path}`
+     *
+     * Appends to a file that was begun with `POST`, from `Upload-Offset` on, which must be the offset that the file has (`HEAD`); any other is `state_conflict` with the reason `wrong_offset`. What was answered is stored durably. A request that breaks off keeps what came of it; a process that dies keeps all but the last 64 MiB of it.
+     *
+     * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly appendFile: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** Parts with `/` or `%2F` between them. Bytes that are no UTF-8 text are percent-encoded like any other, `%98`. */
+      readonly path: string | Uint8Array;
+      readonly body: RequestBody;
+    }, void>;
+    /**
      * Complete a snapshot. `POST /v1/snapshots/{id}/complete`
      *
-     * Ends the upload of a snapshot whose files were sent one by one: the snapshot has every file that was answered before, and takes no more. The answer is the completed snapshot, and the same again on repetition. What takes longer than 20 seconds is answered with 202: it goes on, and repeating the call waits for it. `Prefer: respond-async` does not wait. For the creator of the snapshot.
+     * Ends the upload of a snapshot whose files were sent one by one: the snapshot has every file that was answered before, and takes no more. The answer is the completed snapshot, and the same again on repetition. What takes longer than 20 seconds is answered with 202: it goes on, and repeating the call waits for it. `Prefer: respond-async` does not wait. For the creator of the snapshot. A file that has not come to its end in parts is `state_conflict`, with the reason `unfinished_file`.
      *
      * @throws ProblemError with `account_suspended`, `agent_required`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
      */
@@ -1810,10 +1837,12 @@ export const operations = {
   "snapshots.undelete": {"method":"POST","path":"/v1/snapshots/{id}/undelete","keyed":true,"reply":"json"},
   "snapshots.listWarnings": {"method":"GET","path":"/v1/snapshots/{id}/warnings","query":["limit","cursor"],"reply":"json"},
   "snapshots.listTree": {"method":"GET","path":"/v1/snapshots/{id}/tree","query":["path","cursor","limit"],"reply":"json"},
-  "snapshots.readFile": {"method":"GET","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"bytes"},
-  "snapshots.putFile": {"method":"PUT","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/octet-stream","reply":"json"},
   "snapshots.readArchive": {"method":"GET","path":"/v1/snapshots/{id}/archive","query":["format","path"],"reply":"bytes"},
   "snapshots.readReceipt": {"method":"GET","path":"/v1/snapshots/{id}/receipt","reply":"bytes"},
+  "snapshots.readFile": {"method":"GET","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"bytes"},
+  "snapshots.putFile": {"method":"PUT","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/octet-stream","reply":"json"},
+  "snapshots.beginFile": {"method":"POST","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"empty"},
+  "snapshots.appendFile": {"method":"PATCH","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/offset+octet-stream","reply":"empty"},
   "snapshots.complete": {"method":"POST","path":"/v1/snapshots/{id}/complete","reply":"json"},
   "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},

@@ -36,4 +36,5 @@ export type { Answer, BytesOperation, CallOptions, ListOperation, Operation } fr
 export type { Credentials, Platform, RawAnswer, RawRequest, TokenRequest } from "./request.ts";
 export type { Retries } from "./retry.ts";
 export * from "./schemas.generated.ts";
+export { type FileToSend, type SendFilesOptions, sendFiles } from "./send-files.ts";
 export type { OnProgress, Progress, RequestBody, StreamedBody } from "./streams.ts";

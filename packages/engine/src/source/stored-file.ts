@@ -8,9 +8,9 @@
  */
 
 import { ByteReader, ByteWriter, FormatError } from "../format/bytes.ts";
-import { blockIdLength, fileHash, idLength } from "../format/hash.ts";
+import { blockIdLength, fileHash, idLength, segmentId } from "../format/hash.ts";
 import type { Recipe } from "../format/recipe.ts";
-import type { SegmentReference } from "../format/tree-entry.ts";
+import type { FileEntry, SegmentReference } from "../format/tree-entry.ts";
 import { readSegmentReference, writeSegmentReference } from "../format/tree-entry.ts";
 
 /** A small file: the segment that it is by itself, and its blocks. */
@@ -93,6 +93,19 @@ export function hashOfParts(parts: readonly StoredPart[]): Uint8Array {
     size,
     segments.map(({ id }) => id),
   );
+}
+
+/** A part as a file of a tree, to be read back. */
+export function entryOfPart(part: StoredPart): FileEntry {
+  const stat = { name: new Uint8Array(0), mode: 0, uid: 0, gid: 0, mtimeSeconds: 0, mtimeNanos: 0, attributes: [] };
+  const file = { type: "file", ...stat, hash: hashOfParts([part]) } as const;
+  if (part.kind === "segments") {
+    const size = part.segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    return { ...file, size, content: { kind: "segments", segments: part.segments } };
+  }
+  const segment = { ordinal: part.ordinal, id: segmentId(part.ids, part.lengths) };
+  const size = part.lengths.reduce((sum, length) => sum + length, 0);
+  return { ...file, size, content: { kind: "part", segment, first: 0, count: part.lengths.length } };
 }
 
 /** The items that a part needs. */

@@ -37,6 +37,13 @@ export function bytesOfKey(key: Buffer): Buffer {
   return replaced(key, nul, slash);
 }
 
+/** A path as it is in a URL: every byte that is not plain is percent-encoded. */
+export function encodedPath(path: Buffer): string {
+  return path.toString("latin1").replaceAll(/[^A-Za-z0-9._~/-]/g, (char) => {
+    return `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+  });
+}
+
 function pathOf(key: Buffer): FilePath {
   return { key, hash: createHash("sha256").update(key).digest() };
 }

@@ -13,30 +13,32 @@ import {
   touchUpload,
   withSnapshotId,
 } from "../snapshots/index.ts";
-import { directoriesAbove } from "./file-paths.ts";
+import { directoriesAbove, type FilePath } from "./file-paths.ts";
+import { endFileUpload } from "./file-upload-store.ts";
 import { type AccountPrincipal, assertTakesFiles, lockOwn } from "./open-snapshot.ts";
-import { addDirectories, type NewFile, noteFiles, putFile } from "./store.ts";
+import { addDirectories, findFile, type NewFile, noteFiles, putFile } from "./store.ts";
 
 /**
  * Adds a stored file to its snapshot. Returns whether it is new. Throws `state_conflict` if the snapshot takes no file any more,
  * or if a file would be in the place of a directory.
  */
-export async function recordFile(
-  ctx: Ctx,
-  principal: AccountPrincipal,
-  id: string,
-  file: Omit<NewFile, "contentId">,
-): Promise<boolean> {
-  return ctx.tx(rowAccessOf(principal), async (tx) => {
-    const record = await lockOwn(tx, principal, id);
-    assertTakesFiles(record);
-    if (!(await addDirectories(tx, record, directoriesAbove(file.path)))) throw notADirectory();
-    const made = await putFile(tx, record, { ...file, contentId: ctx.random.uuid() });
-    if (made === "is_directory") throw notADirectory();
-    await start(tx, record);
-    await touchUpload(tx, id);
-    return made === "new";
-  });
+export async function recordFile(tx: Tx, principal: AccountPrincipal, id: string, file: NewFile): Promise<boolean> {
+  const record = await lockOwn(tx, principal, id);
+  assertTakesFiles(record);
+  await requirePlace(tx, record, file.path);
+  // A file that came whole replaces one that is still coming in parts.
+  await endFileUpload(tx, id, file.path, file.firstPart === 0 ? "with_parts" : "parts_stay");
+  const made = await putFile(tx, record, file);
+  await start(tx, record);
+  await touchUpload(tx, id);
+  return made === "new";
+}
+
+/** Throws `state_conflict` where a file would be in the place of a directory, or a directory in the place of a file. */
+export async function requirePlace(tx: Tx, record: SnapshotRecord, path: FilePath): Promise<void> {
+  const isFree = await addDirectories(tx, record, directoriesAbove(path));
+  if (!isFree || (await findFile(tx, record.id, path))?.kind === "directory")
+    throw new Problem("state_conflict", { members: { reason: "path_is_no_directory" } });
 }
 
 /** The same chunks. With the first one the snapshot is `running`, and its content comes file by file. */
@@ -62,11 +64,6 @@ export async function* startedBy(
 async function start(tx: Tx, record: SnapshotRecord): Promise<void> {
   if (record.status === "queued") await startUpload(tx, record);
   if (!record.has_files) await noteFiles(tx, record);
-}
-
-/** Something that is a file would have to be a directory, or the other way round. */
-function notADirectory(): Problem {
-  return new Problem("state_conflict", { members: { reason: "path_is_no_directory" } });
 }
 
 /** Runs what stores content. A full vault ends the snapshot; after every other error the client may send the file again. */

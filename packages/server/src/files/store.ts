@@ -14,7 +14,9 @@ export interface OfSnapshot {
 export interface NewFile {
   readonly path: FilePath;
   readonly contentId: string;
+  /** Those of them that are not stored under the id already: from `firstPart` on. */
   readonly parts: readonly Buffer[];
+  readonly firstPart: number;
   readonly size: number;
   readonly hash: Uint8Array;
   readonly sha256: Uint8Array | null;
@@ -53,18 +55,28 @@ export async function addDirectories(
   return rows.length === 0;
 }
 
+/** What is at a path. */
+export async function findFile(
+  tx: ReadTx,
+  snapshotId: string,
+  path: FilePath,
+): Promise<{ readonly kind: "file" | "directory"; readonly size_bytes: number | null } | undefined> {
+  return tx.db
+    .selectFrom("snapshot_files")
+    .select(["kind", "size_bytes"])
+    .where("snapshot_id", "=", snapshotId)
+    .where("path_hash", "=", path.hash)
+    .executeTakeFirst();
+}
+
 /** Adds a file or replaces it. */
-export async function putFile(
-  tx: Tx,
-  { id, account_id }: OfSnapshot,
-  file: NewFile,
-): Promise<"new" | "replaced" | "is_directory"> {
+export async function putFile(tx: Tx, { id, account_id }: OfSnapshot, file: NewFile): Promise<"new" | "replaced"> {
   const [before] = (
     await sql<{ kind: string; content_id: string | null }>`
       select kind, content_id from snapshot_files
       where snapshot_id = ${id} and path_hash = ${file.path.hash} for update`.execute(tx.db)
   ).rows;
-  if (before?.kind === "directory") return "is_directory";
+  if (before?.kind === "directory") throw new Error("a file would take the place of a directory");
   const columns = {
     content_id: file.contentId,
     size_bytes: file.size,
@@ -95,11 +107,12 @@ export async function putFile(
       .where("path_hash", "=", file.path.hash)
       .execute();
   if (before?.content_id != null) await deleteParts(tx, id, before.content_id);
-  await insertParts(tx, { id, account_id }, file.contentId, 0, file.parts);
+  await insertParts(tx, { id, account_id }, file.contentId, file.firstPart, file.parts);
   return before === undefined ? "new" : "replaced";
 }
 
-async function insertParts(
+/** Adds parts of a content, from this number on. */
+export async function insertParts(
   tx: Tx,
   { id, account_id }: OfSnapshot,
   contentId: string,
@@ -113,7 +126,7 @@ async function insertParts(
     from unnest(${parts}::bytea[]) with ordinality as x (content, at)`.execute(tx.db);
 }
 
-async function deleteParts(tx: Tx, snapshotId: string, contentId: string): Promise<void> {
+export async function deleteParts(tx: Tx, snapshotId: string, contentId: string): Promise<void> {
   await tx.db
     .deleteFrom("snapshot_file_parts")
     .where("snapshot_id", "=", snapshotId)
@@ -244,6 +257,7 @@ export async function removeSome(tx: Tx, snapshotId: string, limit: number): Pro
   const parts = await sql`
     delete from snapshot_file_parts where ctid = any (array(
       select ctid from snapshot_file_parts where snapshot_id = ${snapshotId} limit ${limit}))`.execute(tx.db);
+  await sql`delete from file_uploads where snapshot_id = ${snapshotId}`.execute(tx.db);
   const files = await sql`
     delete from snapshot_files where ctid = any (array(
       select ctid from snapshot_files where snapshot_id = ${snapshotId} limit ${limit}))`.execute(tx.db);

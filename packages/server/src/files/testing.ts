@@ -12,6 +12,9 @@ export interface FileTest {
   create(source: string): Promise<string>;
   /** The path as it is in the URL. */
   put(id: string, path: string, body?: string | Uint8Array, headers?: Headers): Promise<Sent>;
+  begin(id: string, path: string, length: number, headers?: Headers): Promise<Sent>;
+  patch(id: string, path: string, offset: number, body: string | Uint8Array, headers?: Headers): Promise<Sent>;
+  head(id: string, path: string): Promise<Sent>;
   complete(id: string, headers?: Headers): Promise<Sent>;
   /** A completed snapshot of these files. */
   completed(
@@ -26,6 +29,9 @@ export interface FileTest {
   settle(): Promise<void>;
 }
 
+const tus = { "tus-resumable": "1.0.0" };
+const octets = { "content-type": "application/offset+octet-stream" };
+
 export function fileTest(env: SnapshotTest): FileTest {
   const { service, auth } = env;
   const test: FileTest = {
@@ -36,6 +42,16 @@ export function fileTest(env: SnapshotTest): FileTest {
     },
     put: (id, path, body = "merhaba", headers = {}) =>
       service.send("PUT", `/v1/snapshots/${id}/files/${path}`, { body, headers: { ...auth, ...headers } }),
+    begin: (id, path, length, headers = {}) =>
+      service.send("POST", `/v1/snapshots/${id}/files/${path}`, {
+        headers: { ...auth, ...tus, "upload-length": String(length), ...headers },
+      }),
+    patch: (id, path, offset, body, headers = {}) =>
+      service.send("PATCH", `/v1/snapshots/${id}/files/${path}`, {
+        body,
+        headers: { ...auth, ...tus, ...octets, "upload-offset": String(offset), ...headers },
+      }),
+    head: (id, path) => service.send("HEAD", `/v1/snapshots/${id}/files/${path}`, { headers: { ...auth, ...tus } }),
     complete: (id, headers = {}) =>
       service.send("POST", `/v1/snapshots/${id}/complete`, { headers: { ...auth, ...headers } }),
     async completed(source, files, headers) {
@@ -65,6 +81,7 @@ export function fileTest(env: SnapshotTest): FileTest {
       return {
         files: await count("snapshot_files"),
         parts: await count("snapshot_file_parts"),
+        fileUploads: await count("file_uploads"),
         sessions: await count("file_sessions"),
         uploads: Number(uploads[0]?.count),
       };
@@ -74,4 +91,4 @@ export function fileTest(env: SnapshotTest): FileTest {
   return test;
 }
 
-export const nothingLeft = { files: 0, parts: 0, sessions: 0, uploads: 0 };
+export const nothingLeft = { files: 0, parts: 0, fileUploads: 0, sessions: 0, uploads: 0 };

@@ -8,12 +8,14 @@
  * hours, and its content is removed afterwards (`removal.ts`).
  */
 
+export { downloadHeaders } from "./content-headers.ts";
 export { openSnapshots, type SnapshotServices } from "./content-services.ts";
 export { engineId, snapshotIdOf } from "./engine-id.ts";
 export { snapshotEvents } from "./events.ts";
 export { fileHeaders, fileStatOf } from "./file-headers.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
 export { requireAgentVault, seesStorage } from "./new-upload.ts";
+export { entryAt, fileBytes, openContent, readerOf } from "./read-content.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault } from "./removal.ts";
 export {

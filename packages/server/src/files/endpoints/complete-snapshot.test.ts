@@ -66,6 +66,23 @@ test("without a time a file keeps the parent's if its content is equal; else it 
   );
 });
 
+test("a client that only writes completes its own, and is told nothing of what others stored", async () => {
+  const content = noise(20_000, 9);
+  await files.completed("reader", { "d/a": content });
+  await jobsDone(env.service, "snapshots.verify");
+  const writer = await env.as({ as: "client", kind: "api", scopes: ["snapshots:write"] });
+  const send = (method: string, path: string, call: object) =>
+    env.service.send(method, `/v1/snapshots${path}`, { ...call, headers: writer });
+  const { id } = (await send("POST", "", { json: { source: "writer" } })).json as { id: string };
+  assert.equal((await send("PUT", `/${id}/files/d/a`, { body: content })).status, 201);
+  const done = await send("POST", `/${id}/complete`, {});
+  assert.deepEqual([done.status, done.json?.file_count, done.json?.stored_bytes], [200, 1, undefined]);
+  const stored = "select stored_bytes::float8 as bytes from emanet.snapshots where id = $1";
+  const [row] = await env.rows<{ bytes: number }>(stored, [id]);
+  assert.ok((row?.bytes ?? 0) > content.length, "it is stored again");
+  assert.ok((await env.get(`/v1/snapshots/${id}/files/d/a`)).body.equals(content));
+});
+
 test("a snapshot without a file is empty, and passes through running", async () => {
   const id = await files.create("empty");
   const done = await files.complete(id);

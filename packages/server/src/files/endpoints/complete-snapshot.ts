@@ -13,6 +13,7 @@ import {
   snapshotShape,
 } from "../../snapshots/index.ts";
 import { completeClaimed } from "../complete.ts";
+import { hasUnfinished } from "../file-upload-store.ts";
 import { type AccountPrincipal, findOwn, isFileByFile, isOpen, lockOwn } from "../open-snapshot.ts";
 import { claimCompletion } from "../store.ts";
 
@@ -38,7 +39,8 @@ export const completeSnapshot = endpoint(
     description: [
       "Ends the upload of a snapshot whose files were sent one by one: the snapshot has every file that was answered before, and takes no more.",
       "The answer is the completed snapshot, and the same again on repetition. What takes longer than 20 seconds is answered with 202: it goes",
-      "on, and repeating the call waits for it. `Prefer: respond-async` does not wait. For the creator of the snapshot.",
+      "on, and repeating the call waits for it. `Prefer: respond-async` does not wait. For the creator of the snapshot. A file that has not come",
+      "to its end in parts is `state_conflict`, with the reason `unfinished_file`.",
     ].join(" "),
     access: { kind: "account", scope: "snapshots:write" },
     withinVaults: true,
@@ -77,6 +79,8 @@ async function settled(ctx: Ctx, principal: AccountPrincipal, id: string, waitMs
     const record = await lockOwn(tx, principal, id);
     if (record.status === "completed") return null;
     if (!isOpen(record) || !isFileByFile(record)) throw new Problem("state_conflict");
+    if (record.closed_at === null && (await hasUnfinished(tx, id)))
+      throw new Problem("state_conflict", { members: { reason: "unfinished_file" } });
     const context = { actor: actorOf(principal), context: tx.auditOrigin, signal: endless };
     return { record, isOurs: await claimCompletion(tx, record), context };
   });

@@ -4,6 +4,7 @@ import https from "node:https";
 import { after, test } from "node:test";
 import { codeOf } from "../../agents/testing.ts";
 import { snapshotTest, tarOf } from "../../snapshots/testing.ts";
+import { tokenFor } from "../../testing/accounts.ts";
 import { fileTest, nothingLeft } from "../testing.ts";
 
 const env = await snapshotTest({ after });
@@ -158,4 +159,18 @@ test("a file that breaks off is not in the snapshot, and leaves nothing in the s
   await env.until(async () => (spool.usedBytes === 0 ? true : null));
   assert.equal((await files.complete(id)).status, 200);
   assert.equal(await files.read(id, "a"), "eski");
+});
+
+test("files spend no requests of the package", async () => {
+  const id = await files.create("limits");
+  const staff = await tokenFor(env.service, { as: "staff" });
+  const json = { policy: "package", limit: 1, window_s: 60, burst: 2, reason: "test gerekçesi" };
+  const limited = await env.service.send("POST", `/v1/admin/accounts/${env.accountId}/limits`, {
+    json,
+    headers: staff.auth,
+  });
+  assert.ok(limited.status < 300, limited.body.toString());
+  for (let i = 0; i < 6; i++) assert.equal((await files.put(id, `f${i}`)).status, 201);
+  const answers = await Promise.all(Array.from({ length: 4 }, () => env.get("/v1/account")));
+  assert.ok(answers.some((answer) => codeOf(answer) === "429 rate_limited"));
 });

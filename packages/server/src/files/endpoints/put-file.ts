@@ -52,7 +52,8 @@ export const putFile = endpoint(
     assertTakesFiles(record);
     const chunks = record.status === "queued" ? startedBy(ctx, principal, params.id, upload.chunks()) : upload.chunks();
     const received = await storing(ctx, record, language, () => receiveFile(ctx, record, chunks, digests));
-    const isNew = await recordFile(ctx, principal, params.id, { path, ...received, ...stat });
+    const file = { path, ...received, ...stat, contentId: ctx.random.uuid(), firstPart: 0 };
+    const isNew = await ctx.tx(rowAccessOf(principal), (tx) => recordFile(tx, principal, params.id, file));
     const hash = Buffer.from(received.hash).toString("hex");
     const reply = { headers: { ETag: `"${hash}"` }, body: { size_bytes: received.size, hash } };
     return isNew ? { status: 201, ...reply } : { status: 200, ...reply };

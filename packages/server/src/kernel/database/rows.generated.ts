@@ -36,6 +36,7 @@ export interface Database {
   readonly event_heads: EventHeadsRow;
   readonly events: EventsRow;
   readonly file_sessions: FileSessionsRow;
+  readonly file_uploads: FileUploadsRow;
   readonly first_run: FirstRunRow;
   readonly idempotency_keys: IdempotencyKeysRow;
   readonly invitations: InvitationsRow;
@@ -393,6 +394,23 @@ export interface FileSessionsRow {
   readonly snapshot_id: string;
   readonly account_id: string;
   readonly upload: string;
+}
+
+export interface FileUploadsRow {
+  readonly snapshot_id: string;
+  readonly account_id: string;
+  readonly path_hash: Buffer;
+  readonly path_key: Buffer;
+  readonly content_id: string;
+  readonly length_bytes: number;
+  readonly offset_bytes: Generated<number>;
+  readonly stripe_count: Generated<number>;
+  readonly tail: Buffer | null;
+  readonly page_bytes: number | null;
+  readonly page_phase: number | null;
+  readonly mode: number;
+  readonly mtime_seconds: number | null;
+  readonly mtime_nanos: number | null;
 }
 
 export interface FirstRunRow {

@@ -11,12 +11,18 @@ import { type EndpointSpec, needsApiPackage, refusedWhileSuspended } from "./end
 export const stepUpFreshMs = 10 * 60 * 1000;
 
 /** Throws the first problem. */
-export function checkAccess(spec: EndpointSpec, scopes: OauthScopes, principal: Principal, now: Date): void {
+export function checkAccess(
+  spec: EndpointSpec,
+  scopes: OauthScopes,
+  principal: Principal,
+  now: Date,
+  method: string | undefined = spec.method,
+): void {
   const { access } = spec;
   if (access.kind === "public") return;
   if (principal.kind === "anonymous") throw new Problem("missing_token");
   if (access.kind === "staff" && principal.kind !== "staff") throw new Problem("admin_required");
-  if (access.kind === "account") checkAccount(spec, scopes, access, principal);
+  if (access.kind === "account") checkAccount(spec, scopes, accessBy(access, method, principal), principal);
   if (access.kind === "person" && principal.kind !== "staff") {
     // These operations are about the person who asks. A program is refused, also when it acts for a person.
     if (principal.kind === "client" || !principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
@@ -24,10 +30,23 @@ export function checkAccess(spec: EndpointSpec, scopes: OauthScopes, principal: 
   if (spec.stepUp === true) requireFreshPerson(principal, now);
 }
 
+type AccountAccess = Extract<EndpointSpec["access"], { kind: "account" }>;
+
+/** For HEAD the other scope counts where the principal lacks the first. */
+function accessBy(
+  access: AccountAccess,
+  method: string | undefined,
+  principal: Exclude<Principal, { kind: "anonymous" }>,
+): AccountAccess {
+  const { headScope, scope } = access;
+  if (method !== "HEAD" || headScope === undefined || principal.kind === "staff") return access;
+  return principal.scopes.has(scope) ? access : { kind: "account", scope: headScope };
+}
+
 function checkAccount(
   spec: EndpointSpec,
   scopes: OauthScopes,
-  access: Extract<EndpointSpec["access"], { kind: "account" }>,
+  access: AccountAccess,
   principal: Exclude<Principal, { kind: "anonymous" }>,
 ): void {
   if (principal.kind === "staff") throw new Problem("member_required");

@@ -32,7 +32,13 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  */
 export type Access =
   | { readonly kind: "public" }
-  | { readonly kind: "account"; readonly scope: OauthScope; readonly roles?: readonly MemberRole[] }
+  | {
+      readonly kind: "account";
+      readonly scope: OauthScope;
+      readonly roles?: readonly MemberRole[];
+      /** HEAD is also answered to who has this scope only. `handle` looks at the scopes then. */
+      readonly headScope?: OauthScope;
+    }
   | { readonly kind: "person"; readonly scope: OauthScope }
   | { readonly kind: "staff" };
 

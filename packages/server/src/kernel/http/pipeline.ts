@@ -62,13 +62,13 @@ export function pipeline(kernel: HttpKernel, endpoint: Endpoint): Pipeline {
       : new Error(`${spec.id} answered ${problem.code}, which its spec does not declare`);
   const run: Pipeline = async (context, request) => {
     try {
-      checkRefusals(kernel, { spec, retirement }, context, request.raw.headers);
+      checkRefusals(kernel, { spec, retirement }, context, request.raw);
       request.end.start(spec.deadlineMs ?? defaultDeadlineMs);
       const parsed = await parse(context, request, bodyTerms(kernel, spec, context, request.end));
       let call = parsed;
       if (isPrincipalOld(kernel, context)) {
         const principal = await currentPrincipal(kernel, request.raw.headers);
-        checkAccess(spec, oauthScopes, principal, kernel.clock.now());
+        checkAccess(spec, oauthScopes, principal, kernel.clock.now(), request.raw.method);
         call = { ...parsed, principal };
       }
       const fault = wantedFault(kernel, context, request.raw.headers);

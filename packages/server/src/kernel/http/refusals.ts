@@ -15,7 +15,7 @@
  * the transport. `problem-answer.ts` writes the answer of every refusal.
  */
 
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
 import { checkAccess } from "./access.ts";
@@ -73,11 +73,11 @@ export function checkRefusals(
   kernel: HttpKernel,
   { spec, retirement }: { readonly spec: EndpointSpec; readonly retirement: Retirement },
   context: RequestContext,
-  headers: IncomingHttpHeaders,
+  { headers, method }: Pick<IncomingMessage, "headers" | "method">,
 ): void {
   if (context.refusal !== null) throw context.refusal;
   const now = kernel.clock.now();
   retirement.check(now);
-  checkAccess(spec, kernel.declared.oauthScopes, context.principal, now);
+  checkAccess(spec, kernel.declared.oauthScopes, context.principal, now, method);
   if (spec.cookies !== undefined) requireOwnOrigin(headers, kernel.publicUrl());
 }

@@ -11,7 +11,6 @@ import { listSnapshots } from "./list-snapshots.ts";
 import { listTree } from "./list-tree.ts";
 import { listWarnings } from "./list-warnings.ts";
 import { readArchive } from "./read-archive.ts";
-import { readFile } from "./read-file.ts";
 import { readReceipt } from "./read-receipt.ts";
 import { undeleteSnapshot } from "./undelete-snapshot.ts";
 import { updateSnapshot } from "./update-snapshot.ts";
@@ -27,7 +26,6 @@ export const snapshotEndpoints: readonly Endpoint[] = [
   undeleteSnapshot,
   listWarnings,
   listTree,
-  readFile,
   readArchive,
   readReceipt,
 ];

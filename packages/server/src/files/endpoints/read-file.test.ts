@@ -6,11 +6,11 @@ import https from "node:https";
 import { after, before, describe, test } from "node:test";
 import { makeClient } from "../../accounts/testing.ts";
 import { recheckMs } from "../../kernel/http/reply-stream.ts";
+import { endMark, member, snapshotTest, tarOf } from "../../snapshots/testing.ts";
 import { tokenFor } from "../../testing/accounts.ts";
 import { listIn } from "../../testing/lists.ts";
 import type { Sent } from "../../testing/running.ts";
 import { makeVault } from "../../vaults/testing.ts";
-import { endMark, member, snapshotTest, tarOf } from "../testing.ts";
 
 const env = await snapshotTest({ after });
 const content = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => (i * 31 + (i >> 8)) & 0xff));

@@ -1,0 +1,148 @@
+// own process: tus-js-client adds listeners for signals.
+
+import assert from "node:assert/strict";
+import { createCipheriv } from "node:crypto";
+import https from "node:https";
+import { after, test } from "node:test";
+import { stripeBytes } from "@emanet/engine";
+import { DefaultHttpStack, Upload } from "tus-js-client";
+import { codeOf } from "../../agents/testing.ts";
+import { snapshotTest, tarOf } from "../../snapshots/testing.ts";
+import { fileTest } from "../testing.ts";
+
+const env = await snapshotTest({ after });
+const files = fileTest(env);
+
+/** Does not compress. */
+function noise(bytes: number, seed: number): Buffer {
+  return createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(bytes));
+}
+
+/** Sends a file in parts of these sizes, and the rest in one. */
+async function inParts(id: string, path: string, content: Buffer, sizes: readonly number[]): Promise<void> {
+  await files.begin(id, path, content.length);
+  let at = 0;
+  for (const size of [...sizes, content.length]) {
+    const part = content.subarray(at, at + size);
+    if (part.length === 0) break;
+    const answer = await files.patch(id, path, at, part);
+    at += part.length;
+    assert.deepEqual([answer.status, answer.headers["upload-offset"]], [204, String(at)], answer.body.toString());
+  }
+}
+
+test("a file that came in parts has the same tree as one that came whole, whatever the parts", async () => {
+  const small = Buffer.from("fatura ".repeat(1000));
+  const medium = noise(900_000, 1);
+  const whole = await env.upload("source=whole", tarOf({ "d/medium": medium, "d/small": small }));
+  const id = await files.create("parts");
+  const mtime = { "x-emanet-mtime": new Date(1_700_000_000_000).toISOString() };
+  await files.begin(id, "d/small", small.length, mtime);
+  for (let at = 0; at < small.length; at += 2500) await files.patch(id, "d/small", at, small.subarray(at, at + 2500));
+  await files.begin(id, "d/medium", medium.length, mtime);
+  for (const [at, to] of [
+    [0, 1],
+    [1, 300_000],
+    [300_000, 899_999],
+    [899_999, 900_000],
+  ] as const)
+    await files.patch(id, "d/medium", at, medium.subarray(at, to));
+  const done = await files.complete(id);
+  assert.equal(done.json?.root_hash, whole.json?.root_hash);
+});
+
+test("parts across the end of a stripe, and one that ends with it", async () => {
+  const content = Buffer.concat([noise(100_000, 2), Buffer.alloc(stripeBytes), noise(50_000, 3)]);
+  const id = await files.create("stripes");
+  await inParts(id, "a", content, [stripeBytes - 70_000, 1_000]);
+  const exact = content.subarray(0, stripeBytes);
+  await inParts(id, "b", exact, [10]);
+  const put = await files.put(id, "c", content);
+  assert.equal((await files.complete(id)).status, 200);
+  const etagOf = async (path: string) => (await files.head(id, path)).headers.etag;
+  assert.equal(await etagOf("a"), put.headers.etag);
+  const { body } = await env.get(`/v1/snapshots/${id}/files/a`, { range: `bytes=${stripeBytes - 10}-` });
+  assert.ok(body.equals(content.subarray(stripeBytes - 10)));
+  assert.equal((await files.head(id, "b")).headers["content-length"], String(stripeBytes));
+});
+
+test("409 for a wrong offset; 413 beyond the length; 415 for another type", async () => {
+  const id = await files.create("offsets");
+  await files.begin(id, "a", 10);
+  await files.patch(id, "a", 0, "12345");
+  for (const offset of [0, 4, 6]) {
+    const answer = await files.patch(id, "a", offset, "x");
+    assert.deepEqual([codeOf(answer), answer.json?.reason], ["409 state_conflict", "wrong_offset"]);
+  }
+  assert.equal(codeOf(await files.patch(id, "a", 5, "123456")), "413 payload_too_large");
+  const chunked = await files.patch(id, "a", 5, "123456", { "transfer-encoding": "chunked" });
+  assert.equal(codeOf(chunked), "413 payload_too_large");
+  const wrongType = await files.patch(id, "a", 5, "12345", { "content-type": "text/plain" });
+  assert.equal(codeOf(wrongType), "415 unsupported_media_type");
+  assert.equal(codeOf(await files.patch(id, "b", 0, "x")), "404 not_found");
+  assert.equal((await files.head(id, "a")).headers["upload-offset"], "5");
+  assert.equal((await files.patch(id, "a", 5, "67890")).status, 204);
+  const whole = await files.head(id, "a");
+  assert.deepEqual([whole.headers["upload-offset"], whole.headers["upload-length"]], ["10", "10"]);
+});
+
+test("of two requests for one offset one is taken, and the file is whole", async () => {
+  const id = await files.create("race");
+  await files.begin(id, "a", 8);
+  const answers = await Promise.all(["1111", "2222", "3333"].map((part) => files.patch(id, "a", 0, part)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409, 409]);
+  const ends = await Promise.all(["4444", "5555"].map((part) => files.patch(id, "a", 4, part)));
+  assert.equal(ends.filter(({ status }) => status === 204).length, 1);
+  await files.complete(id);
+  assert.match(await files.read(id, "a"), /^(1111|2222|3333)(4444|5555)$/);
+});
+
+test("a request that breaks off keeps what came of it, and the file goes on from there", async () => {
+  const content = noise(600_000, 4);
+  const id = await files.create("broken");
+  await files.begin(id, "a", content.length);
+  const { url, ca } = env.service;
+  const headers = {
+    ...{ ...env.auth, "upload-offset": "0", "content-type": "application/offset+octet-stream" },
+    "content-length": String(content.length),
+  };
+  const target = `${url}/v1/snapshots/${id}/files/a`;
+  const outgoing = https.request(target, { method: "PATCH", headers, ca, agent: false });
+  outgoing.on("error", () => undefined);
+  outgoing.write(content.subarray(0, 400_000));
+  const { spool } = env.service.running.services?.snapshots ?? assert.fail("no services");
+  await env.until(async () => (spool.usedBytes === 400_000 ? true : null));
+  outgoing.destroy();
+  const offset = await env.until(async () => {
+    const found = Number((await files.head(id, "a")).headers["upload-offset"]);
+    return found > 0 ? found : null;
+  });
+  assert.equal(offset, 400_000);
+  assert.equal((await files.patch(id, "a", offset, content.subarray(offset))).status, 204);
+  await files.complete(id);
+  assert.ok((await env.get(`/v1/snapshots/${id}/files/a`)).body.equals(content));
+});
+
+test("tus-js-client uploads a file, in parts and after a break", async () => {
+  const content = noise(1_000_000, 5);
+  const id = await files.create("tus");
+  const endpoint = `${env.service.url}/v1/snapshots/${id}/files/d/tus.bak`;
+  let requests = 0;
+  await new Promise<void>((resolve, reject) => {
+    const upload = new Upload(content, {
+      ...{ endpoint, uploadSize: content.length, chunkSize: 300_000, retryDelays: [0, 0, 0] },
+      headers: env.auth,
+      httpStack: new DefaultHttpStack({ ca: env.service.ca }),
+      // The answer to the second part is lost.
+      onAfterResponse: (request) => {
+        if (request.getMethod() === "PATCH" && ++requests === 2) throw new Error("lost");
+      },
+      onError: reject,
+      onSuccess: () => resolve(),
+    });
+    upload.start();
+  });
+  assert.ok(requests >= 4);
+  assert.equal((await files.complete(id)).json?.file_count, 1);
+  assert.ok((await env.get(`/v1/snapshots/${id}/files/d/tus.bak`)).body.equals(content));
+});

@@ -2,7 +2,7 @@
 
 import { sql } from "kysely";
 import type { ReadTx, Tx } from "../kernel/tx.ts";
-import { arrivedKeptMs, longestWaitMs, undeleteMs } from "./rules.ts";
+import { arrivedKeptMs, longestWaitMs, strayKeptMs, undeleteMs } from "./rules.ts";
 
 export interface UnprunedVault {
   readonly account_id: string;
@@ -11,17 +11,19 @@ export interface UnprunedVault {
 
 /**
  * Vaults with deleted snapshots or ended uploads whose time has passed. A vault with an upload that ended within the last day waits,
- * because the next try uses what arrived; but not longer than {@link longestWaitMs}. Row access `system`.
+ * because the next try uses what arrived; but not longer than {@link longestWaitMs}. Also vaults with a snapshot that was completed
+ * a week ago: processes that were killed while they stored it can have left packs. Row access `system`.
  */
 export async function vaultsToPrune(tx: ReadTx, limit: number): Promise<readonly UnprunedVault[]> {
   const before = (ms: number) => new Date(tx.now.getTime() - ms);
   const { rows } = await sql<UnprunedVault>`
     select account_id, vault_id from snapshots
-    where pruned_at is null and state in ('failed', 'canceled', 'deleted')
+    where pruned_at is null and state in ('failed', 'canceled', 'deleted', 'completed')
     group by account_id, vault_id
-    having min(coalesce(deleted_at, active_at)) <= ${before(undeleteMs + longestWaitMs)}
-      or (min(coalesce(deleted_at, active_at)) <= ${before(undeleteMs)}
-        and coalesce(max(active_at) filter (where state <> 'deleted'), '-infinity') <= ${before(arrivedKeptMs)})
+    having min(coalesce(deleted_at, active_at)) filter (where state <> 'completed') <= ${before(undeleteMs + longestWaitMs)}
+      or (min(coalesce(deleted_at, active_at)) filter (where state <> 'completed') <= ${before(undeleteMs)}
+        and coalesce(max(active_at) filter (where state in ('failed', 'canceled')), '-infinity') <= ${before(arrivedKeptMs)})
+      or min(active_at) filter (where state = 'completed') <= ${before(strayKeptMs)}
     order by min(coalesce(deleted_at, active_at)), vault_id limit ${limit}`.execute(tx.db);
   return rows;
 }
@@ -108,5 +110,7 @@ export async function notePruned(tx: Tx, accountId: string, vaultId: string, beg
       metadata = case when removed_at is null then metadata else '{}' end,
       external_reference = case when removed_at is null then external_reference end
     where account_id = ${accountId} and vault_id = ${vaultId} and pruned_at is null
-      and (removed_at <= ${begunAt} or (state in ('failed', 'canceled') and active_at <= ${until}))`.execute(tx.db);
+      and (removed_at <= ${begunAt} or (state in ('failed', 'canceled', 'completed') and active_at <= ${until}))`.execute(
+    tx.db,
+  );
 }

@@ -13,7 +13,7 @@ import { defaultVaultId, makeVault, ofTest } from "../vaults/testing.ts";
 import { engineId } from "./engine-id.ts";
 import { findVaultsToPrune, pruneVault } from "./removal.ts";
 import { beginRemovals, vaultsToPrune } from "./removal-store.ts";
-import { arrivedKeptMs, longestWaitMs, undeleteMs } from "./rules.ts";
+import { arrivedKeptMs, longestWaitMs, strayKeptMs, undeleteMs } from "./rules.ts";
 import { lockDeleted, undeleteSnapshot } from "./store.ts";
 import { auditOf, runTask, type SnapshotJson, snapshotTest, tarOf } from "./testing.ts";
 
@@ -136,6 +136,22 @@ test("which vaults are pruned: what is due waits while an upload has just failed
   await age(String(failed), "active_at", -arrivedKeptMs);
   await age(gone, "deleted_at", longestWaitMs);
   assert.equal(await due(), true, "it has waited long enough");
+});
+
+test("a vault is pruned once, a week after a snapshot was completed: processes that were killed meanwhile can have left packs", async () => {
+  const vaultId = await makeVault(service, owner);
+  const due = async () => {
+    const rows = await transactions.read(ofTest, { kind: "system" }, (tx) => vaultsToPrune(tx, 1000));
+    return rows.some(({ vault_id: id }) => id === vaultId);
+  };
+  const id = await upload(vaultId, "week", { f: bytesOf(5) });
+  await age(id, "active_at", strayKeptMs - 1000);
+  assert.equal(await due(), false);
+  await age(id, "active_at", 1000);
+  assert.equal(await due(), true);
+  await prune(vaultId);
+  assert.equal(await due(), false);
+  assert.deepEqual((await env.get(`/v1/snapshots/${id}/files/f`)).body, bytesOf(5));
 });
 
 test("an upload that was canceled: its reserved bytes are free at once, its registered packs after 72 hours", async () => {

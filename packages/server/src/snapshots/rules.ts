@@ -76,6 +76,8 @@ export const undeleteMs = 72 * hourMs;
 export const arrivedKeptMs = 24 * hourMs;
 /** A vault whose uploads fail every night is pruned after so long all the same: what it does not need counts in its quota. */
 export const longestWaitMs = 7 * dayMs;
+/** Packs of killed processes are looked for so long after a snapshot was completed. Marking a vault every night would cost more than they do. */
+export const strayKeptMs = 7 * dayMs;
 /** The contract's: uploads that are open in one account. */
 export const maxOpenUploads = 400;
 

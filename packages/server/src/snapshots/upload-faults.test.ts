@@ -48,8 +48,7 @@ const nothing = { uncounted: 0, running: [], spooled: 0, strayPacks: [] };
 
 /** Refused with 503, a failed snapshot with its reason, and nothing else. */
 async function assertRefused(env: SnapshotTest, source: string, body: Buffer): Promise<void> {
-  // The rest of its body is not read, so its connection is not used again.
-  const headers = { "transfer-encoding": "chunked", connection: "close" };
+  const headers = { "transfer-encoding": "chunked" };
   const answer = await env.upload(`source=${source}`, body, headers);
   assert.deepEqual([answer.status, answer.json?.code], [503, "storage_full"], answer.body.toString());
   assert.match(answer.headers["retry-after"] ?? "", /^\d+$/);

@@ -79,13 +79,19 @@ export class Http1Connection {
     this.socket.once("end", () => this.socket.destroy());
     if (bytes === undefined) this.socket.end();
     else this.socket.end(bytes);
-    this.#latest?.resume();
+    this.#discardBody();
     this.#watchBytes(() => true);
   }
 
   #waitForBodyEnd(): void {
-    this.#latest?.resume();
+    this.#discardBody();
     this.#watchBytes(() => this.#isBodyComing());
+  }
+
+  /** What the application has not read goes. A reader that it left would keep the body from flowing: the connection would hang until it is cut. */
+  #discardBody(): void {
+    this.#latest?.removeAllListeners("readable");
+    this.#latest?.resume();
   }
 
   #isBodyComing(): boolean {

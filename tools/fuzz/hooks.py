@@ -1,5 +1,6 @@
-"""Media types that the fuzzer does not know: messages of the upload protocol are bytes."""
+"""Media types that the fuzzer does not know: messages of the upload protocol and parts of files are bytes."""
 
 import schemathesis
 
-schemathesis.serializer.alias("application/vnd.emanet.upload", "application/octet-stream")
+for media_type in ("application/vnd.emanet.upload", "application/offset+octet-stream"):
+    schemathesis.serializer.alias(media_type, "application/octet-stream")

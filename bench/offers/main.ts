@@ -1,8 +1,8 @@
 /**
  * `npm run bench:offers`: whether the time of an offer tells a client what it may not know. An agent offers content over HTTP, in turns,
- * in random order: content that nobody has stored, and content that
- * - another vault of the same account has (`other vault`),
- * - another client of the same vault has, verified, while the agent may only write (`other client`).
+ * in random order: unknown content, which is in no vault, and known content. Known content is
+ * - stored in another vault of the same account (`other vault`), or
+ * - stored by another client in the same vault and verified, while the agent may only write (`other client`).
  * Both must take the same time. It prints medians, and the chance (`AUC`) that an offer of the known content takes longer than one of the
  * unknown content: 0.5 is no difference. As a control the agent offers content of its own, which it may know.
  *

@@ -56,8 +56,8 @@ export async function currentPrincipal(kernel: HttpKernel, { authorization }: In
 }
 
 /**
- * What the principal of an answer that is still being sent is now, also after the end of its token. Null when it cannot be looked up at
- * the moment: then nobody can take a right away either. Throws when its session is gone.
+ * What the principal of an answer that is still being sent is now, also after the end of its token. Null when the database does not
+ * answer: the answer goes on, because rights are changed only in the database, and the next check looks again. Throws when its session is gone.
  */
 export async function principalOfLongAnswer(
   { authenticator }: HttpKernel,

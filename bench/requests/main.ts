@@ -22,6 +22,7 @@ import { startTestServer } from "../../tools/test-server.ts";
 import { cases as allCases, type RequestCase, targetRatios } from "./cases.ts";
 import { type Client, openClients, type Protocol, sendAll } from "./clients.ts";
 import { measureHalfLoad } from "./half-load.ts";
+import { keepAwake } from "./keep-awake.ts";
 import { startService } from "./measured-service.ts";
 import {
   countsOf,
@@ -64,7 +65,8 @@ const memorySteps = [20_000, 100_000, 200_000];
 const mostHeapGrowthMib = 2;
 /** Pages that the allocator keeps. */
 const mostResidentGrowthMib = 40;
-const halfLoadRounds = 3;
+/** The machine is disturbed for seconds at a time, and a median over rounds ignores the minority of them. */
+const halfLoadRounds = 9;
 const idleSeconds = 30;
 const leastReadsPerSecond = 2_000;
 const idleCpuPercent = 0.5;
@@ -90,9 +92,13 @@ interface Cost {
 const cleanups: (() => Promise<unknown>)[] = [];
 try {
   const bench = await prepare();
+  const letSleep = keepAwake();
+  if (letSleep === null) console.log("the processors may sleep between requests: `chrt` is missing");
+  else cleanups.push(letSleep);
   if (parts.has("costs")) for (const protocol of protocols) await measureCosts(bench, protocol);
   if (parts.has("half")) await measureHalf(bench);
   if (parts.has("memory")) await measureMemory(bench);
+  await letSleep?.();
   if (parts.has("idle")) await measureIdle(bench);
 } finally {
   for (const undo of cleanups.reverse()) await undo();
@@ -207,7 +213,7 @@ function report(protocol: Protocol, costs: ReadonlyMap<RequestCase, Cost>): void
 
 async function measureHalf(bench: Bench): Promise<void> {
   const clients = await clientsOf(bench, "http/1.1");
-  await measureHalfLoad({ ...bench, clients, rounds: Math.min(Number(options.rounds), halfLoadRounds) });
+  await measureHalfLoad({ ...bench, clients, rounds: halfLoadRounds });
   for (const client of Object.values(clients).flat()) client.close();
 }
 

@@ -40,7 +40,7 @@ export function rolesPage(specs: readonly EndpointSpec[]): string {
     "",
     "*code*: only for people, with a second factor shown within the last ten minutes; programs are refused. *API*: tokens of kind `api` need a package that",
     "includes the API. *stopped*: refused while the account is suspended or closed. Operations about oneself are open to",
-    "every role and to staff, never to programs.",
+    "every role and to staff, never to programs. *pages*: on the service's own pages open to every role.",
     "",
     `| operation | scope | ${memberRoles.join(" | ")} | also |`,
     `|---|---|${memberRoles.map(() => "---|").join("")}---|`,
@@ -58,6 +58,7 @@ function operationRow(spec: EndpointSpec): readonly string[] {
     needsApiPackage(spec, oauthScopes) && "API",
     refusedWhileSuspended(spec) && "stopped",
     access.kind === "person" && "oneself",
+    access.kind === "account" && access.dashboard !== undefined && "pages",
   ].filter((word) => word !== false);
   return [`| \`${spec.id}\` | \`${access.scope}\` | ${marks(allowed)} | ${also.join(", ")} |`];
 }

@@ -16,6 +16,8 @@ interface Operation {
   readonly "x-access"?: "public" | "account" | "person" | "staff";
   readonly "x-scope"?: string;
   readonly "x-roles"?: readonly string[];
+  /** Open to every role on the service's own pages; roles and scopes bind the other tokens. */
+  readonly "x-dashboard"?: "every_role";
   readonly "x-entitlement"?: string;
   readonly "x-refused-while-suspended"?: boolean;
   readonly "x-step-up"?: boolean;
@@ -88,17 +90,33 @@ describe("every operation of the document", () => {
   test("403: a token without the scope", async () => {
     for (const row of of("account", "person")) {
       const other = row["x-scope"] === "audit:read" ? "snapshots:read" : "audit:read";
-      assert.equal(await call(row, { scopes: [other] }), "403 insufficient_scope", row.operationId);
+      const kind = row["x-dashboard"] === undefined ? {} : { kind: "api" as const };
+      assert.equal(await call(row, { scopes: [other], ...kind }), "403 insufficient_scope", row.operationId);
     }
   });
 
   test("403: each role that the operation does not name; roles that it names pass", async () => {
     for (const row of of("account")) {
       for (const role of roles) {
-        const answer = await call(row, { role });
+        const kind = row["x-dashboard"] === undefined ? {} : { kind: "api" as const };
+        const answer = await call(row, { role, ...kind });
         const refused = answer === "403 insufficient_role";
         assert.equal(refused, !row["x-roles"]?.includes(role), `${row.operationId} ${role}: ${answer}`);
       }
+    }
+  });
+
+  test("what is open to the service's own pages is open there to every role, and to no program", async () => {
+    const rows = of("account").filter((row) => row["x-dashboard"] === "every_role");
+    assert.deepEqual(
+      rows.map(({ operationId }) => operationId),
+      ["events.list", "event_types.list"],
+    );
+    for (const row of rows) {
+      for (const role of roles)
+        assert.match(await call(row, { role, scopes: ["account:read"] }), /^200 /, row.operationId);
+      const program = { as: "grant", kind: "dashboard", scopes: ["account:read"] } as const;
+      assert.equal(await call(row, program), "403 insufficient_scope", row.operationId);
     }
   });
 

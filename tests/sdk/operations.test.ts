@@ -202,6 +202,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client } = await owner();
     return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
   },
+  "events.list": async () => (await owner()).client.events.list({ after: 0, limit: 10 }),
+  "eventTypes.list": async () => (await owner()).client.eventTypes.list(),
   "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),
   "snapshots.create": async () => (await owner()).client.snapshots.create({ body: { source: "ofis" } }),
   "snapshots.createBatch": async () =>

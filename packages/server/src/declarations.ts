@@ -24,6 +24,8 @@ import { snapshotProblems } from "./snapshots/problems.ts";
 import { snapshotScopes } from "./snapshots/scopes.ts";
 import { taxpayerScopes } from "./taxpayers/scopes.ts";
 import { vaultProblems } from "./vaults/problems.ts";
+import { webhookProblems } from "./webhooks/problems.ts";
+import { webhookScopes } from "./webhooks/scopes.ts";
 
 export { memberRoles };
 
@@ -33,6 +35,7 @@ const allProblems = {
   ...agentProblems,
   ...vaultProblems,
   ...snapshotProblems,
+  ...webhookProblems,
   ...plannedProblems,
 };
 
@@ -46,7 +49,7 @@ const allPolicies = {
   ...kernelPolicies,
 };
 
-const allScopes = { ...snapshotScopes, ...plannedScopes, ...accountScopes, ...taxpayerScopes };
+const allScopes = { ...snapshotScopes, ...plannedScopes, ...webhookScopes, ...accountScopes, ...taxpayerScopes };
 
 declare module "./kernel/declared-names.ts" {
   interface DeclaredNames {

@@ -4,7 +4,6 @@
  */
 
 import { accountEndpoints, accountTags } from "./accounts/endpoints/index.ts";
-import { accountEvents } from "./accounts/index.ts";
 import { adminEndpoints, adminTags } from "./admin/endpoints/index.ts";
 import { agentEndpoints, agentTags } from "./agents/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
@@ -21,12 +20,12 @@ import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
-import { snapshotEvents } from "./snapshots/index.ts";
 import { taxpayerEndpoints, taxpayerTags } from "./taxpayers/endpoints/index.ts";
 import { uploadEndpoints, uploadTags } from "./uploads/endpoints/index.ts";
 import { vaultEndpoints, vaultTags } from "./vaults/endpoints/index.ts";
-import { vaultEvents } from "./vaults/index.ts";
 import { version } from "./version.ts";
+import { webhookEndpoints, webhookTags } from "./webhooks/endpoints/index.ts";
+import { eventCatalogue } from "./webhooks/index.ts";
 
 export const endpoints: readonly Endpoint[] = [
   ...accountEndpoints,
@@ -40,6 +39,7 @@ export const endpoints: readonly Endpoint[] = [
   ...snapshotEndpoints,
   ...fileEndpoints,
   ...receiptEndpoints,
+  ...webhookEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,
@@ -48,7 +48,7 @@ export const endpoints: readonly Endpoint[] = [
 ];
 
 /** Every event that an account can subscribe to. */
-export const events: readonly EventType[] = [...accountEvents, ...vaultEvents, ...snapshotEvents];
+export const events: readonly EventType[] = eventCatalogue;
 
 export const tags: readonly OpenapiTag[] = [
   ...accountTags,
@@ -60,12 +60,12 @@ export const tags: readonly OpenapiTag[] = [
   ...taxpayerTags,
   ...limitTags,
   ...snapshotTags,
+  ...webhookTags,
   ...adminTags,
   ...oauthTags,
   ...sandboxTags,
   ...healthTags,
   ...docsTags,
-  { name: "webhooks", description: "Events that are sent to your systems." },
 ];
 
 /** The OpenAPI document of this release; with the origin of a service, as that service serves it. */

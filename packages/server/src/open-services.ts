@@ -7,6 +7,7 @@ import { openReceipts } from "./receipts/index.ts";
 import { openSnapshots } from "./snapshots/index.ts";
 import { openUploads } from "./uploads/index.ts";
 import { openVaults } from "./vaults/index.ts";
+import { openWebhooks } from "./webhooks/index.ts";
 
 /** Rejects with a StartError when a setting cannot be used. What was opened until then is closed by `onStop`. */
 export async function openServices(foundation: Foundation): Promise<Services> {
@@ -14,5 +15,6 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   openUploads(vaults);
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
   const files = openFiles({ ...foundation, vaults, snapshots });
-  return { vaults, snapshots, files, receipts: openReceipts(foundation) };
+  const receipts = openReceipts(foundation);
+  return { vaults, snapshots, files, receipts, webhooks: openWebhooks(foundation) };
 }

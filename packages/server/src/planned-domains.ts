@@ -11,7 +11,7 @@ import { type ProblemDefinition, problem } from "./kernel/problems.ts";
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 
-/** Restores, audit and webhooks. */
+/** Restores and audit. */
 export const plannedScopes = {
   "restores:read": {
     description: "Read restores and download their files",
@@ -23,8 +23,6 @@ export const plannedScopes = {
     roles: ["owner", "manager", "operator"],
   },
   "audit:read": { description: "Read and export the audit log", roles: ["owner", "manager", "auditor"] },
-  "webhooks:read": { description: "Read webhooks, their deliveries and events", roles: ["owner", "manager"] },
-  "webhooks:write": { description: "Create, change and delete webhooks", roles: ["owner", "manager"] },
 } as const satisfies Record<string, OauthScopeDefinition>;
 
 export const plannedPolicies = {
@@ -36,5 +34,4 @@ export const plannedPolicies = {
 export const plannedProblems = {
   share_revoked: problem(410, ["Share ended", "This share was revoked or has expired."], ["Paylaşım sona erdi", "Bu paylaşım geri alındı ya da süresi doldu."]),
   download_expired: problem(410, ["Download expired", "The download has expired. Start the restore again."], ["İndirmenin süresi doldu", "İndirmenin süresi doldu. Geri yüklemeyi yeniden başlatın."]),
-  webhook_url_blocked: problem(422, ["Webhook address refused", "The address must be https and public."], ["Webhook adresi reddedildi", "Adres https ve herkese açık olmalıdır."]),
 } as const satisfies Record<string, ProblemDefinition>;

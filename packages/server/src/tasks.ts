@@ -9,6 +9,7 @@ import { limitRecurrences } from "./limits/index.ts";
 import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
+import { webhookRecurrences } from "./webhooks/index.ts";
 
 export const tasks = [
   ...messageTasks,
@@ -23,4 +24,5 @@ export const tasks = [
   ...snapshotRecurrences,
   ...fileTasks,
   ...fileRecurrences,
+  ...webhookRecurrences,
 ];

@@ -40,6 +40,8 @@ import type {
   EnrolmentCodeRequest,
   EnrolmentCompletion,
   EnrolmentRequest,
+  EventTypes,
+  Events,
   Health,
   Introspection,
   Invitation,
@@ -1243,6 +1245,33 @@ export interface EmanetApi {
      */
     readonly keys: ReadOperation<Record<string, never>, ReceiptKeys>;
   };
+  readonly events: {
+    /**
+     * Read events, or wait for the next one. `GET /v1/events`
+     *
+     * The events after `after`, oldest first. With `wait` the answer comes as soon as there is one, or empty after so many seconds. Ask again with `last_sequence` of the answer: what a lost answer had comes again. Events are kept for 30 days; asking for older ones is 410 `events_expired`. Without `after` the oldest kept one is the first. Numbers can be missing for clients that are held to vaults.
+     *
+     * @throws ProblemError with `events_expired`, `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ReadOperation<{
+      /** The last number that you have; 0 before the first. */
+      readonly after?: number | undefined;
+      /** Seconds to wait for an event when there is none (0). */
+      readonly wait?: number | undefined;
+      /** Most events (100). */
+      readonly limit?: number | undefined;
+    }, Events>;
+  };
+  readonly eventTypes: {
+    /**
+     * List the types of events. `GET /v1/event-types`
+     *
+     * Everything that a webhook can subscribe to. The `webhooks` section of this document has their fields.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `package_required`, or a code of every operation.
+     */
+    readonly list: ReadOperation<Record<string, never>, EventTypes>;
+  };
   readonly oauth: {
     /**
      * Obtain an access token. `POST /oauth2/token`
@@ -1845,6 +1874,8 @@ export const operations = {
   "snapshots.appendFile": {"method":"PATCH","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/offset+octet-stream","reply":"empty"},
   "snapshots.complete": {"method":"POST","path":"/v1/snapshots/{id}/complete","reply":"json"},
   "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
+  "events.list": {"method":"GET","path":"/v1/events","query":["after","wait","limit"],"reply":"json"},
+  "eventTypes.list": {"method":"GET","path":"/v1/event-types","reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

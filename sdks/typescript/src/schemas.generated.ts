@@ -83,6 +83,16 @@ export interface AccountLimitSet {
 }
 
 export interface AccountSuspended {
+  /** The type of the event. */
+  readonly event: "account.suspended";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
   /** Why. */
   readonly reason: "unpaid" | "abuse" | "security" | "request" | "other" | (string & {});
 }
@@ -427,6 +437,40 @@ export interface AuditContext {
   readonly address?: string | undefined;
 }
 
+export interface AuditShareCreated {
+  /** The type of the event. */
+  readonly event: "audit.share_created";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The share. */
+  readonly share_id: string;
+  /** Until when it can be read. */
+  readonly expires_at: string;
+}
+
+export interface AuditShareRevoked {
+  /** The type of the event. */
+  readonly event: "audit.share_revoked";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The share. */
+  readonly share_id: string;
+  /** Why. */
+  readonly reason: string;
+}
+
 export interface AuthorizationServerMetadata {
   /** The issuer of every token. */
   readonly issuer: string;
@@ -521,6 +565,46 @@ export interface BatchResult {
 
 export interface BatchResults {
   readonly results: readonly BatchResult[];
+}
+
+export interface BillingCharged {
+  /** The type of the event. */
+  readonly event: "billing.charged";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The invoice. */
+  readonly invoice_id: string;
+  /** The amount in the smallest unit of the currency. */
+  readonly amount_minor: number;
+  /** ISO 4217. */
+  readonly currency: string;
+  /** The month. */
+  readonly period: string;
+}
+
+export interface ByosTokenExpired {
+  /** The type of the event. */
+  readonly event: "byos.token_expired";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The connection. */
+  readonly connection_id: string;
+  /** The provider of the storage. */
+  readonly provider: string;
+  /** When the token expired, or was found refused. */
+  readonly expired_at: string;
 }
 
 export interface ClockMove {
@@ -640,6 +724,41 @@ export interface EnrolmentRequest {
   readonly token: string;
 }
 
+/** A payload as webhooks get it, with the fields of its type. */
+export interface Event {
+  /** The type of the event. */
+  readonly event: string;
+  /** The event; the same as `webhook-id` of its deliveries. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+}
+
+export interface EventType {
+  /** The type, as payloads have it. */
+  readonly name: string;
+  /** What happened. */
+  readonly summary: string;
+  /** When it is sent. */
+  readonly description: string;
+  /** It happens in a vault: clients of that vault see it too. */
+  readonly of_vault: boolean;
+}
+
+export interface EventTypes {
+  readonly data: readonly EventType[];
+}
+
+export interface Events {
+  readonly data: readonly Event[];
+  /** The `after` of the next request. */
+  readonly last_sequence: number;
+}
+
 export interface FieldError {
   /** JSON Pointer into the body; `/query/…` and `/path/…` for parameters. */
   readonly pointer: string;
@@ -751,6 +870,25 @@ export interface MemberPage {
   readonly data: readonly Member[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface MukellefTransferred {
+  /** The type of the event. */
+  readonly event: "mukellef.transferred";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The taxpayer. */
+  readonly taxpayer_id: string;
+  /** The account that had it. */
+  readonly from_account_id: string;
+  /** The account that has it now. */
+  readonly to_account_id: string;
 }
 
 export interface NewAgent {
@@ -1043,7 +1181,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   /** The error code. A code never changes its meaning. */
-  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "agent_required" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "snapshot_expired" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "content_mismatch" | "invalid_archive" | "webhook_url_blocked" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
+  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "agent_required" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "snapshot_expired" | "events_expired" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "content_mismatch" | "invalid_archive" | "webhook_url_blocked" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
   /** What to do about it. It never contains data of the request. */
   readonly detail: string;
   /** The server's own id of the request, also when you sent a request id. */
@@ -1158,6 +1296,63 @@ export interface ResetDecision {
   readonly decision: "confirm" | "cancel";
 }
 
+export interface RestoreCompleted {
+  /** The type of the event. */
+  readonly event: "restore.completed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The restore. */
+  readonly restore_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Restored files. */
+  readonly files_restored: number;
+  /** Bytes of these files. */
+  readonly bytes_restored: number;
+}
+
+export interface RestoreFailed {
+  /** The type of the event. */
+  readonly event: "restore.failed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The restore. */
+  readonly restore_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Why. */
+  readonly failure: string;
+}
+
+export interface RestoreStarted {
+  /** The type of the event. */
+  readonly event: "restore.started";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The restore. */
+  readonly restore_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+}
+
 export interface RotatedSecret {
   /** The client. */
   readonly client_id: string;
@@ -1248,6 +1443,16 @@ export interface SnapshotChange {
 }
 
 export interface SnapshotCompleted {
+  /** The type of the event. */
+  readonly event: "snapshot.completed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
   /** The snapshot. */
   readonly snapshot_id: string;
   /** Bytes of the snapshot's files. */
@@ -1262,6 +1467,16 @@ export interface SnapshotCreator {
 }
 
 export interface SnapshotFailed {
+  /** The type of the event. */
+  readonly event: "snapshot.failed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
   /** The snapshot. */
   readonly snapshot_id: string;
   /** Why. */
@@ -1299,6 +1514,16 @@ export interface SnapshotSource {
 }
 
 export interface SnapshotStarted {
+  /** The type of the event. */
+  readonly event: "snapshot.started";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
   /** The snapshot. */
   readonly snapshot_id: string;
   /** The source. */
@@ -1358,10 +1583,49 @@ export interface SourceChange {
   readonly expected_every?: number | null | undefined;
 }
 
+export interface SourceOverdue {
+  /** The type of the event. */
+  readonly event: "source.overdue";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The source. */
+  readonly source_id: string;
+  readonly last_snapshot_id: string | null;
+  /** When the next one was expected. */
+  readonly expected_at: string;
+}
+
 export interface SourcePage {
   readonly data: readonly Source[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface SourceSuspicious {
+  /** The type of the event. */
+  readonly event: "source.suspicious";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The source. */
+  readonly source_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Files that are gone. */
+  readonly lost: number;
+  /** Files that are different. */
+  readonly changed: number;
 }
 
 export interface SourceWriter {
@@ -1401,6 +1665,47 @@ export interface StoredFile {
   readonly size_bytes: number;
   /** Opaque; equal hashes of one vault mean equal content. */
   readonly hash: string;
+}
+
+export interface SubscriptionFailed {
+  /** The type of the event. */
+  readonly event: "subscription.failed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The subscription. */
+  readonly subscription_id: string;
+  /** The package. */
+  readonly package: "starter" | "professional" | "accountant" | "corporate" | (string & {});
+  /** Why. */
+  readonly failure: string;
+  /** Number of the attempt. */
+  readonly attempt: number;
+  readonly next_retry_at: string | null;
+}
+
+export interface SubscriptionRenewed {
+  /** The type of the event. */
+  readonly event: "subscription.renewed";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The subscription. */
+  readonly subscription_id: string;
+  /** The package. */
+  readonly package: "starter" | "professional" | "accountant" | "corporate" | (string & {});
+  /** The month. */
+  readonly period: string;
 }
 
 export interface Taxpayer {
@@ -1578,12 +1883,37 @@ export interface VaultPage {
 }
 
 export interface VaultQuotaWarning {
+  /** The type of the event. */
+  readonly event: "vault.quota_warning";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
   /** The vault. */
   readonly vault_id: string;
   /** What is stored, unfinished uploads included. */
   readonly stored_bytes: number;
   /** The vault's quota; without one, its `quota_warning_bytes`. */
   readonly quota_bytes: number;
+}
+
+export interface WebhookTest {
+  /** The type of the event. */
+  readonly event: "webhook.test";
+  /** The event; the same in every delivery of it. */
+  readonly event_id: string;
+  /** Its number in the account's stream. */
+  readonly sequence: number;
+  /** The account. */
+  readonly account_id: string;
+  /** When it happened. */
+  readonly created_at: string;
+  /** The webhook. */
+  readonly webhook_id: string;
 }
 
 export interface Withdrawal {

@@ -27,7 +27,7 @@ import {
   type SendStatements,
 } from "./database/pipelined-connection.ts";
 import type { Database } from "./database/rows.generated.ts";
-import { appendEvent, type EventFields, type EventType, type PendingEvent } from "./events.ts";
+import { appendEvent, type EventFields, type EventPlace, type EventType, type PendingEvent } from "./events.ts";
 import type { EndState } from "./http/request-signal.ts";
 import { enqueueJob, type JobRequest, type JobSources } from "./jobs/enqueue.ts";
 import { errorFields, type Log } from "./log.ts";
@@ -46,7 +46,7 @@ export interface ReadTx {
 export interface Tx extends ReadTx {
   audit(entry: AuditEntry): void;
   /** Only with row access to an account, because an event belongs to one. */
-  emit<T extends EventType>(type: T, fields: EventFields<T>): void;
+  emit<T extends EventType>(type: T, fields: EventFields<T>, ...place: EventPlace<T>): void;
   /** Returns the id of the job, or undefined when an unfinished one has its key. */
   job<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
   /** Sends a statement with the commit, when nothing waits for its result. */
@@ -330,9 +330,9 @@ class Records {
       audit: (entry) => {
         this.#audits.push({ access, entry: { ...entry, id: entry.id ?? random.uuid() } });
       },
-      emit: (type, fields) => {
+      emit: (type, fields, ...[place]) => {
         if (access.kind !== "account") throw new Error(`event ${type.name} emitted without row access to an account`);
-        const event = { id: random.uuid(), type: type.name, fields };
+        const event = { id: random.uuid(), type: type.name, fields, vaultId: place?.vaultId ?? null };
         this.#events.push({ accountId: access.accountId, event });
       },
       atCommit: (statement) => {

@@ -37,7 +37,7 @@ export const catalogListeners: CatalogListeners = {
       // It was canceled or has failed. With this code the engine deletes the manifest again.
       throw new CatalogError("not_closed", upload);
     }
-    tx.emit(snapshotCompleted, { snapshot_id: id, size_bytes: snapshot.size });
+    tx.emit(snapshotCompleted, { snapshot_id: id, size_bytes: snapshot.size }, { vaultId });
     tx.audit({ action: "snapshot.completed", targets: targetsOf(id, done.source_id) });
     const noted = { id, status: "completed", completedAt: tx.now, sizeBytes: snapshot.size };
     await noteSnapshot(tx, done.source_id, noted);

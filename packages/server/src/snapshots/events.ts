@@ -1,4 +1,4 @@
-/** The events of snapshots. */
+/** The events of snapshots. Each belongs to the vault of its snapshot, so clients that are held to vaults see theirs alone. */
 
 import { eventType } from "../kernel/events.ts";
 import { closed, oneOf, uuid } from "../kernel/http/schema.ts";
@@ -11,6 +11,7 @@ export const snapshotStarted = eventType({
   name: "snapshot.started",
   summary: "A backup started",
   description: "The first byte of the snapshot has arrived.",
+  ofVault: true,
   fields: closed(
     { snapshot_id: snapshotId, source_id: uuid("The source."), trigger: oneOf(triggers, "What started the backup.") },
     { title: "SnapshotStarted" },
@@ -21,6 +22,7 @@ export const snapshotCompleted = eventType({
   name: "snapshot.completed",
   summary: "A backup completed",
   description: "Every byte of the snapshot is stored. It can be read and restored.",
+  ofVault: true,
   fields: closed(
     { snapshot_id: snapshotId, size_bytes: byteCount("Bytes of the snapshot's files.") },
     { title: "SnapshotCompleted" },
@@ -31,6 +33,7 @@ export const snapshotFailed = eventType({
   name: "snapshot.failed",
   summary: "A backup failed",
   description: "The upload ended without a snapshot; `failure` says why. A canceled upload is reported here too.",
+  ofVault: true,
   fields: closed({ snapshot_id: snapshotId, failure: oneOf(failureCodes, "Why.") }, { title: "SnapshotFailed" }),
 });
 

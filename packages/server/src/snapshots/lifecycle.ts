@@ -20,10 +20,7 @@ export async function createSnapshot(
 }
 
 /** The first byte of a queued snapshot has arrived. Nothing happens if it came before. */
-export async function startUpload(
-  tx: Tx,
-  row: { readonly id: string; readonly account_id: string; readonly source_id: string; readonly trigger: Trigger },
-): Promise<void> {
+export async function startUpload(tx: Tx, row: StartedSnapshot): Promise<void> {
   if (!(await startSnapshot(tx, row.account_id, row.id))) return;
   emitStarted(tx, row);
   await note(tx, row.source_id, row.id, "running");
@@ -37,7 +34,7 @@ export async function endUpload(
 ): Promise<boolean> {
   const ended = await endSnapshot(tx, id, end);
   if (ended === undefined) return false;
-  tx.emit(snapshotFailed, { snapshot_id: id, failure: end.code });
+  tx.emit(snapshotFailed, { snapshot_id: id, failure: end.code }, { vaultId: ended.vault_id });
   tx.audit({
     ...{ action: `snapshot.${end.state}`, targets: targetsOf(id, ended.source_id) },
     ...{ outcome: end.state === "failed" ? "failure" : "success", metadata: { failure: end.code } },
@@ -56,8 +53,12 @@ export async function noteAgent(tx: Tx, ended: EndedUpload, result: UploadResult
   if (way === "upload") await noteResult(tx, { kind, id }, result);
 }
 
-function emitStarted(tx: Tx, { id, source_id, trigger }: { id: string; source_id: string; trigger: Trigger }): void {
-  tx.emit(snapshotStarted, { snapshot_id: id, source_id, trigger });
+type StartedSnapshot = Pick<NewSnapshot, "id" | "account_id" | "vault_id" | "source_id"> & {
+  readonly trigger: Trigger;
+};
+
+function emitStarted(tx: Tx, { id, source_id, trigger, vault_id }: StartedSnapshot): void {
+  tx.emit(snapshotStarted, { snapshot_id: id, source_id, trigger }, { vaultId: vault_id });
 }
 
 function note(tx: Tx, sourceId: string, id: string, status: string): Promise<void> {

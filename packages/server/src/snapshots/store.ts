@@ -165,7 +165,7 @@ export type EndedUpload = Pick<Selectable<SnapshotsRow>, (typeof endedColumns)[n
 export async function findQueued(tx: Tx, id: string) {
   return tx.db
     .selectFrom("snapshots")
-    .select(["id", "account_id", "source_id", "trigger"])
+    .select(["id", "account_id", "vault_id", "source_id", "trigger"])
     .where("id", "=", id)
     .where("state", "=", "queued")
     .executeTakeFirst();

@@ -9,6 +9,7 @@ export const vaultQuotaWarning = eventType({
   summary: "A vault is nearly full",
   description:
     "What is stored reached the vault's `quota_warning_bytes`. Sent once, and again only after it was below in between.",
+  ofVault: true,
   fields: closed(
     {
       vault_id: uuid("The vault."),

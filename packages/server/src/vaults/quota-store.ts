@@ -63,7 +63,7 @@ interface WarningRow {
 }
 
 function warn(tx: Tx, vaultId: string, { stored_bytes, quota_bytes, warned }: WarningRow): void {
-  if (warned) tx.emit(vaultQuotaWarning, { vault_id: vaultId, stored_bytes, quota_bytes });
+  if (warned) tx.emit(vaultQuotaWarning, { vault_id: vaultId, stored_bytes, quota_bytes }, { vaultId });
 }
 
 function assertByteCount(bytes: number): void {

@@ -379,6 +379,7 @@ export interface DevicesRow {
 export interface EventHeadsRow {
   readonly account_id: string;
   readonly sequence: number;
+  readonly expired_through: Generated<number>;
 }
 
 export interface EventsRow {
@@ -388,6 +389,7 @@ export interface EventsRow {
   readonly type: string;
   readonly payload: string;
   readonly created_at: Date;
+  readonly vault_id: string | null;
 }
 
 export interface FileSessionsRow {

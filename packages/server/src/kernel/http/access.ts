@@ -50,16 +50,30 @@ function checkAccount(
   principal: Exclude<Principal, { kind: "anonymous" }>,
 ): void {
   if (principal.kind === "staff") throw new Problem("member_required");
-  if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
-  if (principal.kind === "client" && !isOpenToClient(spec, principal)) throw new Problem("insufficient_scope");
-  const allowed = access.roles ?? scopes[access.scope].roles;
-  const roles = principal.kind === "client" ? principal.roles : [principal.role];
-  if (!roles.every((role) => allowed.includes(role))) throw new Problem("insufficient_role");
+  if (!isOwnPage(access, principal)) checkScopeAndRole(spec, scopes, access, principal);
   const { account, tokenKind } = principal;
   if (needsApiPackage(spec, scopes) && tokenKind === "api" && !account.entitlements.has("api")) {
     throw new Problem("package_required", { members: { required: account.apiPackage, current: account.package } });
   }
   if (refusedWhileSuspended(spec) && account.state !== "active") throw new Problem("account_suspended");
+}
+
+/** A person who uses the service's own pages, where the operation is open to all of them. */
+function isOwnPage({ dashboard }: AccountAccess, principal: Exclude<Principal, { kind: "anonymous" }>): boolean {
+  return dashboard === "every_role" && principal.kind === "member" && principal.tokenKind === "dashboard";
+}
+
+function checkScopeAndRole(
+  spec: EndpointSpec,
+  scopes: OauthScopes,
+  access: AccountAccess,
+  principal: Extract<Principal, { accountId: string }>,
+): void {
+  if (!principal.scopes.has(access.scope)) throw new Problem("insufficient_scope");
+  if (principal.kind === "client" && !isOpenToClient(spec, principal)) throw new Problem("insufficient_scope");
+  const allowed = access.roles ?? scopes[access.scope].roles;
+  const roles = principal.kind === "client" ? principal.roles : [principal.role];
+  if (!roles.every((role) => allowed.includes(role))) throw new Problem("insufficient_role");
 }
 
 /** A program cannot do what needs a person. A program with a list of vaults may use only operations that respect it. */

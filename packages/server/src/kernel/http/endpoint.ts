@@ -38,6 +38,8 @@ export type Access =
       readonly roles?: readonly MemberRole[];
       /** HEAD is also answered to who has this scope only. `handle` looks at the scopes then. */
       readonly headScope?: OauthScope;
+      /** Tokens of the service's own pages need neither the scope nor one of its roles. */
+      readonly dashboard?: "every_role";
     }
   | { readonly kind: "person"; readonly scope: OauthScope }
   | { readonly kind: "staff" };
@@ -159,6 +161,11 @@ export interface Ctx {
   readonly spend: (policies: readonly PolicyName[], subject: LaterSubject) => Promise<void>;
   /** For showing the state of limits. Nothing is counted through it. */
   readonly limiter: Pick<Limiter, "counterFor" | "peek" | "busiest">;
+  /**
+   * For a request that waits long: looks the caller up again, and returns what it is now. Throws what a new request would be
+   * refused with. When the database does not answer, the caller is as before.
+   */
+  readonly recheck: () => Promise<Principal>;
   /** One commit for everything inside; see `tx.ts`. */
   readonly tx: RunTx;
   /**

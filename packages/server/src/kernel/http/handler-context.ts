@@ -4,6 +4,8 @@
  */
 
 import type { RunRead, RunTx } from "../tx.ts";
+import { checkAccess } from "./access.ts";
+import { principalOfLongAnswer } from "./authentication.ts";
 import { type Ctx, type Endpoint, isTransfer } from "./endpoint.ts";
 import type { HttpKernel } from "./kernel.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -76,6 +78,16 @@ export class HandlerContext implements Ctx {
   get read(): RunRead {
     const { kernel, signal } = this.#request;
     return (access, inside) => kernel.transactions.read({ signal }, access, inside);
+  }
+
+  get recheck(): Ctx["recheck"] {
+    const { kernel, context, endpoint } = this.#request;
+    return async () => {
+      const principal = await principalOfLongAnswer(kernel, context);
+      if (principal === null) return context.principal;
+      checkAccess(endpoint.spec, kernel.declared.oauthScopes, principal, kernel.clock.now());
+      return principal;
+    };
   }
 
   get spend(): Ctx["spend"] {

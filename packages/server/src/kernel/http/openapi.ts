@@ -7,7 +7,7 @@
 import type { TSchema } from "typebox";
 import { pageQuery } from "../cursors.ts";
 import type { Declared } from "../declared.ts";
-import type { EventType } from "../events.ts";
+import { type EventType, examplePayload, payloadSchema } from "../events.ts";
 import {
   type Endpoint,
   type EndpointSpec,
@@ -120,6 +120,7 @@ function authorization(spec: EndpointSpec, { oauthScopes }: Declared): JsonObjec
     "x-access": access.kind,
     "x-scope": access.scope,
     ...(access.kind === "account" && { "x-roles": access.roles ?? oauthScopes[access.scope].roles }),
+    ...(access.kind === "account" && access.dashboard && { "x-dashboard": access.dashboard }),
     ...(needsApiPackage(spec, oauthScopes) && { "x-entitlement": "api" }),
     ...(refusedWhileSuspended(spec) && { "x-refused-while-suspended": true }),
     ...(spec.stepUp && { "x-step-up": true }),
@@ -230,7 +231,12 @@ function webhook(event: EventType, components: Components): JsonObject {
     security: [{}],
     requestBody: {
       required: true,
-      content: { "application/json": { schema: components.schema(event.fields, "answer") } },
+      content: {
+        "application/json": {
+          schema: components.schema(payloadSchema(event), "answer"),
+          example: examplePayload(event),
+        },
+      },
     },
     responses: { "2XX": { description: "Any 2xx within 15 seconds counts as delivered." } },
   };

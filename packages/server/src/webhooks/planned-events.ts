@@ -1,0 +1,175 @@
+/**
+ * Events of domains that are not built yet. Customers can subscribe to them today, and the document describes them. When a
+ * domain is built, its events move to its own `events.ts`.
+ */
+
+import { eventType } from "../kernel/events.ts";
+import { closed, nullable, oneOf, Type, text, timestamp, uuid } from "../kernel/http/schema.ts";
+
+const count = (description: string) =>
+  Type.Integer({ format: "int64", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
+const code = (description: string, example: string) =>
+  text(64, { pattern: "^[a-z][a-z0-9_]*$", description, examples: [example] });
+
+const restore = { restore_id: uuid("The restore."), snapshot_id: uuid("The snapshot.") };
+
+const restoreStarted = eventType({
+  name: "restore.started",
+  summary: "A restore started",
+  description: "The restore was accepted.",
+  ofVault: true,
+  fields: closed(restore, { title: "RestoreStarted" }),
+});
+
+const restoreCompleted = eventType({
+  name: "restore.completed",
+  summary: "A restore completed",
+  description: "Every file was restored and compared with its hash.",
+  ofVault: true,
+  fields: closed(
+    { ...restore, files_restored: count("Restored files."), bytes_restored: count("Bytes of these files.") },
+    { title: "RestoreCompleted" },
+  ),
+});
+
+const restoreFailed = eventType({
+  name: "restore.failed",
+  summary: "A restore failed",
+  description: "It ended without all files; `failure` says why. A canceled restore is reported here with `canceled`.",
+  ofVault: true,
+  fields: closed({ ...restore, failure: code("Why.", "canceled") }, { title: "RestoreFailed" }),
+});
+
+const period = text(7, { pattern: "^\\d{4}-\\d{2}$", description: "The month.", examples: ["2026-11"] });
+const packageName = oneOf(["starter", "professional", "accountant", "corporate"], "The package.");
+const subscription = { subscription_id: uuid("The subscription."), package: packageName };
+
+const billingCharged = eventType({
+  name: "billing.charged",
+  summary: "A payment was received",
+  description: "The payment of an invoice was confirmed.",
+  fields: closed(
+    {
+      invoice_id: uuid("The invoice."),
+      amount_minor: count("The amount in the smallest unit of the currency."),
+      currency: text(3, { minLength: 3, pattern: "^[A-Z]{3}$", description: "ISO 4217.", examples: ["TRY"] }),
+      period,
+    },
+    { title: "BillingCharged" },
+  ),
+});
+
+const subscriptionRenewed = eventType({
+  name: "subscription.renewed",
+  summary: "The subscription was renewed",
+  description: "The next period is paid.",
+  fields: closed({ ...subscription, period }, { title: "SubscriptionRenewed" }),
+});
+
+const subscriptionFailed = eventType({
+  name: "subscription.failed",
+  summary: "A renewal failed",
+  description: "The payment of the next period was refused; `next_retry_at` says when it is tried again.",
+  fields: closed(
+    {
+      ...subscription,
+      failure: code("Why.", "card_declined"),
+      attempt: Type.Integer({ format: "int32", minimum: 1, maximum: 1000, description: "Number of the attempt." }),
+      next_retry_at: nullable(timestamp("The next attempt; null after the last one.")),
+    },
+    { title: "SubscriptionFailed" },
+  ),
+});
+
+const byosTokenExpired = eventType({
+  name: "byos.token_expired",
+  summary: "Your own storage must be connected again",
+  description: "The provider refuses the token of a storage connection. Sent once, until the connection is renewed.",
+  fields: closed(
+    {
+      connection_id: uuid("The connection."),
+      provider: code("The provider of the storage.", "google_drive"),
+      expired_at: timestamp("When the token expired, or was found refused."),
+    },
+    { title: "ByosTokenExpired" },
+  ),
+});
+
+const auditShareCreated = eventType({
+  name: "audit.share_created",
+  summary: "An audit share was created",
+  description: "An outside auditor can read a part of the audit trail until `expires_at`.",
+  fields: closed(
+    { share_id: uuid("The share."), expires_at: timestamp("Until when it can be read.") },
+    { title: "AuditShareCreated" },
+  ),
+});
+
+const auditShareRevoked = eventType({
+  name: "audit.share_revoked",
+  summary: "An audit share was revoked",
+  description: "The share cannot be read any more.",
+  fields: closed({ share_id: uuid("The share."), reason: code("Why.", "revoked") }, { title: "AuditShareRevoked" }),
+});
+
+const taxpayerTransferred = eventType({
+  name: "mukellef.transferred",
+  summary: "A taxpayer was transferred",
+  description: "The receiving account accepted the transfer. Both accounts get the event.",
+  ofVault: true,
+  fields: closed(
+    {
+      taxpayer_id: uuid("The taxpayer."),
+      from_account_id: uuid("The account that had it."),
+      to_account_id: uuid("The account that has it now."),
+    },
+    { title: "MukellefTransferred" },
+  ),
+});
+
+const sourceOverdue = eventType({
+  name: "source.overdue",
+  summary: "A backup is late",
+  description: "No snapshot of the source was completed in time. Sent once, until the source is fresh again.",
+  ofVault: true,
+  fields: closed(
+    {
+      source_id: uuid("The source."),
+      last_snapshot_id: nullable(uuid("Its newest completed snapshot.")),
+      expected_at: timestamp("When the next one was expected."),
+    },
+    { title: "SourceOverdue" },
+  ),
+});
+
+const sourceSuspicious = eventType({
+  name: "source.suspicious",
+  summary: "A snapshot lost or changed most files",
+  description:
+    "More than half of the source's files are gone or different. Nothing of the source expires until a person accepts it.",
+  ofVault: true,
+  fields: closed(
+    {
+      source_id: uuid("The source."),
+      snapshot_id: uuid("The snapshot."),
+      lost: count("Files that are gone."),
+      changed: count("Files that are different."),
+    },
+    { title: "SourceSuspicious" },
+  ),
+});
+
+export const plannedEvents = [
+  restoreStarted,
+  restoreCompleted,
+  restoreFailed,
+  billingCharged,
+  subscriptionRenewed,
+  subscriptionFailed,
+  byosTokenExpired,
+  auditShareCreated,
+  auditShareRevoked,
+  taxpayerTransferred,
+  sourceOverdue,
+  sourceSuspicious,
+];

@@ -1,0 +1,16 @@
+/** Who may use what of webhooks. */
+
+import type { Principal } from "../kernel/principal.ts";
+import { Problem } from "../kernel/problems.ts";
+
+type AccountPrincipal = Extract<Principal, { accountId: string }>;
+
+/** Webhooks are off during early access. Events are recorded all the same. */
+export function requireWebhooks({ account }: AccountPrincipal): void {
+  if (account.earlyAccess) throw new Problem("feature_not_enabled");
+}
+
+/** The service's own pages follow events also where webhooks are off. */
+export function requireEvents(principal: AccountPrincipal): void {
+  if (principal.tokenKind !== "dashboard") requireWebhooks(principal);
+}

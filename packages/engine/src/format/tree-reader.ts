@@ -28,18 +28,32 @@ export const maxDepth = 24;
 const maxDirectoryNodeBytes = 1024 * 1024;
 
 /** All entries below a directory's root, in name order; with `after`, those behind this name. Nodes before it are not read. */
-export async function* entriesOf(source: NodeSource, root: Reference, after?: Uint8Array): AsyncGenerator<TreeEntry> {
-  yield* walk(source, root, 0, { order: new NameOrder(), after });
+export async function* entriesOf(
+  source: NodeSource,
+  root: Reference,
+  after?: Uint8Array,
+  unreadable?: UnreadableNodes,
+): AsyncGenerator<TreeEntry> {
+  yield* walk(source, root, 0, { order: new NameOrder(), after, unreadable });
+}
+
+/** For a walk that goes on behind nodes that cannot be read. A node is named by its ordinal. */
+export interface UnreadableNodes {
+  /** Whether the walk passes over the node without reading it. */
+  isLeftOut(ordinal: number): boolean;
+  /** A node could not be read. The walk goes on behind it, unless this throws. */
+  onUnreadable(ordinal: number, error: unknown): void;
 }
 
 interface EntryWalk {
   readonly order: NameOrder;
   readonly after: Uint8Array | undefined;
+  readonly unreadable: UnreadableNodes | undefined;
 }
 
 async function* walk(source: NodeSource, at: Reference, depth: number, of: EntryWalk): AsyncGenerator<TreeEntry> {
   if (depth > maxDepth) throw new FormatError("a tree is too deep");
-  const rows = [...directoryRows(await source.node(at))].filter((row) => isBehind(row, of.after));
+  const rows = (await rowsOf(source, at, of)).filter((row) => isBehind(row, of.after));
   await source.prefetch?.(rows.flatMap(nodesBelow));
   for (const row of rows)
     if (row.kind === "child") yield* walk(source, row.reference, depth + 1, of);
@@ -47,6 +61,17 @@ async function* walk(source: NodeSource, at: Reference, depth: number, of: Entry
       of.order.check(row.entry.name);
       yield row.entry;
     }
+}
+
+async function rowsOf(source: NodeSource, at: Reference, { unreadable }: EntryWalk): Promise<DirectoryRow[]> {
+  if (unreadable?.isLeftOut(at.ordinal) === true) return [];
+  try {
+    return [...directoryRows(await source.node(at))];
+  } catch (error) {
+    if (unreadable === undefined) throw error;
+    unreadable.onUnreadable(at.ordinal, error);
+    return [];
+  }
 }
 
 /** Whether a row is, or may have below it, an entry behind the name. */

@@ -52,6 +52,8 @@ export interface FileReaderOptions {
   readonly batchBytes?: number | undefined;
   /** Bytes of opened metadata frames that are kept. */
   readonly metaCacheBytes?: number | undefined;
+  /** Whether blocks are hashed and compared also where they were verified before. */
+  readonly hashesAll?: boolean | undefined;
 }
 
 /** A run of blocks that are consecutive in the file and in their frame. */
@@ -87,13 +89,15 @@ export class FileReader {
   readonly #pool: RestoreWorkerPool;
   readonly #cache: LruCache<string, Promise<CachedFrame>>;
   readonly #batchBytes: number;
+  readonly #hashesAll: boolean;
   readonly #requests = new Set<Promise<void>>();
   /** By the ordinal of the bundle's segment. */
   readonly #bundles = new LruCache<number, Promise<SegmentResolver>>(maxBundles);
   /** Reads the nodes of trees, and single frames that were moved to another pack. */
   readonly frames: FrameReader;
 
-  constructor({ port, pool, cacheBytes, batchBytes, metaCacheBytes }: FileReaderOptions) {
+  constructor({ port, pool, cacheBytes, batchBytes, metaCacheBytes, hashesAll = false }: FileReaderOptions) {
+    this.#hashesAll = hashesAll;
     this.#batchBytes = batchBytes ?? defaultBatchBytes;
     this.#port = port;
     this.#pool = pool;
@@ -162,7 +166,8 @@ export class FileReader {
       const resolver = await this.#bundle(segment.ordinal);
       const blocks = resolved(resolver.resolve(segment));
       checkPart(entry, blocks, first, count);
-      yield* inBatches(runsOf(resolver, segment.ordinal, blocks, first, first + count, 0, from, to), this.#batchBytes);
+      const hashBlocks = this.#hashesBlocks(resolver, segment.ordinal);
+      yield* inBatches(runsOf(resolver, hashBlocks, blocks, first, first + count, 0, from, to), this.#batchBytes);
       return;
     }
     let batch: PlacedSegment[] = [];
@@ -182,9 +187,14 @@ export class FileReader {
     const runs: PlannedRun[] = [];
     for (const { segment, start } of batch) {
       const blocks = resolved(resolver.resolve(segment));
-      runs.push(...runsOf(resolver, segment.ordinal, blocks, 0, blocks.lengths.length, start, from, to));
+      const hashBlocks = this.#hashesBlocks(resolver, segment.ordinal);
+      runs.push(...runsOf(resolver, hashBlocks, blocks, 0, blocks.lengths.length, start, from, to));
     }
     yield* inBatches(runs, this.#batchBytes);
+  }
+
+  #hashesBlocks(resolver: SegmentResolver, ordinal: number): boolean {
+    return this.#hashesAll || !resolver.isVerified(ordinal);
   }
 
   /** Resolves a bundle once for the small files in it that are read one after the other. */
@@ -314,7 +324,7 @@ function checkPart({ size, hash }: FileEntry, { ids, lengths }: SegmentBlocks, f
 /** The runs of blocks `first` to `end` of a segment that are in the range. Block `first` is at `start` of the file. */
 function runsOf(
   resolver: SegmentResolver,
-  ordinal: number,
+  hashBlocks: boolean,
   segment: SegmentBlocks,
   first: number,
   end: number,
@@ -322,7 +332,6 @@ function runsOf(
   from: number,
   to: number,
 ): PlannedRun[] {
-  const hashBlocks = !resolver.isVerified(ordinal);
   const runs: PlannedRun[] = [];
   let offset = start;
   let at = 0;

@@ -22,4 +22,13 @@ export {
 export { Spool, SpoolFullError, type SpoolLimits } from "./spool.ts";
 export { type TarMember, tarBytesOf, tarEnd, tarHeaderOf, tarLayoutVersion, tarPaddingOf } from "./tar-writer.ts";
 export { escapedName, needsEscape } from "./zip-names.ts";
-export { type ZipContent, type ZipMember, type ZipSource, zipLayoutVersion, zipOf } from "./zip-writer.ts";
+export {
+  type ZipContent,
+  type ZipMember,
+  type ZipSource,
+  zipEndOf,
+  zipHeaderOf,
+  zipLayoutVersion,
+  zipOf,
+  zipRecordOf,
+} from "./zip-writer.ts";

@@ -43,6 +43,8 @@ export interface ZipMember {
   readonly mtimeNanos: number;
   /** Bytes of content: of a file, or of the target of a link. */
   readonly size: number;
+  /** Its CRC-32 is known before its content is written. Then it is stored, however large it is. */
+  readonly isStored?: true;
 }
 
 type Bytes = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -171,8 +173,8 @@ function blockHeader(length: number, isLast: boolean): Buffer {
   return header;
 }
 
-function isStreamed({ size }: ZipMember): boolean {
-  return size > maxStoredBytes;
+function isStreamed({ size, isStored }: ZipMember): boolean {
+  return size > maxStoredBytes && isStored !== true;
 }
 
 /** Bytes of the content in the archive. */
@@ -198,7 +200,8 @@ export function zipHeaderOf(member: ZipMember, crc: number): Buffer {
   const isLong = hasLongSizes(member);
   const name = nameOf(member);
   // With a descriptor the sizes are 0 here; as zip64 they are 0 in the extra field.
-  const extra = extraOf(member, isLong ? [0, 0] : []);
+  const { size } = member;
+  const extra = extraOf(member, isLong ? (isLate ? [0, 0] : [size, size]) : []);
   const header = Buffer.alloc(lengths.local);
   header.writeUInt32LE(signatures.local, 0);
   writeCommon(header, 4, member);

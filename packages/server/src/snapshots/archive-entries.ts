@@ -1,6 +1,14 @@
 /** What archives of all kinds are made of: the entries of a tree in its order, their content read ahead, and chunks of a good size. */
 
-import { entriesOf, type FileEntry, type FileReader, type Reference, type TreeEntry } from "@emanet/engine";
+import {
+  entriesOf,
+  type FileEntry,
+  type FileReader,
+  findEntry,
+  type Reference,
+  type TreeEntry,
+  type UnreadableNodes,
+} from "@emanet/engine";
 
 /** Small files are read ahead: each needs some round trips to database and store, and few bytes. */
 const readAheadFiles = 16;
@@ -15,8 +23,21 @@ export interface ArchiveRoot {
   readonly path: Buffer;
 }
 
+/** An entry of the tree: its path in the snapshot (`source`) and in the archive. */
+export interface WalkedEntry extends ArchiveRoot {
+  readonly source: Buffer;
+}
+
 /** The name of an entry in the archive, where it is not its own; and the directory that it is in. */
 export type WriteName = (name: Uint8Array, directory: Reference) => Uint8Array | Promise<Uint8Array>;
+
+export interface WalkOptions {
+  readonly writeName?: WriteName;
+  /** A path of the snapshot that the same walk has yielded before. The walk begins behind it, and does not yield the root. */
+  readonly after?: Buffer;
+  /** What to do about nodes of a directory that cannot be read; else the walk fails. */
+  readonly unreadable?: (directory: WalkedEntry) => UnreadableNodes;
+}
 
 const slash = Buffer.from("/");
 
@@ -26,29 +47,90 @@ const slash = Buffer.from("/");
  */
 export async function* entriesBelow(
   reader: FileReader,
-  root: ArchiveRoot,
-  writeName: WriteName = (name) => name,
-): AsyncGenerator<ArchiveRoot> {
-  yield root;
-  const open = [root].flatMap((directory) => opened(reader, directory));
-  for (let directory = open.at(-1); directory !== undefined; directory = open.at(-1)) {
-    const next = await directory.entries.next();
-    if (next.done === true) {
-      open.pop();
-      continue;
-    }
-    const entry = next.value;
-    const name = await writeName(entry.name, directory.root);
-    const path = directory.path.length === 0 ? Buffer.from(name) : Buffer.concat([directory.path, slash, name]);
-    yield { entry, path };
-    open.push(...opened(reader, { entry, path }));
+  { entry, path, source = path }: ArchiveRoot & { readonly source?: Buffer },
+  options: WalkOptions = {},
+): AsyncGenerator<WalkedEntry> {
+  const root = { entry, path, source };
+  const walk = new TreeWalk(reader, options);
+  if (options.after === undefined) {
+    yield root;
+    walk.open(root);
+  } else await walk.openBehind(root, options.after);
+  for (let next = await walk.next(); next !== null; next = await walk.next()) {
+    yield next;
+    walk.open(next);
   }
 }
 
-/** A directory with its entries; nothing for other entries. */
-function opened(reader: FileReader, { entry, path }: ArchiveRoot) {
-  if (entry.type !== "directory") return [];
-  return [{ path, root: entry.root, entries: entriesOf(reader.frames, entry.root)[Symbol.asyncIterator]() }];
+interface OpenDirectory extends WalkedEntry {
+  readonly root: Reference;
+  readonly entries: AsyncIterator<TreeEntry>;
+}
+
+class TreeWalk {
+  readonly #reader: FileReader;
+  readonly #writeName: WriteName;
+  readonly #unreadable: WalkOptions["unreadable"];
+  readonly #open: OpenDirectory[] = [];
+
+  constructor(reader: FileReader, { writeName = (name) => name, unreadable }: WalkOptions) {
+    this.#reader = reader;
+    this.#writeName = writeName;
+    this.#unreadable = unreadable;
+  }
+
+  /** The next entry of the innermost open directory; null at the end. */
+  async next(): Promise<WalkedEntry | null> {
+    for (let directory = this.#open.at(-1); directory !== undefined; directory = this.#open.at(-1)) {
+      const next = await directory.entries.next();
+      if (next.done !== true) return this.#child(directory, next.value);
+      this.#open.pop();
+    }
+    return null;
+  }
+
+  /** Opens a directory, at the front or behind a name; nothing for other entries. */
+  open(at: WalkedEntry, after?: Uint8Array): OpenDirectory | null {
+    if (at.entry.type !== "directory") return null;
+    const { root } = at.entry;
+    const entries = entriesOf(this.#reader.frames, root, after, this.#unreadable?.(at));
+    const opened = { ...at, root, entries: entries[Symbol.asyncIterator]() };
+    this.#open.push(opened);
+    return opened;
+  }
+
+  /** Opens the directories above a path, each behind it, and what is at the path. */
+  async openBehind(root: WalkedEntry, path: Buffer): Promise<void> {
+    let at = root;
+    const below = path.subarray(root.source.length === 0 ? 0 : root.source.length + 1);
+    for (const name of partsOf(below)) {
+      const directory = this.open(at, name);
+      const entry = directory && (await findEntry(this.#reader.frames, directory.root, name));
+      if (directory === null || entry === null) throw new Error("a walk goes on behind a path that is not there");
+      at = await this.#child(directory, entry);
+    }
+    this.open(at);
+  }
+
+  async #child(directory: OpenDirectory, entry: TreeEntry): Promise<WalkedEntry> {
+    const name = await this.#writeName(entry.name, directory.root);
+    return { entry, path: joined(directory.path, name), source: joined(directory.source, entry.name) };
+  }
+}
+
+function joined(path: Buffer, name: Uint8Array): Buffer {
+  return path.length === 0 ? Buffer.from(name) : Buffer.concat([path, slash, name]);
+}
+
+/** The names in a path; none in an empty one. */
+export function* partsOf(path: Buffer): Generator<Buffer> {
+  if (path.length === 0) return;
+  let start = 0;
+  for (let end = path.indexOf(slash); end >= 0; end = path.indexOf(slash, start)) {
+    yield path.subarray(start, end);
+    start = end + 1;
+  }
+  yield path.subarray(start);
 }
 
 /** A member of an archive, and its content: that of a file, bytes, or none. */

@@ -3,7 +3,7 @@
  * their whole path, so that several parts can be unpacked into one folder.
  */
 
-import type { DirectoryEntry, FileEntry, FileReader } from "@emanet/engine";
+import type { DirectoryEntry, FileEntry, FileReader, TreeEntry } from "@emanet/engine";
 import { type TarMember, tarEnd, tarHeaderOf, tarPaddingOf } from "../archives/index.ts";
 import { type ArchiveRoot, entriesBelow, inLargeChunks, type PlannedMember, readAhead } from "./archive-entries.ts";
 
@@ -27,11 +27,10 @@ async function* blocks(reader: FileReader, root: ArchiveRoot, signal: AbortSigna
 }
 
 async function* members(reader: FileReader, root: ArchiveRoot): AsyncGenerator<PlannedMember<TarMember>> {
-  const groups = new Map<string, Buffer>();
+  const groups = new LinkGroups();
   for await (const found of entriesBelow(reader, root)) {
-    const { entry, path } = found;
-    if (path.length > 0 || entry.type !== "directory") yield planned(found, groups);
-    else if (!isImplied(entry)) yield planned({ entry, path: dot }, groups);
+    const planned = tarMemberOf(found, groups.firstName(found));
+    if (planned !== null) yield planned;
   }
 }
 
@@ -42,22 +41,41 @@ function isImplied({ mtimeSeconds, mtimeNanos }: DirectoryEntry): boolean {
   return mtimeSeconds === 0 && mtimeNanos === 0;
 }
 
-function planned({ entry, path }: ArchiveRoot, groups: Map<string, Buffer>): PlannedMember<TarMember> {
+/** The member of an entry; null for a root that needs none. `firstName`: an earlier name of the same file. */
+export function tarMemberOf({ entry, path }: ArchiveRoot, firstName: Buffer | null): PlannedMember<TarMember> | null {
   const { mode, uid, gid, mtimeSeconds, mtimeNanos } = entry;
   const common = { path, mode, uid, gid, mtimeSeconds, mtimeNanos, size: 0, target: null };
-  if (entry.type === "directory") return { member: { ...common, type: "directory" }, content: null };
+  if (entry.type === "directory") {
+    if (path.length === 0 && isImplied(entry)) return null;
+    return { member: { ...common, type: "directory", path: path.length === 0 ? dot : path }, content: null };
+  }
   if (entry.type === "link")
     return { member: { ...common, type: "symbolic-link", target: entry.target }, content: null };
-  const first = firstName(entry, path, groups);
-  if (first !== null) return { member: { ...common, type: "hard-link", target: first }, content: null };
+  if (firstName !== null) return { member: { ...common, type: "hard-link", target: firstName }, content: null };
   return { member: { ...common, type: "file", size: entry.size }, content: entry.size === 0 ? null : entry };
 }
 
-/** The first name of the same file, or null for the first. */
-function firstName({ linkGroup, hash }: FileEntry, path: Buffer, groups: Map<string, Buffer>): Buffer | null {
-  if (linkGroup === undefined) return null;
-  const key = Buffer.concat([linkGroup, hash]).toString("latin1");
-  const first = groups.get(key);
-  if (first === undefined && groups.size < maxLinkGroups) groups.set(key, path);
-  return first ?? null;
+/** Files with several names. */
+export class LinkGroups {
+  readonly #first = new Map<string, Buffer>();
+
+  /** The first name of the same file; null for the first, and for files with one name. */
+  firstName({ entry, path }: ArchiveRoot): Buffer | null {
+    const key = keyOf(entry);
+    if (key === null) return null;
+    const first = this.#first.get(key);
+    if (first === undefined && this.#first.size < maxLinkGroups) this.#first.set(key, path);
+    return first ?? null;
+  }
+
+  /** The first name is not in the archive after all. */
+  forget(entry: FileEntry): void {
+    const key = keyOf(entry);
+    if (key !== null) this.#first.delete(key);
+  }
+}
+
+function keyOf(entry: TreeEntry): string | null {
+  if (entry.type !== "file" || entry.linkGroup === undefined) return null;
+  return Buffer.concat([entry.linkGroup, entry.hash]).toString("latin1");
 }

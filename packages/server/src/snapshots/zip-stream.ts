@@ -3,9 +3,16 @@
  * whole path. Names that Windows or Java cannot read are escaped, and the comment of the archive says how many.
  */
 
-import { type FileReader, findEntry, type Reference, type TreeEntry } from "@emanet/engine";
+import { type FileReader, findEntry, type Reference } from "@emanet/engine";
 import { escapedName, needsEscape, zipOf as written, type ZipMember, type ZipSource } from "../archives/index.ts";
-import { type ArchiveRoot, entriesBelow, inLargeChunks, type PlannedMember, readAhead } from "./archive-entries.ts";
+import {
+  type ArchiveRoot,
+  entriesBelow,
+  inLargeChunks,
+  type PlannedMember,
+  readAhead,
+  type WriteName,
+} from "./archive-entries.ts";
 
 const slash = 0x2f;
 
@@ -15,13 +22,14 @@ export function zipOf(reader: FileReader, root: ArchiveRoot, signal: AbortSignal
 
 class TreeZip implements ZipSource {
   readonly #reader: FileReader;
+  readonly #names: ZipNames;
   readonly #root: ArchiveRoot;
   readonly #signal: AbortSignal;
-  #escaped = 0;
 
   constructor(reader: FileReader, { entry, path }: ArchiveRoot, signal: AbortSignal) {
     this.#reader = reader;
-    this.#root = { entry, path: this.#escapedPath(path) };
+    this.#names = new ZipNames(reader);
+    this.#root = { entry, path: this.#names.pathOf(path) };
     this.#signal = signal;
   }
 
@@ -30,47 +38,61 @@ class TreeZip implements ZipSource {
   }
 
   async *members(): AsyncGenerator<ZipMember> {
-    const before = this.#escaped;
+    const before = this.#names.escaped;
     for await (const { member } of this.#planned()) {
       this.#signal.throwIfAborted();
       yield member;
     }
     // The same names were escaped in the first pass.
-    this.#escaped = before;
+    this.#names.escaped = before;
   }
 
   comment(): string {
-    if (this.#escaped === 0) return "";
-    return `${this.#escaped} name(s) in this archive have characters that Windows or zip programs cannot read. They are written as % and two hexadecimal digits. A tar archive of the same snapshot has the names as they are.`;
+    return zipCommentOf(this.#names.escaped);
   }
 
   async *#planned(): AsyncGenerator<PlannedMember<ZipMember>> {
-    const writeName = (name: Uint8Array, directory: Reference) => this.#writtenName(name, directory);
-    // Zip archives do not name their root.
-    for await (const { entry, path } of entriesBelow(this.#reader, this.#root, writeName))
-      if (path.length > 0) yield planned(entry, path);
+    const { writeName } = this.#names;
+    for await (const found of entriesBelow(this.#reader, this.#root, { writeName })) {
+      const planned = zipMemberOf(found);
+      if (planned !== null) yield planned;
+    }
+  }
+}
+
+/** What the comment of an archive says, by the number of names that were escaped. */
+export function zipCommentOf(escaped: number): string {
+  if (escaped === 0) return "";
+  return `${escaped} name(s) in this archive have characters that Windows or zip programs cannot read. They are written as % and two hexadecimal digits. A tar archive of the same snapshot has the names as they are.`;
+}
+
+/** The names of a zip archive. Counts those that were escaped. */
+export class ZipNames {
+  readonly #reader: FileReader;
+  escaped = 0;
+
+  constructor(reader: FileReader) {
+    this.#reader = reader;
   }
 
-  #writtenName(name: Uint8Array, directory: Reference): Uint8Array | Promise<Uint8Array> {
-    return needsEscape(name) ? this.#freeName(name, directory) : name;
-  }
+  readonly writeName: WriteName = (name, directory) => (needsEscape(name) ? this.#freeName(name, directory) : name);
 
   /** An escaped name that no other entry of the directory has. */
   async #freeName(name: Uint8Array, directory: Reference): Promise<Uint8Array> {
-    this.#escaped++;
+    this.escaped++;
     for (let attempt = 0; ; attempt++) {
       const escaped = escapedName(name, attempt);
       if ((await findEntry(this.#reader.frames, directory, escaped)) === null) return escaped;
     }
   }
 
-  /** The path of the root. No entry beside it is in the archive. */
-  #escapedPath(path: Buffer): Buffer {
+  /** The path of a root. No entry beside it is in the archive. */
+  pathOf(path: Buffer): Buffer {
     const parts: Buffer[] = [];
     for (let start = 0; start < path.length; ) {
       const end = path.indexOf(slash, start);
       const part = path.subarray(start, end < 0 ? path.length : end);
-      if (needsEscape(part)) this.#escaped++;
+      if (needsEscape(part)) this.escaped++;
       parts.push(needsEscape(part) ? escapedName(part, 0) : part, Buffer.of(slash));
       start += part.length + 1;
     }
@@ -78,7 +100,9 @@ class TreeZip implements ZipSource {
   }
 }
 
-function planned(entry: TreeEntry, path: Buffer): PlannedMember<ZipMember> {
+/** The member of an entry. Zip archives do not name their root: null. */
+export function zipMemberOf({ entry, path }: ArchiveRoot): PlannedMember<ZipMember> | null {
+  if (path.length === 0) return null;
   const { mode, uid, gid, mtimeSeconds, mtimeNanos } = entry;
   const common = { path, mode, uid, gid, mtimeSeconds, mtimeNanos, size: 0 };
   if (entry.type === "directory") return { member: { ...common, type: "directory" }, content: null };

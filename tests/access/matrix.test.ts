@@ -78,7 +78,7 @@ describe("every operation of the document", () => {
 
   test("is public only if it is in the contract's list of public paths", () => {
     const open =
-      /^\/(v1\/auth\/(login|refresh|logout|password-reset)|auth\/sms-otp|applications|v1\/applications\/withdraw|v1\/enrolment|enrol|reset-password|withdraw|docs|oauth2|\.well-known|health)(\/|$)/;
+      /^\/(v1\/auth\/(login|refresh|logout|password-reset)|auth\/sms-otp|applications|v1\/applications\/withdraw|v1\/enrolment|v1\/downloads|enrol|reset-password|withdraw|docs|oauth2|\.well-known|health)(\/|$)/;
     for (const row of of("public")) assert.match(row.path, open, row.operationId);
   });
 

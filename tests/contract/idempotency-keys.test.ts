@@ -120,6 +120,13 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
     assert.equal((await service.send("DELETE", `/v1/snapshots/${id}`, { headers: by.auth })).status, 204);
     return { by, id: String(id) };
   },
+  "snapshots.create_download_link": async () => {
+    const by = await tokenFor(service);
+    const body = Buffer.from("merhaba");
+    const answer = await service.send("POST", "/v1/snapshots?source=sunucu&path=a.txt", { body, headers: by.auth });
+    assert.equal(answer.status, 201, answer.body.toString());
+    return { by, id: String(answer.json?.id), json: { path: "a.txt" } };
+  },
   "applications.submit": async () => ({ json: application() }),
   "rate_limits.request": async () => ({ by: await tokenFor(service), json: { ...rate, reason } }),
   "admin.reset_second_factor": async () => {

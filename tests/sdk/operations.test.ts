@@ -16,6 +16,7 @@ import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/upload
 import { operations } from "../../sdks/typescript/src/api.generated.ts";
 import { bearerToken, type EmanetClient, isProblem, sendFiles } from "../../sdks/typescript/src/index.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
+import { downloadCalls } from "./download-calls.ts";
 
 const service = await startForClients({ after });
 const { demo, staff: staffLogin } = await readFirstRun(service.dataDir);
@@ -270,6 +271,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client, id } = await withSnapshot();
     return (await client.snapshots.readReceipt({ id })).text();
   },
+  ...downloadCalls(withSnapshot, anonymous),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),

@@ -40,7 +40,7 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
  */
 const domains: readonly string[] = [
   ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "receipts", "identity"],
-  ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots", "uploads", "files"],
+  ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots", "uploads", "files", "downloads"],
   ...["applications", "oauth", "first-run", "webhooks", "admin", "sandbox"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */

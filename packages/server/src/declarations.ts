@@ -10,6 +10,7 @@ import { adminPath } from "./admin/paths.ts";
 import { adminPolicies } from "./admin/policies.ts";
 import { agentProblems } from "./agents/problems.ts";
 import { applicationPolicies } from "./applications/policies.ts";
+import { downloadProblems } from "./downloads/problems.ts";
 import { identityPolicies } from "./identity/policies.ts";
 import { identityProblems } from "./identity/problems.ts";
 import type { Declared } from "./kernel/declared.ts";
@@ -36,6 +37,7 @@ const allProblems = {
   ...vaultProblems,
   ...snapshotProblems,
   ...webhookProblems,
+  ...downloadProblems,
   ...plannedProblems,
 };
 

@@ -9,6 +9,7 @@ import { agentEndpoints, agentTags } from "./agents/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
 import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
+import { downloadEndpoints } from "./downloads/endpoints/index.ts";
 import { fileEndpoints } from "./files/endpoints/index.ts";
 import { healthEndpoints, healthTags } from "./health/endpoints/index.ts";
 import { identityEndpoints, identityTags } from "./identity/endpoints/index.ts";
@@ -38,6 +39,7 @@ export const endpoints: readonly Endpoint[] = [
   ...limitEndpoints,
   ...snapshotEndpoints,
   ...fileEndpoints,
+  ...downloadEndpoints,
   ...receiptEndpoints,
   ...webhookEndpoints,
   ...adminEndpoints,

@@ -1,5 +1,6 @@
 /** Opens what the domains keep open while the service runs: in the order of the domains, closed in reverse. */
 
+import { openDownloads } from "./downloads/index.ts";
 import { openFiles } from "./files/index.ts";
 import type { Foundation } from "./foundation.ts";
 import type { Services } from "./kernel/domain-services.ts";
@@ -16,5 +17,6 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const snapshots = await openSnapshots({ ...foundation, vaults, processId: process.pid });
   const files = openFiles({ ...foundation, vaults, snapshots });
   const receipts = openReceipts(foundation);
-  return { vaults, snapshots, files, receipts, webhooks: openWebhooks(foundation) };
+  const downloads = openDownloads(foundation);
+  return { vaults, snapshots, files, receipts, downloads, webhooks: openWebhooks(foundation) };
 }

@@ -33,5 +33,4 @@ export const plannedPolicies = {
 // biome-ignore format: one code per line, so that the catalogue reads as a table
 export const plannedProblems = {
   share_revoked: problem(410, ["Share ended", "This share was revoked or has expired."], ["Paylaşım sona erdi", "Bu paylaşım geri alındı ya da süresi doldu."]),
-  download_expired: problem(410, ["Download expired", "The download has expired. Start the restore again."], ["İndirmenin süresi doldu", "İndirmenin süresi doldu. Geri yüklemeyi yeniden başlatın."]),
 } as const satisfies Record<string, ProblemDefinition>;

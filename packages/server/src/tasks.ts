@@ -1,6 +1,7 @@
 /** Everything that runs in the background. Each domain lists its own tasks, recurring ones apart; this file joins the lists. */
 
 import { agentTasks } from "./agents/index.ts";
+import { downloadRecurrences } from "./downloads/index.ts";
 import { fileRecurrences, fileTasks } from "./files/index.ts";
 import { identityRecurrences, identityTasks } from "./identity/index.ts";
 import { idempotencyRecurrences } from "./kernel/idempotency.ts";
@@ -25,4 +26,5 @@ export const tasks = [
   ...fileTasks,
   ...fileRecurrences,
   ...webhookRecurrences,
+  ...downloadRecurrences,
 ];

@@ -36,6 +36,7 @@ import type {
   CreatedSnapshot,
   DeviceAnswer,
   DeviceRequest,
+  DownloadLink,
   Enrolment,
   EnrolmentCodeRequest,
   EnrolmentCompletion,
@@ -54,6 +55,7 @@ import type {
   NewAgent,
   NewApplication,
   NewBan,
+  NewDownloadLink,
   NewOauthClient,
   NewRateLimitRequest,
   NewSnapshot,
@@ -1236,6 +1238,31 @@ export interface EmanetApi {
       /** Id of the snapshot. */
       readonly id: string;
     }, Snapshot>;
+    /**
+     * Make a download link. `POST /v1/snapshots/{id}/download-link`
+     *
+     * A link for browsers, which cannot send a token with a download. It can be used once, within five minutes; `HEAD` does not use it. The answer to the first `GET` sets a cookie for the link alone, with which the same browser can continue an interrupted download for a day. The link reads with the rights of the one who made it, and ends with them. A `path` of a file without `format` is the file itself; anything else is an archive (`tar` unless `format` says another).
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly createDownloadLink: Operation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body?: NewDownloadLink;
+    }, DownloadLink>;
+  };
+  readonly downloads: {
+    /**
+     * Download by a link. `GET /v1/downloads/{link}`
+     *
+     * The content of a download link. The first `GET` uses the link; requests with the cookie that it sets continue the download for a day, a single file also by ranges. `HEAD` uses nothing. A link that was used or has expired, or whose maker has lost the right, is `download_expired`.
+     *
+     * @throws ProblemError with `download_expired`, `not_found`, `range_not_satisfiable`, `snapshot_expired`, `validation_failed`, or a code of every operation.
+     */
+    readonly read: BytesOperation<{
+      /** The secret of the link. */
+      readonly link: string;
+    }>;
   };
   readonly receipts: {
     /**
@@ -1873,6 +1900,8 @@ export const operations = {
   "snapshots.beginFile": {"method":"POST","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"empty"},
   "snapshots.appendFile": {"method":"PATCH","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/offset+octet-stream","reply":"empty"},
   "snapshots.complete": {"method":"POST","path":"/v1/snapshots/{id}/complete","reply":"json"},
+  "snapshots.createDownloadLink": {"method":"POST","path":"/v1/snapshots/{id}/download-link","body":"json","keyed":true,"reply":"json"},
+  "downloads.read": {"method":"GET","path":"/v1/downloads/{link}","reply":"bytes","anonymous":true},
   "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
   "events.list": {"method":"GET","path":"/v1/events","query":["after","wait","limit"],"reply":"json"},
   "eventTypes.list": {"method":"GET","path":"/v1/event-types","reply":"json"},

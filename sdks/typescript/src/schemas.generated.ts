@@ -688,6 +688,13 @@ export interface DeviceRequest {
   readonly client_assertion?: string | undefined;
 }
 
+export interface DownloadLink {
+  /** Where the download is. */
+  readonly url: string;
+  /** Until when it can be used. */
+  readonly expires_at: string;
+}
+
 export interface Enrolment {
   /** A new person, or a new authenticator. */
   readonly purpose: "enrolment" | "second_factor_reset" | (string & {});
@@ -948,6 +955,16 @@ export interface NewBan {
   readonly reason: string;
 }
 
+export interface NewDownloadLink {
+  /** Only this file or directory. */
+  readonly path?: string | {
+    /** The bytes of the path, for one that is not UTF-8. */
+    readonly base64: string;
+  } | undefined;
+  /** An archive of this kind. */
+  readonly format?: "tar" | "zip" | undefined;
+}
+
 export interface NewOauthClient {
   /** Name of the client. */
   readonly name: string;
@@ -1181,7 +1198,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   /** The error code. A code never changes its meaning. */
-  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "agent_required" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "snapshot_expired" | "events_expired" | "share_revoked" | "download_expired" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "content_mismatch" | "invalid_archive" | "webhook_url_blocked" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
+  readonly code: "malformed_json" | "unknown_parameter" | "duplicate_parameter" | "invalid_cursor" | "invalid_header" | "malformed_request" | "missing_token" | "invalid_token" | "token_expired" | "invalid_credentials" | "refresh_token_missing" | "refresh_token_invalid" | "refresh_token_reused" | "insufficient_scope" | "insufficient_role" | "admin_required" | "member_required" | "package_required" | "feature_not_enabled" | "account_suspended" | "banned" | "step_up_required" | "origin_not_allowed" | "agent_required" | "writer_not_bound" | "not_found" | "unknown_version" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "state_conflict" | "idempotency_in_progress" | "quota_exceeded" | "retention_locked" | "legal_hold" | "endpoint_sunset" | "snapshot_expired" | "events_expired" | "download_expired" | "share_revoked" | "precondition_failed" | "precondition_required" | "validation_failed" | "idempotency_key_reused" | "content_mismatch" | "invalid_archive" | "webhook_url_blocked" | "rate_limited" | "too_many_attempts" | "internal_error" | "unavailable" | "storage_full" | (string & {});
   /** What to do about it. It never contains data of the request. */
   readonly detail: string;
   /** The server's own id of the request, also when you sent a request id. */

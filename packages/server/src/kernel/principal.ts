@@ -147,7 +147,15 @@ export interface Authenticator {
   again(
     principal: Exclude<Principal, { kind: "anonymous" }>,
   ): Promise<Exclude<Principal, { kind: "anonymous" }> | AuthenticationFailure>;
+  /**
+   * The principal of a session without a token, for a link that its holder made: as {@link again}, with these scopes at most. Its second
+   * factor never counts as fresh.
+   */
+  ofSession(session: LinkedSession): Promise<Exclude<Principal, { kind: "anonymous" }> | AuthenticationFailure>;
 }
+
+/** The session whose rights a link has. */
+export type LinkedSession = Pick<TokenClaims, "sessionId" | "accountId" | "scopes">;
 
 export interface AuthenticationFailure {
   readonly kind: "refused";

@@ -37,6 +37,7 @@ type Purpose =
   | "otp-code"
   | "phone"
   | "link"
+  | "download-link"
   | "invitation"
   | "job-payload"
   | "first-run"

@@ -8,6 +8,7 @@
  * hours, and its content is removed afterwards (`removal.ts`).
  */
 
+export { type ArchiveFormat, archiveFormats, archiveMediaTypes, archiveReply } from "./archive-content.ts";
 export { downloadHeaders } from "./content-headers.ts";
 export { openSnapshots, type SnapshotServices } from "./content-services.ts";
 export { engineId, snapshotIdOf } from "./engine-id.ts";
@@ -15,7 +16,7 @@ export { snapshotEvents } from "./events.ts";
 export { fileHeaders, fileStatOf } from "./file-headers.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
 export { requireAgentVault, seesStorage } from "./new-upload.ts";
-export { entryAt, fileBytes, openContent, readerOf } from "./read-content.ts";
+export { entryAt, openContent, rangedFile, type SnapshotContent } from "./read-content.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault } from "./removal.ts";
 export {
@@ -31,5 +32,6 @@ export {
 export { byteCount, showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
 export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";
 export { snapshotRecurrences, snapshotTasks } from "./tasks.ts";
+export { bodyPath, bytesOfPath } from "./tree-shapes.ts";
 export { failureOf, withSnapshotId } from "./upload-failures.ts";
 export { isCreator, isManager, lockOwnSnapshot } from "./visible-rows.ts";

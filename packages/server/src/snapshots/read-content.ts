@@ -12,9 +12,12 @@ import {
   type TreeEntry,
 } from "@emanet/engine";
 import type { Ctx } from "../kernel/http/endpoint.ts";
+import type { RangedContent } from "../kernel/http/range.ts";
 import { type Principal, rowAccessOf } from "../kernel/principal.ts";
 import { Problem } from "../kernel/problems.ts";
 import { assertVaultAllowed, isVaultAllowed, storageProblem } from "../vaults/index.ts";
+import { partsOf } from "./archive-entries.ts";
+import { downloadHeaders } from "./content-headers.ts";
 import { engineId } from "./engine-id.ts";
 import { contentProblem } from "./rules.ts";
 import { findSnapshot, type SnapshotRecord } from "./store.ts";
@@ -23,8 +26,6 @@ type AccountPrincipal = Extract<Principal, { accountId: string }>;
 
 /** A smaller download is over at once. It needs no place among the large ones, and shares a reader. */
 const smallReadBytes = 4 * 1024 * 1024;
-
-const slash = 0x2f;
 
 export interface SnapshotContent {
   readonly record: SnapshotRecord;
@@ -79,14 +80,15 @@ export async function entryAt({ reader, root }: SnapshotContent, path: Buffer): 
   });
 }
 
-function* partsOf(path: Buffer): Generator<Buffer> {
-  if (path.length === 0) return;
-  let start = 0;
-  for (let end = path.indexOf(slash); end >= 0; end = path.indexOf(slash, start)) {
-    yield path.subarray(start, end);
-    start = end + 1;
-  }
-  yield path.subarray(start);
+/** A file of which parts can be asked for. */
+export function rangedFile(ctx: Ctx, content: SnapshotContent, entry: FileEntry): RangedContent {
+  return {
+    size: entry.size,
+    etag: `"${Buffer.from(entry.hash).toString("hex")}"`,
+    headers: downloadHeaders(Buffer.from(entry.name)),
+    isAllowed: readerOf(content),
+    chunks: (part, signal) => fileBytes(ctx, { content, entry, ...part }, signal),
+  };
 }
 
 /** The bytes of a file from `start` to `end`. A large read takes one of the places for them. */

@@ -22,6 +22,21 @@ export function queryPath(description: string) {
   return Type.Optional(text(maxPathBytes, { description: `${description} ${bytes}`, examples: ["2026/fatura.xml"] }));
 }
 
+/** A path in a JSON body: text, or its bytes where they are no text. */
+export function bodyPath(description: string) {
+  const bytes = closed({
+    base64: Type.String({
+      ...{ minLength: 4, maxLength: maxBase64Length, pattern: "^[A-Za-z0-9+/]+={0,2}$", examples: ["Zpj/"] },
+      description: "The bytes of the path, for one that is not UTF-8.",
+    }),
+  });
+  return Type.Union([text(maxPathBytes, { examples: ["2026/fatura.xml"] }), bytes], { description });
+}
+
+export function bytesOfPath(path: Static<ReturnType<typeof bodyPath>>): Buffer {
+  return typeof path === "string" ? Buffer.from(path) : Buffer.from(path.base64, "base64");
+}
+
 function bytesText(maxLength: number, description: string, example: string) {
   // Any text: names may have every character.
   return Type.String({ maxLength, pattern: "^[\\s\\S]*$", description, examples: [example] });

@@ -129,6 +129,7 @@ function withTestTokens(real: Authenticator): Authenticator {
       return principal;
     },
     again: async (principal) => (made.has(principal) ? principal : real.again(principal)),
+    ofSession: (session) => real.ofSession(session),
   };
 }
 

@@ -4,7 +4,7 @@ import { endpoint } from "../../kernel/http/endpoint.ts";
 import { rangedReply } from "../../kernel/http/range.ts";
 import { text } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { downloadHeaders, entryAt, fileBytes, openContent, readerOf, snapshotId } from "../../snapshots/index.ts";
+import { entryAt, openContent, rangedFile, snapshotId } from "../../snapshots/index.ts";
 import { fileOffset } from "../file-offset.ts";
 import { offsetHeader, tusHeaders, tusReplyHeaders } from "../tus.ts";
 
@@ -51,13 +51,7 @@ export const readFile = endpoint(
     const content = await openContent(ctx, principal, params.id);
     const entry = await entryAt(content, pathBytes);
     if (entry?.type !== "file") throw new Problem("not_found");
-    return rangedReply(conditions, {
-      size: entry.size,
-      etag: `"${Buffer.from(entry.hash).toString("hex")}"`,
-      headers: downloadHeaders(Buffer.from(entry.name)),
-      isAllowed: readerOf(content),
-      chunks: (part, signal) => fileBytes(ctx, { content, entry, ...part }, signal),
-    });
+    return rangedReply(conditions, rangedFile(ctx, content, entry));
   },
 );
 

@@ -14,6 +14,7 @@ import type {
   AccountLimits,
   AuthenticationFailure,
   Authenticator,
+  LinkedSession,
   MemberRole,
   OauthScope,
   Principal,
@@ -35,8 +36,8 @@ export interface AuthenticatorSources {
 
 export function createAuthenticator({ tokens, subjects, clock, log }: AuthenticatorSources): Authenticator {
   const principals = new Principals();
-  const claimsOf = new WeakMap<Signed, TokenClaims>();
-  const bySession = async (claims: TokenClaims): Promise<Signed | AuthenticationFailure> => {
+  const claimsOf = new WeakMap<Signed, SessionClaims>();
+  const bySession = async (claims: SessionClaims): Promise<Signed | AuthenticationFailure> => {
     const row = await subjects.find(claims.sessionId);
     const now = clock.now();
     const principal = row && principals.of(claims, row, now);
@@ -64,16 +65,22 @@ export function createAuthenticator({ tokens, subjects, clock, log }: Authentica
       if (claims === undefined) throw new Error("a principal of another authenticator");
       return orUnavailable(() => bySession(claims));
     },
+    ofSession: (session) => orUnavailable(() => bySession({ ...session, authTime: longAgo })),
   };
 }
 
 type Signed = Exclude<Principal, { kind: "anonymous" }>;
 
+/** What a principal is made of beside the row of its session. */
+type SessionClaims = LinkedSession & Pick<TokenClaims, "authTime">;
+
+const longAgo = new Date(0);
+
 /** The principal that was last made of each token. It depends on the row and, for its end, on the time. */
 class Principals {
-  readonly #made = new WeakMap<TokenClaims, { readonly row: SubjectRow; readonly principal: Signed }>();
+  readonly #made = new WeakMap<SessionClaims, { readonly row: SubjectRow; readonly principal: Signed }>();
 
-  of(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
+  of(claims: SessionClaims, row: SubjectRow, now: Date): Signed | undefined {
     const made = this.#made.get(claims);
     if (made?.row === row) return isAlive(row, now) ? made.principal : undefined;
     const principal = principalOf(claims, row, now);
@@ -83,7 +90,7 @@ class Principals {
 }
 
 /** The principal of a token now; undefined when the token is no longer valid. */
-export function principalOf(claims: TokenClaims, row: SubjectRow, now: Date): Signed | undefined {
+export function principalOf(claims: SessionClaims, row: SubjectRow, now: Date): Signed | undefined {
   if (!isAlive(row, now)) return undefined;
   // A step-up issues a new token. Tokens from before keep their older authentication time.
   const authTime = claims.authTime < row.auth_time ? claims.authTime : row.auth_time;
@@ -159,7 +166,7 @@ function limitsOf(row: SubjectRow): AccountLimits {
 export const scopesInReview: readonly OauthScope[] = ["snapshots:write"];
 
 /** The scopes of the token that its session and its client still have. */
-function scopesOf(claims: TokenClaims, row: SubjectRow): ReadonlySet<OauthScope> {
+function scopesOf(claims: SessionClaims, row: SubjectRow): ReadonlySet<OauthScope> {
   const reviewed: readonly string[] | null = row.in_review ? scopesInReview : null;
   const limits = [row.scopes, row.client_scopes, reviewed].filter((limit) => limit !== null);
   const allowed = claims.scopes.filter((scope) => limits.every((limit) => limit.includes(scope)));

@@ -33,6 +33,7 @@ export interface Database {
   readonly catalogs: CatalogsRow;
   readonly credentials: CredentialsRow;
   readonly devices: DevicesRow;
+  readonly download_links: DownloadLinksRow;
   readonly event_heads: EventHeadsRow;
   readonly events: EventsRow;
   readonly file_sessions: FileSessionsRow;
@@ -374,6 +375,21 @@ export interface DevicesRow {
   readonly account_id: string | null;
   readonly created_at: Date;
   readonly last_used_at: Date;
+}
+
+export interface DownloadLinksRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly token_hash: Buffer;
+  readonly session_id: string;
+  readonly scopes: readonly string[];
+  readonly snapshot_id: string;
+  readonly path: Buffer | null;
+  readonly format: "tar" | "zip" | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+  readonly used_at: Date | null;
+  readonly cookie_hash: Buffer | null;
 }
 
 export interface EventHeadsRow {

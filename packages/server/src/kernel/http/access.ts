@@ -5,14 +5,14 @@
 
 import type { OauthScopes, Principal } from "../principal.ts";
 import { Problem } from "../problems.ts";
-import { type EndpointSpec, needsApiPackage, refusedWhileSuspended } from "./endpoint.ts";
+import { type AccessSpec, needsApiPackage, refusedWhileSuspended } from "./endpoint.ts";
 
 /** A second factor counts as fresh for this long: the contract's ten minutes. */
 export const stepUpFreshMs = 10 * 60 * 1000;
 
 /** Throws the first problem. */
 export function checkAccess(
-  spec: EndpointSpec,
+  spec: AccessSpec,
   scopes: OauthScopes,
   principal: Principal,
   now: Date,
@@ -30,7 +30,7 @@ export function checkAccess(
   if (spec.stepUp === true) requireFreshPerson(principal, now);
 }
 
-type AccountAccess = Extract<EndpointSpec["access"], { kind: "account" }>;
+type AccountAccess = Extract<AccessSpec["access"], { kind: "account" }>;
 
 /** For HEAD the other scope counts where the principal lacks the first. */
 function accessBy(
@@ -44,7 +44,7 @@ function accessBy(
 }
 
 function checkAccount(
-  spec: EndpointSpec,
+  spec: AccessSpec,
   scopes: OauthScopes,
   access: AccountAccess,
   principal: Exclude<Principal, { kind: "anonymous" }>,
@@ -77,7 +77,7 @@ function checkScopeAndRole(
 }
 
 /** A program cannot do what needs a person. A program with a list of vaults may use only operations that respect it. */
-function isOpenToClient(spec: EndpointSpec, { vaultIds }: Extract<Principal, { kind: "client" }>): boolean {
+function isOpenToClient(spec: AccessSpec, { vaultIds }: Extract<Principal, { kind: "client" }>): boolean {
   return spec.stepUp !== true && (vaultIds === null || spec.withinVaults === true);
 }
 

@@ -1,13 +1,16 @@
 /**
- * The cookies of the service. All have the prefix `__Host-`, so that a browser takes them from this host over TLS only
+ * The cookies of the service. All but one have the prefix `__Host-`, so that a browser takes them from this host over TLS only
  * and sends them to no other, and none can be read by a page's scripts. Requests with cookies from other origins are
  * refused: a page elsewhere must not make a browser act with them.
+ *
+ * The cookie of a download is sent to one address only, so it has the prefix `__Secure-`. Who does not know the address cannot make a
+ * browser send it, so other origins are not refused (`anyOrigin`).
  */
 
 import type { IncomingHttpHeaders } from "node:http";
 import { Problem } from "../problems.ts";
 
-export const cookieNames = ["__Host-refresh", "__Host-device", "__Host-link"] as const;
+export const cookieNames = ["__Host-refresh", "__Host-device", "__Host-link", "__Secure-download"] as const;
 export type CookieName = (typeof cookieNames)[number];
 
 export interface NewCookie {
@@ -23,6 +26,11 @@ const maxCookieLength = 512;
 /** The value of a `Set-Cookie` header. */
 export function cookieHeader({ name, value, maxAgeSeconds }: NewCookie): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; Secure; SameSite=Strict`;
+}
+
+/** The same for a cookie of one path. It is sent also where a link of another site leads to the path. */
+export function pathCookieHeader(path: string, { name, value, maxAgeSeconds }: NewCookie): string {
+  return `${name}=${value}; Path=${path}; Max-Age=${maxAgeSeconds}; HttpOnly; Secure; SameSite=Lax`;
 }
 
 /** The cookies of these names that a request carries; of two with one name the first, as browsers order them. */

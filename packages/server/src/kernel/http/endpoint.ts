@@ -87,6 +87,8 @@ export interface EndpointSpec {
   readonly whileSuspended?: true;
   /** The cookies that `handle` receives. Operations with cookies answer no other origin. */
   readonly cookies?: readonly CookieName[];
+  /** With `cookies`: none of them is sent unless its address is known, so other origins are answered too. */
+  readonly anyOrigin?: true;
   readonly params?: TObject;
   readonly query?: TObject;
   /** A parameter of the query whose value may be no text: `call.queryBytes` has its bytes. Its schema checks the text of it. */
@@ -127,6 +129,12 @@ export interface EndpointSpec {
   readonly crossOrigin?: true;
   readonly deprecated?: Deprecation;
 }
+
+/** The part of a spec that says who may call it. */
+export type AccessSpec = Pick<
+  EndpointSpec,
+  "access" | "method" | "stepUp" | "withinVaults" | "package" | "whileSuspended"
+>;
 
 /** An operation that will be retired: every answer says so, and after `sunset` it is `endpoint_sunset`. */
 export interface Deprecation {
@@ -337,12 +345,12 @@ export function takesIdempotencyKey(spec: EndpointSpec): boolean {
 }
 
 /** Whether tokens of kind `api` need a package that includes the API. The scope decides, unless the spec does. */
-export function needsApiPackage({ access, package: own }: EndpointSpec, scopes: OauthScopes): boolean {
+export function needsApiPackage({ access, package: own }: AccessSpec, scopes: OauthScopes): boolean {
   if (access.kind !== "account") return false;
   return own === undefined ? scopes[access.scope].anyPackage !== true : own === "api";
 }
 
-export function refusedWhileSuspended({ access, method, whileSuspended }: EndpointSpec): boolean {
+export function refusedWhileSuspended({ access, method, whileSuspended }: AccessSpec): boolean {
   return access.kind === "account" && method !== "GET" && whileSuspended !== true;
 }
 
@@ -383,7 +391,7 @@ export function declaredProblems(spec: EndpointSpec, scopes: OauthScopes): Reado
     needsApiPackage(spec, scopes) && ["package_required"],
     refusedWhileSuspended(spec) && ["account_suspended"],
     spec.stepUp === true && ["step_up_required", "insufficient_scope"],
-    spec.cookies !== undefined && ["origin_not_allowed"],
+    spec.cookies !== undefined && spec.anyOrigin !== true && ["origin_not_allowed"],
     spec.access.kind === "staff" && ["admin_required"],
     spec.params !== undefined && ["not_found", "validation_failed"],
     spec.query !== undefined && ["validation_failed"],

@@ -261,7 +261,7 @@ describe("clients that leave", () => {
 describe("an authenticator that fails", () => {
   test("is our fault and not the client's: 500 from the catalogue, with every header, and the service goes on", async (t) => {
     const fail = () => Promise.reject(new Error("ayse@ornek.example is not in the database"));
-    const failing = { authenticate: fail, again: fail };
+    const failing = { authenticate: fail, again: fail, ofSession: fail };
     const broken = await startTestService(t, { authenticator: failing });
     for (const http2 of [false, true]) {
       for (const path of ["/health/live", "/nowhere", "/%zz"]) {
@@ -285,6 +285,7 @@ describe("an authenticator that fails", () => {
           return { kind: "refused", code: "invalid_token" };
         },
         again: async (principal) => principal,
+        ofSession: async () => ({ kind: "refused", code: "invalid_token" }),
       },
     });
     const client = await openRaw(slow);
@@ -304,7 +305,7 @@ describe("an authenticator that fails", () => {
 
   test("a service that issues no tokens refuses every one", async (t) => {
     const refuse = async () => ({ kind: "refused", code: "invalid_token" }) as const;
-    const refusing: Authenticator = { authenticate: refuse, again: refuse };
+    const refusing: Authenticator = { authenticate: refuse, again: refuse, ofSession: refuse };
     const early = await startTestService(t, { authenticator: refusing });
     const answer = await early.send("GET", "/health/live", { headers: writer });
     assert.deepEqual([answer.status, answer.json?.code], [401, "invalid_token"]);

@@ -121,9 +121,10 @@ async function opened(
 ): Promise<Answer> {
   const { endpoint } = context;
   if (ready.stream === undefined || endpoint === null || request.raw.method === "HEAD") return ready;
-  const finish = kernel.transfers.begin(transferSubject(context), ready.stream.length);
-  const { isAllowed = () => true } = ready.stream;
+  const { isAllowed = () => true, holder, length } = ready.stream;
+  const finish = kernel.transfers.begin(holder?.accountId ?? transferSubject(context), length);
   const recheck = async () => {
+    await holder?.recheck();
     const principal = await principalOfLongAnswer(kernel, context);
     if (principal === null) return;
     checkAccess(endpoint.spec, kernel.declared.oauthScopes, principal, kernel.clock.now());

@@ -61,10 +61,12 @@ export interface RangedContent {
   ) => AsyncIterable<Uint8Array>;
   /** As of a {@link ReplyStream}. */
   readonly isAllowed?: ReplyStream["isAllowed"];
+  readonly holder?: ReplyStream["holder"];
 }
 
 /** The reply with the part that is wanted: 200 or 206. Throws `range_not_satisfiable`. */
-export function rangedReply(conditions: RangeConditions, { size, etag, headers, chunks, isAllowed }: RangedContent) {
+export function rangedReply(conditions: RangeConditions, content: RangedContent) {
+  const { size, etag, headers, chunks, isAllowed, holder } = content;
   const wanted = rangeOf(conditions, size, etag);
   if (wanted.kind === "unsatisfiable") {
     throw new Problem("range_not_satisfiable", { headers: { "Content-Range": `bytes */${size}` } });
@@ -73,6 +75,7 @@ export function rangedReply(conditions: RangeConditions, { size, etag, headers, 
   const body = {
     ...{ length: end - start, etag, chunks: (signal: AbortSignal) => chunks({ start, end }, signal) },
     ...(isAllowed && { isAllowed }),
+    ...(holder && { holder }),
   };
   if (wanted.kind === "whole") return { status: 200, headers: { ...headers }, body } as const;
   return {

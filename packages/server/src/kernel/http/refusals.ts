@@ -79,5 +79,5 @@ export function checkRefusals(
   const now = kernel.clock.now();
   retirement.check(now);
   checkAccess(spec, kernel.declared.oauthScopes, context.principal, now, method);
-  if (spec.cookies !== undefined) requireOwnOrigin(headers, kernel.publicUrl());
+  if (spec.cookies !== undefined && spec.anyOrigin !== true) requireOwnOrigin(headers, kernel.publicUrl());
 }

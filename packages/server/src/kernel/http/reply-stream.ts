@@ -19,6 +19,16 @@ export interface ReplyStream {
   readonly chunks: (signal: AbortSignal) => AsyncIterable<Uint8Array>;
   /** What the operation's spec does not say: whether the caller may still read this, for example its vault. Asked while it is sent. */
   readonly isAllowed?: (principal: Principal) => boolean;
+  /** Of an answer that a link gives, whatever its caller's token: whose right it has. */
+  readonly holder?: StreamHolder;
+}
+
+/** Who answers for a stream in place of its caller. */
+export interface StreamHolder {
+  /** Its bytes in flight count for this account. */
+  readonly accountId: string;
+  /** Throws when the right is lost. Asked while the stream is sent. */
+  readonly recheck: () => Promise<void>;
 }
 
 /** The contract's time after which a long answer asks for the caller's rights again. */

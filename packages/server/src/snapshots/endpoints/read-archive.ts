@@ -1,23 +1,15 @@
 /** A snapshot or a part of it as a tar or zip archive, made while it is sent. */
 
-import { tarLayoutVersion, zipLayoutVersion } from "../../archives/index.ts";
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, oneOf, Type, text } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
-import { downloadHeaders } from "../content-headers.ts";
-import { entryAt, openContent, readerOf, sent } from "../read-content.ts";
+import { archiveFormats, archiveMediaTypes, archiveReply } from "../archive-content.ts";
+import { entryAt, openContent } from "../read-content.ts";
 import { snapshotId } from "../shapes.ts";
-import { tarOf } from "../tar-stream.ts";
 import { queryPath } from "../tree-shapes.ts";
-import { zipOf } from "../zip-stream.ts";
 
 /** Between two chunks: longer than a slow object store takes for a batch. */
 const deadlineMs = 60_000;
-
-const formats = {
-  tar: { mediaType: "application/x-tar", layout: `tar${tarLayoutVersion}`, write: tarOf },
-  zip: { mediaType: "application/zip", layout: `zip${zipLayoutVersion}`, write: zipOf },
-} as const;
 
 export const readArchive = endpoint(
   {
@@ -40,14 +32,14 @@ export const readArchive = endpoint(
     params: snapshotId,
     bytesParameter: "path",
     query: closed({
-      format: Type.Optional(oneOf(["tar", "zip"], "The kind of archive (`tar`).")),
+      format: Type.Optional(oneOf(archiveFormats, "The kind of archive (`tar`).")),
       path: queryPath("Only this file or directory."),
     }),
     deadlineMs,
     replies: {
       200: {
         description: "The archive.",
-        stream: [formats.tar.mediaType, formats.zip.mediaType],
+        stream: archiveMediaTypes,
         headers: {
           "Content-Disposition": text(300, { description: "`attachment` with a name.", examples: ["attachment"] }),
         },
@@ -60,24 +52,6 @@ export const readArchive = endpoint(
     const path = queryBytes ?? Buffer.alloc(0);
     const entry = await entryAt(content, path);
     if (entry === null) throw new Problem("not_found");
-    const { reads } = ctx.services.snapshots;
-    const format = query.format ?? "tar";
-    const { mediaType, layout, write } = formats[format];
-    const name = Buffer.from(`${params.id}.${format}`);
-    // The bytes follow from the tree, the path and the layout.
-    const tag = `${params.id}-${path.toString("base64url")}`;
-    return {
-      status: 200,
-      headers: { ...downloadHeaders(name), "Content-Type": mediaType },
-      body: {
-        length: null,
-        etag: `"${layout}-${tag}"`,
-        isAllowed: readerOf(content),
-        chunks: (signal) =>
-          reads.stream(principal.accountId, signal, () =>
-            sent(ctx, write(content.newReader(), { entry, path }, signal)),
-          ),
-      },
-    };
+    return { status: 200, ...archiveReply(ctx, content, { entry, path }, query.format ?? "tar") };
   },
 );

@@ -64,7 +64,7 @@ function isOwnPage({ dashboard }: AccountAccess, principal: Exclude<Principal, {
 }
 
 function checkScopeAndRole(
-  spec: EndpointSpec,
+  spec: AccessSpec,
   scopes: OauthScopes,
   access: AccountAccess,
   principal: Extract<Principal, { accountId: string }>,

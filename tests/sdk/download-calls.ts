@@ -1,4 +1,4 @@
-/** The calls of downloads, for the test of all operations. */
+/** The calls that read content, for the test of all operations. */
 
 import type { EmanetClient } from "../../sdks/typescript/src/index.ts";
 
@@ -11,6 +11,18 @@ export function downloadCalls(withSnapshot: WithSnapshot, anonymous: EmanetClien
     return client.snapshots.createDownloadLink({ id, body: { path: "a.txt" } });
   };
   return {
+    "snapshots.readFile": async () => {
+      const { client, id } = await withSnapshot();
+      return (await client.snapshots.readFile({ id, path: "a.txt" })).text();
+    },
+    "snapshots.readArchive": async () => {
+      const { client, id } = await withSnapshot();
+      return (await client.snapshots.readArchive({ id })).bytes();
+    },
+    "snapshots.readReceipt": async () => {
+      const { client, id } = await withSnapshot();
+      return (await client.snapshots.readReceipt({ id })).text();
+    },
     "snapshots.createDownloadLink": newLink,
     "downloads.read": async () => {
       const link = (await newLink()).url.split("/").at(-1) ?? "";

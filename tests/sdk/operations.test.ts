@@ -259,18 +259,6 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client, id } = await withSnapshot();
     return client.snapshots.listTree({ id });
   },
-  "snapshots.readFile": async () => {
-    const { client, id } = await withSnapshot();
-    return (await client.snapshots.readFile({ id, path: "a.txt" })).text();
-  },
-  "snapshots.readArchive": async () => {
-    const { client, id } = await withSnapshot();
-    return (await client.snapshots.readArchive({ id })).bytes();
-  },
-  "snapshots.readReceipt": async () => {
-    const { client, id } = await withSnapshot();
-    return (await client.snapshots.readReceipt({ id })).text();
-  },
   ...downloadCalls(withSnapshot, anonymous),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),

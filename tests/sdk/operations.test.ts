@@ -205,6 +205,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   },
   "events.list": async () => (await owner()).client.events.list({ after: 0, limit: 10 }),
   "eventTypes.list": async () => (await owner()).client.eventTypes.list(),
+  "files.search": async () => (await withSnapshot()).client.files.search({ query: "a.txt" }),
+  "files.listHistory": async () => (await withSnapshot()).client.files.listHistory({ source: "ofis", path: "a.txt" }),
   "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),
   "snapshots.create": async () => (await owner()).client.snapshots.create({ body: { source: "ofis" } }),
   "snapshots.createBatch": async () =>

@@ -40,7 +40,19 @@ const layers: Readonly<Record<string, readonly [path: string, mayImport: readonl
  */
 const domains: readonly string[] = [
   ...["identifiers", "pages", "docs", "health", "messages", "accounts", "limits", "keys", "receipts", "identity"],
-  ...["archives", "catalog", "vaults", "taxpayers", "agents", "snapshots", "uploads", "files", "downloads"],
+  ...[
+    "archives",
+    "catalog",
+    "vaults",
+    "taxpayers",
+    "agents",
+    "paths",
+    "snapshots",
+    "uploads",
+    "files",
+    "search",
+    "downloads",
+  ],
   ...["applications", "oauth", "first-run", "webhooks", "admin", "sandbox"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */

@@ -20,6 +20,7 @@ import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
+import { searchEndpoints, searchTags } from "./search/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
 import { taxpayerEndpoints, taxpayerTags } from "./taxpayers/endpoints/index.ts";
 import { uploadEndpoints, uploadTags } from "./uploads/endpoints/index.ts";
@@ -42,6 +43,7 @@ export const endpoints: readonly Endpoint[] = [
   ...downloadEndpoints,
   ...receiptEndpoints,
   ...webhookEndpoints,
+  ...searchEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,
@@ -63,6 +65,7 @@ export const tags: readonly OpenapiTag[] = [
   ...limitTags,
   ...snapshotTags,
   ...webhookTags,
+  ...searchTags,
   ...adminTags,
   ...oauthTags,
   ...sandboxTags,

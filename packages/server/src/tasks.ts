@@ -9,6 +9,7 @@ import { keyRecurrences } from "./keys/index.ts";
 import { limitRecurrences } from "./limits/index.ts";
 import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
+import { pathRecurrences, pathTasks } from "./paths/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
 import { webhookRecurrences } from "./webhooks/index.ts";
 
@@ -27,4 +28,6 @@ export const tasks = [
   ...fileRecurrences,
   ...webhookRecurrences,
   ...downloadRecurrences,
+  ...pathTasks,
+  ...pathRecurrences,
 ];

@@ -43,6 +43,8 @@ import type {
   EnrolmentRequest,
   EventTypes,
   Events,
+  FileVersionPage,
+  FoundFilePage,
   Health,
   Introspection,
   Invitation,
@@ -1299,6 +1301,46 @@ export interface EmanetApi {
      */
     readonly list: ReadOperation<Record<string, never>, EventTypes>;
   };
+  readonly files: {
+    /**
+     * Search names of files. `GET /v1/search`
+     *
+     * Files, directories and links over all snapshots whose name has every word of the query, each with its newest version. Case, accents and the dots of Turkish letters make no difference. A word of one or two letters is the beginning of a name; `mart/fat` finds names that begin with `fat` in folders whose paths end with `mart`. By vault, the paths that came last first. A page can have fewer items than `limit` and still be followed by another.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly search: ListOperation<{
+      /** Parts of a name. */
+      readonly query: string;
+      /** Only in this vault. */
+      readonly vault_id?: string | undefined;
+      /** Only in the vault of this taxpayer. */
+      readonly taxpayer_id?: string | undefined;
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+    }, FoundFilePage, FoundFilePage["data"][number]>;
+    /**
+     * List the versions of a file. `GET /v1/files/history`
+     *
+     * What was at a path of a source, the newest first. Snapshots between the last snapshot of a version and the first of the next one have nothing there. A path that no snapshot has is an empty list.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly listHistory: ListOperation<{
+      /** The source: its id, or its name in the vault. */
+      readonly source: string;
+      /** The vault of the source, where its name is given; the default vault if absent. */
+      readonly vault_id?: string | undefined;
+      /** The path. Any bytes, percent-encoded, as in the paths of files. */
+      readonly path: string;
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+    }, FileVersionPage, FileVersionPage["data"][number]>;
+  };
   readonly oauth: {
     /**
      * Obtain an access token. `POST /oauth2/token`
@@ -1905,6 +1947,8 @@ export const operations = {
   "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
   "events.list": {"method":"GET","path":"/v1/events","query":["after","wait","limit"],"reply":"json"},
   "eventTypes.list": {"method":"GET","path":"/v1/event-types","reply":"json"},
+  "files.search": {"method":"GET","path":"/v1/search","query":["query","vault_id","taxpayer_id","limit","cursor"],"reply":"json"},
+  "files.listHistory": {"method":"GET","path":"/v1/files/history","query":["source","vault_id","path","limit","cursor"],"reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

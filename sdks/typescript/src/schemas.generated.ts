@@ -774,6 +774,89 @@ export interface FieldError {
   readonly detail: string;
 }
 
+export interface FileVersion {
+  /** What it is. */
+  readonly type: "file" | "directory" | "link" | (string & {});
+  readonly size_bytes: number | null;
+  /** When it was changed last. */
+  readonly mtime: string;
+  /** Permissions, octal. */
+  readonly mode: string;
+  readonly hash: string | null;
+  /** The first snapshot that has it. */
+  readonly first_snapshot: {
+    /** Id of the snapshot. */
+    readonly id: string;
+    /** When it was created. */
+    readonly created_at: string;
+  };
+  /** The last snapshot that has it. */
+  readonly last_snapshot: {
+    /** Id of the snapshot. */
+    readonly id: string;
+    /** When it was created. */
+    readonly created_at: string;
+  };
+  /** The newest snapshot of the source has it. */
+  readonly is_current: boolean;
+}
+
+export interface FileVersionPage {
+  readonly data: readonly FileVersion[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+  readonly projection: Projection;
+}
+
+export interface FoundFile {
+  /** The vault it is in. */
+  readonly vault_id: string;
+  readonly source: {
+    /** Id of the source. */
+    readonly id: string;
+    readonly name: string;
+  };
+  /** Last part of the path. */
+  readonly name: string;
+  /** The bytes of `name`, only where they are not UTF-8. */
+  readonly name_base64?: string | undefined;
+  /** Path in the snapshot. */
+  readonly path: string;
+  /** The bytes of `path`, only where they are not UTF-8. */
+  readonly path_base64?: string | undefined;
+  /** What it is. */
+  readonly type: "file" | "directory" | "link" | (string & {});
+  readonly size_bytes: number | null;
+  /** When it was changed last. */
+  readonly mtime: string;
+  /** Permissions, octal. */
+  readonly mode: string;
+  readonly hash: string | null;
+  /** The first snapshot that has it. */
+  readonly first_snapshot: {
+    /** Id of the snapshot. */
+    readonly id: string;
+    /** When it was created. */
+    readonly created_at: string;
+  };
+  /** The last snapshot that has it. */
+  readonly last_snapshot: {
+    /** Id of the snapshot. */
+    readonly id: string;
+    /** When it was created. */
+    readonly created_at: string;
+  };
+  /** The newest snapshot of the source has it. */
+  readonly is_current: boolean;
+}
+
+export interface FoundFilePage {
+  readonly data: readonly FoundFile[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+  readonly projection: Projection;
+}
+
 export interface Health {
   /** Always `ok`; otherwise the answer is a problem. */
   readonly status: "ok";
@@ -1220,6 +1303,14 @@ export interface Problem {
   readonly snapshot_id?: string | undefined;
   /** `package_required`: the account's package. */
   readonly current?: string | undefined;
+}
+
+/** How far search and history are. A job adds a snapshot within seconds of its completion. */
+export interface Projection {
+  readonly snapshot_id: string | null;
+  readonly created_at: string | null;
+  /** Completed snapshots that the answer does not have yet. */
+  readonly waiting: number;
 }
 
 export interface PublicKey {

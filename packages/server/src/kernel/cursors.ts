@@ -119,6 +119,8 @@ export interface PageStart {
 
 export interface Cursors {
   start(request: PageRequest, binding: CursorBinding): PageStart;
+  /** A cursor for the page that begins after this row, for lists that find out themselves where a page ends. */
+  after(position: Position, request: PageRequest, binding: CursorBinding): string;
   /** Cuts the rows that were read to a page. */
   page<Row extends { readonly id: string }, Item>(
     rows: readonly Row[],
@@ -168,7 +170,12 @@ export function createCursors(secrets: Secrets): Cursors {
     const bound = [operation, filters, { ...orderOf(request, binding) }, position];
     return secrets.digest("cursor", canonicalize(bound) ?? "").subarray(0, tagBytes);
   };
+  const after = ({ key, id }: Position, request: PageRequest, binding: CursorBinding) => {
+    const position = JSON.stringify([key, id]);
+    return Buffer.concat([tag(request, binding, position), Buffer.from(position)]).toString("base64url");
+  };
   return {
+    after,
     start(request, binding) {
       const read = { take: (request.limit ?? defaultPageSize) + 1, ...orderOf(request, binding) };
       if (request.cursor === undefined) return { after: null, ...read };
@@ -184,12 +191,10 @@ export function createCursors(secrets: Secrets): Cursors {
       const shown = rows.slice(0, request.limit ?? defaultPageSize);
       const last = shown.at(-1);
       const hasMore = rows.length > shown.length;
-      let next: string | null = null;
-      if (hasMore && last !== undefined) {
-        const { key, id } = positionOf(last, orderOf(request, binding).column);
-        const position = JSON.stringify([key, id]);
-        next = Buffer.concat([tag(request, binding, position), Buffer.from(position)]).toString("base64url");
-      }
+      const next =
+        hasMore && last !== undefined
+          ? after(positionOf(last, orderOf(request, binding).column), request, binding)
+          : null;
       return { data: shown.map(item), has_more: hasMore, next_cursor: next };
     },
   };

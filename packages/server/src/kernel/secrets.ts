@@ -48,7 +48,8 @@ type Purpose =
   | "oauth-successor"
   | "limit-key"
   | "page-form"
-  | "vault-keys";
+  | "vault-keys"
+  | "path-keys";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */

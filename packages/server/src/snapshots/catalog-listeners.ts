@@ -8,6 +8,7 @@
 
 import { CatalogError } from "@emanet/engine";
 import type { CatalogListeners } from "../catalog/index.ts";
+import { projectSnapshot } from "../paths/index.ts";
 import { noteSnapshot, releaseBytes, reserveBytes } from "../vaults/index.ts";
 import { snapshotIdOf, snapshotOfUpload } from "./engine-id.ts";
 import { snapshotCompleted } from "./events.ts";
@@ -44,6 +45,8 @@ export const catalogListeners: CatalogListeners = {
     await noteAgent(tx, done, { snapshotId: id, result: "completed", failure: null });
     const payload = { accountId: done.account_id, vaultId, snapshotId: id };
     await tx.job({ task: verifySnapshot, payload, key: id });
+    const { account_id: accountId, source_id: sourceId, created_at: createdAt } = done;
+    await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt });
   },
 
   packDeleted: (tx, { vaultId, storedBytes }) => releaseBytes(tx, vaultId, storedBytes),

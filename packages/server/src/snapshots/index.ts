@@ -32,6 +32,14 @@ export {
 export { byteCount, showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
 export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";
 export { snapshotRecurrences, snapshotTasks } from "./tasks.ts";
-export { bodyPath, bytesOfPath } from "./tree-shapes.ts";
+export {
+  bodyPath,
+  bytesOfPath,
+  entryFields,
+  maxPathBytes,
+  pathFields,
+  showFields,
+  textFields,
+} from "./tree-shapes.ts";
 export { failureOf, withSnapshotId } from "./upload-failures.ts";
 export { isCreator, isManager, lockOwnSnapshot } from "./visible-rows.ts";

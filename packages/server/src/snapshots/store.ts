@@ -155,7 +155,7 @@ export interface CompletedFacts {
 }
 
 const endedColumns = [
-  ...(["source_id", "account_id", "vault_id", "started_at"] as const),
+  ...(["source_id", "account_id", "vault_id", "created_at", "started_at"] as const),
   ...(["upload_kind", "created_by_kind", "created_by_id"] as const),
 ] as const;
 /** `started_at` is null if nothing of it had come. */

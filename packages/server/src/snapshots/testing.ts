@@ -6,6 +6,7 @@ import { endMark, type HeaderFields, member } from "../archives/testing.ts";
 import { type Clock, type Random, systemRandom } from "../kernel/clock.ts";
 import type { ServicePorts } from "../kernel/domain-services.ts";
 import type { JobContext, Task } from "../kernel/jobs/index.ts";
+import type { Secrets } from "../kernel/secrets.ts";
 import { createTransactions, type Transactions } from "../kernel/tx.ts";
 import { type Bearer, tokenFor } from "../testing/accounts.ts";
 import { type Cleanup, silentLog } from "../testing/database.ts";
@@ -144,6 +145,7 @@ export { endMark, member };
 type TestPorts = ServicePorts & {
   readonly transactions: Transactions;
   readonly random: Random;
+  readonly secrets: Secrets;
   readonly staffEmail: string;
 };
 
@@ -160,7 +162,7 @@ export async function runTask<Payload>(
   const context: JobContext<TestPorts> = {
     ...{ jobId: "test", attempt: 1, signal: new AbortController().signal, progress: () => undefined },
     ...{ clock, log: silentLog },
-    ports: { services, transactions, random: systemRandom, staffEmail: "staff@emanet.invalid" },
+    ports: { services, transactions, secrets, random: systemRandom, staffEmail: "staff@emanet.invalid" },
   };
   await task.execute(payload, context);
 }

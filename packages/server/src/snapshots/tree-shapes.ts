@@ -65,20 +65,30 @@ const hash = nullable(
   }),
 );
 
+/** Where an entry is. */
+export const pathFields = {
+  name: bytesText(maxPathBytes, "Last part of the path.", "fatura.xml"),
+  name_base64: base64(maxBase64Length, "name"),
+  path: bytesText(maxPathBytes, "Path in the snapshot.", "2026/fatura.xml"),
+  path_base64: base64(maxBase64Length, "path"),
+};
+
+/** What an entry is. */
+export const entryFields = {
+  type: oneOf(["file", "directory", "link"], "What it is."),
+  size_bytes: nullable(byteCount("Bytes of a file, or of all files below a directory; null for links.")),
+  mtime: timestamp("When it was changed last."),
+  mode: Type.String({
+    ...{ minLength: 4, maxLength: 4, pattern: "^[0-7]{4}$", examples: ["0644"] },
+    description: "Permissions, octal.",
+  }),
+  hash,
+};
+
 export const treeEntry = closed(
   {
-    name: bytesText(maxPathBytes, "Last part of the path.", "fatura.xml"),
-    name_base64: base64(maxBase64Length, "name"),
-    path: bytesText(maxPathBytes, "Path in the snapshot.", "2026/fatura.xml"),
-    path_base64: base64(maxBase64Length, "path"),
-    type: oneOf(["file", "directory", "link"], "What it is."),
-    size_bytes: nullable(byteCount("Bytes of a file, or of all files below a directory; null for links.")),
-    mtime: timestamp("When it was changed last."),
-    mode: Type.String({
-      ...{ minLength: 4, maxLength: 4, pattern: "^[0-7]{4}$", examples: ["0644"] },
-      description: "Permissions, octal.",
-    }),
-    hash,
+    ...pathFields,
+    ...entryFields,
     sha256: Type.Optional(
       Type.String({
         ...{
@@ -114,13 +124,27 @@ export function showEntry(entry: TreeEntry, path: Buffer): Static<typeof treeEnt
   return {
     ...textFields("name", entry.name),
     ...textFields("path", path),
-    type: entry.type,
-    size_bytes: entry.type === "link" ? null : entry.size,
-    mtime: momentText(entry),
-    mode: (entry.mode & permissionBits).toString(8).padStart(octalDigits, "0"),
-    hash: hashOf(entry),
+    ...showFields({ ...entry, size: entry.type === "link" ? null : entry.size, hash: hashOf(entry) }),
     ...(isFile && entry.sha256 !== undefined && { sha256: hex(entry.sha256) }),
     ...(entry.type === "link" ? textFields("link_target", entry.target) : { link_target: null }),
+  };
+}
+
+/** What {@link entryFields} says. */
+export function showFields(
+  facts: Moment & {
+    readonly type: TreeEntry["type"];
+    readonly size: number | null;
+    readonly mode: number;
+    readonly hash: Uint8Array | null;
+  },
+) {
+  return {
+    type: facts.type,
+    size_bytes: facts.size,
+    mtime: momentText(facts),
+    mode: (facts.mode & permissionBits).toString(8).padStart(octalDigits, "0"),
+    hash: facts.hash === null ? null : hex(facts.hash),
   };
 }
 
@@ -137,9 +161,9 @@ export function textFields<Name extends string>(name: Name, bytes: Uint8Array) {
   };
 }
 
-function hashOf(entry: TreeEntry): string | null {
+function hashOf(entry: TreeEntry): Uint8Array | null {
   if (entry.type === "link") return null;
-  return hex(entry.type === "file" ? entry.hash : entry.root.id);
+  return entry.type === "file" ? entry.hash : entry.root.id;
 }
 
 function hex(bytes: Uint8Array): string {
@@ -150,8 +174,13 @@ function hex(bytes: Uint8Array): string {
 const firstSecond = Date.parse("0000-01-01T00:00:00Z") / 1000;
 const lastSecond = Date.parse("9999-12-31T23:59:59Z") / 1000;
 
+interface Moment {
+  readonly mtimeSeconds: number;
+  readonly mtimeNanos: number;
+}
+
 /** With nanoseconds where there are any. Times that ISO 8601 cannot say are moved to the nearest that it can. */
-function momentText({ mtimeSeconds, mtimeNanos }: TreeEntry): string {
+function momentText({ mtimeSeconds, mtimeNanos }: Moment): string {
   const seconds = Math.min(Math.max(mtimeSeconds, firstSecond), lastSecond);
   const text = new Date(seconds * 1000).toISOString().replace(/\.000Z$/, "");
   return mtimeNanos === 0 ? `${text}Z` : `${text}.${String(mtimeNanos).padStart(9, "0")}Z`;

@@ -52,6 +52,11 @@ export interface Database {
   readonly packages: PackagesRow;
   readonly people: PeopleRow;
   readonly phone_messages: PhoneMessagesRow;
+  readonly projected_grams: ProjectedGramsRow;
+  readonly projected_paths: ProjectedPathsRow;
+  readonly projected_snapshots: ProjectedSnapshotsRow;
+  readonly projected_versions: ProjectedVersionsRow;
+  readonly projections: ProjectionsRow;
   readonly receipt_keys: ReceiptKeysRow;
   readonly recovery_codes: RecoveryCodesRow;
   readonly root_key: RootKeyRow;
@@ -599,6 +604,55 @@ export interface PeopleRow {
 export interface PhoneMessagesRow {
   readonly id: Buffer;
   readonly sent_at: Date;
+}
+
+export interface ProjectedGramsRow {
+  readonly vault: number;
+  readonly block: number;
+  readonly gram: number;
+  readonly offsets: Buffer;
+}
+
+export interface ProjectedPathsRow {
+  readonly source_id: string;
+  readonly vault: number;
+  readonly path: number;
+  readonly key: Buffer;
+  readonly sealed: Buffer;
+}
+
+export interface ProjectedSnapshotsRow {
+  readonly snapshot_id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly source_id: string;
+  readonly created_at: Date;
+  readonly wanted: boolean;
+  readonly state: "waiting" | "applying" | "contained" | "removing" | "skipped";
+  readonly done: Generated<number>;
+  readonly failed_at: Date | null;
+}
+
+export interface ProjectedVersionsRow {
+  readonly since: string;
+  readonly until: string | null;
+  readonly size_bytes: number | null;
+  readonly mtime_seconds: number;
+  readonly mtime_nanos: number;
+  readonly vault: number;
+  readonly path: number;
+  readonly mode: number;
+  readonly type: "f" | "d" | "l";
+  readonly hash: Buffer | null;
+}
+
+export interface ProjectionsRow {
+  readonly vault: GeneratedAlways<number>;
+  readonly vault_id: string;
+  readonly account_id: string;
+  readonly sealed_key: Buffer;
+  readonly next_path: Generated<number>;
+  readonly is_clearing: Generated<boolean>;
 }
 
 export interface ReceiptKeysRow {

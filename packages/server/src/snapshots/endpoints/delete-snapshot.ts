@@ -3,6 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
+import { unprojectSnapshot } from "../../paths/index.ts";
 import { targetsOf } from "../lifecycle.ts";
 import { mailAboutDeletion } from "../mail-about-deletion.ts";
 import { canBecome } from "../rules.ts";
@@ -35,6 +36,8 @@ export const deleteSnapshot = endpoint(
       if (record.legal_hold) throw new Problem("legal_hold");
       if (record.locked_until !== null && record.locked_until > tx.now) throw new Problem("retention_locked");
       await markDeleted(tx, principal.accountId, record);
+      const { accountId } = principal;
+      await unprojectSnapshot(tx, { id: record.id, accountId, vaultId: record.vault_id });
       tx.audit({ action: "snapshot.deleted", targets: targetsOf(record.id, record.source_id) });
       await mailAboutDeletion(tx, ctx.random, record, principal.memberId);
     });

@@ -3,6 +3,7 @@
 import { endpoint } from "../../kernel/http/endpoint.ts";
 import { rowAccessOf } from "../../kernel/principal.ts";
 import { Problem } from "../../kernel/problems.ts";
+import { projectSnapshot } from "../../paths/index.ts";
 import { isVaultAllowed } from "../../vaults/index.ts";
 import { targetsOf } from "../lifecycle.ts";
 import { undeleteMs } from "../rules.ts";
@@ -35,6 +36,8 @@ export const undeleteSnapshot = endpoint(
       await markUndeleted(tx, principal.accountId, params.id);
       const found = await findSnapshot(tx, principal.accountId, params.id);
       if (found === undefined) throw new Problem("not_found");
+      const { id, account_id: accountId, vault_id: vaultId, source_id: sourceId, created_at: createdAt } = found;
+      if (found.status === "completed") await projectSnapshot(tx, { id, accountId, vaultId, sourceId, createdAt });
       tx.audit({ action: "snapshot.undeleted", targets: targetsOf(found.id, found.source_id) });
       return found;
     });

@@ -1,0 +1,56 @@
+/**
+ * The projection: rows by which search and history find files over all snapshots of a vault, without reading a tree. Owns the tables
+ * `projections` and `projected_*` (migration 0035). Nouns:
+ *
+ * - a *projected snapshot* is a snapshot that a projection has or is to have. Its row changes in the commit that completes, deletes or
+ *   undeletes the snapshot; a job follows (`projector.ts`).
+ * - a *version* is what was at a path of a source in consecutive snapshots (`rules.ts`).
+ * - a *gram* is three letters of a folded name, as a keyed hash (`grams.ts`, `fold.ts`).
+ *
+ * Invariants
+ * - Answers show what the snapshots have that are in the projection and not deleted, nothing else, in any state of the job.
+ * - A path is stored sealed. Equal names look different in every vault.
+ * - One process at a time changes a projection. A job that was killed goes on where its last commit was.
+ * - All rows can be made again from the snapshots.
+ */
+
+import type { Tx } from "../kernel/tx.ts";
+import { enqueueProjection } from "./jobs.ts";
+import { unwantSnapshot, wantSnapshot } from "./store.ts";
+
+export { pathRecurrences, pathTasks, rebuildProjection } from "./jobs.ts";
+export {
+  type FoundFile,
+  type History,
+  historyOf,
+  type ProjectionProgress,
+  type SearchPosition,
+  type ShownVersion,
+  searchNames,
+} from "./search.ts";
+
+/** A snapshot was completed or undeleted. */
+export async function projectSnapshot(
+  tx: Tx,
+  snapshot: {
+    readonly id: string;
+    readonly accountId: string;
+    readonly vaultId: string;
+    readonly sourceId: string;
+    readonly createdAt: Date;
+  },
+): Promise<void> {
+  const { id, accountId, vaultId, sourceId, createdAt } = snapshot;
+  await wantSnapshot(tx, {
+    ...{ snapshot_id: id, account_id: accountId, vault_id: vaultId, source_id: sourceId, created_at: createdAt },
+  });
+  await enqueueProjection(tx, { accountId, vaultId });
+}
+
+/** A snapshot was deleted. */
+export async function unprojectSnapshot(
+  tx: Tx,
+  { id, accountId, vaultId }: { readonly id: string; readonly accountId: string; readonly vaultId: string },
+): Promise<void> {
+  if (await unwantSnapshot(tx, id)) await enqueueProjection(tx, { accountId, vaultId });
+}

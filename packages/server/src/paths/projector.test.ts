@@ -1,0 +1,173 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { after, test } from "node:test";
+import { sql } from "kysely";
+import { pathsOf, search } from "../search/testing.ts";
+import { runTask, type SnapshotJson, snapshotTest } from "../snapshots/testing.ts";
+import { scaled } from "../testing/scale.ts";
+import { seededRandom } from "../testing/seeded-random.ts";
+import { defaultVaultId, makeVault } from "../vaults/testing.ts";
+import { findVaultsToProject, rebuildProjection } from "./jobs.ts";
+import { beginClearing, unwantSnapshot, wantSnapshot } from "./store.ts";
+import { accountRows, allVersions, inAccount, projectorOf } from "./testing.ts";
+
+const env = await snapshotTest({ after });
+const vaultId = await defaultVaultId(env.service, env.auth);
+const sizes = { changes: 7, rows: 5 };
+
+const nights: SnapshotJson[] = [];
+for (let night = 0; night < 4; night++) {
+  const files = Array.from({ length: 16 }, (_, i) => [
+    `d${i % 3}/dosya-${i + night * 2}.txt`,
+    `${i % 4 === night % 4}`,
+  ]);
+  nights.push(await env.completed("gece", Object.fromEntries(files)));
+}
+await search(env, "dosya-");
+const whole = await allVersions(env, vaultId);
+const names = (await search(env, "dosya-", "&limit=100")).data.length;
+
+/** Begins to make the projection again. No job of the service does it. */
+async function clear(): Promise<void> {
+  await inAccount(env, (tx) => beginClearing(tx, vaultId));
+}
+
+test("a projection that is made again has the same versions", async () => {
+  await clear();
+  assert.deepEqual((await env.get("/v1/search?query=dosya-")).json?.data, []);
+  await (await projectorOf(env, vaultId, { sizes })).run();
+  assert.deepEqual(await allVersions(env, vaultId), whole);
+  await inAccount(env, (tx) => rebuildProjection(tx, { accountId: env.accountId, vaultId }));
+  assert.equal((await search(env, "dosya-", "&limit=100")).data.length, names);
+  assert.deepEqual(await allVersions(env, vaultId), whole);
+});
+
+test("a process that is killed at any step, before or after its commit, leaves what the next one needs", async () => {
+  const random = seededRandom(3);
+  await clear();
+  let steps = 0;
+  for (let kills = 0; ; kills++) {
+    let left = 1 + random.integer(3);
+    const isCommitted = random.integer(2) === 0;
+    const killed = await projectorOf(env, vaultId, {
+      sizes,
+      run: async (work) => {
+        steps++;
+        if (left-- > 1) return inAccount(env, work);
+        if (isCommitted) await inAccount(env, work);
+        throw new Error("killed");
+      },
+    });
+    const isDone = await killed.run().then(
+      () => true,
+      (error: Error) => {
+        assert.equal(error.message, "killed");
+        return false;
+      },
+    );
+    if (isDone) break;
+    assert.ok(kills < 500);
+    // In between the answers have whole snapshots only.
+    if (kills % 5 > 0) continue;
+    const { data, projection } = (await env.get("/v1/search?query=dosya-&limit=100")).json as {
+      data: { last_snapshot: { id: string } }[];
+      projection: { snapshot_id: string | null; waiting: number };
+    };
+    const known = nights.slice(0, nights.length - projection.waiting).map(({ id }) => id);
+    assert.equal(projection.snapshot_id, known.at(-1) ?? null);
+    assert.ok(data.every(({ last_snapshot: { id } }) => known.includes(id)));
+  }
+  assert.ok(steps > 25, `${steps}`);
+  assert.deepEqual(await allVersions(env, vaultId), whole);
+});
+
+test("processes that work at one vault at the same time do not both apply a step", async () => {
+  for (let round = 0; round < scaled(2, 20); round++) {
+    await clear();
+    const others = await Promise.all(Array.from({ length: 3 }, () => projectorOf(env, vaultId, { sizes })));
+    const ends = await Promise.allSettled(others.map((one) => one.run()));
+    for (const end of ends)
+      if (end.status === "rejected") assert.equal((end.reason as Error).message, "projection_changed");
+    await (await projectorOf(env, vaultId, { sizes })).run();
+    assert.deepEqual(await allVersions(env, vaultId), whole);
+  }
+});
+
+test("snapshots that come and go while one is being put in, or taken out, end as they are wanted", async () => {
+  const random = seededRandom(8);
+  const rows = await accountRows(
+    env,
+    sql<Parameters<typeof wantSnapshot>[1]>`
+    select snapshot_id, account_id, vault_id, source_id, created_at from projected_snapshots where vault_id = ${vaultId}`,
+  );
+  for (let round = 0; round < scaled(3, 60); round++) {
+    let turns = 0;
+    const flipping = await projectorOf(env, vaultId, {
+      sizes,
+      run: async (work) => {
+        const row = rows[random.integer(rows.length)];
+        if (row !== undefined && turns++ < 12)
+          await inAccount(env, (tx) =>
+            random.integer(2) === 0 ? unwantSnapshot(tx, row.snapshot_id) : wantSnapshot(tx, row).then(() => true),
+          );
+        return inAccount(env, work);
+      },
+    });
+    await flipping.run();
+    await inAccount(env, async (tx) => {
+      for (const row of rows) await wantSnapshot(tx, row);
+    });
+    await (await projectorOf(env, vaultId, { sizes })).run();
+    assert.deepEqual(await allVersions(env, vaultId), whole);
+  }
+});
+
+test("what a job did not do is found again by the recurring task", async () => {
+  await clear();
+  await runTask(env, findVaultsToProject, {});
+  assert.equal((await search(env, "dosya-", "&limit=100")).data.length, names);
+});
+
+test("a snapshot whose tree is damaged is left out, and the answer says that one is missing", async () => {
+  const owner = await env.as({ role: "owner" });
+  const id = await makeVault(env.service, owner, "Hasarlı");
+  await env.upload(`source=h&vault_id=${id}`);
+  assert.equal((await pathsOf(env, "a.txt", `&vault_id=${id}`)).length, 1);
+  const folder = path.join(env.service.dataDir, "objects");
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((one) => one.isFile());
+  const ofVault = files.filter(
+    ({ parentPath }) => parentPath.includes(id.replaceAll("-", "")) && parentPath.includes("pack"),
+  );
+  assert.ok(ofVault.length > 0, files.map(({ parentPath, name }) => `${parentPath}/${name}`).join("\n"));
+  for (const { parentPath, name } of ofVault) {
+    const file = path.join(parentPath, name);
+    const bytes = await readFile(file);
+    await writeFile(file, bytes.fill(7, Math.floor(bytes.length / 4)));
+  }
+  await inAccount(env, (tx) => beginClearing(tx, id));
+  const damaged: string[] = [];
+  await (await projectorOf(env, id, { onDamage: (snapshot) => damaged.push(snapshot) })).run();
+  assert.equal(damaged.length, 1);
+  const page = (await env.get(`/v1/search?query=a.txt&vault_id=${id}`)).json;
+  assert.deepEqual(page?.data, []);
+  assert.deepEqual(page?.projection, { snapshot_id: null, created_at: null, waiting: 1 });
+});
+
+test("nothing is left of a path that no snapshot has", async () => {
+  const ids = nights.map(({ id }) => id);
+  await inAccount(env, async (tx) => {
+    for (const id of ids) await unwantSnapshot(tx, id);
+  });
+  await (await projectorOf(env, vaultId, { sizes })).run();
+  const [counts] = await accountRows(
+    env,
+    sql<{ versions: number; paths: number; grams: number; snapshots: number }>`
+    select (select count(*) from projected_versions v where v.vault = p.vault) as versions,
+      (select count(*) from projected_paths v where v.vault = p.vault) as paths,
+      (select count(*) from projected_grams v where v.vault = p.vault) as grams,
+      (select count(*) from projected_snapshots s where s.vault_id = p.vault_id) as snapshots
+    from projections p where p.vault_id = ${vaultId}`,
+  );
+  assert.deepEqual(counts, { versions: 0, paths: 0, grams: 0, snapshots: 0 });
+});

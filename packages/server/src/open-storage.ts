@@ -1,5 +1,6 @@
 /** The object store of the service (`EMANET_STORAGE`), opened when it is first needed and closed with the service. */
 
+import { mkdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store";
 import { type OpenedStore, openStore } from "@emanet/storage/open";
@@ -21,10 +22,12 @@ interface Sources {
   readonly random: Random;
 }
 
+const ownerOnlyFolder = 0o700;
+
 export function storageOf(config: Config, folder: DataFolder, sources: Sources): Storage {
   let opened: Promise<OpenedStore> | null = null;
   const open = () => {
-    opened ??= openConfigured(config.storage ?? `file:${folder.path("objects")}`, sources);
+    opened ??= openConfigured(config, folder, sources);
     return opened;
   };
   return {
@@ -39,9 +42,12 @@ export function storageOf(config: Config, folder: DataFolder, sources: Sources):
   };
 }
 
-async function openConfigured(address: string, { clock, random }: Sources): Promise<OpenedStore> {
+async function openConfigured(config: Config, folder: DataFolder, { clock, random }: Sources): Promise<OpenedStore> {
+  const spoolFolder = config.spoolDir ?? folder.path("spool");
   try {
-    return await openStore(address, {
+    await mkdir(spoolFolder, { recursive: true, mode: ownerOnlyFolder });
+    return await openStore(config.storage ?? `file:${folder.path("objects")}`, {
+      spoolFolder,
       now: () => clock.now().getTime(),
       random: () => random.bytes(4).readUInt32BE() / 2 ** 32,
       randomBytes: (count) => random.bytes(count),

@@ -5,7 +5,7 @@ import { type ObjectStore, ObjectStoreError } from "@emanet/engine/object-store"
 import { openFileStore } from "./file.ts";
 import type { SyncPolicy } from "./file-folders.ts";
 import { MemoryStore } from "./memory.ts";
-import { RetryingStore } from "./retrying.ts";
+import { RetryingStore, repeatCall } from "./retrying.ts";
 import type { S3Credentials } from "./s3.ts";
 import { parseS3Url } from "./s3-url.ts";
 import { SpoolingStore } from "./spooling.ts";
@@ -71,7 +71,12 @@ async function openS3(address: string, context: StoreContext): Promise<OpenedSto
   const location = parseS3Url(address);
   // The client of S3 is large. A store of files does without it.
   const { openS3Store } = await import("./s3.ts");
-  const bucket = await openS3Store({ location, credentials, now });
+  // A server that refuses one of the first requests does not end the start of a service.
+  const bucket = await repeatCall(context, () => openS3Store({ location, credentials, now }));
   const store = new SpoolingStore(new RetryingStore(bucket, context), { folder, randomBytes });
-  return { store, removeLeftovers: () => bucket.removeLeftovers(), close: () => bucket.close() };
+  return {
+    store,
+    removeLeftovers: () => repeatCall(context, () => bucket.removeLeftovers()),
+    close: () => bucket.close(),
+  };
 }

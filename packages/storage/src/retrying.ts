@@ -49,12 +49,10 @@ const compareStepBytes = 8 * 1024 * 1024;
 export class RetryingStore implements ObjectStore {
   readonly #inner: ObjectStore;
   readonly #options: RetryOptions;
-  readonly #attempts: number;
 
   constructor(inner: ObjectStore, options: RetryOptions) {
     this.#inner = inner;
     this.#options = options;
-    this.#attempts = options.attempts ?? defaultAttempts;
   }
 
   async put(name: string, body: ObjectBody, options: PutOptions = {}): Promise<void> {
@@ -91,7 +89,7 @@ export class RetryingStore implements ObjectStore {
         return;
       } catch (error) {
         failures += 1;
-        await this.#waitOrThrow(error, failures, options.signal);
+        await waitOrThrow(this.#options, error, failures, options.signal);
       }
     }
   }
@@ -100,27 +98,8 @@ export class RetryingStore implements ObjectStore {
     return this.#repeat(options.signal, () => this.#inner.delete(name, options));
   }
 
-  async #repeat<T>(signal: AbortSignal | undefined, attempt: () => Promise<T>): Promise<T> {
-    for (let failures = 0; ; ) {
-      try {
-        return await attempt();
-      } catch (error) {
-        failures += 1;
-        await this.#waitOrThrow(error, failures, signal);
-      }
-    }
-  }
-
-  async #waitOrThrow(error: unknown, failures: number, signal: AbortSignal | undefined): Promise<void> {
-    if (!isObjectStoreError(error) || !error.retryable || failures >= this.#attempts) throw error;
-    const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1));
-    // Half of it at random: clients that failed together must not retry together.
-    const delay = longest / 2 + (longest / 2) * this.#options.random();
-    try {
-      await this.#options.sleep(delay, signal);
-    } finally {
-      throwIfAborted(signal);
-    }
+  #repeat<T>(signal: AbortSignal | undefined, attempt: () => Promise<T>): Promise<T> {
+    return repeatCall(this.#options, attempt, signal);
   }
 
   /** Whether the store holds exactly these bytes under this name. */
@@ -139,5 +118,38 @@ export class RetryingStore implements ObjectStore {
       stored.update(await this.get(name, { range, signal: options.signal }));
     }
     return sent.digest().equals(stored.digest());
+  }
+}
+
+/** Calls until it succeeds, or fails with an error that is not temporary, or has failed too often. */
+export async function repeatCall<T>(
+  options: RetryOptions,
+  attempt: () => Promise<T>,
+  signal?: AbortSignal | undefined,
+): Promise<T> {
+  for (let failures = 0; ; ) {
+    try {
+      return await attempt();
+    } catch (error) {
+      failures += 1;
+      await waitOrThrow(options, error, failures, signal);
+    }
+  }
+}
+
+async function waitOrThrow(
+  { attempts = defaultAttempts, random, sleep }: RetryOptions,
+  error: unknown,
+  failures: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!isObjectStoreError(error) || !error.retryable || failures >= attempts) throw error;
+  const longest = Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1));
+  // Half of it at random: clients that failed together must not retry together.
+  const delay = longest / 2 + (longest / 2) * random();
+  try {
+    await sleep(delay, signal);
+  } finally {
+    throwIfAborted(signal);
   }
 }

@@ -18,6 +18,8 @@ import { parseS3Url } from "./s3-url.ts";
 import { patternStream, rejectsWith, seededBytes, sha256 } from "./testing/bodies.ts";
 import { makeBucket, type TestBucket } from "./testing/bucket.ts";
 import { conformance } from "./testing/conformance.ts";
+import { seededRandom } from "./testing/faulty.ts";
+import { startFaultyGateway } from "./testing/faulty-gateway.ts";
 import { replaceOnce, startLine } from "./testing/tcp-proxy.ts";
 import { findVersitygw } from "./testing/versitygw.ts";
 
@@ -53,6 +55,30 @@ describe("s3 store", { skip: skip ?? false }, () => {
       page.Contents?.map(({ Key }) => Key),
       ["again/.emanet-probe"],
     );
+  });
+
+  test("opens and works where a third of the requests fail or their answers are lost", async (t) => {
+    const gateway = await startFaultyGateway(bucket.port, seededRandom(23));
+    t.after(() => gateway.close());
+    gateway.oneOf = 3;
+    const endpoint = encodeURIComponent(`http://127.0.0.1:${gateway.port}`);
+    const { store, close } = await openStore(`s3://bucket/faulty?endpoint=${endpoint}`, {
+      ...{ now: Date.now, random: () => 0, randomBytes, sleep: async () => undefined },
+      s3Credentials: bucket.credentials,
+    });
+    t.after(close);
+    const sizes = [0, 1, 70_000, 9_000_000, 30_000_000];
+    for (const [at, size] of sizes.entries()) {
+      const bytes = seededBytes(at, size);
+      await store.put(`faulty/${at}`, at % 2 === 0 ? bytes : once(bytes), { ifAbsent: true });
+    }
+    for (const [at, size] of sizes.entries())
+      assert.equal(sha256(await store.get(`faulty/${at}`)), sha256(seededBytes(at, size)), `object ${at}`);
+    assert.deepEqual(
+      await names(store),
+      sizes.map((_, at) => `faulty/${at}`),
+    );
+    for (const [fault, count] of Object.entries(gateway.counts)) assert.ok(count > 0, fault);
   });
 
   test("an upload in parts that fails leaves no parts behind", async () => {
@@ -219,6 +245,11 @@ describe("s3 store on a bad connection", { skip: skip ?? false }, () => {
 async function uploads(client: S3Client, prefix: string): Promise<(string | undefined)[]> {
   const page = await client.send(new ListMultipartUploadsCommand({ Bucket: "bucket", Prefix: prefix }));
   return (page.Uploads ?? []).map(({ Key }) => Key);
+}
+
+/** Can be read once. */
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 async function names(store: ObjectStore): Promise<string[]> {

@@ -19,7 +19,8 @@ export interface NewFileUpload {
 /** Begins an upload of a file. One that was begun before at its path ends. */
 export async function beginFileUpload(tx: Tx, snapshot: OfSnapshot, upload: NewFileUpload): Promise<void> {
   const { path, contentId, length, mode, mtime } = upload;
-  await endFileUpload(tx, snapshot.id, path, "with_parts");
+  const before = await removeFileUpload(tx, snapshot.id, path);
+  if (before !== null) await deleteParts(tx, snapshot.id, before);
   await tx.db
     .insertInto("file_uploads")
     .values({
@@ -73,18 +74,12 @@ export async function advanceFileUpload(
   return true;
 }
 
-/** Ends an upload of a file. Its parts stay where they have become a file. Returns whether there was one. */
-export async function endFileUpload(
-  tx: Tx,
-  snapshotId: string,
-  path: FilePath,
-  how: "with_parts" | "parts_stay",
-): Promise<boolean> {
+/** Ends an upload of a file. Its parts stay. Returns the id of its content; null if there was none. */
+export async function removeFileUpload(tx: Tx, snapshotId: string, path: FilePath): Promise<string | null> {
   const { rows } = await sql<{ content_id: string }>`
     delete from file_uploads where snapshot_id = ${snapshotId} and path_hash = ${path.hash}
     returning content_id`.execute(tx.db);
-  for (const { content_id } of how === "with_parts" ? rows : []) await deleteParts(tx, snapshotId, content_id);
-  return rows.length > 0;
+  return rows[0]?.content_id ?? null;
 }
 
 /** Whether a file of the snapshot has not come to its end. */

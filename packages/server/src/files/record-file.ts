@@ -14,9 +14,12 @@ import {
   withSnapshotId,
 } from "../snapshots/index.ts";
 import { directoriesAbove, type FilePath } from "./file-paths.ts";
-import { endFileUpload } from "./file-upload-store.ts";
+import { removeFileUpload } from "./file-upload-store.ts";
 import { type AccountPrincipal, assertTakesFiles, lockOwn } from "./open-snapshot.ts";
-import { addDirectories, findFile, type NewFile, noteFiles, putFile } from "./store.ts";
+import { deleteParts, type NewFile, noteFiles, putFile, takePlace } from "./store.ts";
+
+/** So often the row of a snapshot says that files come: an upload is abandoned after a day without one. */
+const touchEveryMs = 60_000;
 
 /**
  * Adds a stored file to its snapshot. Returns whether it is new. Throws `state_conflict` if the snapshot takes no file any more,
@@ -25,20 +28,28 @@ import { addDirectories, findFile, type NewFile, noteFiles, putFile } from "./st
 export async function recordFile(tx: Tx, principal: AccountPrincipal, id: string, file: NewFile): Promise<boolean> {
   const record = await lockOwn(tx, principal, id);
   assertTakesFiles(record);
-  await requirePlace(tx, record, file.path);
+  const [place, coming] = await Promise.all([
+    takePlace(tx, record, file.path, directoriesAbove(file.path)),
+    removeFileUpload(tx, id, file.path),
+  ]);
+  if (place.isTaken) throw pathIsTaken();
   // A file that came whole replaces one that is still coming in parts.
-  await endFileUpload(tx, id, file.path, file.firstPart === 0 ? "with_parts" : "parts_stay");
-  const made = await putFile(tx, record, file);
+  if (coming !== null && file.firstPart === 0) await deleteParts(tx, id, coming);
+  const [made] = await Promise.all([
+    putFile(tx, record, file, place.contentId),
+    tx.now.getTime() - record.active_at.getTime() >= touchEveryMs && touchUpload(tx, id),
+  ]);
   await start(tx, record);
-  await touchUpload(tx, id);
   return made === "new";
 }
 
 /** Throws `state_conflict` where a file would be in the place of a directory, or a directory in the place of a file. */
 export async function requirePlace(tx: Tx, record: SnapshotRecord, path: FilePath): Promise<void> {
-  const isFree = await addDirectories(tx, record, directoriesAbove(path));
-  if (!isFree || (await findFile(tx, record.id, path))?.kind === "directory")
-    throw new Problem("state_conflict", { members: { reason: "path_is_no_directory" } });
+  if ((await takePlace(tx, record, path, directoriesAbove(path))).isTaken) throw pathIsTaken();
+}
+
+function pathIsTaken(): Problem {
+  return new Problem("state_conflict", { members: { reason: "path_is_no_directory" } });
 }
 
 /** The same chunks. With the first one the snapshot is `running`, and its content comes file by file. */

@@ -34,25 +34,40 @@ export async function listSessions(tx: ReadTx, snapshotId: string): Promise<read
   return rows.map(({ upload }) => upload);
 }
 
-/** Adds directories that a path implies. Returns false if a file is in the place of one. */
-export async function addDirectories(
+/** What is at a path of a snapshot and above it. */
+export interface Place {
+  /** A file is where a directory would be, or a directory where the file would be. */
+  readonly isTaken: boolean;
+  /** The content of the file that is at the path. */
+  readonly contentId: string | null;
+}
+
+/** Adds the directories that a path implies, and looks what is there. In one round trip. */
+export async function takePlace(
   tx: Tx,
   { id, account_id }: OfSnapshot,
+  path: FilePath,
   directories: readonly FilePath[],
-): Promise<boolean> {
-  if (directories.length === 0) return true;
+): Promise<Place> {
   // In one order, so that no two requests wait for each other.
   const sorted = [...directories].sort((a, b) => Buffer.compare(a.hash, b.hash));
   const hashes = sorted.map(({ hash }) => hash);
-  await sql`
-    insert into snapshot_files (snapshot_id, account_id, path_hash, path_key, kind)
-    select ${id}::uuid, ${account_id}::uuid, x.hash, x.key, 'directory'
-    from unnest(${hashes}::bytea[], ${sorted.map(({ key }) => key)}::bytea[]) as x (hash, key)
-    on conflict do nothing`.execute(tx.db);
-  const { rows } = await sql`
-    select 1 from snapshot_files
-    where snapshot_id = ${id} and path_hash = any (${hashes}::bytea[]) and kind = 'file' limit 1`.execute(tx.db);
-  return rows.length === 0;
+  const adding =
+    sorted.length > 0 &&
+    sql`
+      insert into snapshot_files (snapshot_id, account_id, path_hash, path_key, kind)
+      select ${id}::uuid, ${account_id}::uuid, x.hash, x.key, 'directory'
+      from unnest(${hashes}::bytea[], ${sorted.map(({ key }) => key)}::bytea[]) as x (hash, key)
+      on conflict do nothing`.execute(tx.db);
+  const [{ rows }] = await Promise.all([
+    sql<{ path_hash: Buffer; kind: "file" | "directory"; content_id: string | null }>`
+      select path_hash, kind, content_id from snapshot_files
+      where snapshot_id = ${id} and (path_hash = ${path.hash} or path_hash = any (${hashes}::bytea[]) and kind = 'file')
+      `.execute(tx.db),
+    adding,
+  ]);
+  const isTaken = rows.some((row) => (row.kind === "directory") === row.path_hash.equals(path.hash));
+  return { isTaken, contentId: rows.find((row) => row.path_hash.equals(path.hash))?.content_id ?? null };
 }
 
 /** What is at a path. */
@@ -69,14 +84,13 @@ export async function findFile(
     .executeTakeFirst();
 }
 
-/** Adds a file or replaces it. */
-export async function putFile(tx: Tx, { id, account_id }: OfSnapshot, file: NewFile): Promise<"new" | "replaced"> {
-  const [before] = (
-    await sql<{ kind: string; content_id: string | null }>`
-      select kind, content_id from snapshot_files
-      where snapshot_id = ${id} and path_hash = ${file.path.hash} for update`.execute(tx.db)
-  ).rows;
-  if (before?.kind === "directory") throw new Error("a file would take the place of a directory");
+/** Adds a file, or replaces the one with the other content. */
+export async function putFile(
+  tx: Tx,
+  { id, account_id }: OfSnapshot,
+  file: NewFile,
+  replaced: string | null,
+): Promise<"new" | "replaced"> {
   const columns = {
     content_id: file.contentId,
     size_bytes: file.size,
@@ -94,21 +108,24 @@ export async function putFile(tx: Tx, { id, account_id }: OfSnapshot, file: NewF
     path_key: file.path.key,
     kind: "file",
   } as const;
-  if (before === undefined)
-    await tx.db
-      .insertInto("snapshot_files")
-      .values({ ...key, ...columns })
-      .execute();
-  else
-    await tx.db
-      .updateTable("snapshot_files")
-      .set(columns)
-      .where("snapshot_id", "=", id)
-      .where("path_hash", "=", file.path.hash)
-      .execute();
-  if (before?.content_id != null) await deleteParts(tx, id, before.content_id);
-  await insertParts(tx, { id, account_id }, file.contentId, file.firstPart, file.parts);
-  return before === undefined ? "new" : "replaced";
+  const written =
+    replaced === null
+      ? tx.db
+          .insertInto("snapshot_files")
+          .values({ ...key, ...columns })
+          .execute()
+      : tx.db
+          .updateTable("snapshot_files")
+          .set(columns)
+          .where("snapshot_id", "=", id)
+          .where("path_hash", "=", file.path.hash)
+          .execute();
+  await Promise.all([
+    written,
+    replaced !== null && deleteParts(tx, id, replaced),
+    insertParts(tx, { id, account_id }, file.contentId, file.firstPart, file.parts),
+  ]);
+  return replaced === null ? "new" : "replaced";
 }
 
 /** Adds parts of a content, from this number on. */

@@ -6,102 +6,23 @@
  */
 
 import assert from "node:assert/strict";
-import { createCipheriv } from "node:crypto";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { inReverse } from "../../packages/server/src/testing/cleanup.ts";
-import type { TestAnswer } from "../../packages/server/src/testing/https.ts";
 import { scaled } from "../../packages/server/src/testing/scale.ts";
 import { seededRandom } from "../../packages/server/src/testing/seeded-random.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
+import { FileSender } from "./testing/file-sender.ts";
 import { findLeftovers, nothingLeft } from "./testing/leftovers.ts";
-import { until, World } from "./testing/world.ts";
+import { until } from "./testing/service-under-test.ts";
+import { World } from "./testing/world.ts";
 
 const random = seededRandom(Number(process.env.EMANET_KILL_SEED ?? "23"));
 const rounds = scaled(1, 30);
 const smallFiles = scaled(12, 40);
 /** More than a stripe of 64 MiB in heavy runs: then a killed PATCH keeps its first stripe. */
 const largeBytes = scaled(3_000_000, 70 * 1024 * 1024);
-
-function noise(bytes: number, seed: number): Buffer {
-  const key = Buffer.alloc(16);
-  key.writeUInt32LE(seed);
-  return createCipheriv("aes-128-ctr", key, Buffer.alloc(16)).update(Buffer.alloc(bytes));
-}
-
-/** A snapshot that a client sends, and what it was told. */
-class Sender {
-  readonly #world: World;
-  readonly #id: string;
-  readonly files = new Map<string, Buffer>();
-  readonly acknowledged = new Set<string>();
-  /** Bytes of the large file that a 204 or a HEAD has named. */
-  offset = 0;
-
-  constructor(world: World, id: string, round: number) {
-    this.#world = world;
-    this.#id = id;
-    for (let i = 0; i < smallFiles; i++)
-      this.files.set(`klasor-${i % 3}/dosya-${i}`, noise(1 + random.integer(30_000), round * 1000 + i));
-    this.files.set("large.bak", noise(largeBytes, round * 1000 + 999));
-  }
-
-  get #url(): string {
-    return `/v1/snapshots/${this.#id}/files`;
-  }
-
-  /** Sends the small files that were not acknowledged. */
-  async sendSmall(): Promise<void> {
-    const waiting = [...this.files].filter(([path]) => path !== "large.bak" && !this.acknowledged.has(path));
-    const next = waiting.values();
-    const worker = async () => {
-      for (const [path, body] of next) {
-        const answer = await this.#world.send("PUT", `${this.#url}/${path}`, { body }).catch(() => null);
-        if (answer === null) return;
-        assert.ok([200, 201].includes(answer.status), answer.body.toString());
-        this.acknowledged.add(path);
-      }
-    };
-    await Promise.all([worker(), worker(), worker()]);
-  }
-
-  async beginLarge(): Promise<void> {
-    const headers = { "upload-length": String(largeBytes) };
-    const answer = await this.#world.send("POST", `${this.#url}/large.bak`, { headers });
-    assert.equal(answer.status, 201, answer.body.toString());
-  }
-
-  /** Sends the rest of the large file from the offset that the service names. Less than was acknowledged is a loss. */
-  async sendLarge(partBytes: number): Promise<void> {
-    const body = this.files.get("large.bak") ?? assert.fail("no file");
-    const head = await this.#world.send("HEAD", `${this.#url}/large.bak`).catch(() => null);
-    if (head === null) return;
-    const from = Number(head.headers["upload-offset"]);
-    assert.ok(from >= this.offset, `${from} of ${this.offset} acknowledged bytes`);
-    this.offset = from;
-    while (this.offset < body.length) {
-      const headers = { "upload-offset": String(this.offset), "content-type": "application/offset+octet-stream" };
-      const part = body.subarray(this.offset, this.offset + partBytes);
-      const call = { body: part, headers };
-      const answer = await this.#world.send("PATCH", `${this.#url}/large.bak`, call).catch(() => null);
-      if (answer === null) return;
-      assert.equal(answer.status, 204, answer.body.toString());
-      this.offset = Number(answer.headers["upload-offset"]);
-    }
-  }
-
-  complete(): Promise<TestAnswer | null> {
-    return this.#world.send("POST", `/v1/snapshots/${this.#id}/complete`).catch(() => null);
-  }
-
-  async assertWhole(): Promise<void> {
-    for (const [path, body] of this.files) {
-      const answer = await this.#world.send("GET", `${this.#url}/${path}`);
-      assert.ok(answer.body.equals(body), `${path}: ${answer.status}, ${answer.body.length} bytes`);
-    }
-  }
-}
 
 /** Kills the service some time after the work has begun, and starts it again. */
 async function killDuring(world: World, longestMs: number, work: Promise<unknown>): Promise<void> {
@@ -112,12 +33,8 @@ async function killDuring(world: World, longestMs: number, work: Promise<unknown
   await world.ensureUp();
 }
 
-async function round(world: World, number: number): Promise<Sender> {
-  const json = { source: `kaynak-${number % 3}` };
-  const made = await world.send("POST", "/v1/snapshots", { json });
-  assert.equal(made.status, 201, made.body.toString());
-  const sender = new Sender(world, JSON.parse(made.body.toString()).id, number);
-  await sender.beginLarge();
+async function round(world: World, number: number): Promise<FileSender> {
+  const sender = await FileSender.begin(world, `kaynak-${number % 3}`, { smallFiles, largeBytes, seed: number });
   await killDuring(world, scaled(400, 1500), Promise.all([sender.sendSmall(), sender.sendLarge(1_000_000)]));
   await sender.sendSmall();
   await sender.sendLarge(largeBytes);
@@ -137,7 +54,7 @@ async function round(world: World, number: number): Promise<Sender> {
 test(`${2 * rounds} kills while files are sent and completed: nothing acknowledged is lost, nothing is left over`, async (t) => {
   const cleanup = inReverse(t);
   const world = await World.open(cleanup, await temporaryFolder(cleanup));
-  const senders: Sender[] = [];
+  const senders: FileSender[] = [];
   for (let number = 0; number < rounds; number++) senders.push(await round(world, number));
   for (const sender of senders) await sender.assertWhole();
   await world.ageTemporaryFiles(8 * 24 * 3600);

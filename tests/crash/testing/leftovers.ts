@@ -2,7 +2,7 @@
 
 import { readdir } from "node:fs/promises";
 import path from "node:path";
-import type { World } from "./world.ts";
+import type { ServiceUnderTest } from "./service-under-test.ts";
 
 /** Everything that is wrong; all empty when nothing was left behind. */
 export interface Leftovers {
@@ -32,9 +32,9 @@ export const nothingLeft: Leftovers = {
 };
 
 /** Looks at a service that runs and has nothing to do. */
-export async function findLeftovers(world: World): Promise<Leftovers> {
-  const lines = async (text: string) => (await world.rows<{ line: string }>(text)).map(({ line }) => line);
-  const objects = await filesIn(path.join(world.folder, "objects"));
+export async function findLeftovers(service: ServiceUnderTest): Promise<Leftovers> {
+  const lines = async (text: string) => (await service.rows<{ line: string }>(text)).map(({ line }) => line);
+  const objects = await service.objectFiles();
   return {
     openUploads: await lines(
       "select state || ' ' || upload_kind || ' ' || id as line from emanet.snapshots where state in ('queued', 'running')",
@@ -54,7 +54,7 @@ export async function findLeftovers(world: World): Promise<Leftovers> {
       await lines("select replace(id::text, '-', '') as line from emanet.snapshots where state = 'completed'"),
       await lines("select id as line from emanet.catalog_snapshots where status <> 'deleting'"),
     ),
-    spoolFiles: await filesIn(path.join(world.folder, "spool")),
+    spoolFiles: await service.spoolFiles(),
     temporaryFiles: objects.filter((name) => name.endsWith(".part")),
     heldLocks: await lines(heldLocks),
     claimedKeys: await lines("select operation as line from emanet.idempotency_keys where claim is not null"),
@@ -100,7 +100,8 @@ function different(what: string, rows: readonly string[], found: readonly string
   ];
 }
 
-async function filesIn(folder: string): Promise<string[]> {
+/** All files below a folder, with their paths. */
+export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
 }

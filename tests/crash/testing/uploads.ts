@@ -5,15 +5,16 @@ import { createCipheriv, createHash } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gunzipSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { zip } from "../../../packages/server/src/archives/testing/made-zips.ts";
 import { endMark, member } from "../../../packages/server/src/archives/testing.ts";
 import { type Program, startProgram } from "../../../packages/server/src/testing/child.ts";
 import type { Cleanup } from "../../../packages/server/src/testing/database.ts";
 import type { seededRandom } from "../../../packages/server/src/testing/seeded-random.ts";
-import { type AgentKeys, seedOfAgent, type World } from "./world.ts";
+import { type AgentKeys, type ServiceUnderTest, seedOfAgent } from "./service-under-test.ts";
 
 export type Random = ReturnType<typeof seededRandom>;
 
-export const kinds = ["tar", "gzip", "zstd", "file", "agent"] as const;
+export const kinds = ["tar", "gzip", "zstd", "zip", "file", "agent"] as const;
 export type Kind = (typeof kinds)[number];
 
 /** A file, by the number that its content is made from. */
@@ -118,13 +119,13 @@ export class Sending {
 
 export class Clients {
   readonly #cleanup: Cleanup;
-  readonly #world: World;
+  readonly #service: ServiceUnderTest;
   readonly #folder: string;
   readonly #agent: AgentKeys;
 
-  constructor(cleanup: Cleanup, world: World, folder: string, agent: AgentKeys) {
+  constructor(cleanup: Cleanup, service: ServiceUnderTest, folder: string, agent: AgentKeys) {
     this.#cleanup = cleanup;
-    this.#world = world;
+    this.#service = service;
     this.#folder = folder;
     this.#agent = agent;
   }
@@ -132,8 +133,8 @@ export class Clients {
   /** Starts a process that sends the upload, in about so much time. */
   async start(upload: Upload, milliseconds: number): Promise<Sending> {
     const common = {
-      ...{ url: this.#world.client.url, caFile: await this.#world.caFile },
-      headers: { ...(await this.#world.auth()) } as Record<string, string>,
+      ...{ url: this.#service.client.url, caFile: await this.#service.caFile },
+      headers: { ...(await this.#service.auth()) } as Record<string, string>,
     };
     const terms =
       upload.kind === "agent" ? await this.#folderTerms(upload) : await this.#bodyTerms(upload, milliseconds);
@@ -153,7 +154,7 @@ export class Clients {
       await mkdir(path.dirname(path.join(folder, file.name)), { recursive: true });
       await writeFile(path.join(folder, file.name), contentOf(file));
     }
-    const { demo } = await this.#world.firstRun();
+    const { demo } = await this.#service.firstRun();
     return {
       ...{ folder, source, reference: key, owner: `client:${demo.client_id}`, headers: {} },
       ...{ seed: seedOfAgent.toString("base64"), keys: this.#agent },
@@ -177,12 +178,14 @@ export class Clients {
 
 function headersOf(kind: Kind): Readonly<Record<string, string>> {
   if (kind === "file") return { "content-type": "application/octet-stream" };
+  if (kind === "zip") return { "content-type": "application/zip" };
   return { "content-type": "application/x-tar", ...(kind !== "tar" && { "content-encoding": kind }) };
 }
 
 function bodyOf({ kind, files }: Upload): Buffer {
   const [first] = files;
   if (kind === "file") return first === undefined ? assert.fail("no file") : contentOf(first);
+  if (kind === "zip") return zip(files.map((file) => ({ name: file.name, content: contentOf(file), method: 8 })));
   const members = files.map((file) => member({ name: file.name, mtime: 1_700_000_000 }, contentOf(file)));
   const tar = Buffer.concat([...members, endMark]);
   if (kind === "gzip") return gzipSync(tar, { level: 1 });
@@ -190,9 +193,9 @@ function bodyOf({ kind, files }: Upload): Buffer {
 }
 
 /** Reads the snapshot back and compares every byte with what was sent. */
-export async function assertWhole(world: World, id: string, { key, kind, files }: Upload): Promise<void> {
+export async function assertWhole(service: ServiceUnderTest, id: string, { key, kind, files }: Upload): Promise<void> {
   const target = kind === "file" ? `files/${files[0]?.name}` : "archive";
-  const answer = await world.send("GET", `/v1/snapshots/${id}/${target}`);
+  const answer = await service.send("GET", `/v1/snapshots/${id}/${target}`);
   assert.equal(answer.status, 200, `${key}: ${answer.body.toString().slice(0, 500)}`);
   const body = answer.headers["content-encoding"] === "gzip" ? gunzipSync(answer.body) : answer.body;
   const found = kind === "file" ? new Map([[files[0]?.name ?? "", body]]) : filesOfTar(body);

@@ -1,5 +1,6 @@
-/** A plain HTTPS client for tests: one request, the whole answer, over HTTP/1.1 or HTTP/2, trusting one authority. */
+/** A plain HTTPS client for tests: one request, the whole answer, over HTTP/1.1 or HTTP/2, trusting one authority. Without TLS for `http:`. */
 
+import http from "node:http";
 import http2 from "node:http2";
 import https from "node:https";
 import tls, { type SecureContext } from "node:tls";
@@ -46,8 +47,9 @@ export function sendHttp1(
     // A body that does not come leaves a connection that cannot be used again.
     const announced = framed["content-length"];
     const isWhole = announced === undefined || Number(announced) === Buffer.byteLength(body ?? "");
-    const options = { method, path, headers: framed, agent: isWhole && agent, ...connectionOptions(ca) };
-    const outgoing = https.request(origin, options, (response) => {
+    const isPlain = origin.startsWith("http:");
+    const options = { method, path, headers: framed, agent: isWhole && agent, ...(!isPlain && connectionOptions(ca)) };
+    const outgoing = (isPlain ? http : https).request(origin, options, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);

@@ -101,7 +101,12 @@ export function databaseUrl({ target }: TestDatabase): string {
 export async function clientOf(dataDir: string): Promise<Client> {
   const text = await readFile(path.join(dataDir, "first-run.json"), "utf8");
   const { base_url: url, ca_file: caFile } = JSON.parse(text) as { base_url: string; ca_file: string };
-  const ca = await readFile(path.resolve(dataDir, caFile), "utf8");
+  return clientAt(url, path.resolve(dataDir, caFile));
+}
+
+/** A client of an address; without a file of an authority in plain HTTP. */
+export async function clientAt(url: string, caFile: string | null): Promise<Client> {
+  const ca = caFile === null ? "" : await readFile(caFile, "utf8");
   return {
     url,
     ca,

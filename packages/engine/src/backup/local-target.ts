@@ -127,8 +127,7 @@ export class LocalTarget implements UploadTarget {
     const packs = await readStoredPacks(access, unit.packs, identity);
     for (const { header } of packs.slice(0, 1)) {
       this.#assertWriter(header);
-      await assertNotRevoked(access.catalog, header);
-      await assertNewestEpoch(access.catalog, header.epoch);
+      await Promise.all([assertNotRevoked(access.catalog, header), assertNewestEpoch(access.catalog, header.epoch)]);
     }
     await access.catalog.addUnit(upload, access.ctx.now(), checkUnit(unit, packs, state), unit.number);
   }

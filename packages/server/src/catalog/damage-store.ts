@@ -74,10 +74,14 @@ async function searchPage(to: VaultTx): Promise<boolean> {
   return last === null;
 }
 
-/** Adds the items that have bytes in a damaged frame. */
-export async function addDamagedItems(to: VaultTx, items: readonly Pick<Item, "ordinal" | "recipe">[]): Promise<void> {
+/** Adds the items that have bytes in a damaged frame. Frames that are known to be intact are not asked for. */
+export async function addDamagedItems(
+  to: VaultTx,
+  items: readonly Pick<Item, "ordinal" | "recipe">[],
+  intact: ReadonlySet<number> = new Set(),
+): Promise<void> {
   const framesOf = items.map(({ ordinal, recipe }) => ({ ordinal, frames: itemFrames({ recipe }) }));
-  const frames = new Set(framesOf.flatMap((item) => item.frames));
+  const frames = new Set(framesOf.flatMap((item) => item.frames.filter((frame) => !intact.has(frame))));
   if (frames.size === 0) return;
   const rows = await rowsOf(
     to,

@@ -155,7 +155,7 @@ export class PostgresCatalog implements Catalog {
       ]);
       // A client's unit that is registered already, or one that replaces rows: nothing has changed yet.
       if (!isNew) return number !== undefined;
-      await registerNew(to, unit);
+      await registerNew(to, unit, running);
       if (number !== undefined) await assertUnitIsPinned(to, running.session, unit);
       await this.#added(to, upload, running, unit);
       return true;

@@ -14,6 +14,7 @@ import { addDamagedItems, forgetDamagedItems } from "./damage-store.ts";
 import { ownerNumbers } from "./owner-store.ts";
 import { insertPins, readNeededFrames, readPins, revive } from "./pin-store.ts";
 import { bigints, byteas } from "./sql-arrays.ts";
+import type { RunningUpload } from "./upload-store.ts";
 import { raiseRevision, rowsOf, type VaultTx } from "./vault-store.ts";
 
 /** Whether a unit has rows that are there already. Registering it needs the exclusive lock. */
@@ -28,12 +29,21 @@ export async function isReplacing({ db, vault }: VaultTx, { items, frames }: Upl
   return rows[0]?.found === true;
 }
 
-/** Registers a unit of rows that are all new. Throws `conflict` if one is registered already. */
-export async function registerNew(to: VaultTx, unit: UploadUnit): Promise<void> {
-  const [frames, items] = await insertUnit(to, unit, "insert");
+/**
+ * Registers a unit of rows that are all new. Throws `conflict` if one is registered already. The upload's own number is known, and mostly
+ * no other owner is in its unit.
+ */
+export async function registerNew(
+  to: VaultTx,
+  unit: UploadUnit,
+  { owner, owner_name }: Pick<RunningUpload, "owner" | "owner_name">,
+): Promise<void> {
+  const isOwn = unit.items.every((item) => item.owner === owner_name);
+  const [frames, items] = await insertUnit(to, unit, "insert", isOwn ? new Map([[owner_name, owner]]) : null);
   const [newFrames, newItems] = [new Set(frames), new Set(items)];
   assertNewRows(unit, { frame: (frame) => !newFrames.has(frame), item: (ordinal) => !newItems.has(ordinal) });
-  await addDamagedItems(to, unit.items);
+  const intact = unit.frames.filter(({ damaged }) => !damaged).map(({ frame }) => frame);
+  await addDamagedItems(to, unit.items, new Set(intact));
 }
 
 /**
@@ -112,11 +122,10 @@ async function insertUnit(
   to: VaultTx,
   unit: UploadUnit,
   mode: "insert" | "replace",
+  knownOwners: ReadonlyMap<string, number> | null = null,
 ): Promise<readonly [frames: readonly number[], ordinals: readonly number[]]> {
-  const owners = await ownerNumbers(
-    to,
-    unit.items.map(({ owner }) => owner),
-  );
+  const names = () => unit.items.map(({ owner }) => owner);
+  const owners = knownOwners ?? (await ownerNumbers(to, names()));
   const [packs, , frames, ordinals] = await Promise.all([
     insertPacks(to, unit),
     insertSessions(to, unit),
@@ -289,15 +298,13 @@ export async function assertUnitIsPinned(to: VaultTx, session: number, unit: Upl
   const own = new Map(unit.frames.map((row) => [row.frame, row]));
   const packs = new Set(unit.packs.map(({ pack }) => pack));
   const others = [...framesOfUnit(unit)].filter((frame) => !packs.has(own.get(frame)?.pack ?? ""));
-  const rows = await rowsOf(
-    to,
-    sql<{ frame: number; is_meta: boolean; block_list: Buffer }>`
-      select f.frame, f.is_meta, f.block_list from catalog_frames f
-      where f.vault = ${vault} and f.frame = any(${bigints(others)}::bigint[]) and exists (
-        select from catalog_pins p
-        where p.vault = ${vault} and p.session = ${session}::bigint and p.pack = f.pack offset 0
-      )`,
-  );
+  const read = sql<{ frame: number; is_meta: boolean; block_list: Buffer }>`
+    select f.frame, f.is_meta, f.block_list from catalog_frames f
+    where f.vault = ${vault} and f.frame = any(${bigints(others)}::bigint[]) and exists (
+      select from catalog_pins p
+      where p.vault = ${vault} and p.session = ${session}::bigint and p.pack = f.pack offset 0
+    )`;
+  const rows = others.length === 0 ? [] : await rowsOf(to, read);
   const pinned = new Map(rows.map((row) => [row.frame, row]));
   for (const frame of others)
     if (!pinned.has(frame)) throw new CatalogError("not_closed", `frame ${frame} is neither in the unit nor pinned`);

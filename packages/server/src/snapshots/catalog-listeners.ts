@@ -20,8 +20,8 @@ export const catalogListeners: CatalogListeners = {
   async unitAdded(tx, { vaultId, upload, storedBytes }) {
     const id = snapshotOfUpload(upload);
     if (id === null) return;
-    if (!(await addStoredBytes(tx, id, storedBytes))) throw new CatalogError("unknown_upload", upload);
-    await reserveBytes(tx, vaultId, storedBytes);
+    const [isOpen] = await Promise.all([addStoredBytes(tx, id, storedBytes), reserveBytes(tx, vaultId, storedBytes)]);
+    if (!isOpen) throw new CatalogError("unknown_upload", upload);
   },
 
   async committed(tx, { vaultId, upload, snapshot }) {

@@ -13,6 +13,10 @@ import { completeSnapshot } from "./jobs.ts";
 import { fileTest, nothingLeft } from "./testing.ts";
 
 const broken = { manifests: false };
+/** The store of manifests waits for it. */
+const gate = { opened: Promise.resolve() };
+/** Of the answer to a completion. */
+const wait = { ms: 20_000 };
 const settings = {
   EMANET_STORAGE: `file:${await temporaryFolder({ after })}`,
   EMANET_MASTER_KEY: Buffer.alloc(32, 7).toString("base64"),
@@ -21,13 +25,15 @@ const settings = {
 const env = await snapshotTest({ after }, settings, { services: withBrokenStore });
 const files = fileTest(env);
 
-/** A store that refuses manifests for a while. */
+/** A store that refuses manifests for a while, or takes long. */
 function withBrokenStore(real: Services): Services {
   const open: Services["vaults"]["open"] = async (...of) => {
     const vault = await real.vaults.open(...of);
-    const put: typeof vault.store.put = (name, ...more) => {
-      if (broken.manifests && name.startsWith(vault.names.snapshots))
-        throw new ObjectStoreError("unavailable", "no answer");
+    const put: typeof vault.store.put = async (name, ...more) => {
+      if (name.startsWith(vault.names.snapshots)) {
+        if (broken.manifests) throw new ObjectStoreError("unavailable", "no answer");
+        await gate.opened;
+      }
       return vault.store.put(name, ...more);
     };
     const store = new Proxy(vault.store, {
@@ -39,7 +45,13 @@ function withBrokenStore(real: Services): Services {
     });
     return { ...vault, store };
   };
-  return { ...real, vaults: { ...real.vaults, open } };
+  const files = {
+    ...real.files,
+    get completionWaitMs() {
+      return wait.ms;
+    },
+  };
+  return { ...real, files, vaults: { ...real.vaults, open } };
 }
 
 const drafts = async (id: string) =>
@@ -120,4 +132,26 @@ test("content that can no longer be read fails the snapshot instead of being lef
   assert.equal(codeOf(await files.complete(id)), "409 state_conflict");
   const { status, failure } = (await env.get(`/v1/snapshots/${id}`)).json ?? {};
   assert.deepEqual([status, (failure as { code: string }).code], ["failed", "verification_failed"]);
+});
+
+test("202 where it takes longer than the wait; it goes on, repeated calls wait for it, and the last one has the snapshot", async () => {
+  const id = await files.create("slow");
+  await files.put(id, "a", "1");
+  const { promise, resolve: open } = Promise.withResolvers<void>();
+  gate.opened = promise;
+  wait.ms = 250;
+  for (let call = 0; call < 2; call++) {
+    const answer = await files.complete(id);
+    assert.deepEqual([answer.status, answer.json?.status], [202, "running"], answer.body.toString());
+    assert.match(answer.headers["retry-after"] ?? "", /^\d+$/);
+  }
+  assert.equal(codeOf(await files.put(id, "b")), "409 state_conflict");
+  assert.equal((await env.get(`/v1/snapshots/${id}`)).json?.status, "running");
+  wait.ms = 20_000;
+  const waiting = files.complete(id);
+  open();
+  const done = await waiting;
+  assert.deepEqual([done.status, done.json?.status, done.json?.file_count], [200, "completed", 1]);
+  assert.equal((await env.get(`/v1/snapshots/${id}`)).json?.status, "completed");
+  assert.equal(await files.read(id, "a"), "1");
 });

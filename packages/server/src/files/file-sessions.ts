@@ -42,11 +42,16 @@ const maxAttempts = 3;
 /** Longer than any upload is open. An upload that has ended is released by a job, so the lease is for what jobs miss. */
 export const sessionLeaseMs = longestUploadMs + 24 * 60 * 60 * 1000;
 
+/** The contract's. */
+const completionWaitMs = 20_000;
+
 export interface FileServices {
   /** Stores a part of a file. When it resolves, the part is durable and held. */
   store(record: SnapshotRecord, part: FilePart): Promise<CutPart>;
   /** Closes the session of a snapshot in this process, if it has one. */
   close(snapshotId: string): Promise<void>;
+  /** A completion that takes longer is answered with 202. */
+  readonly completionWaitMs: number;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -66,7 +71,11 @@ interface Sources {
 export function openFiles(sources: Sources): FileServices {
   const sessions = new FileSessions(sources);
   sources.onStop(() => sessions.stop());
-  return sessions;
+  return {
+    store: (record, part) => sessions.store(record, part),
+    close: (id) => sessions.close(id),
+    completionWaitMs,
+  };
 }
 
 /** The target of a file session, or of the upload that makes the tree. */
@@ -89,7 +98,7 @@ export function newUploadName(random: Random, snapshotId: string): string {
 
 const endless = new AbortController().signal;
 
-class FileSessions implements FileServices {
+class FileSessions {
   readonly #sources: Sources;
   /** The one used last is the last. */
   readonly #open = new Map<string, Promise<FileSession>>();

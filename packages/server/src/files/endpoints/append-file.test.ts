@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { createCipheriv } from "node:crypto";
+import { once } from "node:events";
+import http2 from "node:http2";
 import https from "node:https";
 import { after, test } from "node:test";
 import { stripeBytes } from "@emanet/engine";
@@ -12,6 +14,9 @@ import { fileTest } from "../testing.ts";
 
 const env = await snapshotTest({ after });
 const files = fileTest(env);
+
+const tus = { "tus-resumable": "1.0.0" };
+const octets = { "content-type": "application/offset+octet-stream" };
 
 /** Does not compress. */
 function noise(bytes: number, seed: number): Buffer {
@@ -49,6 +54,37 @@ test("a file that came in parts has the same tree as one that came whole, whatev
     await files.patch(id, "d/medium", at, medium.subarray(at, to));
   const done = await files.complete(id);
   assert.equal(done.json?.root_hash, whole.json?.root_hash);
+});
+
+test("over HTTP/2: parts are appended, and one that is reset keeps what came", async () => {
+  const content = noise(200_000, 8);
+  const id = await files.create("h2");
+  const url = `/v1/snapshots/${id}/files/a`;
+  const send = (method: string, headers: Record<string, string>, body?: Buffer) =>
+    env.service.send(method, url, { http2: true, headers: { ...env.auth, ...tus, ...headers }, ...(body && { body }) });
+  assert.equal((await send("POST", { "upload-length": String(content.length) })).status, 201);
+  const first = await send("PATCH", { ...octets, "upload-offset": "0" }, content.subarray(0, 70_000));
+  assert.deepEqual([first.status, first.headers["upload-offset"]], [204, "70000"]);
+  const session = http2.connect(env.service.url, { ca: env.service.ca });
+  const headers = { ...env.auth, ...tus, ...octets, "upload-offset": "70000" };
+  const stream = session.request({ ":method": "PATCH", ":path": url, ...headers });
+  const ended = once(stream, "close");
+  stream.on("error", () => undefined).write(content.subarray(70_000, 130_000));
+  // With what had come before, which is cut again.
+  const { spool } = env.service.running.services?.snapshots ?? assert.fail();
+  await env.until(async () => (spool.usedBytes >= 130_000 ? true : null));
+  stream.close(http2.constants.NGHTTP2_CANCEL);
+  await ended;
+  session.close();
+  const at = await env.until(async () => {
+    const offset = Number((await send("HEAD", {})).headers["upload-offset"]);
+    return offset > 70_000 ? offset : null;
+  });
+  assert.equal(at, 130_000);
+  const last = await send("PATCH", { ...octets, "upload-offset": String(at) }, content.subarray(at));
+  assert.deepEqual([last.status, last.headers["upload-offset"]], [204, String(content.length)]);
+  assert.equal((await files.complete(id)).status, 200);
+  assert.ok((await env.get(url)).body.equals(content));
 });
 
 test("parts across the end of a stripe, and one that ends with it", async () => {

@@ -17,9 +17,6 @@ import { hasUnfinished } from "../file-upload-store.ts";
 import { type AccountPrincipal, findOwn, isFileByFile, isOpen, lockOwn } from "../open-snapshot.ts";
 import { claimCompletion } from "../store.ts";
 
-/** The contract's: after so long the answer is 202. */
-const longestWaitMs = 20_000;
-
 /** So often a process looks whether another one has completed it. */
 const lookEveryMs = 200;
 
@@ -63,7 +60,8 @@ export const completeSnapshot = endpoint(
     errors: ["state_conflict", "agent_required", "quota_exceeded"],
   },
   async (ctx, { principal, params, headers, language }) => {
-    const waitMs = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test(headers.Prefer ?? "") ? 0 : longestWaitMs;
+    const { completionWaitMs } = ctx.services.files;
+    const waitMs = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test(headers.Prefer ?? "") ? 0 : completionWaitMs;
     await settled(ctx, principal, params.id, waitMs);
     const record = await ctx.read(rowAccessOf(principal), (tx) => findOwn(tx, principal, params.id));
     const body = showSnapshot(record, { language, seesStorage: seesStorage(principal) });
@@ -98,7 +96,7 @@ async function settled(ctx: Ctx, principal: AccountPrincipal, id: string, waitMs
 
 /** Another process completes it. */
 async function untilEnded(ctx: Ctx, principal: AccountPrincipal, { id }: SnapshotRecord): Promise<void> {
-  for (let left = Math.ceil(longestWaitMs / lookEveryMs); left > 0; left--) {
+  for (let left = Math.ceil(ctx.services.files.completionWaitMs / lookEveryMs); left > 0; left--) {
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
     if (ctx.signal.aborted) return;
     const now = await ctx.read(rowAccessOf(principal), (tx) => findSnapshot(tx, principal.accountId, id));

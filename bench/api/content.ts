@@ -34,7 +34,7 @@ export function smallFile(seed: number, index: number, bytes: number): Buffer {
 }
 
 /** Writes an archive of small files. Returns its size. */
-export function writeTar(file: string, seed: number, { files, fileBytes }: Scale): number {
+export function writeTar(file: string, seed: number, { files, fileBytes }: Pick<Scale, "files" | "fileBytes">): number {
   const member = {
     type: "file",
     mode: 0o644,

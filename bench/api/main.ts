@@ -4,8 +4,8 @@
  * process. bench/README.md says what is measured.
  */
 
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg } from "node:os";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Protocol } from "../requests/clients.ts";
@@ -13,6 +13,8 @@ import { type Bench, type Side, startBench } from "./bench.ts";
 import { type ApiCase, cases as allCases, type Round, upload } from "./cases.ts";
 import { writeLargeFile, writeTar } from "./content.ts";
 import { costOf } from "./measure.ts";
+import type { Part } from "./part.ts";
+import { parts as allParts } from "./parts.ts";
 import { markdown, type Run, resultsOf, speed } from "./report.ts";
 import { type Scale, type ScaleName, scales } from "./scale.ts";
 
@@ -20,7 +22,7 @@ const help = `npm run --silent bench:api -- [options]
 
   --scale XS|S|M|L     XS: 2 MB of small files and 32 MB in one file, within a minute
                        S: 20 MB and 256 MB; M (default): 10 000 files of 10 KB and 2 GB; L: 5 GB and 5 GB, one round
-  --only a,b           only these cases: ${allCases.map(({ name }) => name).join(", ")}
+  --only a,b           only these cases: ${[...allCases, ...allParts].map(({ name }) => name).join(", ")}
   --sides a,b          only service, or only bare (default both)
   --rounds N           rounds, of which medians are taken
   --seed N             of the content (default 1)
@@ -75,6 +77,7 @@ interface Options {
   readonly scaleName: ScaleName;
   readonly scale: Scale;
   readonly cases: readonly ApiCase[];
+  readonly parts: readonly Part[];
   readonly sides: readonly Side[];
   readonly rounds: number;
   readonly seed: number;
@@ -85,12 +88,13 @@ function optionsOf({ scale = "M", only, sides, rounds, seed = "1", protocol = "h
   if (!Object.hasOwn(scales, scale)) throw new Error(`--scale takes ${Object.keys(scales).join(", ")}`);
   if (protocol !== "http/1.1" && protocol !== "h2") throw new Error("--protocol takes http/1.1 or h2");
   const names = only?.split(",");
-  const unknown = names?.find((name) => !allCases.some((one) => one.name === name));
+  const unknown = names?.find((name) => ![...allCases, ...allParts].some((one) => one.name === name));
   if (unknown !== undefined) throw new Error(`--only does not know ${unknown}`);
   const scaleName = scale as ScaleName;
   return {
     ...{ scaleName, scale: scales[scaleName], protocol, seed: Number(seed) },
     cases: allCases.filter(({ name }) => names === undefined || names.includes(name)),
+    parts: allParts.filter(({ name }) => names === undefined || names.includes(name)),
     sides: (["service", "bare"] as const).filter((side) => sides === undefined || sides.split(",").includes(side)),
     rounds: Number(rounds ?? scales[scaleName].rounds),
   };
@@ -108,18 +112,38 @@ async function main(): Promise<void> {
     .join(" ");
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => void cleanUp().then(() => process.exit(1)));
-  log("starting PostgreSQL, the service and the bare server");
-  const bench = await startBench({ protocol: options.protocol, profile: values.profile, cleanups });
-  await prepareList(bench, options);
-  const runs: Run[] = [];
-  for (let number = 0; number < options.rounds; number++) await runRound(bench, options, number, runs);
   const { scaleName, protocol, rounds, cases } = options;
+  const runs = cases.length === 0 ? [] : await runCases(options, values.profile);
   const results = resultsOf(cases, runs);
   const conditions = { scale: scaleName, protocol, rounds, date: new Date().toISOString().slice(0, 16), load };
-  const table = markdown(results, conditions);
+  const sections = await runParts(options);
+  const table = [...(cases.length === 0 ? [] : [markdown(results, conditions)]), ...sections].join("\n");
   const isWhole = values.only === undefined && values.sides === undefined && values.profile === undefined;
   if (isWhole || values.results !== undefined) publish(values.results ?? resultsFolder, conditions, table);
   console.log(values.json === true ? JSON.stringify({ ...conditions, results, runs }) : table);
+}
+
+/** The cases that are compared with the bare server. */
+async function runCases(options: Options, profile: string | undefined): Promise<Run[]> {
+  log("starting PostgreSQL, the service and the bare server");
+  const bench = await startBench({ protocol: options.protocol, profile, cleanups });
+  await prepareList(bench, options);
+  const runs: Run[] = [];
+  for (let number = 0; number < options.rounds; number++) await runRound(bench, options, number, runs);
+  await cleanUp();
+  return runs;
+}
+
+async function runParts({ parts, scaleName: scale, seed }: Options): Promise<string[]> {
+  const sections: string[] = [];
+  for (const part of parts) {
+    log(part.name);
+    const temporary = mkdtempSync(path.join(tmpdir(), "emanet-bench-"));
+    cleanups.push(() => rmSync(temporary, { recursive: true, force: true }));
+    sections.push(await part.run({ scale, seed, cleanups, temporary, log }));
+    await cleanUp();
+  }
+  return sections;
 }
 
 function publish(folder: string, { scale, protocol }: { scale: string; protocol: string }, table: string): void {

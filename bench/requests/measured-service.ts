@@ -58,7 +58,8 @@ async function insertNotes(database: SocketTarget, accountId: string): Promise<s
   });
 }
 
-async function tokenOf(
+/** A token of a client of an account. */
+export async function tokenOf(
   url: string,
   ca: string,
   { client_id: id, client_secret: secret }: { readonly client_id: string; readonly client_secret: string },

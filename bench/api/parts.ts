@@ -1,0 +1,8 @@
+/** The parts of the benchmark that have no counterpart at the bare server. */
+
+import { coldFile } from "./cold-file.ts";
+import { oneByOne } from "./one-by-one.ts";
+import { parallelUploads } from "./parallel-uploads.ts";
+import type { Part } from "./part.ts";
+
+export const parts: readonly Part[] = [oneByOne, parallelUploads, coldFile];

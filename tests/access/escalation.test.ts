@@ -153,6 +153,7 @@ async function makeVictim() {
     agents: [agent.id],
     oauth_grants: [withheld.sessionId],
     sessions: [owner.sessionId],
+    audit: [(await service.send("GET", "/v1/audit/export", { headers: owner.auth })).headers["x-export-id"] ?? ""],
   };
   return { accountId, owner, ids };
 }

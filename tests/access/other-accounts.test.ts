@@ -178,6 +178,10 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_file": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_archive": async (owner) => ({ id: await snapshot(owner) }),
+  "audit.resume_export": async ({ auth }) => {
+    const { headers } = await service.send("GET", "/v1/audit/export", { headers: auth });
+    return { id: headers["x-export-id"] ?? assert.fail("no export") };
+  },
   "snapshots.read_receipt": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.create_download_link": async (owner) => ({ id: await snapshot(owner), body: {} }),
   "uploads.begin": upload("begin"),

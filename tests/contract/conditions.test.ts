@@ -23,7 +23,13 @@ interface Example {
 
 const service = await startTestService(
   { after },
-  { settings: { ...noSignInLimits, EMANET_LIMIT_ANONYMOUS: "1000000/60" } },
+  {
+    settings: {
+      ...noSignInLimits,
+      EMANET_LIMIT_ANONYMOUS: "1000000/60",
+      EMANET_LIMIT_AUDIT_EXPORT: "1000/60",
+    },
+  },
 );
 const operations = readOperations();
 /** The condition of a part of a file is its offset. */

@@ -84,6 +84,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "admin.list_bans": ["-created_at", "created_at"],
   "admin.list_limit_requests": ["-created_at", "created_at"],
   "admin.list_snapshots": ["-created_at", "created_at"],
+  "audit.list_events": ["-occurred_at", "occurred_at"],
   "admin.list_audit": ["-occurred_at", "occurred_at"],
   // Its rows come from a database function that has only this order.
   "admin.list_jobs": ["-created_at"],

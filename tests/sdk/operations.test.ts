@@ -15,6 +15,7 @@ import { temporaryFolder } from "../../packages/server/src/testing/temporary-fol
 import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/uploads/testing.ts";
 import { operations } from "../../sdks/typescript/src/api.generated.ts";
 import { bearerToken, type EmanetClient, isProblem, sendFiles } from "../../sdks/typescript/src/index.ts";
+import { auditCalls } from "./audit-calls.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
 import { downloadCalls } from "./download-calls.ts";
 
@@ -262,6 +263,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     return client.snapshots.listTree({ id });
   },
   ...downloadCalls(withSnapshot, anonymous),
+  ...auditCalls(async () => (await owner()).client),
   "receipts.keys": () => anonymous.receipts.keys(),
   "uploads.begin": () => uploading("begin"),
   "uploads.ordinals": () => uploading("ordinals"),

@@ -53,7 +53,7 @@ const domains: readonly string[] = [
     "search",
     "downloads",
   ],
-  ...["applications", "oauth", "first-run", "webhooks", "admin", "sandbox"],
+  ...["applications", "oauth", "first-run", "webhooks", "admin", "sandbox", "audit"],
 ];
 /** The parts of identity, with an order like that of the domains (decision 0222). */
 const identityParts: readonly string[] = ["factors", "sessions", "enrolment", "recovery", "members"];

@@ -10,6 +10,9 @@ import { adminPath } from "./admin/paths.ts";
 import { adminPolicies } from "./admin/policies.ts";
 import { agentProblems } from "./agents/problems.ts";
 import { applicationPolicies } from "./applications/policies.ts";
+import { auditPolicies } from "./audit/policies.ts";
+import { auditProblems } from "./audit/problems.ts";
+import { auditScopes } from "./audit/scopes.ts";
 import { downloadProblems } from "./downloads/problems.ts";
 import { identityPolicies } from "./identity/policies.ts";
 import { identityProblems } from "./identity/problems.ts";
@@ -19,7 +22,7 @@ import type { OauthScopes } from "./kernel/principal.ts";
 import { groupedByStatus, kernelProblems, type ProblemCode } from "./kernel/problems.ts";
 import { oauthPath } from "./oauth/paths.ts";
 import { oauthPolicies } from "./oauth/policies.ts";
-import { plannedPolicies, plannedProblems, plannedScopes } from "./planned-domains.ts";
+import { plannedPolicies, plannedScopes } from "./planned-domains.ts";
 import { snapshotPolicies } from "./snapshots/policies.ts";
 import { snapshotProblems } from "./snapshots/problems.ts";
 import { snapshotScopes } from "./snapshots/scopes.ts";
@@ -38,7 +41,7 @@ const allProblems = {
   ...snapshotProblems,
   ...webhookProblems,
   ...downloadProblems,
-  ...plannedProblems,
+  ...auditProblems,
 };
 
 const allPolicies = {
@@ -46,12 +49,20 @@ const allPolicies = {
   ...applicationPolicies,
   ...snapshotPolicies,
   ...plannedPolicies,
+  ...auditPolicies,
   ...adminPolicies,
   ...oauthPolicies,
   ...kernelPolicies,
 };
 
-const allScopes = { ...snapshotScopes, ...plannedScopes, ...webhookScopes, ...accountScopes, ...taxpayerScopes };
+const allScopes = {
+  ...snapshotScopes,
+  ...plannedScopes,
+  ...auditScopes,
+  ...webhookScopes,
+  ...accountScopes,
+  ...taxpayerScopes,
+};
 
 declare module "./kernel/declared-names.ts" {
   interface DeclaredNames {

@@ -7,6 +7,7 @@ import { accountEndpoints, accountTags } from "./accounts/endpoints/index.ts";
 import { adminEndpoints, adminTags } from "./admin/endpoints/index.ts";
 import { agentEndpoints, agentTags } from "./agents/endpoints/index.ts";
 import { applicationEndpoints, applicationTags } from "./applications/endpoints/index.ts";
+import { auditEndpoints, auditTags } from "./audit/endpoints/index.ts";
 import { declared } from "./declarations.ts";
 import { docsEndpoints, docsTags } from "./docs/endpoints/index.ts";
 import { downloadEndpoints } from "./downloads/endpoints/index.ts";
@@ -44,6 +45,7 @@ export const endpoints: readonly Endpoint[] = [
   ...receiptEndpoints,
   ...webhookEndpoints,
   ...searchEndpoints,
+  ...auditEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,
@@ -66,6 +68,7 @@ export const tags: readonly OpenapiTag[] = [
   ...snapshotTags,
   ...webhookTags,
   ...searchTags,
+  ...auditTags,
   ...adminTags,
   ...oauthTags,
   ...sandboxTags,

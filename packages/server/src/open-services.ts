@@ -1,5 +1,6 @@
 /** Opens what the domains keep open while the service runs: in the order of the domains, closed in reverse. */
 
+import { openAudit } from "./audit/index.ts";
 import { openDownloads } from "./downloads/index.ts";
 import { openFiles } from "./files/index.ts";
 import type { Foundation } from "./foundation.ts";
@@ -18,5 +19,13 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const files = openFiles({ ...foundation, vaults, snapshots });
   const receipts = openReceipts(foundation);
   const downloads = openDownloads(foundation);
-  return { vaults, snapshots, files, receipts, downloads, webhooks: openWebhooks(foundation) };
+  return {
+    vaults,
+    snapshots,
+    files,
+    receipts,
+    downloads,
+    webhooks: openWebhooks(foundation),
+    audit: openAudit(foundation),
+  };
 }

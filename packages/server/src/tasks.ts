@@ -1,6 +1,7 @@
 /** Everything that runs in the background. Each domain lists its own tasks, recurring ones apart; this file joins the lists. */
 
 import { agentTasks } from "./agents/index.ts";
+import { auditRecurrences, auditTasks } from "./audit/index.ts";
 import { downloadRecurrences } from "./downloads/index.ts";
 import { fileRecurrences, fileTasks } from "./files/index.ts";
 import { identityRecurrences, identityTasks } from "./identity/index.ts";
@@ -30,4 +31,6 @@ export const tasks = [
   ...downloadRecurrences,
   ...pathTasks,
   ...pathRecurrences,
+  ...auditTasks,
+  ...auditRecurrences,
 ];

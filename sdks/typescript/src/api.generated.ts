@@ -27,6 +27,8 @@ import type {
   AgentPage,
   ApplicationAccepted,
   ApplicationApproved,
+  AuditChain,
+  AuditPage,
   AuthorizationServerMetadata,
   Ban,
   BatchResults,
@@ -1341,6 +1343,73 @@ export interface EmanetApi {
       readonly cursor?: string | undefined;
     }, FileVersionPage, FileVersionPage["data"][number]>;
   };
+  readonly audit: {
+    /**
+     * List audit records. `GET /v1/audit/events`
+     *
+     * What was done in the account, by whom, to what; newest first. Each record has the hash of the one before it.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly listEvents: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-occurred_at`). */
+      readonly sort?: "-occurred_at" | "occurred_at" | undefined;
+      /** Only records of this time or later. */
+      readonly from?: string | undefined;
+      /** Only records before this time. */
+      readonly to?: string | undefined;
+      /** Only this action, or with `.*` at its end all of one kind. */
+      readonly action?: string | undefined;
+      /** Only what this member, client, agent or staff did. */
+      readonly actor_id?: string | undefined;
+      /** Only what actors of this kind did. */
+      readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
+      /** Only what was done to this object. */
+      readonly target_id?: string | undefined;
+      /** Only what was done to objects of this kind. */
+      readonly target_type?: string | undefined;
+      /** Only with this result. */
+      readonly outcome?: "success" | "failure" | undefined;
+    }, AuditPage, AuditPage["data"][number]>;
+    /**
+     * Read the state of the audit chain. `GET /v1/audit/chain`
+     *
+     * The number of records, the hash of the last one, and the last signed checkpoint. `docs/AUDIT.md` has how it is checked.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `package_required`, or a code of every operation.
+     */
+    readonly getChain: ReadOperation<Record<string, never>, AuditChain>;
+    /**
+     * Export the audit trail. `GET /v1/audit/export`
+     *
+     * All records of a time, in the order of the chain and without gaps, as NDJSON, CSV, CEF or JSON. The first line has the signed checkpoint before them, the last line the one after them and a signed statement about the whole file. `/docs/verify-audit.mjs` checks it without the service. Five a day; a broken download is resumed by its `X-Export-Id` without spending another.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly export: BytesOperation<{
+      /** Only records of this time or later. */
+      readonly from?: string | undefined;
+      /** Only records before this time. */
+      readonly to?: string | undefined;
+      /** The format (`ndjson`). */
+      readonly format?: "ndjson" | "csv" | "cef" | "json" | undefined;
+    }>;
+    /**
+     * Resume an export. `GET /v1/audit/export/{id}`
+     *
+     * The bytes of an export of the last 24 hours, or with `Range` a part of them. Spends no export. The ETag changes when a name in it changes.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `validation_failed`, or a code of every operation.
+     */
+    readonly resumeExport: BytesOperation<{
+      /** `X-Export-Id` of the export. */
+      readonly id: string;
+    }>;
+  };
   readonly oauth: {
     /**
      * Obtain an access token. `POST /oauth2/token`
@@ -1777,14 +1846,6 @@ export interface EmanetApi {
 };
     }, RateLimitRequest>;
     /**
-     * Read the overview. `GET /v1/admin/overview`
-     *
-     * Accounts and applications by state.
-     *
-     * @throws ProblemError with `admin_required`, `missing_token`, or a code of every operation.
-     */
-    readonly overview: ReadOperation<Record<string, never>, AdminOverview>;
-    /**
      * Read the audit trail. `GET /v1/admin/audit`
      *
      * The records of all accounts and of the platform, newest first.
@@ -1798,11 +1859,35 @@ export interface EmanetApi {
       readonly cursor?: string | undefined;
       /** Order, `-` for the greatest first (`-occurred_at`). */
       readonly sort?: "-occurred_at" | "occurred_at" | undefined;
-      /** Only records of this account. */
-      readonly account_id?: string | undefined;
+      /** Only records of this time or later. */
+      readonly from?: string | undefined;
+      /** Only records before this time. */
+      readonly to?: string | undefined;
       /** Only records of this action. */
       readonly action?: string | undefined;
+      /** Only what this member, client, agent or staff did. */
+      readonly actor_id?: string | undefined;
+      /** Only what actors of this kind did. */
+      readonly actor_kind?: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | undefined;
+      /** Only what was done to this object. */
+      readonly target_id?: string | undefined;
+      /** Only what was done to objects of this kind. */
+      readonly target_type?: string | undefined;
+      /** Only with this result. */
+      readonly outcome?: "success" | "failure" | undefined;
+      /** Only records of this account. */
+      readonly account_id?: string | undefined;
+      /** The id of an account, or `platform`. */
+      readonly chain?: string | undefined;
     }, AdminAuditPage, AdminAuditPage["data"][number]>;
+    /**
+     * Read the overview. `GET /v1/admin/overview`
+     *
+     * Accounts and applications by state.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, or a code of every operation.
+     */
+    readonly overview: ReadOperation<Record<string, never>, AdminOverview>;
     /**
      * List the jobs. `GET /v1/admin/jobs`
      *
@@ -1949,6 +2034,10 @@ export const operations = {
   "eventTypes.list": {"method":"GET","path":"/v1/event-types","reply":"json"},
   "files.search": {"method":"GET","path":"/v1/search","query":["query","vault_id","taxpayer_id","limit","cursor"],"reply":"json"},
   "files.listHistory": {"method":"GET","path":"/v1/files/history","query":["source","vault_id","path","limit","cursor"],"reply":"json"},
+  "audit.listEvents": {"method":"GET","path":"/v1/audit/events","query":["limit","cursor","sort","from","to","action","actor_id","actor_kind","target_id","target_type","outcome"],"reply":"json"},
+  "audit.getChain": {"method":"GET","path":"/v1/audit/chain","reply":"json"},
+  "audit.export": {"method":"GET","path":"/v1/audit/export","query":["from","to","format"],"reply":"bytes"},
+  "audit.resumeExport": {"method":"GET","path":"/v1/audit/export/{id}","reply":"bytes"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},
@@ -1985,8 +2074,8 @@ export const operations = {
   "admin.listLimitRequests": {"method":"GET","path":"/v1/admin/rate-limit-requests","query":["limit","cursor","sort","state"],"reply":"json"},
   "admin.approveLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/approve","body":"json","keyed":true,"reply":"json"},
   "admin.rejectLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/reject","body":"json","keyed":true,"reply":"json"},
+  "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","from","to","action","actor_id","actor_kind","target_id","target_type","outcome","account_id","chain"],"reply":"json"},
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
-  "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","account_id","action"],"reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
   "admin.listSnapshots": {"method":"GET","path":"/v1/admin/snapshots","query":["limit","cursor","sort","account_id","status","failure","writer_id"],"reply":"json"},
 } as const;

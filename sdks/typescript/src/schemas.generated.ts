@@ -154,8 +154,8 @@ export interface AdminAuditRecord {
   /** What. */
   readonly action: string;
   readonly actor: {
-    /** Kind of the actor. */
-    readonly kind: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | (string & {});
+    /** Kind of the actor. `share`: an outside auditor with a share. */
+    readonly kind: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | (string & {});
     /** Id of the actor. */
     readonly id?: string | undefined;
   };
@@ -170,6 +170,10 @@ export interface AdminAuditRecord {
   readonly outcome: "success" | "failure" | (string & {});
   /** Data about the action, without personal data. */
   readonly metadata: { readonly [name: string]: unknown };
+  /** The hash of the record before it, in hexadecimal digits. */
+  readonly prev_hash: string;
+  /** The hash of this record. */
+  readonly hash: string;
 }
 
 export interface AdminBanPage {
@@ -422,6 +426,16 @@ export interface ApplicationApproved {
   readonly owner_id: string;
 }
 
+export interface AuditChain {
+  /** Records of the chain. */
+  readonly records: number;
+  /** Hash of the last record. */
+  readonly hash: string;
+  readonly last_checkpoint_at: string | null;
+  readonly last_checkpoint_seq: number | null;
+  readonly last_checkpoint: string | null;
+}
+
 export interface AuditContext {
   /** The request. */
   readonly request_id?: string | undefined;
@@ -435,6 +449,46 @@ export interface AuditContext {
   readonly client_id?: string | undefined;
   /** The network that the request came from. */
   readonly address?: string | undefined;
+}
+
+export interface AuditPage {
+  readonly data: readonly AuditRecord[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AuditRecord {
+  /** Id of the record. */
+  readonly id: string;
+  /** The audit chain: the id of an account, or `platform`. */
+  readonly chain: string;
+  readonly seq: number;
+  /** When. */
+  readonly occurred_at: string;
+  /** What. */
+  readonly action: string;
+  readonly actor: {
+    /** Kind of the actor. `share`: an outside auditor with a share. */
+    readonly kind: "anonymous" | "system" | "member" | "client" | "agent" | "staff" | "share" | (string & {});
+    /** Id of the actor. */
+    readonly id?: string | undefined;
+  };
+  readonly targets: readonly ({
+    /** Kind of the object. */
+    readonly type: string;
+    /** Its id. */
+    readonly id: string;
+  })[];
+  readonly context: AuditContext;
+  /** Result of the action. */
+  readonly outcome: "success" | "failure" | (string & {});
+  /** Data about the action, without personal data. */
+  readonly metadata: { readonly [name: string]: unknown };
+  /** The hash of the record before it, in hexadecimal digits. */
+  readonly prev_hash: string;
+  /** The hash of this record. */
+  readonly hash: string;
+  readonly person: string | null;
 }
 
 export interface AuditShareCreated {

@@ -1,26 +1,11 @@
-/** All SQL of what staff see across domains: the audit trail, the jobs, the snapshots. Runs with row access `staff`. */
+/** All SQL of what staff see across domains: the jobs, the snapshots. Runs with row access `staff`. */
 
 import { type Selectable, sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";
-import type { AuditRecordsRow, SnapshotsRow } from "../kernel/database/rows.generated.ts";
+import type { SnapshotsRow } from "../kernel/database/rows.generated.ts";
 import type { JobState } from "../kernel/jobs/index.ts";
 import type { ReadTx } from "../kernel/tx.ts";
 import type { FailureCode, Status } from "../snapshots/index.ts";
-
-export type AuditRow = Selectable<AuditRecordsRow>;
-
-interface AuditFilter {
-  readonly account_id?: string;
-  readonly action?: string;
-}
-
-/** A page of the audit records of all accounts and of the platform. */
-export async function listAuditRecords(tx: ReadTx, filter: AuditFilter, page: PageStart): Promise<AuditRow[]> {
-  let select = tx.db.selectFrom("audit_records").selectAll();
-  if (filter.account_id !== undefined) select = select.where("account_id", "=", filter.account_id);
-  if (filter.action !== undefined) select = select.where("action", "=", filter.action);
-  return pageRows(select, page);
-}
 
 /** A job without its payload and its keys, which can hold personal data. */
 export interface ListedJob {

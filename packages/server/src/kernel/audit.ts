@@ -28,6 +28,8 @@ export interface AuditEntry {
 export interface AuditContext {
   readonly actor: Actor;
   readonly context: AuditOrigin;
+  /** Acts of staff and acts with a fresh second factor: a signed checkpoint follows their records at once. */
+  readonly needsCheckpoint?: boolean;
 }
 
 /** The request behind an audit record. Of the client's address it has the network only. */

@@ -175,7 +175,7 @@ export type RowAccess =
 /** Who acted, in an audit record: ids only, so that erasing a person does not break a chain. */
 export type Actor =
   | { readonly kind: "anonymous" | "system" }
-  | { readonly kind: "member" | "client" | "agent" | "staff"; readonly id: string };
+  | { readonly kind: "member" | "client" | "agent" | "staff" | "share"; readonly id: string };
 
 export function actorOf(principal: Principal): Actor {
   switch (principal.kind) {

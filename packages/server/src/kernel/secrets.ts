@@ -28,6 +28,7 @@ type Purpose =
   | "idempotency-caller"
   | "signing-key"
   | "receipt-key"
+  | "audit-identity"
   | "totp-secret"
   | "refresh-token"
   | "client-secret"

@@ -29,7 +29,8 @@ import {
 import type { Database } from "./database/rows.generated.ts";
 import { appendEvent, type EventFields, type EventPlace, type EventType, type PendingEvent } from "./events.ts";
 import type { EndState } from "./http/request-signal.ts";
-import { enqueueJob, type JobRequest, type JobSources } from "./jobs/enqueue.ts";
+import { enqueueJob, type JobRequest, type JobSources, jobStatement } from "./jobs/enqueue.ts";
+import type { Task } from "./jobs/task.ts";
 import { errorFields, type Log } from "./log.ts";
 import type { RowAccess } from "./principal.ts";
 import { Problem } from "./problems.ts";
@@ -80,7 +81,12 @@ export interface Transactions {
   onChange(what: string, listener: ChangeListener): void;
   /** Calls the listeners for a notice of another process. Without a notice it calls all of them: anything may have changed. */
   announce(notice?: ChangeNotice): void;
+  /** From now on this task makes the checkpoints of acts that need one (`AuditContext.needsCheckpoint`). */
+  checkpointBy(task: CheckpointTask): void;
 }
+
+/** Its jobs are enqueued in the transaction of the act. */
+export type CheckpointTask = Task<{ readonly chain: string }, never>;
 
 /** `secrets` seals the payloads of jobs that ask for it. */
 export function createTransactions(
@@ -91,6 +97,7 @@ export function createTransactions(
   secrets?: Secrets,
 ): Transactions {
   const listeners: { readonly what: string; readonly listener: ChangeListener }[] = [];
+  let checkpointTask: CheckpointTask | null = null;
   const notify = ({ what, accountId }: ChangeNotice) =>
     Promise.all(listeners.filter((one) => one.what === what).map(({ listener }) => listener(accountId)));
   return {
@@ -100,6 +107,9 @@ export function createTransactions(
     announce(notice) {
       if (notice !== undefined) void notify(notice);
       else for (const { listener } of listeners) void listener(null);
+    },
+    checkpointBy(task) {
+      checkpointTask = task;
     },
     async run({ signal, ...who }, access, work) {
       const client = await connect(pool, signal);
@@ -111,7 +121,7 @@ export function createTransactions(
         result = await work(records.txFor(access));
         // Checked last: a caller that gave up must not find the change made after all.
         signal.throwIfAborted();
-        changes = await transaction.commit(records.statements());
+        changes = await transaction.commit(records.statements(checkpointTask));
       } catch (error) {
         if (isStalePlan(error)) forgetPrepared(client);
         // A lost connection is rolled back by the server. The first error is the one to show.
@@ -358,13 +368,23 @@ class Records {
     }
   }
 
+  /** One job for each chain that gets a record. They have no key: a job that runs may have read the chain already. */
+  #checkpointJobs(task: CheckpointTask): Statement[] {
+    const chains = new Set(this.#audits.map(({ access }) => chainOf(access).chain));
+    return [...chains].map((chain) =>
+      jobStatement(this.#sources, { task, payload: { chain }, exclusiveKey: `audit.${chain}` }),
+    );
+  }
+
   /** What is left to be sent, with the commit. The last ones lock heads of streams and chains. */
-  statements(): readonly Statement[] {
+  statements(checkpointTask: CheckpointTask | null): readonly Statement[] {
     const all: Statement[] = [];
     const add = (access: RowAccess, statement: Statement) => {
       all.push(...this.#transaction.accessStatements(access), statement);
     };
     for (const { access, statement } of this.#statements) add(access, statement);
+    if (checkpointTask !== null && this.#context.needsCheckpoint === true)
+      all.push(...this.#checkpointJobs(checkpointTask));
     // In one order for all transactions: two that write to the same streams or chains must not wait for each other.
     for (const { accountId, event } of sortedBy(this.#events, (item) => item.accountId)) {
       add({ kind: "account", accountId }, appendEvent(accountId, this.#now, event));

@@ -12,7 +12,11 @@ export interface Database {
   readonly agents: AgentsRow;
   readonly applications: ApplicationsRow;
   readonly attempts: AttemptsRow;
+  readonly audit_checkpoints: AuditCheckpointsRow;
+  readonly audit_checks: AuditChecksRow;
+  readonly audit_exports: AuditExportsRow;
   readonly audit_heads: AuditHeadsRow;
+  readonly audit_identities: AuditIdentitiesRow;
   readonly audit_records: AuditRecordsRow;
   readonly bans: BansRow;
   readonly catalog_claims: CatalogClaimsRow;
@@ -172,12 +176,61 @@ export interface AttemptsRow {
   readonly updated_at: Date;
 }
 
+export interface AuditCheckpointsRow {
+  readonly chain: string;
+  readonly account_id: string | null;
+  readonly seq: number;
+  readonly hash: Buffer;
+  readonly reason: "hourly" | "export" | "act";
+  readonly jws: string;
+  readonly made_at: Date;
+  readonly stored_at: Date | null;
+  readonly time_stamp: Buffer | null;
+}
+
+export interface AuditChecksRow {
+  readonly chain: string;
+  readonly account_id: string | null;
+  readonly records: number;
+  readonly checked_at: Date;
+  readonly bad_seq: number | null;
+  readonly finding: string | null;
+}
+
+export interface AuditExportsRow {
+  readonly id: string;
+  readonly account_id: string | null;
+  readonly chain: string;
+  readonly format: "ndjson" | "csv" | "cef" | "json";
+  readonly from_time: Date | null;
+  readonly to_time: Date | null;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly opening: string;
+  readonly closing: string;
+  readonly identities: Buffer | null;
+  readonly statement: string | null;
+  readonly size_bytes: number | null;
+  readonly gzip_bytes: number | null;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
 export interface AuditHeadsRow {
   readonly chain: string;
   readonly account_id: string | null;
   readonly seq: number;
   readonly hash: Buffer;
   readonly prev_hash: Buffer | null;
+}
+
+export interface AuditIdentitiesRow {
+  readonly person_id: string;
+  readonly account_id: string;
+  readonly sealed_key: Buffer | null;
+  readonly sealed_identity: Buffer | null;
+  readonly changed_at: Date;
+  readonly erased_at: Date | null;
 }
 
 export interface AuditRecordsRow {
@@ -194,6 +247,7 @@ export interface AuditRecordsRow {
   readonly metadata: ColumnType<JsonValue, string, string>;
   readonly prev_hash: Buffer;
   readonly hash: Buffer;
+  readonly actor_id: GeneratedAlways<string | null>;
 }
 
 export interface BansRow {

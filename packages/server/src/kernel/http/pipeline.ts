@@ -159,7 +159,8 @@ async function serve(
   const txContext = (): TxContext => {
     const { principal, requestId, address } = context;
     const origin = auditOriginOf(principal, { requestId, address, operation: spec.id });
-    return { actor: actorOf(principal), context: origin, signal };
+    const needsCheckpoint = principal.kind === "staff" || spec.stepUp === true;
+    return { actor: actorOf(principal), context: origin, signal, needsCheckpoint };
   };
   const request = { kernel, endpoint, context, signal };
   const work = (tx: RunTx, keyed = call, recordReply: Ctx["recordReply"] = noKey) =>

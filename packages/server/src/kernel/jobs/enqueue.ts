@@ -32,9 +32,19 @@ export interface JobSources {
 /** Writes a job in the transaction of `client`. Returns its id, or undefined when an unfinished job has the same key. */
 export async function enqueueJob<Payload>(
   client: { query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }> },
-  { clock, random, secrets }: JobSources,
+  sources: JobSources,
   request: JobRequest<Payload>,
 ): Promise<string | undefined> {
+  const { id, text, values } = jobStatement(sources, request);
+  const { rows } = await client.query(text, [...values]);
+  return (rows as [{ readonly made: boolean }])[0].made ? id : undefined;
+}
+
+/** The statement that writes a job, and the id of the job. */
+export function jobStatement<Payload>(
+  { clock, random, secrets }: JobSources,
+  request: JobRequest<Payload>,
+): { readonly id: string; readonly text: string; readonly values: readonly unknown[] } {
   const { task, key = null, exclusiveKey = null, priority = task.priority } = request;
   for (const name of [key, exclusiveKey]) {
     if (name === null || (name.length > 0 && name.length <= maxKeyLength)) continue;
@@ -50,6 +60,5 @@ export async function enqueueJob<Payload>(
     throw new RangeError(`payload of ${task.name} is larger than ${maxPayloadBytes} bytes`);
   }
   const values = [id, task.name, payload, key, exclusiveKey, priorities[priority], request.runAt ?? now, now];
-  const { rows } = await client.query("select emanet.enqueue_job($1, $2, $3, $4, $5, $6, $7, $8) as made", values);
-  return (rows as [{ readonly made: boolean }])[0].made ? id : undefined;
+  return { id, text: "select emanet.enqueue_job($1, $2, $3, $4, $5, $6, $7, $8) as made", values };
 }

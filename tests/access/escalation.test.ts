@@ -122,7 +122,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, a snapshot and an upload. */
+/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, a snapshot, an upload and a webhook. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -142,7 +142,13 @@ async function makeVictim() {
     String((await service.send("POST", target, { json, headers })).json?.id);
   const writer = await tokenFor(service, { accountId, as: "client" });
   const agent = await makeAgent(service, accountId);
+  const webhook = await made("/v1/webhooks", { url: "https://hooks.example.com/", events: ["*"] });
+  await service.send("POST", `/v1/webhooks/${webhook}/test`, { headers: owner.auth });
+  const deliveries = await service.send("GET", `/v1/webhooks/${webhook}/deliveries`, { headers: owner.auth });
+  const [delivery] = (deliveries.json as unknown as { data: { id: string }[] }).data;
   const ids: Readonly<Record<string, readonly string[]>> = {
+    webhooks: [webhook],
+    webhook_deliveries: [delivery?.id ?? ""],
     vaults: [await made("/v1/vaults", { name: "Dolu", quota_bytes: 5 })],
     sources: [await made("/v1/sources", { name: victimSource, expected_every: 3600 }, writer.auth)],
     taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],

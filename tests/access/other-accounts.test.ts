@@ -126,6 +126,18 @@ const upload = (operation: Parameters<typeof uploadUntil>[3]) => async (owner: B
   return { ...next, content, by: { auth: await by.auth() }, headers: { "content-type": mediaType } };
 };
 
+const webhook = (owner: Bearer) => created("/v1/webhooks", { url: "https://hooks.example.com/", events: ["*"] }, owner);
+
+/** A delivery of a test; its webhook is at an address that nobody has. */
+async function delivery(owner: Bearer): Promise<string> {
+  const id = await webhook(owner);
+  assert.equal((await service.send("POST", `/v1/webhooks/${id}/test`, { headers: owner.auth })).status, 202);
+  const answer = await service.send("GET", `/v1/webhooks/${id}/deliveries`, { headers: owner.auth });
+  return (answer.json as unknown as { data: [{ id: string }] }).data[0].id;
+}
+
+const question = { signature: "t=1,v1=0", body: "{}" };
+
 /** Examples by operation. */
 const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -159,6 +171,20 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
     const by = await agent(owner);
     return { id: by.id, by };
   },
+  "webhooks.get": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.update": async (owner) => ({ id: await webhook(owner), body: { description: "Başka" } }),
+  "webhooks.delete": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.enable": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.disable": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.test": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.rotate_secret": async (owner) => ({ id: await webhook(owner), body: {}, headers: { "if-match": "*" } }),
+  "webhooks.verify_debug": async (owner) => ({ id: await webhook(owner), body: question }),
+  "webhooks.get_statistics": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.list_deliveries": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.retry_failed": async (owner) => ({ id: await webhook(owner) }),
+  "webhooks.replay": async (owner) => ({ id: await webhook(owner), body: { from: "2026-11-01T00:00:00Z" } }),
+  "webhook_deliveries.get": async (owner) => ({ id: await delivery(owner) }),
+  "webhook_deliveries.retry": async (owner) => ({ id: await delivery(owner) }),
   "snapshots.get": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.update": async (owner) => ({ id: await snapshot(owner), body: { label: "Ay sonu" } }),
   "snapshots.cancel": async (owner) => ({ id: await queuedSnapshot(owner) }),

@@ -67,6 +67,8 @@ async function snapshot(by: Caller): Promise<string> {
   return id;
 }
 
+const webhook = made("/v1/webhooks", { url: "https://hooks.example.com/", events: ["*"] });
+
 async function on(make: (by: Caller) => Promise<string>, json?: object): Promise<Example> {
   const by = await caller();
   return { by, id: await make(by), ...(json && { json }) };
@@ -85,6 +87,8 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   "taxpayers.update": () => on(made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" }), { name: "Derya" }),
   "agents.update": () => on(agent, { name: "Başka" }),
   "agents.delete": () => on(agent),
+  "webhooks.update": () => on(webhook, { description: "Başka" }),
+  "webhooks.delete": () => on(webhook),
   "snapshots.update": () => on(snapshot, { label: "Ay sonu" }),
   "snapshots.delete": () => on(snapshot),
   "sessions.end": async () => {

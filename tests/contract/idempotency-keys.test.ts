@@ -69,8 +69,37 @@ async function account(): Promise<string> {
 const onAccount = (json: object) => async () => ({ by: await staff(), id: await account(), json: { reason, ...json } });
 const onApplication = (json: object) => async () => ({ by: await staff(), id: await submitted(), json });
 
+const webhookUrl = { url: "https://hooks.example.com/", events: ["*"] };
+
+/** A webhook of a new account. */
+async function webhook(): Promise<{ by: Bearer; id: string }> {
+  const by = await tokenFor(service);
+  return { by, id: String((await made("/v1/webhooks", webhookUrl, by.auth)).id) };
+}
+
+async function delivery(): Promise<{ by: Bearer; id: string }> {
+  const { by, id } = await webhook();
+  await made(`/v1/webhooks/${id}/test`, {}, by.auth);
+  const list = await service.send("GET", `/v1/webhooks/${id}/deliveries`, { headers: by.auth });
+  return { by, id: (list.json as unknown as { data: [{ id: string }] }).data[0].id };
+}
+
+async function webhookWithEtag() {
+  const { by, id } = await webhook();
+  const { headers } = await service.send("GET", `/v1/webhooks/${id}`, { headers: by.auth });
+  return { by, id, json: {}, headers: { "if-match": headers.etag ?? "" } };
+}
+
 /** Examples by operation. Each call makes its own objects. */
 const examples: Readonly<Record<string, () => Promise<Example>>> = {
+  "webhooks.create": async () => ({ by: await tokenFor(service), json: webhookUrl }),
+  "webhooks.enable": webhook,
+  "webhooks.disable": webhook,
+  "webhooks.test": webhook,
+  "webhooks.rotate_secret": webhookWithEtag,
+  "webhooks.retry_failed": webhook,
+  "webhooks.replay": async () => ({ ...(await webhook()), json: { from: "2026-11-01T00:00:00Z" } }),
+  "webhook_deliveries.retry": delivery,
   "members.invite": async () => ({ by: await tokenFor(service), json: invitation() }),
   "members.resend_invitation": async () => {
     const by = await tokenFor(service);

@@ -38,6 +38,7 @@ for (const [at, policy] of policies.entries()) {
   await made("/v1/taxpayers", { name: `Deniz ${at}`, tax_id: newTaxId() }, owner);
   await made("/v1/sources", { name: `sunucu ${at}` }, owner);
   await made("/v1/snapshots", { source: `sunucu ${at}` }, owner);
+  await made("/v1/webhooks", { url: `https://hooks.example.com/${at}`, events: ["*"] }, owner);
   await made("/v1/rate-limits/requests", { policy, limit: 50, window_s: 60, reason: "test gerekçesi" }, owner);
   const { sessionId } = await tokenFor(service);
   await made("/v1/admin/bans", { kind: "session", subject: sessionId, hours: 1, reason: "test gerekçesi" }, staff);
@@ -53,6 +54,12 @@ for (const [at, policy] of policies.entries()) {
     [randomUUID(), owner.accountId, owner.personId, service.clock.now(), new Date(service.clock.now().getTime() + 1e9)],
   );
 }
+
+// Every webhook has a delivery.
+await made("/v1/snapshots", { source: "sunucu 0" }, owner);
+const queued = await service.send("GET", "/v1/snapshots?limit=1", { headers: owner.auth });
+const [{ id: queuedId }] = listIn<{ id: string }>(queued, "data") as [{ id: string }];
+await service.send("POST", `/v1/snapshots/${queuedId}/cancel`, { headers: owner.auth });
 
 /** Pages of what a query finds: they have one order, and tests of their own. */
 const searches = ["files.search", "files.list_history"];
@@ -76,6 +83,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "sources.list": ["-created_at", "created_at", "name", "-name", "freshness"],
   "taxpayers.list": ["-created_at", "created_at", "name", "-name", "freshness"],
   "snapshots.list": ["-created_at", "created_at"],
+  "webhooks.list": ["-created_at", "created_at"],
   "sessions.list": ["-created_at", "created_at"],
   "rate_limits.list_requests": ["-created_at", "created_at"],
   "admin.list_accounts": ["-created_at", "created_at"],
@@ -83,6 +91,8 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "admin.list_applications": ["-created_at", "created_at"],
   "admin.list_bans": ["-created_at", "created_at"],
   "admin.list_limit_requests": ["-created_at", "created_at"],
+  "admin.list_webhooks": ["-created_at", "created_at"],
+  "admin.list_webhook_deliveries": ["-created_at", "created_at"],
   "admin.list_snapshots": ["-created_at", "created_at"],
   "audit.list_events": ["-occurred_at", "occurred_at"],
   "admin.list_audit": ["-occurred_at", "occurred_at"],

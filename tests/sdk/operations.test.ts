@@ -18,6 +18,7 @@ import { bearerToken, type EmanetClient, isProblem, sendFiles } from "../../sdks
 import { auditCalls } from "./audit-calls.ts";
 import { clientAs, clientOf, startForClients } from "./connect.ts";
 import { downloadCalls } from "./download-calls.ts";
+import { webhookCalls } from "./webhook-calls.ts";
 
 const service = await startForClients({ after });
 const { demo, staff: staffLogin } = await readFirstRun(service.dataDir);
@@ -204,8 +205,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     const { client } = await owner();
     return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
   },
-  "events.list": async () => (await owner()).client.events.list({ after: 0, limit: 10 }),
-  "eventTypes.list": async () => (await owner()).client.eventTypes.list(),
+  ...webhookCalls(async () => (await owner()).client, staff),
   "files.search": async () => (await withSnapshot()).client.files.search({ query: "a.txt" }),
   "files.listHistory": async () => (await withSnapshot()).client.files.listHistory({ source: "ofis", path: "a.txt" }),
   "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),

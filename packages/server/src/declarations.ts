@@ -28,6 +28,7 @@ import { snapshotProblems } from "./snapshots/problems.ts";
 import { snapshotScopes } from "./snapshots/scopes.ts";
 import { taxpayerScopes } from "./taxpayers/scopes.ts";
 import { vaultProblems } from "./vaults/problems.ts";
+import { webhookPolicies } from "./webhooks/policies.ts";
 import { webhookProblems } from "./webhooks/problems.ts";
 import { webhookScopes } from "./webhooks/scopes.ts";
 
@@ -48,6 +49,7 @@ const allPolicies = {
   ...identityPolicies,
   ...applicationPolicies,
   ...snapshotPolicies,
+  ...webhookPolicies,
   ...plannedPolicies,
   ...auditPolicies,
   ...adminPolicies,

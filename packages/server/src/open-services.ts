@@ -19,13 +19,6 @@ export async function openServices(foundation: Foundation): Promise<Services> {
   const files = openFiles({ ...foundation, vaults, snapshots });
   const receipts = openReceipts(foundation);
   const downloads = openDownloads(foundation);
-  return {
-    vaults,
-    snapshots,
-    files,
-    receipts,
-    downloads,
-    webhooks: openWebhooks(foundation),
-    audit: openAudit(foundation),
-  };
+  const webhooks = await openWebhooks(foundation);
+  return { vaults, snapshots, files, receipts, downloads, webhooks, audit: openAudit(foundation) };
 }

@@ -84,10 +84,12 @@ export function sender(text: string): string {
   }
 }
 
-export function hostList(text: string): readonly string[] {
+function isHost(item: string): boolean {
   const label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
-  const host = new RegExp(`^${label}(?:\\.${label})*$`);
-  const isHost = (item: string) => ipaddr.isValid(item) || host.test(item);
+  return ipaddr.isValid(item) || new RegExp(`^${label}(?:\\.${label})*$`).test(item);
+}
+
+export function hostList(text: string): readonly string[] {
   return nameList(text).map((item) => (isHost(item) ? item : fail("host names or addresses, comma-separated")));
 }
 
@@ -95,6 +97,20 @@ export function cidrList(text: string): readonly string[] {
   return nameList(text).map((item) =>
     ipaddr.isValidCIDR(item) ? item : fail("CIDRs like 10.0.0.0/8, comma-separated"),
   );
+}
+
+export function hostOrCidrList(text: string): readonly string[] {
+  const message = "host names, addresses or CIDRs, comma-separated";
+  return nameList(text).map((item) => (ipaddr.isValidCIDR(item) || isHost(item) ? item : fail(message)));
+}
+
+/** Addresses with their ports. */
+export function nameServers(text: string): readonly string[] {
+  return nameList(text).map((item) => {
+    const [, host = "", port = ""] = /^\[?([0-9a-fA-F.:]+?)\]?:(\d{1,5})$/.exec(item) ?? [];
+    const isServer = ipaddr.isValid(host) && Number(port) > 0 && Number(port) <= 65_535;
+    return isServer ? item : fail("addresses with ports, e.g. 127.0.0.1:53, comma-separated");
+  });
 }
 
 export function nameList(text: string): readonly string[] {

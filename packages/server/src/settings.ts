@@ -11,8 +11,10 @@ import {
   filePath,
   flag,
   hostList,
+  hostOrCidrList,
   listenAddress,
   mailAddress,
+  nameServers,
   notEmpty,
   oneOf,
   publicUrl,
@@ -137,6 +139,28 @@ export const settings = {
     about:
       "Where vaults are stored: `file:/folder` or `s3://bucket/prefix?endpoint=…&region=…`; see [STORAGE](STORAGE.md). Every process needs the same.",
     productionNeeds: "the data folder belongs to one process, and every process needs the same store",
+  },
+  webhookAllow: {
+    variable: "EMANET_WEBHOOK_ALLOW",
+    parse: hostOrCidrList,
+    fallback: [] as readonly string[],
+    shownDefault: "none",
+    about:
+      "Host names or CIDRs, comma-separated, that webhooks may lead to although they are not public: receivers in your own network.",
+  },
+  webhookCaFile: {
+    variable: "EMANET_WEBHOOK_CA_FILE",
+    parse: filePath,
+    fallback: null as string | null,
+    shownDefault: "none",
+    about: "PEM file with a further certificate authority for receivers of webhooks, beside the public ones.",
+  },
+  webhookDns: {
+    variable: "EMANET_WEBHOOK_DNS",
+    parse: nameServers,
+    fallback: null as readonly string[] | null,
+    shownDefault: "those of the system",
+    about: "`address:port` of the name servers that are asked for receivers of webhooks, comma-separated.",
   },
   spoolDir: {
     variable: "EMANET_SPOOL_DIR",

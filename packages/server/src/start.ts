@@ -95,6 +95,7 @@ export async function start(options: StartOptions): Promise<Running> {
     const hasFirstRun = config.profile !== "production" && options.role !== "migrate";
     const firstRun = hasFirstRun ? await prepareFirstRun(foundation) : null;
     if (services !== null && options.role !== "api") await runJobs(foundation, services);
+    if (services !== null && options.role !== "api") services.webhooks.startDelivering();
     const metricsUrl = options.role === "migrate" ? null : await startMetrics(foundation);
     const listener = services !== null && options.role !== "worker" ? await listen(foundation, services) : null;
     if (listener !== null && firstRun !== null) {

@@ -20,6 +20,8 @@ import type {
   AdminOverview,
   AdminRateLimits,
   AdminSnapshotPage,
+  AdminWebhookDeliveryPage,
+  AdminWebhookPage,
   Agent,
   AgentChange,
   AgentCreated,
@@ -67,6 +69,7 @@ import type {
   NewSource,
   NewTaxpayer,
   NewVault,
+  NewWebhook,
   OauthClient,
   OauthClientChange,
   OauthClientCreated,
@@ -90,6 +93,8 @@ import type {
   SecretRotation,
   Session,
   SessionPage,
+  SignatureFinding,
+  SignatureQuestion,
   SmsCodeRequest,
   Snapshot,
   SnapshotChange,
@@ -114,6 +119,19 @@ import type {
   Vault,
   VaultChange,
   VaultPage,
+  Webhook,
+  WebhookChange,
+  WebhookCreated,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookDeliveryPage,
+  WebhookPage,
+  WebhookQueued,
+  WebhookReplay,
+  WebhookSecretRotated,
+  WebhookSecretRotation,
+  WebhookStatistics,
+  WebhookTestSent,
   Withdrawal,
 } from "./schemas.generated.ts";
 import type { RequestBody } from "./streams.ts";
@@ -1276,6 +1294,205 @@ export interface EmanetApi {
      */
     readonly keys: ReadOperation<Record<string, never>, ReceiptKeys>;
   };
+  readonly webhooks: {
+    /**
+     * List webhooks. `GET /v1/webhooks`
+     *
+     * The account's webhooks, newest first. A client that is held to vaults sees those that send events of these vaults alone.
+     *
+     * @throws ProblemError with `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+    }, WebhookPage, WebhookPage["data"][number]>;
+    /**
+     * Create a webhook. `POST /v1/webhooks`
+     *
+     * Events of these types are sent to the address from now on. The secret is shown only in this answer. An account has at most ten webhooks; one more is 409 `quota_exceeded`. A client that is held to vaults gets events of these vaults alone. The webhook is disabled when the member or client that made it loses the right to make one.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `package_required`, `quota_exceeded`, `storage_full`, `unsupported_media_type`, `validation_failed`, `webhook_url_blocked`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewWebhook;
+    }, WebhookCreated>;
+    /**
+     * Read a webhook. `GET /v1/webhooks/{id}`
+     *
+     * Its address, its types of events and its state. The secret is never shown again.
+     *
+     * @throws ProblemError with `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, Webhook>;
+    /**
+     * Change a webhook. `PATCH /v1/webhooks/{id}`
+     *
+     * Members that are left out stay as they are. A new address holds for every later attempt, also of events before. New types hold for later events.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `storage_full`, `unsupported_media_type`, `validation_failed`, `webhook_url_blocked`, or a code of every operation.
+     */
+    readonly update: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+      readonly body?: WebhookChange;
+    }, Webhook>;
+    /**
+     * Delete a webhook. `DELETE /v1/webhooks/{id}`
+     *
+     * Nothing more is sent, and its deliveries are gone. Events stay readable at `/v1/events`.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly delete: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, void>;
+    /**
+     * Enable a webhook. `POST /v1/webhooks/{id}/enable`
+     *
+     * Events are sent again, in your name from now on, and deliveries that waited go on. Events of the time when it was disabled are sent by `replay`, failed deliveries by `retry-failed`.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly enable: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, Webhook>;
+    /**
+     * Disable a webhook. `POST /v1/webhooks/{id}/disable`
+     *
+     * Nothing is sent until it is enabled. Events are kept for 30 days and can be replayed.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly disable: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, Webhook>;
+    /**
+     * Send a test event. `POST /v1/webhooks/{id}/test`
+     *
+     * Sends `webhook.test` to this webhook, signed and repeated like any event. `GET /v1/webhooks/{id}/deliveries?event_id=` shows what became of it. A disabled webhook is 409.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly test: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, WebhookTestSent>;
+    /**
+     * Replace a webhook's secret. `POST /v1/webhooks/{id}/secret/rotate`
+     *
+     * Creates a new secret, which is shown only in this answer. For `grace_s` (default one day) deliveries are signed with the old secret too, so that receivers can change at any moment; 0 ends it at once. `If-Match` with the webhook's ETag is required.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `precondition_failed`, `precondition_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly rotateSecret: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+      readonly body?: WebhookSecretRotation;
+    }, WebhookSecretRotated, CallOptions & { readonly ifMatch: string }>;
+    /**
+     * Find out why a signature does not fit. `POST /v1/webhooks/{id}/verify-debug`
+     *
+     * Send what your receiver got: the header, the body as it came, byte for byte, and optionally the secret that it uses and what its clock said. The answer names the first difference: `wrong_secret`, `old_secret` (replaced, and no longer valid), `changed_body` (parsed and written again, or another encoding), `wrong_event_id`, `clock_ahead` and `clock_behind` (more than 300 s), `malformed_header`, or `does_not_fit` when it is no delivery of this webhook. It never answers a digest.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly verifyDebug: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+      readonly body: SignatureQuestion;
+    }, SignatureFinding>;
+    /**
+     * Read how well a webhook does. `GET /v1/webhooks/{id}/statistics`
+     *
+     * The share of attempts that succeeded and their median time over 24 hours, attempts per hour over 48 hours, what waits, and when the webhook is disabled if everything goes on failing.
+     *
+     * @throws ProblemError with `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly getStatistics: ReadOperation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, WebhookStatistics>;
+    /**
+     * List deliveries of a webhook. `GET /v1/webhooks/{id}/deliveries`
+     *
+     * One row per event and webhook, newest first, with the last attempt. They are kept as long as events, 30 days.
+     *
+     * @throws ProblemError with `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly listDeliveries: ListOperation<{
+      /** Id of the webhook. */
+      readonly id: string;
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only these; `undelivered` stands for `retrying` and `failed`. */
+      readonly status?: "pending" | "retrying" | "delivered" | "failed" | "undelivered" | undefined;
+      /** Only events of this type. */
+      readonly event?: "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | undefined;
+      /** Only of this event. */
+      readonly event_id?: string | undefined;
+    }, WebhookDeliveryPage, WebhookDeliveryPage["data"][number]>;
+    /**
+     * Send all failed deliveries again now. `POST /v1/webhooks/{id}/retry-failed`
+     *
+     * One attempt now for every delivery that is `retrying` or `failed`, beside their schedules. For a disabled webhook it is 409.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly retryFailed: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+    }, WebhookQueued>;
+    /**
+     * Send events of a time again. `POST /v1/webhooks/{id}/replay`
+     *
+     * Sends the events from `from` (inclusive) to `to` (exclusive; now when absent) that the webhook is subscribed to, in their order, also those of a time when it was disabled. `webhook-id` and body are the same as before. More than 100000 events in one call are 409 `quota_exceeded`. For a disabled webhook it is 409.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `quota_exceeded`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly replay: Operation<{
+      /** Id of the webhook. */
+      readonly id: string;
+      readonly body: WebhookReplay;
+    }, WebhookQueued>;
+  };
+  readonly webhookDeliveries: {
+    /**
+     * Read a delivery. `GET /v1/webhook-deliveries/{id}`
+     *
+     * With its attempts and the body, which is the same in all of them. What receivers answered is not kept.
+     *
+     * @throws ProblemError with `feature_not_enabled`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the delivery. */
+      readonly id: string;
+    }, WebhookDeliveryDetail>;
+    /**
+     * Send a delivery again now. `POST /v1/webhook-deliveries/{id}/retry`
+     *
+     * One attempt now, beside the schedule: it uses no step of it, and if it fails, the schedule goes on as before. A delivery that arrived can be sent again too. For a disabled webhook it is 409.
+     *
+     * @throws ProblemError with `account_suspended`, `feature_not_enabled`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly retry: Operation<{
+      /** Id of the delivery. */
+      readonly id: string;
+    }, WebhookDelivery>;
+  };
   readonly events: {
     /**
      * Read events, or wait for the next one. `GET /v1/events`
@@ -1846,6 +2063,44 @@ export interface EmanetApi {
 };
     }, RateLimitRequest>;
     /**
+     * List the webhooks of all accounts. `GET /v1/admin/webhooks`
+     *
+     * Newest first. Paths and queries of addresses, and descriptions, are not shown.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listWebhooks: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only webhooks of this account. */
+      readonly account_id?: string | undefined;
+    }, AdminWebhookPage, AdminWebhookPage["data"][number]>;
+    /**
+     * List the webhook deliveries of all accounts. `GET /v1/admin/webhook-deliveries`
+     *
+     * Newest first, with the last attempt of each. Bodies are not shown.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listWebhookDeliveries: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only of this account. */
+      readonly account_id?: string | undefined;
+      /** Only of this webhook. */
+      readonly webhook_id?: string | undefined;
+      /** Only with this status. */
+      readonly status?: "pending" | "retrying" | "delivered" | "failed" | undefined;
+    }, AdminWebhookDeliveryPage, AdminWebhookDeliveryPage["data"][number]>;
+    /**
      * Read the audit trail. `GET /v1/admin/audit`
      *
      * The records of all accounts and of the platform, newest first.
@@ -2030,6 +2285,22 @@ export const operations = {
   "snapshots.createDownloadLink": {"method":"POST","path":"/v1/snapshots/{id}/download-link","body":"json","keyed":true,"reply":"json"},
   "downloads.read": {"method":"GET","path":"/v1/downloads/{link}","reply":"bytes","anonymous":true},
   "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
+  "webhooks.list": {"method":"GET","path":"/v1/webhooks","query":["limit","cursor","sort"],"reply":"json"},
+  "webhooks.create": {"method":"POST","path":"/v1/webhooks","body":"json","keyed":true,"reply":"json"},
+  "webhooks.get": {"method":"GET","path":"/v1/webhooks/{id}","reply":"json"},
+  "webhooks.update": {"method":"PATCH","path":"/v1/webhooks/{id}","body":"json","reply":"json"},
+  "webhooks.delete": {"method":"DELETE","path":"/v1/webhooks/{id}","reply":"empty"},
+  "webhooks.enable": {"method":"POST","path":"/v1/webhooks/{id}/enable","keyed":true,"reply":"json"},
+  "webhooks.disable": {"method":"POST","path":"/v1/webhooks/{id}/disable","keyed":true,"reply":"json"},
+  "webhooks.test": {"method":"POST","path":"/v1/webhooks/{id}/test","keyed":true,"reply":"json"},
+  "webhooks.rotateSecret": {"method":"POST","path":"/v1/webhooks/{id}/secret/rotate","body":"json","keyed":true,"reply":"json"},
+  "webhooks.verifyDebug": {"method":"POST","path":"/v1/webhooks/{id}/verify-debug","body":"json","reply":"json"},
+  "webhooks.getStatistics": {"method":"GET","path":"/v1/webhooks/{id}/statistics","reply":"json"},
+  "webhooks.listDeliveries": {"method":"GET","path":"/v1/webhooks/{id}/deliveries","query":["limit","cursor","sort","status","event","event_id"],"reply":"json"},
+  "webhooks.retryFailed": {"method":"POST","path":"/v1/webhooks/{id}/retry-failed","keyed":true,"reply":"json"},
+  "webhooks.replay": {"method":"POST","path":"/v1/webhooks/{id}/replay","body":"json","keyed":true,"reply":"json"},
+  "webhookDeliveries.get": {"method":"GET","path":"/v1/webhook-deliveries/{id}","reply":"json"},
+  "webhookDeliveries.retry": {"method":"POST","path":"/v1/webhook-deliveries/{id}/retry","keyed":true,"reply":"json"},
   "events.list": {"method":"GET","path":"/v1/events","query":["after","wait","limit"],"reply":"json"},
   "eventTypes.list": {"method":"GET","path":"/v1/event-types","reply":"json"},
   "files.search": {"method":"GET","path":"/v1/search","query":["query","vault_id","taxpayer_id","limit","cursor"],"reply":"json"},
@@ -2074,6 +2345,8 @@ export const operations = {
   "admin.listLimitRequests": {"method":"GET","path":"/v1/admin/rate-limit-requests","query":["limit","cursor","sort","state"],"reply":"json"},
   "admin.approveLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/approve","body":"json","keyed":true,"reply":"json"},
   "admin.rejectLimitRequest": {"method":"POST","path":"/v1/admin/rate-limit-requests/{id}/reject","body":"json","keyed":true,"reply":"json"},
+  "admin.listWebhooks": {"method":"GET","path":"/v1/admin/webhooks","query":["limit","cursor","sort","account_id"],"reply":"json"},
+  "admin.listWebhookDeliveries": {"method":"GET","path":"/v1/admin/webhook-deliveries","query":["limit","cursor","sort","account_id","webhook_id","status"],"reply":"json"},
   "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","from","to","action","actor_id","actor_kind","target_id","target_type","outcome","account_id","chain"],"reply":"json"},
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},

@@ -53,7 +53,7 @@ export interface AccountChange {
 
 export interface AccountLimit {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -66,14 +66,14 @@ export interface AccountLimit {
 
 export interface AccountLimitReset {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
   /** The reason. It is stored in the audit trail, so it must not contain personal data. */
   readonly reason: string;
 }
 
 export interface AccountLimitSet {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -215,7 +215,7 @@ export interface AdminLimitRequest {
   /** Id of the request. */
   readonly id: string;
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -274,7 +274,7 @@ export interface AdminRateLimit {
   /** The account. */
   readonly account_id: string;
   /** The limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
   /** Whether the limit refuses requests. */
   readonly mode: "enforce" | "shadow" | "off" | (string & {});
   /** Number of allowed requests. */
@@ -325,6 +325,57 @@ export interface AdminSnapshot {
 
 export interface AdminSnapshotPage {
   readonly data: readonly AdminSnapshot[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminWebhook {
+  /** The webhook. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The host of its address, with its port. */
+  readonly host: string;
+  /** Nothing is sent to a disabled one. */
+  readonly status: "enabled" | "disabled" | (string & {});
+  readonly disabled_reason: "requested" | "delivery_failed" | "gone" | "creator_lost_access" | (string & {}) | null;
+  readonly failing_since: string | null;
+  /** When it was created. */
+  readonly created_at: string;
+}
+
+export interface AdminWebhookDelivery {
+  /** The account. */
+  readonly account_id: string;
+  /** The delivery. */
+  readonly id: string;
+  /** The webhook. */
+  readonly webhook_id: string;
+  /** The type of the event. */
+  readonly event: string;
+  /** The event; the `webhook-id` of every attempt. */
+  readonly event_id: string;
+  readonly sequence: number;
+  /** Why it was made: an event, a test, or a replay of an event. */
+  readonly kind: "event" | "test" | "replay" | (string & {});
+  /** `retrying`: an attempt failed and there is a next one. `failed`: there is none. */
+  readonly status: "pending" | "retrying" | "delivered" | "failed" | (string & {});
+  /** Attempts of the schedule so far, of 7. */
+  readonly attempt_count: number;
+  readonly next_attempt_at: string | null;
+  readonly last_attempt: WebhookAttempt | null;
+  /** When the event happened, or was replayed. */
+  readonly created_at: string;
+}
+
+export interface AdminWebhookDeliveryPage {
+  readonly data: readonly AdminWebhookDelivery[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface AdminWebhookPage {
+  readonly data: readonly AdminWebhook[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
 }
@@ -1138,7 +1189,7 @@ export interface NewOauthClient {
 
 export interface NewRateLimitRequest {
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package";
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -1194,6 +1245,14 @@ export interface NewVault {
   readonly name: string;
   readonly quota_bytes?: number | null | undefined;
   readonly quota_warning_bytes?: number | null | undefined;
+}
+
+export interface NewWebhook {
+  /** Where events are sent: https, a public host, no user name or password in it. */
+  readonly url: string;
+  /** What is sent. */
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[];
+  readonly description?: string | null | undefined;
 }
 
 export interface OauthClient {
@@ -1383,7 +1442,7 @@ export interface PublicKeys {
 
 export interface RateLimit {
   /** Name of the limit. */
-  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
+  readonly policy: "login" | "login_ip" | "sms_minute" | "sms_hour" | "applications" | "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "admin" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | "anonymous" | (string & {});
   /** An exact window, or a bucket that refills. */
   readonly kind: "window" | "bucket" | (string & {});
   /** Whether the limit refuses, only counts, or is off. */
@@ -1404,7 +1463,7 @@ export interface RateLimitRequest {
   /** Id of the request. */
   readonly id: string;
   /** Name of the limit. */
-  readonly policy: "snapshots_list" | "snapshots_create" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
+  readonly policy: "snapshots_list" | "snapshots_create" | "webhook_sends" | "webhook_verify_debug" | "snapshots_create_hour" | "restore_create" | "audit_export" | "token" | "package" | (string & {});
   /** Requests in the window. */
   readonly limit: number;
   /** Length of the window, in seconds. */
@@ -1554,6 +1613,31 @@ export interface SessionPage {
   readonly data: readonly Session[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+}
+
+export interface SignatureFinding {
+  /** The first difference; `valid` when there is none. */
+  readonly finding: "valid" | "malformed_header" | "clock_behind" | "clock_ahead" | "wrong_secret" | "old_secret" | "changed_body" | "wrong_event_id" | "does_not_fit" | (string & {});
+  readonly clock_offset_s: number | null;
+}
+
+export interface SignatureQuestion {
+  /** The value of `X-Service-Signature`, or of `webhook-signature` with the two fields below. */
+  readonly signature: string;
+  /** The value of the header `webhook-id`. */
+  readonly webhook_id?: string | undefined;
+  /** The value of the header `webhook-timestamp`. */
+  readonly webhook_timestamp?: string | undefined;
+  /** The body as text, or as base64 with `body_encoding`. */
+  readonly body: string;
+  /** How `body` is written here (`utf-8`). */
+  readonly body_encoding?: "utf-8" | "base64" | undefined;
+  /** The event, if the body cannot be read any more. */
+  readonly event_id?: string | undefined;
+  /** The secret that the receiver uses. It is compared and forgotten. */
+  readonly secret?: string | undefined;
+  /** What the receiver's clock said; now when absent. */
+  readonly received_at?: string | undefined;
 }
 
 export interface SmsCodeRequest {
@@ -2063,6 +2147,178 @@ export interface VaultQuotaWarning {
   readonly quota_bytes: number;
 }
 
+export interface Webhook {
+  /** The webhook. */
+  readonly id: string;
+  /** Where events are sent: https, a public host, no user name or password in it. */
+  readonly url: string;
+  /** What is sent. */
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly description: string | null;
+  /** Nothing is sent to a disabled one. */
+  readonly status: "enabled" | "disabled" | (string & {});
+  readonly disabled_reason: "requested" | "delivery_failed" | "gone" | "creator_lost_access" | (string & {}) | null;
+  readonly disabled_at: string | null;
+  readonly vault_ids: readonly string[] | null;
+  /** When it was created. */
+  readonly created_at: string;
+  /** When it was last changed. */
+  readonly updated_at: string;
+  readonly version: number;
+}
+
+export interface WebhookAttempt {
+  /** Its number in the schedule, from 1; that of the last scheduled one for an attempt that a person asked for. */
+  readonly number: number;
+  /** A person asked for it, beside the schedule. */
+  readonly is_manual: boolean;
+  /** When it began; the `t` of its signature. */
+  readonly at: string;
+  readonly status: number | null;
+  readonly error: "status" | "redirect" | "timeout" | "dns" | "connection" | "tls" | "protocol" | "blocked" | "expired" | (string & {}) | null;
+  /** Until the head of the answer, or until the failure. */
+  readonly duration_ms: number;
+}
+
+export interface WebhookChange {
+  /** Where events are sent: https, a public host, no user name or password in it. */
+  readonly url?: string | undefined;
+  /** What is sent. */
+  readonly events?: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
+  readonly description?: string | null | undefined;
+}
+
+export interface WebhookCreated {
+  /** The webhook. */
+  readonly id: string;
+  /** Where events are sent: https, a public host, no user name or password in it. */
+  readonly url: string;
+  /** What is sent. */
+  readonly events: readonly ("*" | "account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test" | (string & {}))[];
+  readonly description: string | null;
+  /** Nothing is sent to a disabled one. */
+  readonly status: "enabled" | "disabled" | (string & {});
+  readonly disabled_reason: "requested" | "delivery_failed" | "gone" | "creator_lost_access" | (string & {}) | null;
+  readonly disabled_at: string | null;
+  readonly vault_ids: readonly string[] | null;
+  /** When it was created. */
+  readonly created_at: string;
+  /** When it was last changed. */
+  readonly updated_at: string;
+  readonly version: number;
+  /** The secret that deliveries are signed with. It is shown only here. */
+  readonly secret: string;
+}
+
+export interface WebhookDelivery {
+  /** The delivery. */
+  readonly id: string;
+  /** The webhook. */
+  readonly webhook_id: string;
+  /** The type of the event. */
+  readonly event: string;
+  /** The event; the `webhook-id` of every attempt. */
+  readonly event_id: string;
+  readonly sequence: number;
+  /** Why it was made: an event, a test, or a replay of an event. */
+  readonly kind: "event" | "test" | "replay" | (string & {});
+  /** `retrying`: an attempt failed and there is a next one. `failed`: there is none. */
+  readonly status: "pending" | "retrying" | "delivered" | "failed" | (string & {});
+  /** Attempts of the schedule so far, of 7. */
+  readonly attempt_count: number;
+  readonly next_attempt_at: string | null;
+  readonly last_attempt: WebhookAttempt | null;
+  /** When the event happened, or was replayed. */
+  readonly created_at: string;
+}
+
+export interface WebhookDeliveryDetail {
+  /** The delivery. */
+  readonly id: string;
+  /** The webhook. */
+  readonly webhook_id: string;
+  /** The type of the event. */
+  readonly event: string;
+  /** The event; the `webhook-id` of every attempt. */
+  readonly event_id: string;
+  readonly sequence: number;
+  /** Why it was made: an event, a test, or a replay of an event. */
+  readonly kind: "event" | "test" | "replay" | (string & {});
+  /** `retrying`: an attempt failed and there is a next one. `failed`: there is none. */
+  readonly status: "pending" | "retrying" | "delivered" | "failed" | (string & {});
+  /** Attempts of the schedule so far, of 7. */
+  readonly attempt_count: number;
+  readonly next_attempt_at: string | null;
+  readonly last_attempt: WebhookAttempt | null;
+  /** When the event happened, or was replayed. */
+  readonly created_at: string;
+  /** The newest, oldest first. */
+  readonly attempts: readonly WebhookAttempt[];
+  readonly body: string | null;
+}
+
+export interface WebhookDeliveryPage {
+  readonly data: readonly WebhookDelivery[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface WebhookHour {
+  /** The beginning of the hour. */
+  readonly hour: string;
+  /** Attempts that succeeded. */
+  readonly delivered: number;
+  /** Attempts that failed. */
+  readonly failed: number;
+}
+
+export interface WebhookPage {
+  readonly data: readonly Webhook[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface WebhookQueued {
+  /** Deliveries that will be sent. */
+  readonly queued: number;
+}
+
+export interface WebhookReplay {
+  /** The first moment. */
+  readonly from: string;
+  /** The moment after the last one. */
+  readonly to?: string | undefined;
+  /** Only these types. */
+  readonly events?: readonly ("account.suspended" | "vault.quota_warning" | "snapshot.started" | "snapshot.completed" | "snapshot.failed" | "restore.started" | "restore.completed" | "restore.failed" | "billing.charged" | "subscription.renewed" | "subscription.failed" | "byos.token_expired" | "audit.share_created" | "audit.share_revoked" | "mukellef.transferred" | "source.overdue" | "source.suspicious" | "webhook.test")[] | undefined;
+}
+
+export interface WebhookSecretRotated {
+  /** The secret that deliveries are signed with. It is shown only here. */
+  readonly secret: string;
+  /** Until when the old secret signs too. */
+  readonly previous_expires_at: string;
+}
+
+export interface WebhookSecretRotation {
+  /** Seconds (86400). */
+  readonly grace_s?: number | undefined;
+}
+
+export interface WebhookStatistics {
+  /** The webhook. */
+  readonly webhook_id: string;
+  readonly success_share: number | null;
+  readonly median_ms: number | null;
+  /** Deliveries that failed and will be tried again. */
+  readonly retrying: number;
+  /** Deliveries that failed for good. */
+  readonly failed: number;
+  readonly failing_since: string | null;
+  readonly will_disable_at: string | null;
+  /** The last 48 hours, oldest first. */
+  readonly hours: readonly WebhookHour[];
+}
+
 export interface WebhookTest {
   /** The type of the event. */
   readonly event: "webhook.test";
@@ -2076,6 +2332,11 @@ export interface WebhookTest {
   readonly created_at: string;
   /** The webhook. */
   readonly webhook_id: string;
+}
+
+export interface WebhookTestSent {
+  /** The event. */
+  readonly event_id: string;
 }
 
 export interface Withdrawal {

@@ -50,7 +50,8 @@ type Purpose =
   | "limit-key"
   | "page-form"
   | "vault-keys"
-  | "path-keys";
+  | "path-keys"
+  | "webhook-secret";
 
 export interface Secrets {
   /** HMAC-SHA256 under the key of that purpose. */

@@ -46,8 +46,8 @@ export interface ReadTx {
 
 export interface Tx extends ReadTx {
   audit(entry: AuditEntry): void;
-  /** Only with row access to an account, because an event belongs to one. */
-  emit<T extends EventType>(type: T, fields: EventFields<T>, ...place: EventPlace<T>): void;
+  /** Returns the id of the event. Only with row access to an account, because an event belongs to one. */
+  emit<T extends EventType>(type: T, fields: EventFields<T>, ...place: EventPlace<T>): string;
   /** Returns the id of the job, or undefined when an unfinished one has its key. */
   job<Payload>(request: JobRequest<Payload>): Promise<string | undefined>;
   /** Sends a statement with the commit, when nothing waits for its result. */
@@ -344,6 +344,7 @@ class Records {
         if (access.kind !== "account") throw new Error(`event ${type.name} emitted without row access to an account`);
         const event = { id: random.uuid(), type: type.name, fields, vaultId: place?.vaultId ?? null };
         this.#events.push({ accountId: access.accountId, event });
+        return event.id;
       },
       atCommit: (statement) => {
         this.#statements.push({ access, statement });

@@ -79,6 +79,8 @@ export async function startTestService(outerCleanup: Cleanup, options: TestServi
       EMANET_LISTEN: "127.0.0.1:0",
       EMANET_LOG_LEVEL: "debug",
       EMANET_LIMIT_ANONYMOUS: "100000/60",
+      // Nobody answers there: tests ask no server of names outside.
+      EMANET_WEBHOOK_DNS: "127.0.0.1:1",
       ...options.settings,
     }),
     role: "all",

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { tokenFor } from "../testing/accounts.ts";
 import { storedRows } from "../testing/rows.ts";
 import { startTestService } from "../testing/running.ts";
-import { emitEvents } from "./testing.ts";
+import { emitEvents } from "./testing/emit-events.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 

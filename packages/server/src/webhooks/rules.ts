@@ -14,3 +14,8 @@ export function requireWebhooks({ account }: AccountPrincipal): void {
 export function requireEvents(principal: AccountPrincipal): void {
   if (principal.tokenKind !== "dashboard") requireWebhooks(principal);
 }
+
+/** A disabled webhook sends nothing, also not because somebody asks. */
+export function requireEnabled({ state }: { readonly state: "enabled" | "disabled" }): void {
+  if (state === "disabled") throw new Problem("state_conflict");
+}

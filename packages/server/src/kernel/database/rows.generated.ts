@@ -77,6 +77,11 @@ export interface Database {
   readonly taxpayers: TaxpayersRow;
   readonly uploads: UploadsRow;
   readonly vaults: VaultsRow;
+  readonly webhook_deliveries: WebhookDeliveriesRow;
+  readonly webhook_hours: WebhookHoursRow;
+  readonly webhook_queues: WebhookQueuesRow;
+  readonly webhook_secrets: WebhookSecretsRow;
+  readonly webhooks: WebhooksRow;
 }
 
 export interface AccountEntitlementsRow {
@@ -923,4 +928,69 @@ export interface VaultsRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+}
+
+export interface WebhookDeliveriesRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly webhook_id: string;
+  readonly event_id: string;
+  readonly sequence: number;
+  readonly event_type: string;
+  readonly kind: "event" | "test" | "replay";
+  readonly place: GeneratedAlways<number>;
+  readonly state: Generated<"pending" | "retrying" | "delivered" | "failed">;
+  readonly attempt_count: Generated<number>;
+  readonly attempts: ColumnType<JsonValue, string | undefined, string>;
+  readonly is_manual: Generated<boolean>;
+  readonly due_at: Date | null;
+  readonly next_attempt_at: Date | null;
+  readonly last_attempt_at: Date | null;
+  readonly created_at: Date;
+}
+
+export interface WebhookHoursRow {
+  readonly webhook_id: string;
+  readonly account_id: string;
+  readonly hour: Date;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly durations: readonly number[];
+}
+
+export interface WebhookQueuesRow {
+  readonly webhook_id: string;
+  readonly account_id: string;
+  readonly due_at: Date | null;
+  readonly worker: string | null;
+  readonly leased_until: Date | null;
+}
+
+export interface WebhookSecretsRow {
+  readonly webhook_id: string;
+  readonly number: number;
+  readonly account_id: string;
+  readonly sealed: Buffer;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+}
+
+export interface WebhooksRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string | null;
+  readonly vault_ids: readonly string[] | null;
+  readonly state: Generated<"enabled" | "disabled">;
+  readonly disabled_reason: "requested" | "delivery_failed" | "gone" | "creator_lost_access" | null;
+  readonly disabled_at: Date | null;
+  readonly member_id: string | null;
+  readonly client_id: string | null;
+  readonly failing_since: Date | null;
+  readonly warned_at: Date | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly version: Generated<number>;
+  readonly removed_at: Date | null;
 }

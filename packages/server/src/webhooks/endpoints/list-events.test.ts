@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { type Bearer, tokenFor } from "../../testing/accounts.ts";
 import { storedRows } from "../../testing/rows.ts";
 import { startTestService } from "../../testing/running.ts";
-import { emitEvents } from "../testing.ts";
+import { emitEvents } from "../testing/emit-events.ts";
 
 const service = await startTestService({ after });
 

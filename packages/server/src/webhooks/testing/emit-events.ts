@@ -1,11 +1,11 @@
 /** Events for tests, emitted by real transactions on the database of a service. */
 
 import { randomUUID } from "node:crypto";
-import { systemRandom } from "../kernel/clock.ts";
-import { createTransactions, type Tx } from "../kernel/tx.ts";
-import { snapshotEvents } from "../snapshots/index.ts";
-import { silentLog, type TestDatabase } from "../testing/database.ts";
-import type { TestService } from "../testing/running.ts";
+import { systemRandom } from "../../kernel/clock.ts";
+import { createTransactions, type Tx } from "../../kernel/tx.ts";
+import { snapshotEvents } from "../../snapshots/index.ts";
+import { silentLog, type TestDatabase } from "../../testing/database.ts";
+import type { TestService } from "../../testing/running.ts";
 
 const [, snapshotCompleted] = snapshotEvents;
 

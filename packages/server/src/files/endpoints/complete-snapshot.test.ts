@@ -135,6 +135,15 @@ test("a cancel beside files ends it: no file is taken afterwards, and nothing is
   assert.deepEqual(await files.left(id), nothingLeft);
 });
 
+test("a file whose content is stored already keeps its upload alive too", async () => {
+  const id = await files.create("unchanged");
+  await files.put(id, "a", "1");
+  env.service.clock.advance(2 * 60_000);
+  assert.equal((await files.put(id, "b", "1")).status, 201);
+  const [row] = await env.rows<{ active_at: Date }>("select active_at from emanet.snapshots where id = $1", [id]);
+  assert.equal(row?.active_at.getTime(), env.service.clock.now().getTime());
+});
+
 test("an upload without a byte for 24 hours is abandoned, one with a byte a day after seven; nothing is left", async () => {
   const idle = await files.create("idle");
   await files.put(idle, "a");

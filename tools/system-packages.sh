@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the programs that tests drive and that npm does not bring: a browser for /docs, curl and openssl to speak to
 # the service from outside, a shared store for limits, Debian's PostgreSQL as the second database that the suite runs on,
-# Python for the fuzzer, for archives and (with its cryptography) for receipts, and for archives also bsdtar, Info-ZIP, 7-Zip and a JDK (its jar tool and compiler).
+# PHP for a receiver of webhooks, Python for the fuzzer, for archives and (with its cryptography) for receipts, and for archives also bsdtar, Info-ZIP, 7-Zip and a JDK (its jar tool and compiler).
 # Does nothing when all are there. Debian and Ubuntu, as root or with a sudo that asks nothing.
 set -euo pipefail
 
@@ -21,6 +21,7 @@ main() {
   have unzip || missing+=(unzip)
   have 7z || have 7zz || have 7za || missing+=(7zip)
   have javac || missing+=(default-jdk-headless)
+  have php || missing+=(php-cli)
   have redis-server || have valkey-server || missing+=(redis-server)
   python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
   python3 -c "import cryptography" 2>/dev/null || missing+=(python3-cryptography)

@@ -295,6 +295,7 @@ const operationsWithoutMails: Readonly<Record<string, string>> = {
   "account.update": "data and settings of the account; they give no access",
   "sessions.end": "ends access and gives none",
   "oauth_grants.end": "ends access and gives none",
+  "webhooks.rotate_secret": "signs what we send; it gives no access",
   "me.update": "name and language",
   "me.begin_totp": "takes effect only with me.confirm_totp",
   "me.request_phone_code": "takes effect only with me.confirm_phone",

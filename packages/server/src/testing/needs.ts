@@ -15,6 +15,7 @@ const commands = {
   /** A JDK: it runs programs from their source. */
   java: ["java"],
   openssl: ["openssl"],
+  php: ["php"],
   python: ["python3"],
   redis: ["redis-server", "valkey-server"],
   sevenZip: ["7z", "7zz", "7za"],

@@ -202,6 +202,7 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
   "snapshots.undelete": async (owner) => ({ id: await deletedSnapshot(owner) }),
   "snapshots.list_warnings": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.list_tree": async (owner) => ({ id: await snapshot(owner) }),
+  "snapshots.diff": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_file": async (owner) => ({ id: await snapshot(owner) }),
   "snapshots.read_archive": async (owner) => ({ id: await snapshot(owner) }),
   "audit.resume_export": async ({ auth }) => {

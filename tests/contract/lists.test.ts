@@ -61,8 +61,8 @@ const queued = await service.send("GET", "/v1/snapshots?limit=1", { headers: own
 const [{ id: queuedId }] = listIn<{ id: string }>(queued, "data") as [{ id: string }];
 await service.send("POST", `/v1/snapshots/${queuedId}/cancel`, { headers: owner.auth });
 
-/** Pages of what a query finds: they have one order, and tests of their own. */
-const searches = ["files.search", "files.list_history"];
+/** Pages that have one order, and tests of their own. */
+const searches = ["files.search", "files.list_history", "nights.list", "usage.list"];
 
 /** Lists of resources. What is below one resource has tests of its own. */
 const lists = readOperations().filter(

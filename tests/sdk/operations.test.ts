@@ -206,6 +206,8 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     return client.sources.setWriters({ id: await source(client), body: { writers: [] } });
   },
   ...webhookCalls(async () => (await owner()).client, staff),
+  "nights.list": async () => (await withSnapshot()).client.nights.list({ from: "2026-01-01", to: "2026-01-31" }),
+  "usage.list": async () => (await withSnapshot()).client.usage.list(),
   "files.search": async () => (await withSnapshot()).client.files.search({ query: "a.txt" }),
   "files.listHistory": async () => (await withSnapshot()).client.files.listHistory({ source: "ofis", path: "a.txt" }),
   "snapshots.list": async () => (await withSnapshot()).client.snapshots.list({ status: "completed" }),
@@ -257,6 +259,10 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
   "snapshots.listWarnings": async () => {
     const { client, id } = await withSnapshot();
     return client.snapshots.listWarnings({ id });
+  },
+  "snapshots.diff": async () => {
+    const { client, id } = await withSnapshot();
+    return client.snapshots.diff({ id });
   },
   "snapshots.listTree": async () => {
     const { client, id } = await withSnapshot();

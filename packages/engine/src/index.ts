@@ -32,7 +32,7 @@ export type { SessionHeader } from "./format/session-header.ts";
 export { parseSessionHeader, verifySessionHeader } from "./format/session-header.ts";
 export type { Signer } from "./format/signing.ts";
 export { signerFromSeed, signerId, verifySignature } from "./format/signing.ts";
-export type { TreeChange } from "./format/tree-diff.ts";
+export type { DiffPlace, TreeChange } from "./format/tree-diff.ts";
 export { diffTrees } from "./format/tree-diff.ts";
 export * from "./format/tree-entry.ts";
 export type { UnreadableNodes } from "./format/tree-reader.ts";

@@ -20,6 +20,7 @@ import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument 
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
+import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { searchEndpoints, searchTags } from "./search/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
@@ -46,6 +47,7 @@ export const endpoints: readonly Endpoint[] = [
   ...webhookEndpoints,
   ...searchEndpoints,
   ...auditEndpoints,
+  ...reportEndpoints,
   ...adminEndpoints,
   ...oauthEndpoints,
   ...sandboxEndpoints,
@@ -69,6 +71,7 @@ export const tags: readonly OpenapiTag[] = [
   ...webhookTags,
   ...searchTags,
   ...auditTags,
+  ...reportTags,
   ...adminTags,
   ...oauthTags,
   ...sandboxTags,

@@ -11,6 +11,7 @@ import { limitRecurrences } from "./limits/index.ts";
 import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
 import { pathRecurrences, pathTasks } from "./paths/index.ts";
+import { reportRecurrences } from "./reports/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
 import { webhookRecurrences } from "./webhooks/index.ts";
 
@@ -33,4 +34,5 @@ export const tasks = [
   ...pathRecurrences,
   ...auditTasks,
   ...auditRecurrences,
+  ...reportRecurrences,
 ];

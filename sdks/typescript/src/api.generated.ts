@@ -70,6 +70,7 @@ import type {
   NewTaxpayer,
   NewVault,
   NewWebhook,
+  NightsPage,
   OauthClient,
   OauthClientChange,
   OauthClientCreated,
@@ -98,6 +99,7 @@ import type {
   SmsCodeRequest,
   Snapshot,
   SnapshotChange,
+  SnapshotDiffPage,
   SnapshotPage,
   SnapshotWarningPage,
   Source,
@@ -116,6 +118,7 @@ import type {
   TotpConfirmation,
   TotpSetup,
   TreePage,
+  UsagePage,
   Vault,
   VaultChange,
   VaultPage,
@@ -1170,6 +1173,23 @@ export interface EmanetApi {
       readonly limit?: number | undefined;
     }, TreePage, TreePage["data"][number]>;
     /**
+     * Compare a snapshot with another one. `GET /v1/snapshots/{id}/diff`
+     *
+     * Paths that were added, removed or changed since another snapshot of the same vault, in the order of a walk: a directory comes before what is in it. A file is changed if its content or its metadata is, a directory if its own metadata is. Everything below a directory that was added or removed is named too.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly diff: ListOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      /** The older snapshot. If absent: the completed one of the same source before this one, or nothing. */
+      readonly from?: string | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Number of changes per page (default 100). */
+      readonly limit?: number | undefined;
+    }, SnapshotDiffPage, SnapshotDiffPage["data"][number]>;
+    /**
      * Download a snapshot as an archive. `GET /v1/snapshots/{id}/archive`
      *
      * All files, or those below `path`, as an archive that is made while it is sent. Entries have their whole path in the snapshot. **tar** has every name, mode, time, owner and link as it was; without its end mark it was cut off. **zip** is for programs that read no tar, Windows among them. It is not compressed and has no hard links. Names that are not UTF-8 and those that Windows does not allow have `%` and two hexadecimal digits in their place; the comment of the archive says how many. Without its directory, which is at its end, it was cut off.
@@ -1626,6 +1646,46 @@ export interface EmanetApi {
       /** `X-Export-Id` of the export. */
       readonly id: string;
     }>;
+  };
+  readonly nights: {
+    /**
+     * List nights. `GET /v1/nights`
+     *
+     * How backups went, by day in Istanbul: a row per active taxpayer, and per source in other vaults, by name in the Turkish alphabet. A snapshot belongs to the day on which it was created. At most 92 days; the last 30 if none are given. `ETag` makes a repetition cheap.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** The first day. */
+      readonly from?: string | undefined;
+      /** The last day; today if absent. */
+      readonly to?: string | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Number of rows per page (default 500). */
+      readonly limit?: number | undefined;
+    }, NightsPage, NightsPage["data"][number]>;
+  };
+  readonly usage: {
+    /**
+     * List what is stored. `GET /v1/usage`
+     *
+     * For each vault, by name in the Turkish alphabet: what is stored now and by day in Istanbul, beside the bytes of the files. At most 92 days; the last 30 if none are given.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** The first day. */
+      readonly from?: string | undefined;
+      /** The last day; today if absent. */
+      readonly to?: string | undefined;
+      /** Only this vault. */
+      readonly vault_id?: string | undefined;
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+    }, UsagePage, UsagePage["data"][number]>;
   };
   readonly oauth: {
     /**
@@ -2275,6 +2335,7 @@ export const operations = {
   "snapshots.undelete": {"method":"POST","path":"/v1/snapshots/{id}/undelete","keyed":true,"reply":"json"},
   "snapshots.listWarnings": {"method":"GET","path":"/v1/snapshots/{id}/warnings","query":["limit","cursor"],"reply":"json"},
   "snapshots.listTree": {"method":"GET","path":"/v1/snapshots/{id}/tree","query":["path","cursor","limit"],"reply":"json"},
+  "snapshots.diff": {"method":"GET","path":"/v1/snapshots/{id}/diff","query":["from","cursor","limit"],"reply":"json"},
   "snapshots.readArchive": {"method":"GET","path":"/v1/snapshots/{id}/archive","query":["format","path"],"reply":"bytes"},
   "snapshots.readReceipt": {"method":"GET","path":"/v1/snapshots/{id}/receipt","reply":"bytes"},
   "snapshots.readFile": {"method":"GET","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"bytes"},
@@ -2309,6 +2370,8 @@ export const operations = {
   "audit.getChain": {"method":"GET","path":"/v1/audit/chain","reply":"json"},
   "audit.export": {"method":"GET","path":"/v1/audit/export","query":["from","to","format"],"reply":"bytes"},
   "audit.resumeExport": {"method":"GET","path":"/v1/audit/export/{id}","reply":"bytes"},
+  "nights.list": {"method":"GET","path":"/v1/nights","query":["from","to","cursor","limit"],"reply":"json"},
+  "usage.list": {"method":"GET","path":"/v1/usage","query":["from","to","vault_id","limit","cursor"],"reply":"json"},
   "oauth.token": {"method":"POST","path":"/oauth2/token","body":"form","reply":"json","anonymous":true},
   "oauth.revoke": {"method":"POST","path":"/oauth2/revoke","body":"form","reply":"empty","anonymous":true},
   "oauth.introspect": {"method":"POST","path":"/oauth2/introspect","body":"form","reply":"json","anonymous":true},

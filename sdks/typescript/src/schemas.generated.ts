@@ -1255,6 +1255,40 @@ export interface NewWebhook {
   readonly description?: string | null | undefined;
 }
 
+/** Nights by state. */
+export interface NightCounts {
+  readonly ok: number;
+  readonly unchanged: number;
+  readonly late: number;
+  readonly failed: number;
+  readonly running: number;
+  readonly none: number;
+}
+
+export interface Nights {
+  readonly taxpayer_id: string | null;
+  readonly source_id: string | null;
+  /** Its vault. */
+  readonly vault_id: string;
+  /** Its name. */
+  readonly name: string;
+  /** One per day, from `from` to `to`. Of a taxpayer, the worst of its sources. */
+  readonly states: readonly ("ok" | "unchanged" | "late" | "failed" | "running" | "none" | (string & {}))[];
+  readonly counts: NightCounts;
+  readonly last_good_at: string | null;
+}
+
+export interface NightsPage {
+  /** The first day. */
+  readonly from: string;
+  /** The last day. */
+  readonly to: string;
+  readonly counts: NightCounts;
+  readonly data: readonly Nights[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface OauthClient {
   /** The `client_id`. */
   readonly id: string;
@@ -1373,6 +1407,39 @@ export interface PasswordReset {
 export interface PasswordResetRequest {
   /** E-mail address. */
   readonly email: string;
+}
+
+export interface PathChange {
+  /** What happened to the path. */
+  readonly change: "added" | "removed" | "changed" | (string & {});
+  /** Last part of the path. */
+  readonly name: string;
+  /** The bytes of `name`, only where they are not UTF-8. */
+  readonly name_base64?: string | undefined;
+  /** Path in the snapshot. */
+  readonly path: string;
+  /** The bytes of `path`, only where they are not UTF-8. */
+  readonly path_base64?: string | undefined;
+  readonly before: {
+    /** What it is. */
+    readonly type: "file" | "directory" | "link" | (string & {});
+    readonly size_bytes: number | null;
+    /** When it was changed last. */
+    readonly mtime: string;
+    /** Permissions, octal. */
+    readonly mode: string;
+    readonly hash: string | null;
+  } | null;
+  readonly after: {
+    /** What it is. */
+    readonly type: "file" | "directory" | "link" | (string & {});
+    readonly size_bytes: number | null;
+    /** When it was changed last. */
+    readonly mtime: string;
+    /** Permissions, octal. */
+    readonly mode: string;
+    readonly hash: string | null;
+  } | null;
 }
 
 export interface PhoneChange {
@@ -1710,6 +1777,13 @@ export interface SnapshotCreator {
   readonly kind: "client" | "agent" | "member" | (string & {});
   /** Which one. */
   readonly id: string;
+}
+
+export interface SnapshotDiffPage {
+  readonly from_snapshot_id: string | null;
+  readonly data: readonly PathChange[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface SnapshotFailed {
@@ -2094,6 +2168,21 @@ export interface TreePage {
   readonly next_cursor: string | null;
 }
 
+export interface UsageDay {
+  /** The day. */
+  readonly day: string;
+  /** What is stored, after deduplication and compression. */
+  readonly stored_bytes: number;
+  /** Bytes of the files of the last completed snapshots of its sources. */
+  readonly size_bytes: number;
+}
+
+export interface UsagePage {
+  readonly data: readonly VaultUsage[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface Vault {
   /** Id of the vault. */
   readonly id: string;
@@ -2110,6 +2199,14 @@ export interface Vault {
   readonly stored_bytes: number;
   /** Its sources. */
   readonly source_count: number;
+  readonly last_verification: {
+    /** Files that were compared. */
+    readonly checked_files: number;
+    /** Findings: what was missing or not what it should be. */
+    readonly failed: number;
+    /** When it ended. */
+    readonly completed_at: string;
+  } | null;
   /** When it was made. */
   readonly created_at: string;
   readonly version: number;
@@ -2145,6 +2242,21 @@ export interface VaultQuotaWarning {
   readonly stored_bytes: number;
   /** The vault's quota; without one, its `quota_warning_bytes`. */
   readonly quota_bytes: number;
+}
+
+export interface VaultUsage {
+  /** The vault. */
+  readonly vault_id: string;
+  /** Its name. */
+  readonly name: string;
+  /** What is stored, after deduplication and compression. */
+  readonly stored_bytes: number;
+  /** Bytes of the files of the last completed snapshots of its sources. */
+  readonly size_bytes: number;
+  readonly quota_bytes: number | null;
+  readonly quota_reached_on: string | null;
+  /** What was stored at the end of each day, today until now. Days before the first count are left out. */
+  readonly days: readonly UsageDay[];
 }
 
 export interface Webhook {

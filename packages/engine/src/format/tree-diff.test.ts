@@ -4,7 +4,7 @@ import { SeededRandom } from "../testing/random-tree.ts";
 import { scaled } from "../testing/scale.ts";
 import { hex } from "./bytes.ts";
 import { DirectoryBuilder, type NodeSink } from "./tree-builder.ts";
-import { diffTrees } from "./tree-diff.ts";
+import { type DiffPlace, diffTrees } from "./tree-diff.ts";
 import type { EntryStat, Reference, TreeEntry } from "./tree-entry.ts";
 import type { NodeSource } from "./tree-reader.ts";
 
@@ -90,10 +90,22 @@ function expectedChanges(before: Folder, after: Folder, path = ""): string[] {
 
 const emptyFolder = (): Folder => ({ entries: new Map(), mode: 0o755 });
 
-async function foundChanges(nodes: Nodes, before: Reference | null, after: Reference | null): Promise<string[]> {
+async function foundChanges(
+  nodes: Nodes,
+  before: Reference | null,
+  after: Reference | null,
+  behind?: DiffPlace,
+): Promise<string[]> {
   const changes: string[] = [];
-  for await (const { kind, path } of diffTrees(nodes, before, after)) changes.push(`${kind} ${Buffer.from(path)}`);
+  for await (const { kind, path } of diffTrees(nodes, before, after, { behind }))
+    changes.push(`${kind} ${Buffer.from(path)}`);
   return changes;
+}
+
+/** The place behind a change as {@link foundChanges} names it. */
+function placeBehind(change: string): DiffPlace {
+  const [kind = "", path = ""] = change.split(" ");
+  return { kind: kind as DiffPlace["kind"], names: path.split("/").map((name) => Buffer.from(name)) };
 }
 
 function randomFolder(random: SeededRandom, depth: number, most: number): Folder {
@@ -146,6 +158,34 @@ describe("the difference of two trees", () => {
     after.entries.set("a", inner);
     const changes = await foundChanges(nodes, before, await store(nodes, after));
     assert.deepEqual(changes, ["added a", "added a/b", "added c", "removed z"]);
+  });
+
+  test("from behind any change, the changes that follow are found", async () => {
+    for (let seed = 1; seed <= 12; seed++) {
+      const random = new SeededRandom(seed);
+      const nodes = new Nodes();
+      const before = randomFolder(random, 2, random.pick([30, 900]));
+      before.entries.set("e", randomFolder(random, 1, 5)).set("f", 1);
+      const after = edited(random, before, 20);
+      after.entries.set("e", 1).set("f", randomFolder(random, 1, 5));
+      const [old, now] = [await store(nodes, before), await store(nodes, after)];
+      const all = await foundChanges(nodes, old, now);
+      for (let at = 0; at < all.length; at += 1 + random.below(all.length > 100 ? 20 : 2)) {
+        const change = all[at] ?? "";
+        assert.deepEqual(await foundChanges(nodes, old, now, placeBehind(change)), all.slice(at + 1), change);
+      }
+    }
+  });
+
+  test("behind a change near the end, what comes before is not read", async () => {
+    const nodes = new Nodes();
+    const folder = emptyFolder();
+    for (let i = 0; i < 20_000; i++) folder.entries.set(`invoice-${String(i).padStart(7, "0")}.xml`, i);
+    const root = await store(nodes, folder);
+    nodes.reads = 0;
+    const rest = await foundChanges(nodes, null, root, placeBehind("added invoice-0019989.xml"));
+    assert.equal(rest.length, 10);
+    assert.ok(nodes.reads < 10, `${nodes.reads}`);
   });
 
   test("where a file's content is stored is no difference", async () => {

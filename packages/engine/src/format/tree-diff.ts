@@ -19,34 +19,60 @@ export type TreeChange =
   | { readonly kind: "removed"; readonly path: Uint8Array; readonly before: TreeEntry }
   | { readonly kind: "changed"; readonly path: Uint8Array; readonly before: TreeEntry; readonly after: TreeEntry };
 
+/** A place in the differences of two trees: behind the change of this kind at the path with these names. */
+export interface DiffPlace {
+  readonly kind: TreeChange["kind"];
+  readonly names: readonly Uint8Array[];
+}
+
+interface DiffOptions {
+  /** The path of both directories. */
+  readonly path?: Uint8Array;
+  /** Where to begin. What comes before is not read. */
+  readonly behind?: DiffPlace | undefined;
+}
+
 /**
  * The differences between two directories, in walk order. Null stands for an empty directory. A file changed if its
- * content or its metadata did; a directory only if its own metadata did. `path` is the path of both directories.
+ * content or its metadata did; a directory only if its own metadata did.
  */
 export async function* diffTrees(
   source: NodeSource,
   before: Reference | null,
   after: Reference | null,
-  path: Uint8Array = new Uint8Array(0),
+  { path = noBytes, behind }: DiffOptions = {},
 ): AsyncGenerator<TreeChange> {
   if (before !== null && after !== null && sameBytes(before.id, after.id)) return;
-  for await (const [old, now] of entryPairs(new Side(source, before), new Side(source, after))) {
-    const child = joinPath(path, now === null ? old.name : now.name);
+  const [first] = behind?.names ?? [];
+  for await (const [old, now] of entryPairs(new Side(source, before, first), new Side(source, after, first))) {
+    const name = now === null ? old.name : now.name;
+    const child = joinPath(path, name);
+    // The entry of the place itself, or one above it, came before.
+    const place = behind !== undefined && first !== undefined && sameBytes(name, first) ? below(behind) : undefined;
     if (old !== null && now !== null && old.type === now.type) {
-      if (!isEqualEntry(old, now)) yield { kind: "changed", path: child, before: old, after: now };
-      yield* diffTrees(source, rootOf(old), rootOf(now), child);
+      if (place === undefined && !isEqualEntry(old, now))
+        yield { kind: "changed", path: child, before: old, after: now };
+      yield* diffTrees(source, rootOf(old), rootOf(now), { path: child, behind: place });
       continue;
     }
-    if (old !== null) {
-      yield { kind: "removed", path: child, before: old };
-      yield* diffTrees(source, rootOf(old), null, child);
+    // Of an entry that took the place of another one, what was removed comes first.
+    const isInAdded = place !== undefined && (old === null || place.kind === "added");
+    if (old !== null && !isInAdded) {
+      if (place === undefined) yield { kind: "removed", path: child, before: old };
+      yield* diffTrees(source, rootOf(old), null, { path: child, behind: place });
     }
     if (now !== null) {
-      yield { kind: "added", path: child, after: now };
-      yield* diffTrees(source, null, rootOf(now), child);
+      if (!isInAdded) yield { kind: "added", path: child, after: now };
+      yield* diffTrees(source, null, rootOf(now), { path: child, behind: isInAdded ? place : undefined });
     }
   }
 }
+
+function below({ kind, names }: DiffPlace): DiffPlace {
+  return { kind, names: names.slice(1) };
+}
+
+const noBytes = new Uint8Array(0);
 
 type EntryPair = readonly [TreeEntry, null] | readonly [TreeEntry, TreeEntry] | readonly [null, TreeEntry];
 
@@ -124,10 +150,13 @@ class Side {
   readonly #source: NodeSource;
   /** What is still to come, the last element first. */
   readonly #rest: NextRow[] = [];
+  /** Smaller names are left out. */
+  readonly #from: Uint8Array;
   #lastName: Uint8Array | null = null;
 
-  constructor(source: NodeSource, root: Reference | null) {
+  constructor(source: NodeSource, root: Reference | null, from: Uint8Array = noBytes) {
     this.#source = source;
+    this.#from = from;
     if (root !== null) this.#rest.push({ kind: "node", node: { reference: root, lastName: null, depth: 0 } });
   }
 
@@ -158,6 +187,8 @@ class Side {
     if (depth > maxDepth) throw new FormatError("a tree is too deep");
     const rows = [...directoryRows(await this.#source.node(reference))];
     for (const row of rows.toReversed()) {
+      const last = row.kind === "entry" ? row.entry.name : row.lastName;
+      if (last !== null && Buffer.compare(last, this.#from) < 0) continue;
       if (row.kind === "entry") this.#rest.push(row);
       else this.#rest.push({ kind: "node", node: { ...row, depth: depth + 1 } });
     }
@@ -187,8 +218,6 @@ function isEqualStat(a: EntryStat, b: EntryStat): boolean {
     ofA.every(([name, value], i) => sameBytes(name, ofB[i]?.[0] ?? noBytes) && sameBytes(value, ofB[i]?.[1] ?? noBytes))
   );
 }
-
-const noBytes = new Uint8Array(0);
 
 function isEqualFile(a: FileEntry, b: FileEntry): boolean {
   return a.size === b.size && sameBytes(a.hash, b.hash) && sameBytes(a.linkGroup ?? noBytes, b.linkGroup ?? noBytes);

@@ -8,12 +8,20 @@ import type { ServicePorts } from "../kernel/domain-services.ts";
 import { noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
 import type { RowAccess } from "../kernel/principal.ts";
 import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
+import { noteVerification } from "../vaults/index.ts";
 import { engineId } from "./engine-id.ts";
 import { endUpload } from "./lifecycle.ts";
 import { mailAboutVerification } from "./mail-about-verification.ts";
 import { parseSnapshotPayload } from "./release-upload.ts";
 import type { FailureCode } from "./rules.ts";
-import { abandonedUploads, deadUploads, findSnapshot, type OpenUpload, setVerification } from "./store.ts";
+import {
+  abandonedUploads,
+  deadUploads,
+  findSnapshot,
+  type OpenUpload,
+  type SnapshotRecord,
+  setVerification,
+} from "./store.ts";
 
 type Ports = ServicePorts & { readonly transactions: Transactions };
 type VerifyPorts = Ports & { readonly random: Random; readonly staffEmail: string };
@@ -48,7 +56,7 @@ export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify
     const vault = await services.vaults.open(accountId, vaultId);
     const row = await vault.catalog.snapshot(engineId(snapshotId));
     if (row === null) return;
-    const { findings, damagedFrames } = await verifySnapshots({
+    const { findings, files, damagedFrames } = await verifySnapshots({
       ...{ vault, snapshots: [row], pool: services.snapshots.readPool, readData: true },
       onProgress: (counts) => {
         signal.throwIfAborted();
@@ -59,19 +67,23 @@ export const verifySnapshot = task<VerifyPayload, VerifyPorts>("snapshots.verify
     const isRight = findings.length === 0;
     await transactions.run(context, access, async (tx) => {
       await setVerification(tx, accountId, snapshotId, isRight);
-      if (isRight) return;
-      const { created_by_kind: type, created_by_id: id } = record;
-      const targets = [
-        { type: "snapshot", id: snapshotId },
-        { type: type === "client" ? "oauth_client" : type, id },
-      ];
-      tx.audit({ action: "snapshot.verification_failed", targets, outcome: "failure" });
-      await mailAboutVerification(tx, ports, record);
+      if (!isRight) await reportFailure(tx, ports, record);
+      await noteVerification(tx, vaultId, { files, failed: findings.length });
     });
     services.snapshots.counts.verified(isRight);
     if (!isRight) log.error("verification_failed", { target_id: snapshotId, count: findings.length });
   },
 });
+
+async function reportFailure(tx: Tx, ports: VerifyPorts, record: SnapshotRecord): Promise<void> {
+  const { created_by_kind: type, created_by_id: id } = record;
+  const targets = [
+    { type: "snapshot", id: record.id },
+    { type: type === "client" ? "oauth_client" : type, id },
+  ];
+  tx.audit({ action: "snapshot.verification_failed", targets, outcome: "failure" });
+  await mailAboutVerification(tx, ports, record);
+}
 
 /** Uploads that one run ends at most; the next run takes the others. */
 const uploadsPerRun = 500;

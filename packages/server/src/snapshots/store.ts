@@ -135,6 +135,24 @@ export async function newestCompleted(tx: ReadTx, sourceId: string): Promise<str
   return row?.id ?? null;
 }
 
+/** The completed snapshot of the same source that was created last before this one. */
+export async function completedBefore(
+  tx: ReadTx,
+  { source_id: sourceId, created_at: createdAt, id }: SnapshotRecord,
+): Promise<string | null> {
+  const row = await tx.db
+    .selectFrom("snapshots")
+    .select("id")
+    .where("source_id", "=", sourceId)
+    .where("state", "=", "completed")
+    .where(sql<boolean>`(created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)`)
+    .orderBy("created_at", "desc")
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
 /** Returns false when it is not queued any more. */
 export async function startSnapshot(tx: Tx, accountId: string, id: string): Promise<boolean> {
   const { numUpdatedRows } = await tx.db

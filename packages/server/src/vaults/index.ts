@@ -40,6 +40,7 @@ export {
   insertVault,
   maxVaults,
   type NewVault,
+  noteVerification,
   renameVault,
   type VaultRow,
 } from "./vault-store.ts";

@@ -47,6 +47,16 @@ export const vaultSchema = closed(
     storage: oneOf(["service"], "Where it is stored. `service`: in the object store of this service."),
     stored_bytes: byteCount("What is stored, after deduplication and compression, unfinished uploads included."),
     source_count: Type.Integer({ format: "int32", minimum: 0, maximum: 2_147_483_647, description: "Its sources." }),
+    last_verification: nullable(
+      closed(
+        {
+          checked_files: byteCount("Files that were compared."),
+          failed: byteCount("Findings: what was missing or not what it should be."),
+          completed_at: timestamp("When it ended."),
+        },
+        { description: "The last time that a snapshot of the vault was read back and compared; null: never." },
+      ),
+    ),
     created_at: timestamp("When it was made."),
     version,
   },
@@ -64,9 +74,16 @@ export function vaultShape(row: VaultRow): Static<typeof vaultSchema> {
     storage: "service",
     stored_bytes: row.stored_bytes,
     source_count: row.source_count,
+    last_verification: verificationShape(row),
     created_at: row.created_at.toISOString(),
     version: row.version,
   };
+}
+
+function verificationShape(row: VaultRow): Static<typeof vaultSchema>["last_verification"] {
+  const { last_verified_at: at, last_verified_files: files, last_verified_failed: failed } = row;
+  if (at === null || files === null || failed === null) return null;
+  return { checked_files: files, failed, completed_at: at.toISOString() };
 }
 
 export const freshnessSchema = oneOf(

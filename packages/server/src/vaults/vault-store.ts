@@ -102,6 +102,19 @@ export async function countVaults(tx: Tx, accountId: string): Promise<number> {
   return count;
 }
 
+/** Notes the end of a verification. The row stays locked until the transaction ends: note it last. */
+export async function noteVerification(
+  tx: Tx,
+  vaultId: string,
+  { files, failed }: { readonly files: number; readonly failed: number },
+): Promise<void> {
+  await tx.db
+    .updateTable("vaults")
+    .set({ last_verified_at: tx.now, last_verified_files: files, last_verified_failed: failed })
+    .where("id", "=", vaultId)
+    .execute();
+}
+
 export interface VaultChange {
   readonly name?: string;
   readonly quota_bytes?: number | null;

@@ -76,6 +76,7 @@ export interface Database {
   readonly sources: SourcesRow;
   readonly taxpayers: TaxpayersRow;
   readonly uploads: UploadsRow;
+  readonly vault_usage: VaultUsageRow;
   readonly vaults: VaultsRow;
   readonly webhook_deliveries: WebhookDeliveriesRow;
   readonly webhook_hours: WebhookHoursRow;
@@ -912,6 +913,14 @@ export interface UploadsRow {
   readonly begun_at: Date;
 }
 
+export interface VaultUsageRow {
+  readonly vault_id: string;
+  readonly day: string;
+  readonly account_id: string;
+  readonly stored_bytes: number;
+  readonly size_bytes: number;
+}
+
 export interface VaultsRow {
   readonly id: string;
   readonly account_id: string;
@@ -928,6 +937,9 @@ export interface VaultsRow {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly version: Generated<number>;
+  readonly last_verified_at: Date | null;
+  readonly last_verified_files: number | null;
+  readonly last_verified_failed: number | null;
 }
 
 export interface WebhookDeliveriesRow {

@@ -22,7 +22,7 @@ const thoroughAjv = schemaCompiler({ allErrors: true });
 
 function schemaCompiler({ allErrors }: { readonly allErrors: boolean }): AjvClass {
   const made = new AjvClass({ strict: true, allErrors, allowUnionTypes: false });
-  formats.default(made, ["uuid", "date-time", "email", "uri"]);
+  formats.default(made, ["uuid", "date-time", "date", "email", "uri"]);
   for (const format of ["int32", "int64"]) made.addFormat(format, { type: "number", validate: Number.isSafeInteger });
   return made;
 }

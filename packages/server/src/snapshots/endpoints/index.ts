@@ -6,6 +6,7 @@ import { cancelSnapshot } from "./cancel-snapshot.ts";
 import { createBatch } from "./create-batch.ts";
 import { createSnapshot } from "./create-snapshot.ts";
 import { deleteSnapshot } from "./delete-snapshot.ts";
+import { diffSnapshot } from "./diff-snapshot.ts";
 import { getSnapshot } from "./get-snapshot.ts";
 import { listSnapshots } from "./list-snapshots.ts";
 import { listTree } from "./list-tree.ts";
@@ -26,6 +27,7 @@ export const snapshotEndpoints: readonly Endpoint[] = [
   undeleteSnapshot,
   listWarnings,
   listTree,
+  diffSnapshot,
   readArchive,
   readReceipt,
 ];

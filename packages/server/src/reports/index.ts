@@ -1,0 +1,8 @@
+/**
+ * Reports for people: how the nights of the last weeks were, and how much is stored. Owns the table `vault_usage`. A day is a day in
+ * Istanbul.
+ *
+ * Invariant: a night is never shown better than it was. What failed or did not come is shown, whatever else the day had.
+ */
+
+export { reportRecurrences } from "./jobs.ts";

@@ -1,4 +1,4 @@
-/** The SQL of nights. */
+/** The SQL of nights: who has a row, their sources, and what their snapshots became. */
 
 import { sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";

@@ -1,4 +1,4 @@
-/** The SQL of usage. */
+/** The SQL of usage: the notes of each day, and what is stored now. */
 
 import { sql } from "kysely";
 import { type PageStart, pageRows } from "../kernel/cursors.ts";

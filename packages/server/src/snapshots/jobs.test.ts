@@ -23,6 +23,8 @@ test("a completed snapshot is read back in the background, and says when", async
     return found.verified_at === null ? null : found;
   });
   assert.equal(verified.status, "completed");
+  const { last_verification: last } = (await env.get(`/v1/vaults/${verified.vault_id}`)).json ?? {};
+  assert.deepEqual(last, { checked_files: 1, failed: 0, completed_at: verified.verified_at });
 });
 
 test("what was verified of one client is not stored again by another", async () => {

@@ -17,6 +17,7 @@ describe("GET /v1/vaults/{id}", () => {
     assert.deepEqual(rest, {
       ...{ id, name: "Muhasebe", kind: "other", taxpayer_id: null, storage: "service" },
       ...{ quota_bytes: 1000, quota_warning_bytes: null, stored_bytes: 0, source_count: 1, version: 1 },
+      last_verification: null,
     });
   });
 

@@ -13,6 +13,7 @@ import { apiDocument } from "../../packages/server/src/endpoints.ts";
 import { tarOf } from "../../packages/server/src/snapshots/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { type Sent, startTestService } from "../../packages/server/src/testing/running.ts";
 import { temporaryFolder } from "../../packages/server/src/testing/temporary-folder.ts";
 import { inTurn, openAgent, uploadUntil } from "../../packages/server/src/uploads/testing.ts";
@@ -138,6 +139,29 @@ async function delivery(owner: Bearer): Promise<string> {
 
 const question = { signature: "t=1,v1=0", body: "{}" };
 
+/** A completed restore. */
+async function restore(owner: Bearer): Promise<string> {
+  const json = { snapshot_id: await snapshot(owner), target: { kind: "download", format: "tar" } };
+  const answer = await service.send("POST", "/v1/restore", { json, headers: owner.auth });
+  assert.equal(answer.status, 202, answer.body.toString());
+  const id = String(answer.json?.id);
+  for (;;) {
+    const { json: read } = await service.send("GET", `/v1/restore/${id}`, { headers: owner.auth });
+    if (read?.status === "completed") return id;
+  }
+}
+
+/** One that is not completed, and whose job is gone. */
+async function openRestore(owner: Bearer): Promise<string> {
+  const id = await restore(owner);
+  await storedRows(
+    service.database,
+    `update emanet.restores set state = 'running', archive_bytes = null, ended_at = null, expires_at = null where id = $1`,
+    [id],
+  );
+  return id;
+}
+
 /** Examples by operation. */
 const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = {
   "members.get": async (owner) => ({ id: await member(owner) }),
@@ -210,6 +234,11 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
     return { id: headers["x-export-id"] ?? assert.fail("no export") };
   },
   "snapshots.read_receipt": async (owner) => ({ id: await snapshot(owner) }),
+  "restores.get": async (owner) => ({ id: await restore(owner) }),
+  "restores.list_warnings": async (owner) => ({ id: await restore(owner) }),
+  "restores.download": async (owner) => ({ id: await restore(owner) }),
+  "restores.create_download_link": async (owner) => ({ id: await restore(owner) }),
+  "restores.cancel": async (owner) => ({ id: await openRestore(owner) }),
   "snapshots.create_download_link": async (owner) => ({ id: await snapshot(owner), body: {} }),
   "uploads.begin": upload("begin"),
   "uploads.ordinals": upload("ordinals"),

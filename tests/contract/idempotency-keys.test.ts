@@ -8,6 +8,7 @@ import { after, describe, test } from "node:test";
 import { deviceGrant, keyOf, proofOf } from "../../packages/server/src/agents/testing.ts";
 import { tokenFor } from "../../packages/server/src/testing/accounts.ts";
 import { noSignInLimits } from "../../packages/server/src/testing/people.ts";
+import { storedRows } from "../../packages/server/src/testing/rows.ts";
 import { startTestService } from "../../packages/server/src/testing/running.ts";
 import { readOperations, takes } from "./operations.ts";
 
@@ -50,6 +51,23 @@ async function client(by: Bearer): Promise<{ id: string; etag: string }> {
   const { id } = one as { id: string };
   const read = await service.send("GET", `/v1/oauth-clients/${id}`, { headers: by.auth });
   return { id, etag: read.headers.etag ?? assert.fail("no ETag") };
+}
+
+async function snapshotOf(by: Bearer): Promise<string> {
+  const body = Buffer.from("merhaba");
+  const answer = await service.send("POST", "/v1/snapshots?source=sunucu&path=a.txt", { body, headers: by.auth });
+  assert.equal(answer.status, 201, answer.body.toString());
+  return String(answer.json?.id);
+}
+
+/** A completed restore. */
+async function restoreOf(by: Bearer): Promise<string> {
+  const wanted = { snapshot_id: await snapshotOf(by), target: { kind: "download", format: "tar" } };
+  const { id } = await made("/v1/restore", wanted, by.auth);
+  for (;;) {
+    const { json } = await service.send("GET", `/v1/restore/${id}`, { headers: by.auth });
+    if (json?.status === "completed") return String(id);
+  }
 }
 
 async function limitRequest(): Promise<string> {
@@ -151,10 +169,22 @@ const examples: Readonly<Record<string, () => Promise<Example>>> = {
   },
   "snapshots.create_download_link": async () => {
     const by = await tokenFor(service);
-    const body = Buffer.from("merhaba");
-    const answer = await service.send("POST", "/v1/snapshots?source=sunucu&path=a.txt", { body, headers: by.auth });
-    assert.equal(answer.status, 201, answer.body.toString());
-    return { by, id: String(answer.json?.id), json: { path: "a.txt" } };
+    return { by, id: await snapshotOf(by), json: { path: "a.txt" } };
+  },
+  "restores.create": async () => {
+    const by = await tokenFor(service);
+    return { by, json: { snapshot_id: await snapshotOf(by), target: { kind: "download", format: "tar" } } };
+  },
+  "restores.create_download_link": async () => {
+    const by = await tokenFor(service);
+    return { by, id: await restoreOf(by) };
+  },
+  "restores.cancel": async () => {
+    const by = await tokenFor(service);
+    const id = await restoreOf(by);
+    const open = "state = 'running', archive_bytes = null, ended_at = null, expires_at = null";
+    await storedRows(service.database, `update emanet.restores set ${open} where id = $1`, [id]);
+    return { by, id };
   },
   "applications.submit": async () => ({ json: application() }),
   "rate_limits.request": async () => ({ by: await tokenFor(service), json: { ...rate, reason } }),

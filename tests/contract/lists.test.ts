@@ -39,6 +39,10 @@ for (const [at, policy] of policies.entries()) {
   await made("/v1/sources", { name: `sunucu ${at}` }, owner);
   await made("/v1/snapshots", { source: `sunucu ${at}` }, owner);
   await made("/v1/webhooks", { url: `https://hooks.example.com/${at}`, events: ["*"] }, owner);
+  const file = { body: Buffer.from("merhaba"), headers: owner.auth };
+  const snapshot = await service.send("POST", `/v1/snapshots?source=sunucu+${at}&path=a`, file);
+  const target = { kind: "download", format: "tar" };
+  await made("/v1/restore", { snapshot_id: snapshot.json?.id, target }, owner);
   await made("/v1/rate-limits/requests", { policy, limit: 50, window_s: 60, reason: "test gerekçesi" }, owner);
   const { sessionId } = await tokenFor(service);
   await made("/v1/admin/bans", { kind: "session", subject: sessionId, hours: 1, reason: "test gerekçesi" }, staff);
@@ -84,6 +88,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "taxpayers.list": ["-created_at", "created_at", "name", "-name", "freshness"],
   "snapshots.list": ["-created_at", "created_at"],
   "webhooks.list": ["-created_at", "created_at"],
+  "restores.list": ["-created_at", "created_at"],
   "sessions.list": ["-created_at", "created_at"],
   "rate_limits.list_requests": ["-created_at", "created_at"],
   "admin.list_accounts": ["-created_at", "created_at"],
@@ -95,6 +100,7 @@ const orders: Readonly<Record<string, readonly string[]>> = {
   "admin.list_webhook_deliveries": ["-created_at", "created_at"],
   "admin.list_snapshots": ["-created_at", "created_at"],
   "audit.list_events": ["-occurred_at", "occurred_at"],
+  "admin.list_restores": ["-created_at", "created_at"],
   "admin.list_audit": ["-occurred_at", "occurred_at"],
   // Its rows come from a database function that has only this order.
   "admin.list_jobs": ["-created_at"],

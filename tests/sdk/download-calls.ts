@@ -10,7 +10,38 @@ export function downloadCalls(withSnapshot: WithSnapshot, anonymous: EmanetClien
     const { client, id } = await withSnapshot();
     return client.snapshots.createDownloadLink({ id, body: { path: "a.txt" } });
   };
+  const target = { kind: "download", format: "zip" } as const;
+  const newRestore = async () => {
+    const { client, id } = await withSnapshot();
+    return { client, id: (await client.restores.create({ body: { snapshot_id: id, target } })).id };
+  };
+  /** A completed restore. */
+  const restored = async () => {
+    const { client, id } = await newRestore();
+    while ((await client.restores.get({ id })).status !== "completed");
+    return { client, id };
+  };
   return {
+    "restores.create": newRestore,
+    "restores.list": async () => (await newRestore()).client.restores.list({ status: "completed" }),
+    "restores.get": restored,
+    "restores.listWarnings": async () => {
+      const { client, id } = await newRestore();
+      return client.restores.listWarnings({ id });
+    },
+    "restores.download": async () => {
+      const { client, id } = await restored();
+      return (await client.restores.download({ id })).bytes();
+    },
+    "restores.createDownloadLink": async () => {
+      const { client, id } = await restored();
+      return client.restores.createDownloadLink({ id });
+    },
+    // Its job may be faster.
+    "restores.cancel": async () => {
+      const { client, id } = await newRestore();
+      return client.restores.cancel({ id }).catch(() => client.restores.get({ id }));
+    },
     "snapshots.readFile": async () => {
       const { client, id } = await withSnapshot();
       return (await client.snapshots.readFile({ id, path: "a.txt" })).text();

@@ -446,6 +446,7 @@ const calls: Readonly<Record<string, () => Promise<unknown>>> = {
     (await staff()).admin.rejectApplication({ id: await submitted(), body: { reason } }),
   "admin.listBans": async () => (await staff()).admin.listBans(),
   "admin.listSnapshots": async () => (await staff()).admin.listSnapshots({ failure: "verification_failed" }),
+  "admin.listRestores": async () => (await staff()).admin.listRestores({ status: "failed" }),
   "admin.setBan": async () => ban(await staff()),
   "admin.liftBan": async () => {
     const by = await staff();

@@ -41,6 +41,7 @@ export type { VaultKeys, WriterKeys } from "./format/vault-keys.ts";
 export { writerKeys } from "./format/vault-keys.ts";
 export * from "./object-store.ts";
 export * from "./protocol/index.ts";
+export type { FileReaderOptions } from "./restore/file-reader.ts";
 export { FileReader } from "./restore/file-reader.ts";
 export { DamageError, FrameReader } from "./restore/frame-reader.ts";
 export { frameReaderOf, LocalReadPort, recheckDamagedFrames } from "./restore/local-read-port.ts";

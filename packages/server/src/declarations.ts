@@ -22,7 +22,8 @@ import type { OauthScopes } from "./kernel/principal.ts";
 import { groupedByStatus, kernelProblems, type ProblemCode } from "./kernel/problems.ts";
 import { oauthPath } from "./oauth/paths.ts";
 import { oauthPolicies } from "./oauth/policies.ts";
-import { plannedPolicies, plannedScopes } from "./planned-domains.ts";
+import { restorePolicies } from "./restores/policies.ts";
+import { restoreScopes } from "./restores/scopes.ts";
 import { snapshotPolicies } from "./snapshots/policies.ts";
 import { snapshotProblems } from "./snapshots/problems.ts";
 import { snapshotScopes } from "./snapshots/scopes.ts";
@@ -50,7 +51,7 @@ const allPolicies = {
   ...applicationPolicies,
   ...snapshotPolicies,
   ...webhookPolicies,
-  ...plannedPolicies,
+  ...restorePolicies,
   ...auditPolicies,
   ...adminPolicies,
   ...oauthPolicies,
@@ -59,7 +60,7 @@ const allPolicies = {
 
 const allScopes = {
   ...snapshotScopes,
-  ...plannedScopes,
+  ...restoreScopes,
   ...auditScopes,
   ...webhookScopes,
   ...accountScopes,

@@ -21,6 +21,7 @@ import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
+import { restoreEndpoints, restoreTags } from "./restores/endpoints/index.ts";
 import { sandboxEndpoints, sandboxTags } from "./sandbox/endpoints/index.ts";
 import { searchEndpoints, searchTags } from "./search/endpoints/index.ts";
 import { snapshotEndpoints, snapshotTags } from "./snapshots/endpoints/index.ts";
@@ -42,6 +43,7 @@ export const endpoints: readonly Endpoint[] = [
   ...limitEndpoints,
   ...snapshotEndpoints,
   ...fileEndpoints,
+  ...restoreEndpoints,
   ...downloadEndpoints,
   ...receiptEndpoints,
   ...webhookEndpoints,
@@ -68,6 +70,7 @@ export const tags: readonly OpenapiTag[] = [
   ...taxpayerTags,
   ...limitTags,
   ...snapshotTags,
+  ...restoreTags,
   ...webhookTags,
   ...searchTags,
   ...auditTags,

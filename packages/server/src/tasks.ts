@@ -12,6 +12,7 @@ import { messageTasks } from "./messages/index.ts";
 import { oauthRecurrences } from "./oauth/index.ts";
 import { pathRecurrences, pathTasks } from "./paths/index.ts";
 import { reportRecurrences } from "./reports/index.ts";
+import { restoreRecurrences, restoreTasks } from "./restores/index.ts";
 import { snapshotRecurrences, snapshotTasks } from "./snapshots/index.ts";
 import { webhookRecurrences } from "./webhooks/index.ts";
 
@@ -29,6 +30,8 @@ export const tasks = [
   ...fileTasks,
   ...fileRecurrences,
   ...webhookRecurrences,
+  ...restoreTasks,
+  ...restoreRecurrences,
   ...downloadRecurrences,
   ...pathTasks,
   ...pathRecurrences,

@@ -19,6 +19,7 @@ import type {
   AdminMemberPage,
   AdminOverview,
   AdminRateLimits,
+  AdminRestorePage,
   AdminSnapshotPage,
   AdminWebhookDeliveryPage,
   AdminWebhookPage,
@@ -64,6 +65,7 @@ import type {
   NewDownloadLink,
   NewOauthClient,
   NewRateLimitRequest,
+  NewRestore,
   NewSnapshot,
   NewSnapshots,
   NewSource,
@@ -89,6 +91,10 @@ import type {
   ReceiptKeys,
   RecoveryCodes,
   ResetDecision,
+  Restore,
+  RestorePage,
+  RestoreWarningPage,
+  RestoreWithPaths,
   RotatedSecret,
   SecondFactorReset,
   SecretRotation,
@@ -1293,11 +1299,101 @@ export interface EmanetApi {
       readonly body?: NewDownloadLink;
     }, DownloadLink>;
   };
+  readonly restores: {
+    /**
+     * List restores. `GET /v1/restore`
+     *
+     * The account's restores, newest first.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly list: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only those with this status. */
+      readonly status?: "pending" | "running" | "completed" | "failed" | "canceled" | undefined;
+      /** Only those of this snapshot. */
+      readonly snapshot_id?: string | undefined;
+    }, RestorePage, RestorePage["data"][number]>;
+    /**
+     * Start a restore. `POST /v1/restore`
+     *
+     * Brings a snapshot or some of its files back. With the target `download` everything is read and compared with its hash first; then the archive can be downloaded for seven days, by any ranges and any number of times. Follow it with `GET /v1/restore/{id}` or the events `restore.completed` and `restore.failed`. At most 10 an hour. A suspended account can restore.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `malformed_json`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly create: Operation<{
+      readonly body: NewRestore;
+    }, Restore>;
+    /**
+     * Read a restore. `GET /v1/restore/{id}`
+     *
+     * How far it is, and afterwards what it has. `warnings` names what could not be read.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly get: ReadOperation<{
+      /** Id of the restore. */
+      readonly id: string;
+    }, RestoreWithPaths>;
+    /**
+     * List a restore's warnings. `GET /v1/restore/{id}/warnings`
+     *
+     * Every file whose content cannot be read (`content_damaged`), and every directory some of whose entries cannot be (`entries_unreadable`), in the order of the archive.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `invalid_cursor`, `member_required`, `missing_token`, `not_found`, `package_required`, `validation_failed`, or a code of every operation.
+     */
+    readonly listWarnings: ListOperation<{
+      /** Id of the restore. */
+      readonly id: string;
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+    }, RestoreWarningPage, RestoreWarningPage["data"][number]>;
+    /**
+     * Download a restore. `GET /v1/restore/{id}/download`
+     *
+     * The archive of a completed restore. One range can be asked for, and an interrupted download continued: the bytes never change until the restore expires, after seven days. Every byte is compared with its hash before it is sent.
+     *
+     * @throws ProblemError with `download_expired`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly download: BytesOperation<{
+      /** Id of the restore. */
+      readonly id: string;
+    }>;
+    /**
+     * Cancel a restore. `POST /v1/restore/{id}/cancel`
+     *
+     * Ends a restore that is pending or running. `restore.failed` says so with the failure `canceled`.
+     *
+     * @throws ProblemError with `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly cancel: Operation<{
+      /** Id of the restore. */
+      readonly id: string;
+    }, Restore>;
+    /**
+     * Make a download link of a restore. `POST /v1/restore/{id}/download-link`
+     *
+     * A link for browsers, which cannot send a token with a download. It can be used once, within five minutes; `HEAD` does not use it. The answer to the first `GET` sets a cookie for the link alone, with which the same browser can continue an interrupted download for a day. The link reads with the rights of the one who made it, and ends with them.
+     *
+     * @throws ProblemError with `download_expired`, `idempotency_in_progress`, `idempotency_key_reused`, `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `state_conflict`, `storage_full`, `validation_failed`, or a code of every operation.
+     */
+    readonly createDownloadLink: Operation<{
+      /** Id of the restore. */
+      readonly id: string;
+    }, DownloadLink>;
+  };
   readonly downloads: {
     /**
      * Download by a link. `GET /v1/downloads/{link}`
      *
-     * The content of a download link. The first `GET` uses the link; requests with the cookie that it sets continue the download for a day, a single file also by ranges. `HEAD` uses nothing. A link that was used or has expired, or whose maker has lost the right, is `download_expired`.
+     * The content of a download link. The first `GET` uses the link; requests with the cookie that it sets continue the download for a day, a single file or a restore also by ranges. `HEAD` uses nothing. A link that was used or has expired, or whose maker has lost the right, is `download_expired`.
      *
      * @throws ProblemError with `download_expired`, `not_found`, `range_not_satisfiable`, `snapshot_expired`, `validation_failed`, or a code of every operation.
      */
@@ -2245,6 +2341,27 @@ export interface EmanetApi {
       /** Only snapshots of this client, agent or member. */
       readonly writer_id?: string | undefined;
     }, AdminSnapshotPage, AdminSnapshotPage["data"][number]>;
+    /**
+     * List the restores of all accounts. `GET /v1/admin/restores`
+     *
+     * Newest first. Paths are not shown.
+     *
+     * @throws ProblemError with `admin_required`, `invalid_cursor`, `missing_token`, `validation_failed`, or a code of every operation.
+     */
+    readonly listRestores: ListOperation<{
+      /** Number of items per page (default 25). */
+      readonly limit?: number | undefined;
+      /** `next_cursor` of the previous page, unchanged. */
+      readonly cursor?: string | undefined;
+      /** Order, `-` for the greatest first (`-created_at`). */
+      readonly sort?: "-created_at" | "created_at" | undefined;
+      /** Only restores of this account. */
+      readonly account_id?: string | undefined;
+      /** Only restores in this state. */
+      readonly status?: "pending" | "running" | "completed" | "failed" | "canceled" | undefined;
+      /** Only restores with this failure. */
+      readonly failure?: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | undefined;
+    }, AdminRestorePage, AdminRestorePage["data"][number]>;
   };
 }
 
@@ -2343,7 +2460,14 @@ export const operations = {
   "snapshots.beginFile": {"method":"POST","path":"/v1/snapshots/{id}/files/{path}","rest":true,"reply":"empty"},
   "snapshots.appendFile": {"method":"PATCH","path":"/v1/snapshots/{id}/files/{path}","rest":true,"body":"content","mediaType":"application/offset+octet-stream","reply":"empty"},
   "snapshots.complete": {"method":"POST","path":"/v1/snapshots/{id}/complete","reply":"json"},
+  "restores.list": {"method":"GET","path":"/v1/restore","query":["limit","cursor","sort","status","snapshot_id"],"reply":"json"},
+  "restores.create": {"method":"POST","path":"/v1/restore","body":"json","keyed":true,"reply":"json"},
+  "restores.get": {"method":"GET","path":"/v1/restore/{id}","reply":"json"},
+  "restores.listWarnings": {"method":"GET","path":"/v1/restore/{id}/warnings","query":["limit","cursor"],"reply":"json"},
+  "restores.download": {"method":"GET","path":"/v1/restore/{id}/download","reply":"bytes"},
+  "restores.cancel": {"method":"POST","path":"/v1/restore/{id}/cancel","keyed":true,"reply":"json"},
   "snapshots.createDownloadLink": {"method":"POST","path":"/v1/snapshots/{id}/download-link","body":"json","keyed":true,"reply":"json"},
+  "restores.createDownloadLink": {"method":"POST","path":"/v1/restore/{id}/download-link","keyed":true,"reply":"json"},
   "downloads.read": {"method":"GET","path":"/v1/downloads/{link}","reply":"bytes","anonymous":true},
   "receipts.keys": {"method":"GET","path":"/.well-known/emanet-keys.json","reply":"json","anonymous":true},
   "webhooks.list": {"method":"GET","path":"/v1/webhooks","query":["limit","cursor","sort"],"reply":"json"},
@@ -2414,5 +2538,6 @@ export const operations = {
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
   "admin.listSnapshots": {"method":"GET","path":"/v1/admin/snapshots","query":["limit","cursor","sort","account_id","status","failure","writer_id"],"reply":"json"},
+  "admin.listRestores": {"method":"GET","path":"/v1/admin/restores","query":["limit","cursor","sort","account_id","status","failure"],"reply":"json"},
 } as const;
 

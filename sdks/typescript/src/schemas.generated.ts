@@ -291,6 +291,42 @@ export interface AdminRateLimits {
   readonly data: readonly AdminRateLimit[];
 }
 
+export interface AdminRestore {
+  /** Id of the restore. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Where the files go. */
+  readonly target: "download";
+  /** How far it is. */
+  readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
+  readonly failure: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | (string & {}) | null;
+  /** Bytes of the files that were asked for. */
+  readonly bytes_total: number;
+  /** Bytes of the files that were read so far. */
+  readonly bytes_restored: number;
+  /** Files that were asked for. */
+  readonly files_total: number;
+  /** Files that were read so far. */
+  readonly files_restored: number;
+  /** Files and directories that could not be read whole. */
+  readonly warning_count: number;
+  /** When it was accepted. */
+  readonly created_at: string;
+  readonly completed_at: string | null;
+  readonly expires_at: string | null;
+}
+
+export interface AdminRestorePage {
+  readonly data: readonly AdminRestore[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 export interface AdminSnapshot {
   /** Id of the snapshot. */
   readonly id: string;
@@ -1200,6 +1236,26 @@ export interface NewRateLimitRequest {
   readonly reason: string;
 }
 
+export interface NewRestore {
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  /** Only these files and directories; everything if absent. */
+  readonly paths?: readonly (string | {
+    /** The bytes of the path, for one that is not UTF-8. */
+    readonly base64: string;
+  })[] | undefined;
+  /** What happens when files cannot be read: the restore fails and names them (`fail`), or it has the others (`skip`). */
+  readonly on_damage?: "fail" | "skip" | undefined;
+  readonly target: NewRestoreTarget;
+}
+
+export interface NewRestoreTarget {
+  /** Where the files go. */
+  readonly kind: "download";
+  /** The kind of archive. */
+  readonly format: "tar" | "zip";
+}
+
 export interface NewSnapshot {
   /** What is backed up: a name in the vault, which is made if it is new, or the id of a source. */
   readonly source: string;
@@ -1584,6 +1640,43 @@ export interface ResetDecision {
   readonly decision: "confirm" | "cancel";
 }
 
+export interface Restore {
+  /** Id of the restore. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  readonly target: RestoreTarget;
+  /** What happens when files cannot be read: the restore fails and names them (`fail`), or it has the others (`skip`). */
+  readonly on_damage: "fail" | "skip" | (string & {});
+  readonly path_count: number | null;
+  /** How far it is. */
+  readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
+  /** Bytes of the files that were asked for. */
+  readonly bytes_total: number;
+  /** Bytes of the files that were read so far. */
+  readonly bytes_restored: number;
+  /** Files that were asked for. */
+  readonly files_total: number;
+  /** Files that were read so far. */
+  readonly files_restored: number;
+  readonly verification: RestoreVerification | null;
+  /** Files and directories that could not be read whole. */
+  readonly warning_count: number;
+  readonly failure: RestoreFailure | null;
+  readonly download: RestoreDownload | null;
+  readonly created_by: RestoreCreator;
+  /** When it was accepted. */
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly completed_at: string | null;
+  /** Counts its changes of state. */
+  readonly version: number;
+}
+
 export interface RestoreCompleted {
   /** The type of the event. */
   readonly event: "restore.completed";
@@ -1603,6 +1696,24 @@ export interface RestoreCompleted {
   readonly files_restored: number;
   /** Bytes of these files. */
   readonly bytes_restored: number;
+  /** What could not be read and is left out. */
+  readonly warning_count: number;
+}
+
+export interface RestoreCreator {
+  /** What started it. */
+  readonly kind: "client" | "agent" | "member" | (string & {});
+  /** Which one. */
+  readonly id: string;
+}
+
+export interface RestoreDownload {
+  /** Bytes of the archive. */
+  readonly size_bytes: number;
+  /** Until when it can be downloaded. */
+  readonly expires_at: string;
+  /** Whether that time has passed, or the snapshot was deleted. */
+  readonly expired: boolean;
 }
 
 export interface RestoreFailed {
@@ -1621,7 +1732,22 @@ export interface RestoreFailed {
   /** The snapshot. */
   readonly snapshot_id: string;
   /** Why. */
-  readonly failure: string;
+  readonly failure: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | (string & {});
+}
+
+export interface RestoreFailure {
+  /** Why it ended without its files. */
+  readonly code: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | (string & {});
+  /** The code in words, in the language of `Accept-Language`. */
+  readonly detail: string;
+  /** Whether the same restore may succeed later. */
+  readonly retryable: boolean;
+}
+
+export interface RestorePage {
+  readonly data: readonly Restore[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
 }
 
 export interface RestoreStarted {
@@ -1639,6 +1765,71 @@ export interface RestoreStarted {
   readonly restore_id: string;
   /** The snapshot. */
   readonly snapshot_id: string;
+}
+
+export interface RestoreTarget {
+  /** Where the files go. */
+  readonly kind: "download";
+  /** The kind of archive. */
+  readonly format: "tar" | "zip" | (string & {});
+}
+
+export interface RestoreVerification {
+  /** Files that were read and are what their hashes say. */
+  readonly checked_files: number;
+  /** Files and directories that could not be read whole; `GET …/warnings` names them. */
+  readonly failed: number;
+  /** When everything had been read. */
+  readonly completed_at: string;
+}
+
+export interface RestoreWarningPage {
+  readonly data: readonly SnapshotWarning[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export interface RestoreWithPaths {
+  /** Id of the restore. */
+  readonly id: string;
+  /** The account. */
+  readonly account_id: string;
+  /** The vault. */
+  readonly vault_id: string;
+  /** The snapshot. */
+  readonly snapshot_id: string;
+  readonly target: RestoreTarget;
+  /** What happens when files cannot be read: the restore fails and names them (`fail`), or it has the others (`skip`). */
+  readonly on_damage: "fail" | "skip" | (string & {});
+  readonly path_count: number | null;
+  /** How far it is. */
+  readonly status: "pending" | "running" | "completed" | "failed" | "canceled" | (string & {});
+  /** Bytes of the files that were asked for. */
+  readonly bytes_total: number;
+  /** Bytes of the files that were read so far. */
+  readonly bytes_restored: number;
+  /** Files that were asked for. */
+  readonly files_total: number;
+  /** Files that were read so far. */
+  readonly files_restored: number;
+  readonly verification: RestoreVerification | null;
+  /** Files and directories that could not be read whole. */
+  readonly warning_count: number;
+  readonly failure: RestoreFailure | null;
+  readonly download: RestoreDownload | null;
+  readonly created_by: RestoreCreator;
+  /** When it was accepted. */
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly completed_at: string | null;
+  /** Counts its changes of state. */
+  readonly version: number;
+  readonly paths: readonly (string | {
+    /** The bytes of the path, for one that is not UTF-8. */
+    readonly base64: string;
+  })[] | null;
+  /** What could not be read; the first 100. `GET …/warnings` has all of them. */
+  readonly warnings: readonly SnapshotWarning[];
 }
 
 export interface RotatedSecret {

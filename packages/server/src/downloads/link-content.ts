@@ -4,6 +4,7 @@ import type { AccessSpec, Ctx } from "../kernel/http/endpoint.ts";
 import { type RangeConditions, rangedReply } from "../kernel/http/range.ts";
 import type { ReplyStream, StreamHolder } from "../kernel/http/reply-stream.ts";
 import { Problem } from "../kernel/problems.ts";
+import { openArchive, restoreAccess, visibleRestore } from "../restores/index.ts";
 import { type ArchiveFormat, archiveReply, entryAt, openContent, rangedFile } from "../snapshots/index.ts";
 import type { LinkMaker } from "./link-makers.ts";
 import type { LinkRow } from "./store.ts";
@@ -17,20 +18,37 @@ export const snapshotAccess = {
   whileSuspended: true,
 } as const satisfies AccessSpec;
 
-export interface WantedContent {
-  readonly id: string;
-  readonly path: Buffer | null;
-  readonly format: ArchiveFormat | null;
+/** What a link leads to. */
+export type LinkTarget =
+  | {
+      readonly kind: "snapshot";
+      readonly id: string;
+      readonly path: Buffer | null;
+      readonly format: ArchiveFormat | null;
+    }
+  | { readonly kind: "restore"; readonly id: string };
+
+export function targetOf({ snapshot_id, restore_id, path, format }: LinkRow): LinkTarget {
+  if (restore_id !== null) return { kind: "restore", id: restore_id };
+  if (snapshot_id === null) throw new Error("a link that leads nowhere");
+  return { kind: "snapshot", id: snapshot_id, path, format };
+}
+
+/** Who may make and use links to it. */
+export function accessTo({ kind }: LinkTarget): AccessSpec {
+  return kind === "snapshot" ? snapshotAccess : restoreAccess;
 }
 
 /** The reply with the content, or the part of it that is wanted. Throws what its own operation would. */
-export async function contentReply(ctx: Ctx, maker: LinkMaker, wanted: WantedContent, conditions: RangeConditions) {
-  const content = await openContent(ctx, maker, wanted.id);
-  const path = wanted.path ?? Buffer.alloc(0);
+export async function contentReply(ctx: Ctx, maker: LinkMaker, target: LinkTarget, conditions: RangeConditions) {
+  if (target.kind === "restore")
+    return rangedReply(conditions, await openArchive(ctx, await visibleRestore(ctx, maker, target.id)));
+  const content = await openContent(ctx, maker, target.id);
+  const path = target.path ?? Buffer.alloc(0);
   const entry = await entryAt(content, path);
   if (entry === null) throw new Problem("not_found");
-  if (entry.type === "file" && wanted.format === null) return rangedReply(conditions, rangedFile(ctx, content, entry));
-  return { status: 200, ...archiveReply(ctx, content, { entry, path }, wanted.format ?? "tar") } as const;
+  if (entry.type === "file" && target.format === null) return rangedReply(conditions, rangedFile(ctx, content, entry));
+  return { status: 200, ...archiveReply(ctx, content, { entry, path }, target.format ?? "tar") } as const;
 }
 
 /** The same stream, whose right is that of the link's maker and not of the caller. */

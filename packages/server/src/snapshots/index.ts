@@ -9,6 +9,7 @@
  */
 
 export { type ArchiveFormat, archiveFormats, archiveMediaTypes, archiveReply } from "./archive-content.ts";
+export { entriesBelow, inLargeChunks, partsOf, type WalkedEntry, type WriteName } from "./archive-entries.ts";
 export { downloadHeaders } from "./content-headers.ts";
 export { openSnapshots, type SnapshotServices } from "./content-services.ts";
 export { engineId, snapshotIdOf } from "./engine-id.ts";
@@ -16,10 +17,21 @@ export { snapshotEvents } from "./events.ts";
 export { fileHeaders, fileStatOf } from "./file-headers.ts";
 export { endUpload, startUpload } from "./lifecycle.ts";
 export { requireAgentVault, seesStorage } from "./new-upload.ts";
-export { entryAt, openContent, rangedFile, type SnapshotContent } from "./read-content.ts";
+export {
+  entryAt,
+  openContent,
+  openTree,
+  rangedFile,
+  type SnapshotContent,
+  type SnapshotTree,
+  sent,
+  visibleSnapshot,
+  withStoreProblems,
+} from "./read-content.ts";
 export { parseSnapshotPayload } from "./release-upload.ts";
 export { pruneFullVault } from "./removal.ts";
 export {
+  contentProblem,
   deadAfterMs,
   type FailureCode,
   failureCodes,
@@ -31,6 +43,7 @@ export {
 } from "./rules.ts";
 export { byteCount, showSnapshot, snapshotId, snapshotShape } from "./shapes.ts";
 export { findSnapshot, lockSnapshot, type SnapshotRecord, touchUpload } from "./store.ts";
+export { LinkGroups, tarMemberOf } from "./tar-stream.ts";
 export { snapshotRecurrences, snapshotTasks } from "./tasks.ts";
 export {
   bodyPath,
@@ -40,6 +53,8 @@ export {
   pathFields,
   showFields,
   textFields,
+  warningShape,
 } from "./tree-shapes.ts";
 export { failureOf, withSnapshotId } from "./upload-failures.ts";
 export { isCreator, isManager, lockOwnSnapshot } from "./visible-rows.ts";
+export { ZipNames, zipCommentOf, zipMemberOf } from "./zip-stream.ts";

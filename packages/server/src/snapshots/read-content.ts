@@ -10,7 +10,9 @@ import {
   findEntry,
   rootEntry,
   type TreeEntry,
+  type Vault,
 } from "@emanet/engine";
+import type { Services } from "../kernel/domain-services.ts";
 import type { Ctx } from "../kernel/http/endpoint.ts";
 import type { RangedContent } from "../kernel/http/range.ts";
 import { type Principal, rowAccessOf } from "../kernel/principal.ts";
@@ -27,13 +29,18 @@ type AccountPrincipal = Extract<Principal, { accountId: string }>;
 /** A smaller download is over at once. It needs no place among the large ones, and shares a reader. */
 const smallReadBytes = 4 * 1024 * 1024;
 
-export interface SnapshotContent {
-  readonly record: SnapshotRecord;
+/** The files of a snapshot that the catalog has, whatever its row says. */
+export interface SnapshotTree {
+  readonly vault: Vault;
   /** For small content; others use it at the same time. */
   readonly reader: FileReader;
   readonly root: DirectoryEntry;
   /** The number of the newest record of the vault's chain that is about this snapshot. */
   readonly chainSequence: number;
+}
+
+export interface SnapshotContent extends SnapshotTree {
+  readonly record: SnapshotRecord;
   /** For large content. */
   newReader(): FileReader;
 }
@@ -52,15 +59,21 @@ export async function openContent(ctx: Ctx, principal: AccountPrincipal, id: str
   const problem = contentProblem(record.status);
   if (problem !== null) throw new Problem(problem);
   if (record.root_hash === null) throw new Error("a completed snapshot without its root");
-  const { vaults, snapshots } = ctx.services;
-  return withStoreProblems(async () => {
-    const vault = await vaults.open(principal.accountId, record.vault_id);
-    const row = await vault.catalog.snapshot(engineId(id));
-    if (row === null) throw new Error("a completed snapshot that the catalog does not have");
-    const reader = snapshots.readers.shared(vault);
-    const root = await rootEntry(reader.frames, row);
-    return { record, reader, root, chainSequence: row.changes, newReader: () => snapshots.readers.own(vault) };
-  });
+  const { readers } = ctx.services.snapshots;
+  const tree = await withStoreProblems(() => openTree(ctx.services, record));
+  return { ...tree, record, newReader: () => readers.own(tree.vault) };
+}
+
+/** Opens the files of a completed snapshot. The caller has checked who asks, and its state. */
+export async function openTree(
+  { vaults, snapshots }: Services,
+  snapshot: Pick<SnapshotRecord, "id" | "account_id" | "vault_id">,
+): Promise<SnapshotTree> {
+  const vault = await vaults.open(snapshot.account_id, snapshot.vault_id);
+  const row = await vault.catalog.snapshot(engineId(snapshot.id));
+  if (row === null) throw new Error("a completed snapshot that the catalog does not have");
+  const reader = snapshots.readers.shared(vault);
+  return { vault, reader, root: await rootEntry(reader.frames, row), chainSequence: row.changes };
 }
 
 /** Whether a caller may still read the content: its client may have been held to other vaults meanwhile. */
@@ -69,7 +82,7 @@ export function readerOf({ record }: SnapshotContent): (principal: Principal) =>
 }
 
 /** The entry at a path; the root for an empty one. Null where there is none. */
-export async function entryAt({ reader, root }: SnapshotContent, path: Buffer): Promise<TreeEntry | null> {
+export async function entryAt({ reader, root }: SnapshotTree, path: Buffer): Promise<TreeEntry | null> {
   return withStoreProblems(async () => {
     let entry: TreeEntry | null = root;
     for (const name of partsOf(path)) {

@@ -4,7 +4,7 @@
  * each of them. So the vaults that were read last have a reader with what it opened, for a while.
  */
 
-import { FileReader, LocalReadPort, type RestoreWorkerPool, type Vault } from "@emanet/engine";
+import { FileReader, type FileReaderOptions, LocalReadPort, type RestoreWorkerPool, type Vault } from "@emanet/engine";
 
 /** Vaults that have a shared reader. */
 const maxReaders = 3;
@@ -50,15 +50,20 @@ export class SharedReaders {
     return this.#open(vault, { cacheBytes });
   }
 
+  /** A reader that hashes and compares everything, also what was verified before. */
+  checking(vault: Vault): FileReader {
+    return this.#open(vault, { cacheBytes, hashesAll: true });
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#readers.clear();
   }
 
-  #open(vault: Vault, bytes: { readonly cacheBytes: number; readonly metaCacheBytes?: number }): FileReader {
+  #open(vault: Vault, options: Pick<FileReaderOptions, "cacheBytes" | "metaCacheBytes" | "hashesAll">): FileReader {
     const port = this.#ports.get(vault) ?? new LocalReadPort(vault);
     this.#ports.set(vault, port);
-    return new FileReader({ port, pool: this.#pool, batchBytes, ...bytes });
+    return new FileReader({ port, pool: this.#pool, batchBytes, ...options });
   }
 
   #dropIdle(): void {

@@ -3,7 +3,7 @@
  * their whole path, so that several parts can be unpacked into one folder.
  */
 
-import type { DirectoryEntry, FileEntry, FileReader, TreeEntry } from "@emanet/engine";
+import type { DirectoryEntry, FileReader, TreeEntry } from "@emanet/engine";
 import { type TarMember, tarEnd, tarHeaderOf, tarPaddingOf } from "../archives/index.ts";
 import { type ArchiveRoot, entriesBelow, inLargeChunks, type PlannedMember, readAhead } from "./archive-entries.ts";
 
@@ -66,12 +66,6 @@ export class LinkGroups {
     const first = this.#first.get(key);
     if (first === undefined && this.#first.size < maxLinkGroups) this.#first.set(key, path);
     return first ?? null;
-  }
-
-  /** The first name is not in the archive after all. */
-  forget(entry: FileEntry): void {
-    const key = keyOf(entry);
-    if (key !== null) this.#first.delete(key);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { accountEvents } from "../accounts/index.ts";
 import type { EventType } from "../kernel/events.ts";
+import { restoreEvents } from "../restores/index.ts";
 import { snapshotEvents } from "../snapshots/index.ts";
 import { vaultEvents } from "../vaults/index.ts";
 import { webhookEvents } from "./events.ts";
@@ -11,6 +12,7 @@ export const eventCatalogue: readonly EventType[] = [
   ...accountEvents,
   ...vaultEvents,
   ...snapshotEvents,
+  ...restoreEvents,
   ...plannedEvents,
   ...webhookEvents,
 ];

@@ -11,35 +11,6 @@ const count = (description: string) =>
 const code = (description: string, example: string) =>
   text(64, { pattern: "^[a-z][a-z0-9_]*$", description, examples: [example] });
 
-const restore = { restore_id: uuid("The restore."), snapshot_id: uuid("The snapshot.") };
-
-const restoreStarted = eventType({
-  name: "restore.started",
-  summary: "A restore started",
-  description: "The restore was accepted.",
-  ofVault: true,
-  fields: closed(restore, { title: "RestoreStarted" }),
-});
-
-const restoreCompleted = eventType({
-  name: "restore.completed",
-  summary: "A restore completed",
-  description: "Every file was restored and compared with its hash.",
-  ofVault: true,
-  fields: closed(
-    { ...restore, files_restored: count("Restored files."), bytes_restored: count("Bytes of these files.") },
-    { title: "RestoreCompleted" },
-  ),
-});
-
-const restoreFailed = eventType({
-  name: "restore.failed",
-  summary: "A restore failed",
-  description: "It ended without all files; `failure` says why. A canceled restore is reported here with `canceled`.",
-  ofVault: true,
-  fields: closed({ ...restore, failure: code("Why.", "canceled") }, { title: "RestoreFailed" }),
-});
-
 const period = text(7, { pattern: "^\\d{4}-\\d{2}$", description: "The month.", examples: ["2026-11"] });
 const packageName = oneOf(["starter", "professional", "accountant", "corporate"], "The package.");
 const subscription = { subscription_id: uuid("The subscription."), package: packageName };
@@ -160,9 +131,6 @@ const sourceSuspicious = eventType({
 });
 
 export const plannedEvents = [
-  restoreStarted,
-  restoreCompleted,
-  restoreFailed,
   billingCharged,
   subscriptionRenewed,
   subscriptionFailed,

@@ -1,12 +1,10 @@
 /** A link that downloads a file or an archive of a snapshot once, without a token. */
 
 import { endpoint } from "../../kernel/http/endpoint.ts";
-import { closed, oneOf, Type, text, timestamp } from "../../kernel/http/schema.ts";
-import { rowAccessOf } from "../../kernel/principal.ts";
+import { closed, oneOf, Type } from "../../kernel/http/schema.ts";
 import { archiveFormats, bodyPath, bytesOfPath, snapshotId } from "../../snapshots/index.ts";
-import { contentReply, snapshotAccess } from "../link-content.ts";
-import { newLink } from "../new-link.ts";
-import { insertLink } from "../store.ts";
+import { snapshotAccess } from "../link-content.ts";
+import { linkShape, makeLink } from "../new-link.ts";
 
 export const createSnapshotLink = endpoint(
   {
@@ -30,34 +28,12 @@ export const createSnapshotLink = endpoint(
       },
       { title: "NewDownloadLink" },
     ),
-    replies: {
-      201: {
-        description: "The link.",
-        body: closed(
-          {
-            url: text(2000, { description: "Where the download is.", examples: ["https://…/v1/downloads/…"] }),
-            expires_at: timestamp("Until when it can be used."),
-          },
-          { title: "DownloadLink" },
-        ),
-      },
-    },
+    replies: { 201: { description: "The link.", body: linkShape } },
     errors: ["state_conflict", "snapshot_expired"],
   },
   async (ctx, { principal, params, body }) => {
     const path = body.path === undefined ? null : bytesOfPath(body.path);
-    const wanted = { id: params.id, path, format: body.format ?? null };
-    // Nothing of it is sent. What is not there is refused now, and not in the browser.
-    await contentReply(ctx, principal, wanted, {});
-    const { row, answer } = newLink(ctx, principal, wanted);
-    await ctx.tx(rowAccessOf(principal), async (tx) => {
-      await insertLink(tx, row);
-      const targets = [
-        { type: "snapshot", id: params.id },
-        { type: "download_link", id: row.id },
-      ];
-      tx.audit({ action: "download_link.created", targets });
-    });
-    return { status: 201, body: answer };
+    const target = { kind: "snapshot", id: params.id, path, format: body.format ?? null } as const;
+    return { status: 201, body: await makeLink(ctx, principal, target) };
   },
 );

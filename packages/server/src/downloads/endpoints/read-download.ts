@@ -5,8 +5,8 @@ import { type Ctx, endpoint } from "../../kernel/http/endpoint.ts";
 import { closed, Type, text } from "../../kernel/http/schema.ts";
 import { Problem } from "../../kernel/problems.ts";
 import { archiveMediaTypes } from "../../snapshots/index.ts";
-import { contentReply, heldBy, snapshotAccess } from "../link-content.ts";
-import { cookieHash, linkPath, newSecret, tokenHash, tokenLength, tokenPattern } from "../new-link.ts";
+import { accessTo, contentReply, heldBy, targetOf } from "../link-content.ts";
+import { auditTargets, cookieHash, linkPath, newSecret, tokenHash, tokenLength, tokenPattern } from "../new-link.ts";
 import { resumableMs, useOf } from "../rules.ts";
 import { findLink, type LinkRow, markUsed } from "../store.ts";
 
@@ -34,7 +34,7 @@ export const readDownload = endpoint(
     summary: "Download by a link",
     description: [
       "The content of a download link. The first `GET` uses the link; requests with the cookie that it sets continue the download for a day,",
-      "a single file also by ranges. `HEAD` uses nothing. A link that was used or has expired, or whose maker has lost the right, is",
+      "a single file or a restore also by ranges. `HEAD` uses nothing. A link that was used or has expired, or whose maker has lost the right, is",
       "`download_expired`.",
     ].join(" "),
     access: { kind: "public" },
@@ -61,10 +61,11 @@ export const readDownload = endpoint(
     const sent = cookies[cookie];
     const use = useOf(link, sent === undefined ? null : cookieHash(ctx, sent), ctx.clock.now());
     if (use === "expired") throw new Problem("download_expired");
-    const maker = await ctx.services.downloads.makerOf(link, snapshotAccess);
-    const wanted = { id: link.snapshot_id, path: link.path, format: link.format };
-    const reply = await contentReply(ctx, maker, wanted, conditions).catch(asExpired);
-    const body = heldBy(ctx, link, reply.body, snapshotAccess);
+    const target = targetOf(link);
+    const access = accessTo(target);
+    const maker = await ctx.services.downloads.makerOf(link, access);
+    const reply = await contentReply(ctx, maker, target, conditions).catch(asExpired);
+    const body = heldBy(ctx, link, reply.body, access);
     if (isHead || use === "resumed") return { ...reply, body };
     const secret = newSecret(ctx);
     const maxAgeSeconds = resumableMs / 1000;
@@ -98,10 +99,6 @@ async function* whenUsed(chunks: AsyncIterable<Uint8Array>, use: () => Promise<v
 async function markFirst(ctx: Ctx, link: LinkRow, secret: string): Promise<void> {
   await ctx.tx({ kind: "account", accountId: link.account_id }, async (tx) => {
     if (!(await markUsed(tx, link, cookieHash(ctx, secret)))) throw new Problem("download_expired");
-    const targets = [
-      { type: "snapshot", id: link.snapshot_id },
-      { type: "download_link", id: link.id },
-    ];
-    tx.audit({ action: "download_link.used", targets });
+    tx.audit({ action: "download_link.used", targets: auditTargets(link.id, targetOf(link)) });
   });
 }

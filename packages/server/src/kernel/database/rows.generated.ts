@@ -63,6 +63,9 @@ export interface Database {
   readonly projections: ProjectionsRow;
   readonly receipt_keys: ReceiptKeysRow;
   readonly recovery_codes: RecoveryCodesRow;
+  readonly restore_parts: RestorePartsRow;
+  readonly restore_warnings: RestoreWarningsRow;
+  readonly restores: RestoresRow;
   readonly root_key: RootKeyRow;
   readonly sandbox_clock: SandboxClockRow;
   readonly second_factor_resets: SecondFactorResetsRow;
@@ -448,13 +451,14 @@ export interface DownloadLinksRow {
   readonly token_hash: Buffer;
   readonly session_id: string;
   readonly scopes: readonly string[];
-  readonly snapshot_id: string;
+  readonly snapshot_id: string | null;
   readonly path: Buffer | null;
   readonly format: "tar" | "zip" | null;
   readonly created_at: Date;
   readonly expires_at: Date;
   readonly used_at: Date | null;
   readonly cookie_hash: Buffer | null;
+  readonly restore_id: string | null;
 }
 
 export interface EventHeadsRow {
@@ -729,6 +733,62 @@ export interface RecoveryCodesRow {
   readonly account_id: string | null;
   readonly code_hash: Buffer;
   readonly used_at: Date | null;
+}
+
+export interface RestorePartsRow {
+  readonly restore_id: string;
+  readonly account_id: string;
+  readonly part: number;
+  readonly member_offset: number;
+  readonly directory_offset: number;
+  readonly root: number;
+  readonly after_path: Buffer | null;
+  readonly entries: number;
+  readonly checksums: Buffer | null;
+  readonly left_out: readonly number[];
+  readonly link_places: readonly number[];
+  readonly link_targets: readonly Buffer[];
+}
+
+export interface RestoreWarningsRow {
+  readonly restore_id: string;
+  readonly account_id: string;
+  readonly number: number;
+  readonly path: Buffer;
+  readonly code: "content_damaged" | "entries_unreadable";
+}
+
+export interface RestoresRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly vault_id: string;
+  readonly snapshot_id: string;
+  readonly paths: readonly Buffer[] | null;
+  readonly target_kind: "download";
+  readonly format: "tar" | "zip";
+  readonly on_damage: "fail" | "skip";
+  readonly state: "pending" | "running" | "completed" | "failed" | "canceled";
+  readonly failure_code: "content_damaged" | "snapshot_deleted" | "canceled" | "internal" | null;
+  readonly bytes_total: number;
+  readonly files_total: number;
+  readonly bytes_restored: Generated<number>;
+  readonly files_restored: Generated<number>;
+  readonly warning_count: Generated<number>;
+  readonly left_out_nodes: Generated<readonly number[]>;
+  readonly layout: number | null;
+  readonly member_bytes: number | null;
+  readonly directory_bytes: number | null;
+  readonly member_count: number | null;
+  readonly escaped_names: number | null;
+  readonly archive_bytes: number | null;
+  readonly job_id: string | null;
+  readonly created_by_kind: "client" | "agent" | "member";
+  readonly created_by_id: string;
+  readonly created_at: Date;
+  readonly started_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly expires_at: Date | null;
+  readonly version: Generated<number>;
 }
 
 export interface RootKeyRow {

@@ -1,0 +1,206 @@
+/** Background work of restores: they are prepared, and those that nobody can continue are ended. */
+
+import type { FrameVersion } from "@emanet/engine";
+import type { ServicePorts } from "../kernel/domain-services.ts";
+import { jobStatus, noPayload, retryAfter, task } from "../kernel/jobs/index.ts";
+import type { Log } from "../kernel/log.ts";
+import type { RowAccess } from "../kernel/principal.ts";
+import type { ReadTx, Transactions, Tx } from "../kernel/tx.ts";
+import { openTree } from "../snapshots/index.ts";
+import { layoutOf, layoutVersion } from "./layouts.ts";
+import { completePrepared, endOpenRestore } from "./lifecycle.ts";
+import { allParts, deleteOldParts, insertPart } from "./part-store.ts";
+import { type PreparedArchive, prepareArchive } from "./prepare.ts";
+import type { FailureCode } from "./rules.ts";
+import {
+  findRestore,
+  insertWarnings,
+  lockRestore,
+  notePart,
+  noteProgress,
+  openRestores,
+  type PartResult,
+  type RestoreRecord,
+  type RestoreWarning,
+  startRestore,
+} from "./store.ts";
+import { isDamage } from "./tree-of-restore.ts";
+
+type Ports = ServicePorts & { readonly transactions: Transactions };
+
+export interface PreparePayload {
+  readonly accountId: string;
+  readonly restoreId: string;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** A store that is away for half a day delays a restore, and does not end it. What was read is not read again. */
+const prepareRetries = retryAfter(5_000, minuteMs, 5 * minuteMs, hourMs, 4 * hourMs, 8 * hourMs);
+
+/** A terabyte at 50 MB/s; what takes longer goes on in the next attempt. */
+const prepareTimeoutMs = 6 * hourMs;
+
+/** People watch it. A write for every file would cost more than reading the file. */
+const progressMs = 2_000;
+
+export const prepareRestore = task<PreparePayload, Ports>("restores.prepare", {
+  parse: parsePayload,
+  retry: prepareRetries,
+  timeoutMs: prepareTimeoutMs,
+  priority: "low",
+  async run({ accountId, restoreId }, { ports, signal, log, clock }) {
+    const access: RowAccess = { kind: "account", accountId };
+    const context = { actor: { kind: "system" }, context: {}, signal } as const;
+    const steps: Steps = {
+      ...{ accountId, restoreId, ports, signal, log },
+      now: () => clock.now().getTime(),
+      run: (work) => ports.transactions.run(context, access, work),
+      read: (work) => ports.transactions.read(context, access, work),
+    };
+    await steps.run((tx) => startRestore(tx, accountId, restoreId));
+    const restore = await steps.read((tx) => findRestore(tx, accountId, restoreId));
+    if (restore?.state !== "running") return;
+    try {
+      await prepare(steps, restore);
+    } catch (error) {
+      if (error instanceof RestoreEnded) return;
+      if (!isDamage(error)) throw error;
+      // The tree itself cannot be read from its root, or not to one of the paths.
+      await failDamaged(steps, [{ number: restore.warning_count, path: Buffer.alloc(0), code: "entries_unreadable" }]);
+    }
+  },
+});
+
+interface Steps extends PreparePayload {
+  readonly ports: Ports;
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly now: () => number;
+  readonly run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+  readonly read: <T>(work: (tx: ReadTx) => Promise<T>) => Promise<T>;
+}
+
+/** Somebody ended the restore while it was prepared. */
+class RestoreEnded extends Error {}
+
+async function prepare(steps: Steps, restore: RestoreRecord): Promise<void> {
+  const { accountId, restoreId, ports, run, read, signal } = steps;
+  const { services } = ports;
+  const { vault, root } = await openTree(services, { ...restore, id: restore.snapshot_id });
+  const reader = services.snapshots.readers.checking(vault);
+  const damagedFrames: FrameVersion[] = [];
+  const { format } = restore;
+  const prepared = await prepareArchive({
+    tree: { reader, root, format, paths: restore.paths },
+    layout: layoutOf(format),
+    parts: await read((tx) => allParts(tx, accountId, restoreId)),
+    done: { warningCount: restore.warning_count, leftOutNodes: restore.left_out_nodes },
+    signal,
+    onProgress: progressWriter(steps),
+    onDamagedFrame: (version) => damagedFrames.push(version),
+    onPart: ({ row, warnings, ...result }) =>
+      run(async (tx) => {
+        await lockRunning(tx, steps);
+        await insertPart(tx, accountId, restoreId, row);
+        await noteResult(tx, steps, warnings, result);
+      }),
+  });
+  if (damagedFrames.length > 0) await vault.catalog.setDamaged(damagedFrames, true);
+  if (prepared.warningCount > 0 && restore.on_damage === "fail") await failDamaged(steps, prepared.warnings);
+  else await complete(steps, prepared);
+}
+
+/** The restore, locked, if it still runs. A deleted snapshot ends it. */
+async function lockRunning(tx: Tx, { accountId, restoreId }: Steps): Promise<RestoreRecord> {
+  const restore = await lockRestore(tx, accountId, restoreId);
+  if (restore?.state !== "running" || restore.snapshot_state === "deleted") throw new RestoreEnded();
+  return restore;
+}
+
+async function noteResult(
+  tx: Tx,
+  { accountId, restoreId }: Steps,
+  warnings: readonly RestoreWarning[],
+  result: PartResult,
+): Promise<void> {
+  await insertWarnings(tx, accountId, restoreId, warnings);
+  await notePart(tx, accountId, restoreId, result);
+}
+
+/** Stores how far it is, every two seconds. */
+function progressWriter({ accountId, restoreId, run, now }: Steps) {
+  let writtenAt = now();
+  return async (bytesRestored: number, filesRestored: number) => {
+    if (now() - writtenAt < progressMs) return;
+    writtenAt = now();
+    await run((tx) => noteProgress(tx, accountId, restoreId, { bytesRestored, filesRestored }));
+  };
+}
+
+async function complete(steps: Steps, { totals, warnings, ...result }: PreparedArchive): Promise<void> {
+  await steps.run(async (tx) => {
+    const restore = await lockRunning(tx, steps);
+    await noteResult(tx, steps, warnings, result);
+    const end = layoutOf(restore.format).endOf(totals);
+    const archiveBytes = totals.memberBytes + totals.directoryBytes + end.length;
+    await completePrepared(tx, restore, { layout: layoutVersion, ...totals, archiveBytes }, result);
+  });
+}
+
+async function failDamaged(steps: Steps, warnings: readonly RestoreWarning[]): Promise<void> {
+  const { accountId, restoreId, run, log } = steps;
+  await run(async (tx) => {
+    const restore = await lockRunning(tx, steps);
+    const warningCount = Math.max(restore.warning_count, ...warnings.map(({ number }) => number + 1));
+    await noteResult(tx, steps, warnings, {
+      ...{ bytesRestored: restore.bytes_restored, filesRestored: restore.files_restored },
+      ...{ warningCount, leftOutNodes: restore.left_out_nodes },
+    });
+    await endOpenRestore(tx, { ...restore, job_id: null }, { state: "failed", code: "content_damaged" });
+  });
+  log.error("restore_damaged", { target_id: restoreId, account_id: accountId });
+}
+
+function parsePayload(payload: unknown): PreparePayload {
+  const { accountId, restoreId } = (payload ?? {}) as Record<string, unknown>;
+  if (typeof accountId !== "string" || typeof restoreId !== "string")
+    throw new TypeError("the payload must name an account and a restore");
+  return { accountId, restoreId };
+}
+
+/** Open restores that one run looks at; the next run takes the others. */
+const restoresPerRun = 1000;
+/** Rows that one statement deletes. */
+const partsPerStatement = 1000;
+
+/** Ends restores whose snapshot was deleted or whose job has failed, and deletes the parts of those that are over. */
+export const endRestores = task<Readonly<Record<string, never>>, Ports>("restores.end", {
+  parse: noPayload,
+  retry: retryAfter(),
+  async run(_payload, { ports, signal }) {
+    const context = { actor: { kind: "system" }, context: {}, signal } as const;
+    const { transactions } = ports;
+    for (const open of await transactions.read(context, { kind: "system" }, (tx) => openRestores(tx, restoresPerRun))) {
+      signal.throwIfAborted();
+      const access: RowAccess = { kind: "account", accountId: open.account_id };
+      await transactions.run(context, access, async (tx) => {
+        const restore = await lockRestore(tx, open.account_id, open.id);
+        const code = restore && (await endOf(tx, restore));
+        if (restore !== undefined && code !== undefined && code !== null)
+          await endOpenRestore(tx, restore, { state: "failed", code });
+      });
+    }
+    let gone = partsPerStatement;
+    while (gone === partsPerStatement)
+      gone = await transactions.run(context, { kind: "system" }, (tx) => deleteOldParts(tx, partsPerStatement));
+  },
+});
+
+/** Why an open restore cannot go on; null: it can. */
+async function endOf(tx: Tx, restore: RestoreRecord): Promise<FailureCode | null> {
+  if (restore.snapshot_state === "deleted") return "snapshot_deleted";
+  const job = restore.job_id === null ? undefined : await jobStatus(tx, restore.job_id);
+  return job === undefined || job.state === "failed" ? "internal" : null;
+}

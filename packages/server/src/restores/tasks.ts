@@ -1,0 +1,9 @@
+/** The background work of restores. */
+
+import { recurring } from "../kernel/jobs/index.ts";
+import { endRestores, prepareRestore } from "./jobs.ts";
+
+const minuteMs = 60_000;
+
+export const restoreTasks = [prepareRestore];
+export const restoreRecurrences = [recurring(endRestores, { everyMs: minuteMs })];

@@ -1,0 +1,100 @@
+/** The entries of a restore, in the order of its archive: those of each of its roots, from any place on. */
+
+import {
+  DamageError,
+  type DirectoryEntry,
+  type FileReader,
+  FormatError,
+  findEntry,
+  type TreeEntry,
+} from "@emanet/engine";
+import { type ArchiveFormat, entriesBelow, partsOf, type WalkedEntry } from "../snapshots/index.ts";
+import { type ArchiveNames, namesOf } from "./layouts.ts";
+
+const slash = Buffer.from("/");
+
+/** The content that a restore reads: the root of its snapshot, and a reader of its vault. */
+export interface RestoreContent {
+  readonly reader: FileReader;
+  readonly root: DirectoryEntry;
+}
+
+export interface RestoreTree extends RestoreContent {
+  readonly format: ArchiveFormat;
+  /** Null: everything. */
+  readonly paths: readonly Buffer[] | null;
+}
+
+/** Where a walk goes on: in this root, behind this path, or with the root itself. */
+export interface WalkPlace {
+  readonly root: number;
+  readonly after: Buffer | null;
+}
+
+/** Nodes of the tree that cannot be read. */
+export interface NodeDamage {
+  readonly isLeftOut: (ordinal: number) => boolean;
+  /** A node of this directory cannot be read; its entries are left out. Throws to end the walk. */
+  readonly onUnreadable: (ordinal: number, directory: Buffer) => void;
+}
+
+export interface PlacedEntry extends WalkedEntry {
+  readonly rootNumber: number;
+}
+
+/** Counts the names that were escaped, as far as the walk has come. */
+export interface RestoreWalk {
+  readonly names: ArchiveNames;
+  readonly entries: AsyncGenerator<PlacedEntry>;
+}
+
+export function walkRestore(tree: RestoreTree, from: WalkPlace, damage: NodeDamage): RestoreWalk {
+  const names = namesOf(tree.format, tree.reader);
+  return { names, entries: entries(tree, from, damage, names) };
+}
+
+async function* entries(
+  tree: RestoreTree,
+  from: WalkPlace,
+  damage: NodeDamage,
+  { writeName }: ArchiveNames,
+): AsyncGenerator<PlacedEntry> {
+  const paths = tree.paths ?? [Buffer.alloc(0)];
+  const unreadable = ({ source }: WalkedEntry) => ({
+    isLeftOut: damage.isLeftOut,
+    onUnreadable(ordinal: number, error: unknown) {
+      if (!isDamage(error)) throw error;
+      damage.onUnreadable(ordinal, source);
+    },
+  });
+  for (let rootNumber = from.root; rootNumber < paths.length; rootNumber++) {
+    const root = await rootAt(tree, paths[rootNumber] ?? Buffer.alloc(0), writeName);
+    const after = rootNumber === from.root ? from.after : null;
+    const walk = { writeName, unreadable, ...(after !== null && { after }) };
+    for await (const entry of entriesBelow(tree.reader, root, walk)) yield { ...entry, rootNumber };
+  }
+}
+
+/** Content that is missing or wrong, and not a store that does not answer. */
+export function isDamage(error: unknown): error is DamageError | FormatError {
+  return error instanceof DamageError || error instanceof FormatError;
+}
+
+/** The entry at a path, with the path that it has in the archive. */
+async function rootAt(
+  { reader, root }: RestoreContent,
+  path: Buffer,
+  writeName: ArchiveNames["writeName"],
+): Promise<WalkedEntry> {
+  let entry: TreeEntry = root;
+  const written: Uint8Array[] = [];
+  for (const name of partsOf(path)) {
+    const found: TreeEntry | null =
+      entry.type === "directory" ? await findEntry(reader.frames, entry.root, name) : null;
+    if (found === null || entry.type !== "directory") throw new Error("a path of a restore is not in its snapshot");
+    if (written.length > 0) written.push(slash);
+    written.push(await writeName(name, entry.root));
+    entry = found;
+  }
+  return { entry, source: path, path: Buffer.concat(written) };
+}

@@ -122,7 +122,7 @@ function sampleText({ format, pattern = "", minLength = 1 }: Schema): string {
     : "x".repeat(minLength);
 }
 
-/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, a snapshot, an upload and a webhook. */
+/** An account with an owner, people in every state, clients, a grant in review, a waiting reset, a vault, a source, a taxpayer, snapshots, an upload, a restore and a webhook. */
 async function makeVictim() {
   const owner = await tokenFor(service);
   const accountId = owner.accountId ?? "";
@@ -146,6 +146,9 @@ async function makeVictim() {
   await service.send("POST", `/v1/webhooks/${webhook}/test`, { headers: owner.auth });
   const deliveries = await service.send("GET", `/v1/webhooks/${webhook}/deliveries`, { headers: owner.auth });
   const [delivery] = (deliveries.json as unknown as { data: { id: string }[] }).data;
+  const file = { body: Buffer.from("merhaba"), headers: writer.auth };
+  const backup = await service.send("POST", "/v1/snapshots?source=yedek&path=a", file);
+  const toDownload = { kind: "download", format: "tar" };
   const ids: Readonly<Record<string, readonly string[]>> = {
     webhooks: [webhook],
     webhook_deliveries: [delivery?.id ?? ""],
@@ -154,6 +157,7 @@ async function makeVictim() {
     taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],
     snapshots: [await made("/v1/snapshots", { source: victimSource }, writer.auth)],
     uploads: [await made("/v1/snapshots", { source: "ajan" }, agent.auth)],
+    restores: [await made("/v1/restore", { snapshot_id: backup.json?.id, target: toDownload })],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],
     agents: [agent.id],

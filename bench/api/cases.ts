@@ -34,7 +34,7 @@ export interface ApiCase {
   /** What must have been uploaded before. */
   readonly needs: readonly ("tar" | "large")[];
   /** Before it is measured. */
-  prepare?(bench: Bench, round: Round): void;
+  prepare?(bench: Bench, round: Round): void | Promise<void>;
   run(bench: Bench, side: Side, round: Round): Promise<Moved>;
 }
 

@@ -10,13 +10,16 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import type { Protocol } from "../requests/clients.ts";
 import { type Bench, type Side, startBench } from "./bench.ts";
-import { type ApiCase, cases as allCases, type Round, upload } from "./cases.ts";
+import { type ApiCase, cases, type Round, upload } from "./cases.ts";
 import { writeLargeFile, writeTar } from "./content.ts";
 import { costOf } from "./measure.ts";
 import type { Part } from "./part.ts";
 import { parts as allParts } from "./parts.ts";
 import { markdown, type Run, resultsOf, speed } from "./report.ts";
+import { restoreCases } from "./restores.ts";
 import { type Scale, type ScaleName, scales } from "./scale.ts";
+
+const allCases: readonly ApiCase[] = [...cases, ...restoreCases];
 
 const help = `npm run --silent bench:api -- [options]
 
@@ -173,7 +176,7 @@ async function runRound(bench: Bench, options: Options, number: number, runs: Ru
   await bench.copyRows();
   for (const one of cases) {
     await uploadNeeded(bench, options, one, round);
-    one.prepare?.(bench, round);
+    await one.prepare?.(bench, round);
     // Each side is first in every other round.
     for (const side of number % 2 === 0 ? options.sides : options.sides.toReversed()) {
       const run = await runCase(bench, one, side, round);

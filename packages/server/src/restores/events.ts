@@ -1,4 +1,4 @@
-/** The events of restores. */
+/** The events of restores: accepted, completed, ended without its files. Each is emitted in the commit of its change of state. */
 
 import { eventType } from "../kernel/events.ts";
 import { closed, oneOf, uuid } from "../kernel/http/schema.ts";

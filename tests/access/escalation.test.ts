@@ -72,6 +72,7 @@ const packName = "0a".repeat(16);
 /** Bodies of operations that do not take JSON: they reach the check of who uploads. */
 const contents: Readonly<Record<string, string>> = {
   "application/vnd.emanet.upload": "\x01\x01\0\0",
+  "application/vnd.emanet.read": "\x01\x10\0",
   "application/octet-stream": "x",
 };
 
@@ -157,6 +158,7 @@ async function makeVictim() {
     taxpayers: [await made("/v1/taxpayers", { name: "Deniz", tax_id: "1234567808" })],
     snapshots: [await made("/v1/snapshots", { source: victimSource }, writer.auth)],
     uploads: [await made("/v1/snapshots", { source: "ajan" }, agent.auth)],
+    reads: [String(backup.json?.id)],
     restores: [await made("/v1/restore", { snapshot_id: backup.json?.id, target: toDownload })],
     members: [viewer.personId ?? "", owner.personId ?? "", String(invited.json?.id)],
     oauth_clients: [client.id],

@@ -139,6 +139,12 @@ async function delivery(owner: Bearer): Promise<string> {
 
 const question = { signature: "t=1,v1=0", body: "{}" };
 
+/** An empty message of the read protocol, with the code of its operation. */
+const reading = (code: number) => async (owner: Bearer) => ({
+  ...{ id: await snapshot(owner), content: Buffer.from(code === 16 ? [1, code, 0] : [1, code, 0, 0]) },
+  headers: { "content-type": "application/vnd.emanet.read" },
+});
+
 /** A completed restore. */
 async function restore(owner: Bearer): Promise<string> {
   const json = { snapshot_id: await snapshot(owner), target: { kind: "download", format: "tar" } };
@@ -234,6 +240,22 @@ const examples: Readonly<Record<string, (owner: Bearer) => Promise<Example>>> = 
     return { id: headers["x-export-id"] ?? assert.fail("no export") };
   },
   "snapshots.read_receipt": async (owner) => ({ id: await snapshot(owner) }),
+  "reads.open": reading(16),
+  "reads.items": reading(17),
+  "reads.frames": reading(18),
+  "reads.keys": reading(19),
+  "reads.read_pack": async (owner) => {
+    const id = await snapshot(owner);
+    const [row] = await storedRows<{ vault_id: string }>(
+      service.database,
+      "select vault_id from emanet.snapshots where id = $1",
+      [id],
+    );
+    const vault = await service.running.services?.vaults.open(owner.accountId ?? "", row?.vault_id ?? "");
+    assert.ok(vault !== undefined);
+    const { value } = await vault.store.list(vault.names.packs)[Symbol.asyncIterator]().next();
+    return { id, name: String(value?.name.split("/").at(-1)) };
+  },
   "restores.get": async (owner) => ({ id: await restore(owner) }),
   "restores.list_warnings": async (owner) => ({ id: await restore(owner) }),
   "restores.download": async (owner) => ({ id: await restore(owner) }),

@@ -1,5 +1,6 @@
 /** The calls that read content, for the test of all operations. */
 
+import { FrameReader, RemoteReadPort, rootEntry } from "@emanet/engine";
 import type { EmanetClient } from "../../sdks/typescript/src/index.ts";
 
 type WithSnapshot = () => Promise<{ readonly client: EmanetClient; readonly id: string }>;
@@ -22,6 +23,7 @@ export function downloadCalls(withSnapshot: WithSnapshot, anonymous: EmanetClien
     return { client, id };
   };
   return {
+    ...readCalls(withSnapshot),
     "restores.create": newRestore,
     "restores.list": async () => (await newRestore()).client.restores.list({ status: "completed" }),
     "restores.get": restored,
@@ -61,3 +63,33 @@ export function downloadCalls(withSnapshot: WithSnapshot, anonymous: EmanetClien
     },
   };
 }
+
+/** The calls of the read protocol, with empty messages. */
+function readCalls(withSnapshot: WithSnapshot) {
+  const send = (operation: keyof typeof codes) => async () => {
+    const { client, id } = await withSnapshot();
+    const body = Buffer.from(operation === "open" ? [1, codes.open, 0] : [1, codes[operation], 0, 0]);
+    return (await client.reads[operation]({ id, body })).bytes();
+  };
+  return {
+    "reads.open": send("open"),
+    "reads.items": send("items"),
+    "reads.frames": send("frames"),
+    "reads.keys": send("keys"),
+    "reads.readPack": async () => {
+      const { client, id } = await withSnapshot();
+      let pack: Uint8Array | null = null;
+      const port = await RemoteReadPort.open({
+        call: async (operation, body) => (await client.reads[operation]({ id, body: Buffer.from(body) })).bytes(),
+        async readPack(name, { offset, length }) {
+          pack = await (await client.reads.readPack({ id, name })).bytes();
+          return pack.subarray(offset, offset + length);
+        },
+      });
+      await rootEntry(new FrameReader(port), { rootOrdinal: port.root.ordinal, rootId: port.root.id });
+      return pack;
+    },
+  };
+}
+
+const codes = { open: 16, items: 17, frames: 18, keys: 19 } as const;

@@ -19,6 +19,7 @@ import type { Endpoint } from "./kernel/http/endpoint.ts";
 import { type JsonObject, type OpenapiOptions, type OpenapiTag, openapiDocument } from "./kernel/http/openapi.ts";
 import { limitEndpoints, limitTags } from "./limits/endpoints/index.ts";
 import { oauthEndpoints, oauthTags } from "./oauth/endpoints/index.ts";
+import { readEndpoints, readTags } from "./reads/endpoints/index.ts";
 import { receiptEndpoints } from "./receipts/endpoints/index.ts";
 import { reportEndpoints, reportTags } from "./reports/endpoints/index.ts";
 import { restoreEndpoints, restoreTags } from "./restores/endpoints/index.ts";
@@ -44,6 +45,7 @@ export const endpoints: readonly Endpoint[] = [
   ...snapshotEndpoints,
   ...fileEndpoints,
   ...restoreEndpoints,
+  ...readEndpoints,
   ...downloadEndpoints,
   ...receiptEndpoints,
   ...webhookEndpoints,
@@ -71,6 +73,7 @@ export const tags: readonly OpenapiTag[] = [
   ...limitTags,
   ...snapshotTags,
   ...restoreTags,
+  ...readTags,
   ...webhookTags,
   ...searchTags,
   ...auditTags,

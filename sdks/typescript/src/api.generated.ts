@@ -784,6 +784,69 @@ export interface EmanetApi {
       readonly body: RequestBody;
     }>;
   };
+  readonly reads: {
+    /**
+     * Read a pack. `GET /v1/snapshots/{id}/packs/{name}`
+     *
+     * A pack of the snapshot's vault, or a range of it, sealed as it is stored. See `docs/PROTOCOL.md`. A pack that is gone is `not_found`: its frames were moved, ask for them again.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `range_not_satisfiable`, `snapshot_expired`, `state_conflict`, `validation_failed`, or a code of every operation.
+     */
+    readonly readPack: BytesOperation<{
+      /** The snapshot. */
+      readonly id: string;
+      /** The pack's id. */
+      readonly name: string;
+    }>;
+    /**
+     * Begin to read a snapshot. `POST /v1/snapshots/{id}/read/open`
+     *
+     * The root of the tree, and the keys that check content. They open nothing. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly open: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Read items. `POST /v1/snapshots/{id}/read/items`
+     *
+     * The recipes of segments and nodes that the snapshot reaches. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly items: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Find frames. `POST /v1/snapshots/{id}/read/frames`
+     *
+     * Where frames are that items of the snapshot need, with their block lists. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly frames: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+    /**
+     * Read keys of frames. `POST /v1/snapshots/{id}/read/keys`
+     *
+     * The keys of single frames that items of the snapshot need, and of no others. The request and the answer are messages of the read protocol, see `docs/PROTOCOL.md`. Every call may be repeated.
+     *
+     * @throws ProblemError with `insufficient_role`, `insufficient_scope`, `member_required`, `missing_token`, `not_found`, `package_required`, `snapshot_expired`, `state_conflict`, `storage_full`, `unsupported_media_type`, `validation_failed`, or a code of every operation.
+     */
+    readonly keys: BytesOperation<{
+      /** Id of the snapshot. */
+      readonly id: string;
+      readonly body: RequestBody;
+    }>;
+  };
   readonly applications: {
     /**
      * Submit an application. `POST /applications`
@@ -2423,6 +2486,7 @@ export const operations = {
   "uploads.complete": {"method":"POST","path":"/v1/snapshots/{id}/upload/complete","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
   "uploads.abandon": {"method":"POST","path":"/v1/snapshots/{id}/upload/abandon","body":"content","mediaType":"application/vnd.emanet.upload","reply":"bytes"},
   "uploads.putPack": {"method":"PUT","path":"/v1/snapshots/{id}/packs/{name}","body":"content","mediaType":"application/octet-stream","reply":"bytes"},
+  "reads.readPack": {"method":"GET","path":"/v1/snapshots/{id}/packs/{name}","reply":"bytes"},
   "applications.submit": {"method":"POST","path":"/applications","body":"json","keyed":true,"reply":"json","anonymous":true},
   "applications.withdraw": {"method":"POST","path":"/v1/applications/withdraw","body":"json","reply":"json","anonymous":true},
   "vaults.list": {"method":"GET","path":"/v1/vaults","query":["limit","cursor","sort","kind"],"reply":"json"},
@@ -2466,6 +2530,10 @@ export const operations = {
   "restores.listWarnings": {"method":"GET","path":"/v1/restore/{id}/warnings","query":["limit","cursor"],"reply":"json"},
   "restores.download": {"method":"GET","path":"/v1/restore/{id}/download","reply":"bytes"},
   "restores.cancel": {"method":"POST","path":"/v1/restore/{id}/cancel","keyed":true,"reply":"json"},
+  "reads.open": {"method":"POST","path":"/v1/snapshots/{id}/read/open","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "reads.items": {"method":"POST","path":"/v1/snapshots/{id}/read/items","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "reads.frames": {"method":"POST","path":"/v1/snapshots/{id}/read/frames","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
+  "reads.keys": {"method":"POST","path":"/v1/snapshots/{id}/read/keys","body":"content","mediaType":"application/vnd.emanet.read","reply":"bytes"},
   "snapshots.createDownloadLink": {"method":"POST","path":"/v1/snapshots/{id}/download-link","body":"json","keyed":true,"reply":"json"},
   "restores.createDownloadLink": {"method":"POST","path":"/v1/restore/{id}/download-link","keyed":true,"reply":"json"},
   "downloads.read": {"method":"GET","path":"/v1/downloads/{link}","reply":"bytes","anonymous":true},

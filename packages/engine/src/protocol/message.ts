@@ -83,7 +83,8 @@ export function readAnswer<T>(operation: UploadOperation, bytes: Uint8Array, rea
   return readMessage(`the answer to ${operation}`, operationCodes[operation] | answerBit, bytes, read);
 }
 
-function readMessage<T>(what: string, code: number, bytes: Uint8Array, read: (from: ByteReader) => T): T {
+/** Reads a message: `read` reads its payload. */
+export function readMessage<T>(what: string, code: number, bytes: Uint8Array, read: (from: ByteReader) => T): T {
   const reader = new ByteReader(bytes);
   try {
     const version = reader.u8();

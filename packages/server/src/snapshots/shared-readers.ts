@@ -55,15 +55,20 @@ export class SharedReaders {
     return this.#open(vault, { cacheBytes, hashesAll: true });
   }
 
+  /** What readers of the vault read through. */
+  port(vault: Vault): LocalReadPort {
+    const port = this.#ports.get(vault) ?? new LocalReadPort(vault);
+    this.#ports.set(vault, port);
+    return port;
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#readers.clear();
   }
 
   #open(vault: Vault, options: Pick<FileReaderOptions, "cacheBytes" | "metaCacheBytes" | "hashesAll">): FileReader {
-    const port = this.#ports.get(vault) ?? new LocalReadPort(vault);
-    this.#ports.set(vault, port);
-    return new FileReader({ port, pool: this.#pool, batchBytes, ...options });
+    return new FileReader({ port: this.port(vault), pool: this.#pool, batchBytes, ...options });
   }
 
   #dropIdle(): void {

@@ -1,0 +1,157 @@
+/** The read protocol: a client reads its snapshot with what the service gives it, and nothing else. */
+
+import assert from "node:assert/strict";
+import { createCipheriv, randomUUID } from "node:crypto";
+import { after, test } from "node:test";
+import {
+  decodeKeys,
+  encodeKeyQuery,
+  entriesOf,
+  FileReader,
+  type FrameKey,
+  findEntry,
+  RemoteReadPort,
+  RestoreWorkerPool,
+  repack,
+  rootEntry,
+  type SealedFrame,
+} from "@emanet/engine";
+import { type SnapshotJson, snapshotTest, tarOf } from "../snapshots/testing.ts";
+import { tokenFor } from "../testing/accounts.ts";
+import { readCalls } from "./testing.ts";
+
+const env = await snapshotTest({ after });
+const pool = new RestoreWorkerPool(1);
+after(() => pool.close());
+
+function noise(bytes: number, seed: number): Buffer {
+  return createCipheriv("aes-128-ctr", Buffer.alloc(16, seed), Buffer.alloc(16)).update(Buffer.alloc(bytes));
+}
+
+const shared = noise(300_000, 1);
+const own = noise(2_000_000, 2);
+const secret = noise(2_000_000, 3);
+const mine = (await env.upload("source=mine", tarOf({ "d/own.bin": own, "d/shared.bin": shared, "a.txt": "merhaba" })))
+  .json as SnapshotJson;
+const others = (await env.upload("source=others", tarOf({ "s/secret.bin": secret, "s/shared.bin": shared })))
+  .json as SnapshotJson;
+
+const open = async (id: string, headers = env.auth) => RemoteReadPort.open(readCalls(env.service, id, headers));
+
+/** Every file of a snapshot, read by the client. */
+async function filesOf(port: RemoteReadPort): Promise<Record<string, Buffer>> {
+  const reader = new FileReader({ port, pool, hashesAll: true });
+  const files: Record<string, Buffer> = {};
+  const visit = async (directory: Awaited<ReturnType<typeof rootEntry>>, path: string): Promise<void> => {
+    for await (const entry of entriesOf(reader.frames, directory.root)) {
+      const name = `${path}${Buffer.from(entry.name)}`;
+      if (entry.type === "directory") await visit(entry, `${name}/`);
+      if (entry.type === "file") files[name] = Buffer.concat(await Array.fromAsync(reader.read(entry)));
+    }
+  };
+  await visit(await rootEntry(reader.frames, { rootOrdinal: port.root.ordinal, rootId: port.root.id }), "");
+  return files;
+}
+
+test("a client reads every file of its snapshot by sealed frames, and compares it", async () => {
+  const files = await filesOf(await open(mine.id));
+  assert.deepEqual(Object.keys(files).sort(), ["a.txt", "d/own.bin", "d/shared.bin"]);
+  assert.ok(files["d/own.bin"]?.equals(own) && files["d/shared.bin"]?.equals(shared));
+});
+
+test("it goes on reading after a repack", async () => {
+  const port = await open(mine.id);
+  const vault = await env.service.running.services?.vaults.open(env.accountId, String(mine.vault_id));
+  assert.ok(vault !== undefined);
+  await repack(vault);
+  assert.ok((await filesOf(port))["d/own.bin"]?.equals(own));
+});
+
+/** The sealed frames whose keys a reader of a snapshot asked for, and an item that needs each. */
+async function framesOf(id: string): Promise<readonly SealedFrame[]> {
+  const asked: SealedFrame[] = [];
+  const port = await open(id);
+  const frameKeys = port.frameKeys.bind(port);
+  port.frameKeys = (frames) => {
+    asked.push(...frames);
+    return frameKeys(frames);
+  };
+  await filesOf(port);
+  return asked;
+}
+
+test("a caller of one snapshot gets no place, no item and no key of another, whatever item it names", async () => {
+  const port = await open(mine.id);
+  const [ours, theirs] = [await framesOf(mine.id), await framesOf(others.id)];
+  const foreign = theirs.filter(({ frame }) => !ours.some((one) => one.frame === frame));
+  assert.ok(ours.length > 0 && foreign.length > 0);
+  // Its own items are known to it now, those of the other snapshot are not.
+  await filesOf(port);
+  for (const key of await port.frameKeys(foreign)) assert.equal(typeof key, "string");
+  assert.deepEqual(
+    await port.frames(foreign.map(({ frame }) => frame)),
+    foreign.map(() => null),
+  );
+  // A client that lies: it names items of its own snapshot, or of the other one, for frames of the other one.
+  const calls = readCalls(env.service, mine.id, env.auth);
+  const reach = Array.from({ length: 200 }, (_, ordinal) => ordinal);
+  const known = await port.itemsByOrdinal(reach);
+  const unknown = reach.filter((ordinal) => known[ordinal] === null);
+  assert.ok(unknown.length > 0, "the other snapshot has items that this one does not reach");
+  for (const frame of foreign) {
+    for (let at = 0; at < reach.length; at += 100) {
+      const lies = reach.slice(at, at + 100).map((ordinal) => ({ ...frame, ordinal }));
+      const keys = decodeKeys(await calls.call("keys", encodeKeyQuery(lies)), lies.length);
+      assert.ok(keys.every((key) => typeof key === "string"));
+    }
+  }
+  // A key of its own frame opens no frame of the other: the names of sealed frames are in the key.
+  const [mineKey] = (await port.frameKeys(ours.slice(0, 1))) as [FrameKey];
+  assert.equal(mineKey.key.length, 32);
+});
+
+test("404: another account's snapshot, one of another vault, a pack that is not there; 403 without the scope", async () => {
+  const message = { body: Buffer.from([1, 16, 0]), "content-type": "application/vnd.emanet.read" };
+  const post = (id: string, headers: Readonly<Record<string, string>>) =>
+    env.service.send("POST", `/v1/snapshots/${id}/read/open`, {
+      ...{ body: message.body, headers: { ...headers, "content-type": message["content-type"] } },
+    });
+  assert.equal((await post(mine.id, env.auth)).status, 200);
+  assert.equal((await post(randomUUID(), env.auth)).status, 404);
+  const stranger = await tokenFor(env.service, { as: "client", kind: "api" });
+  assert.equal((await post(mine.id, stranger.auth)).status, 404);
+  const held = await env.as({ as: "client", kind: "api", vaultIds: [randomUUID()] });
+  assert.equal((await post(mine.id, held)).status, 404);
+  const writer = await env.as({ as: "client", kind: "api", scopes: ["snapshots:write"] });
+  assert.equal((await post(mine.id, writer)).status, 403);
+  assert.equal((await env.get(`/v1/snapshots/${mine.id}/packs/${"0".repeat(32)}`)).status, 404);
+});
+
+test("a client whose right is taken is refused at its next call", async () => {
+  const reader = await tokenFor(env.service, { accountId: env.accountId, role: "viewer" });
+  const port = await open(mine.id, reader.auth);
+  const headers = await env.as({ role: "owner" });
+  assert.equal((await env.service.send("DELETE", `/v1/members/${reader.personId}`, { headers })).status, 204);
+  await assert.rejects(port.itemsByOrdinal([port.root.ordinal]), /401/);
+});
+
+test("422: a message that is none", async () => {
+  const headers = { ...env.auth, "content-type": "application/vnd.emanet.read" };
+  for (const [operation, body] of [
+    ["items", Buffer.from([1, 17, 255, 255, 3])],
+    ["keys", Buffer.from("no message")],
+    ["frames", Buffer.alloc(0)],
+  ] as const) {
+    const answer = await env.service.send("POST", `/v1/snapshots/${mine.id}/read/${operation}`, { body, headers });
+    assert.equal(answer.status, 422, operation);
+  }
+});
+
+test("one file is found without reading the others", async () => {
+  const port = await open(mine.id);
+  const reader = new FileReader({ port, pool });
+  const root = await rootEntry(reader.frames, { rootOrdinal: port.root.ordinal, rootId: port.root.id });
+  const entry = await findEntry(reader.frames, root.root, Buffer.from("a.txt"));
+  assert.ok(entry?.type === "file");
+  assert.equal(Buffer.concat(await Array.fromAsync(reader.read(entry))).toString(), "merhaba");
+});

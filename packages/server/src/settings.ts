@@ -217,6 +217,14 @@ export const settings = {
     about: "Where new applications are announced.",
     productionNeeds: "mails about new applications need a recipient",
   },
+  auditTsaUrl: {
+    variable: "EMANET_AUDIT_TSA_URL",
+    parse: urlOf("http:", "https:"),
+    fallback: null as string | null,
+    shownDefault: "none",
+    about:
+      "Time-stamp authority (RFC 3161) that stamps every checkpoint of the audit trail; see [AUDIT](AUDIT.md#time-stamps). Its answers are signed, so http is enough.",
+  },
   smsUrl: {
     variable: "EMANET_SMS_URL",
     parse: urlOf("http:", "https:"),

@@ -12,6 +12,7 @@ import type {
   AdminAccountPage,
   AdminApplication,
   AdminApplicationPage,
+  AdminAuditChain,
   AdminAuditPage,
   AdminBanPage,
   AdminJobPage,
@@ -2355,6 +2356,45 @@ export interface EmanetApi {
       readonly chain?: string | undefined;
     }, AdminAuditPage, AdminAuditPage["data"][number]>;
     /**
+     * Export an audit chain. `GET /v1/admin/audit/export`
+     *
+     * As `/v1/audit/export`, of the platform's chain or of an account. The export is recorded in that chain, where the customer sees it.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly exportAudit: BytesOperation<{
+      /** Only records of this time or later. */
+      readonly from?: string | undefined;
+      /** Only records before this time. */
+      readonly to?: string | undefined;
+      /** The id of an account, or `platform`. */
+      readonly chain?: string | undefined;
+      /** The format (`ndjson`). */
+      readonly format?: "ndjson" | "csv" | "cef" | "json" | undefined;
+    }>;
+    /**
+     * Resume an export of an audit chain. `GET /v1/admin/audit/export/{id}`
+     *
+     * The bytes of an export of staff of the last 24 hours, or with `Range` a part of them.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, `not_found`, `range_not_satisfiable`, `validation_failed`, or a code of every operation.
+     */
+    readonly resumeAuditExport: BytesOperation<{
+      /** Id. */
+      readonly id: string;
+    }>;
+    /**
+     * Read the state of an audit chain. `GET /v1/admin/audit/chains/{chain}`
+     *
+     * The number of records, the last checkpoint, and what the last self-check found.
+     *
+     * @throws ProblemError with `admin_required`, `missing_token`, `not_found`, `validation_failed`, or a code of every operation.
+     */
+    readonly getAuditChain: ReadOperation<{
+      /** The id of an account, or `platform`. */
+      readonly chain: string;
+    }, AdminAuditChain>;
+    /**
      * Read the overview. `GET /v1/admin/overview`
      *
      * Accounts and applications by state.
@@ -2603,6 +2643,9 @@ export const operations = {
   "admin.listWebhooks": {"method":"GET","path":"/v1/admin/webhooks","query":["limit","cursor","sort","account_id"],"reply":"json"},
   "admin.listWebhookDeliveries": {"method":"GET","path":"/v1/admin/webhook-deliveries","query":["limit","cursor","sort","account_id","webhook_id","status"],"reply":"json"},
   "admin.listAudit": {"method":"GET","path":"/v1/admin/audit","query":["limit","cursor","sort","from","to","action","actor_id","actor_kind","target_id","target_type","outcome","account_id","chain"],"reply":"json"},
+  "admin.exportAudit": {"method":"GET","path":"/v1/admin/audit/export","query":["from","to","chain","format"],"reply":"bytes"},
+  "admin.resumeAuditExport": {"method":"GET","path":"/v1/admin/audit/export/{id}","reply":"bytes"},
+  "admin.getAuditChain": {"method":"GET","path":"/v1/admin/audit/chains/{chain}","reply":"json"},
   "admin.overview": {"method":"GET","path":"/v1/admin/overview","reply":"json"},
   "admin.listJobs": {"method":"GET","path":"/v1/admin/jobs","query":["limit","cursor","sort","kind","state"],"reply":"json"},
   "admin.listSnapshots": {"method":"GET","path":"/v1/admin/snapshots","query":["limit","cursor","sort","account_id","status","failure","writer_id"],"reply":"json"},

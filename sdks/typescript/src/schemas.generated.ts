@@ -137,6 +137,17 @@ export interface AdminApplicationPage {
   readonly next_cursor: string | null;
 }
 
+export interface AdminAuditChain {
+  /** The id of an account, or `platform`. */
+  readonly chain: string;
+  /** Records of the chain. */
+  readonly records: number;
+  readonly last_checkpoint_seq: number | null;
+  readonly checked_at: string | null;
+  readonly bad_seq: number | null;
+  readonly finding: string | null;
+}
+
 export interface AdminAuditPage {
   readonly data: readonly AdminAuditRecord[];
   readonly has_more: boolean;

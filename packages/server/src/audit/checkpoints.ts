@@ -95,17 +95,18 @@ export async function makeCheckpoint(
 const checkpointsPerRead = 100;
 
 async function storeCheckpoints(sources: MakingSources, context: JobTxContext, chain: string): Promise<void> {
-  const { transactions, openStore, timeStamps } = sources;
+  const { transactions, openStore } = sources;
   const access = accessOfChain(chain);
   for (;;) {
     const rows = await transactions.read(context, access, (tx) => unstoredCheckpoints(tx, chain, checkpointsPerRead));
     if (rows.length === 0) return;
     const store = await openStore();
-    for (const row of rows) {
-      await putOnce(store, checkpointName(chain, row.seq), Buffer.from(row.jws), context.signal);
-      const stamp = timeStamps === null ? null : await timeStamps.stamp(Buffer.from(row.jws), context.signal);
-      if (stamp !== null) await putOnce(store, timeStampName(chain, row.seq), stamp, context.signal);
-      await transactions.run(context, access, (tx) => setStored(tx, chain, row.seq, stamp));
+    // All are stored first: an authority that does not answer must not keep them from the object store.
+    for (const { seq, jws } of rows) await putOnce(store, checkpointName(chain, seq), Buffer.from(jws), context.signal);
+    for (const { seq, jws } of rows) {
+      const stamp = (await sources.timeStamps?.stamp(Buffer.from(jws), context.signal)) ?? null;
+      if (stamp !== null) await putOnce(store, timeStampName(chain, seq), stamp, context.signal);
+      await transactions.run(context, access, (tx) => setStored(tx, chain, seq, stamp));
     }
   }
 }

@@ -1,13 +1,21 @@
-/** What the audit trail keeps open: the object store of checkpoints, and the time-stamp authority where there is one. */
+/** What the audit trail keeps open: the object store of checkpoints, the time-stamp authority where there is one, and its metrics. */
 
 import type { ObjectStore } from "@emanet/engine/object-store";
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Config } from "../config.ts";
 import type { Transactions } from "../kernel/tx.ts";
 import { checkpointAct } from "./jobs.ts";
-import type { TimeStamps } from "./time-stamps.ts";
+import { createTimeStamps, type TimeStamps } from "./time-stamps.ts";
+
+export interface AuditCounts {
+  /** A self-check of all chains has ended, with so many bad ones. */
+  checked(badChains: number): void;
+}
 
 export interface Audit {
   readonly openStore: () => Promise<ObjectStore>;
   readonly timeStamps: TimeStamps | null;
+  readonly counts: AuditCounts;
 }
 
 declare module "../kernel/domain-services.ts" {
@@ -17,11 +25,33 @@ declare module "../kernel/domain-services.ts" {
 }
 
 interface Sources {
+  readonly config: Pick<Config, "auditTsaUrl">;
   readonly transactions: Transactions;
   readonly storage: { open(): Promise<ObjectStore> };
+  readonly metrics: { readonly registry: Registry };
 }
 
-export function openAudit({ transactions, storage }: Sources): Audit {
+export function openAudit({ config, transactions, storage, metrics }: Sources): Audit {
   transactions.checkpointBy(checkpointAct);
-  return { openStore: () => storage.open(), timeStamps: null };
+  const url = config.auditTsaUrl;
+  return {
+    openStore: () => storage.open(),
+    timeStamps: url === null ? null : createTimeStamps(url),
+    counts: auditCounts(metrics.registry),
+  };
+}
+
+function auditCounts(registry: Registry): AuditCounts {
+  const registers = [registry];
+  const runs = new Counter({ name: "emanet_audit_checks_total", help: "Self-checks of all audit chains", registers });
+  const bad = new Gauge({
+    ...{ name: "emanet_audit_bad_chains", help: "Audit chains that the last self-check of this process found bad" },
+    registers,
+  });
+  return {
+    checked(badChains) {
+      runs.inc();
+      bad.set(badChains);
+    },
+  };
 }

@@ -11,6 +11,7 @@
  *   not send a stranger's words to it.
  */
 
+import { auditTemplates } from "./audit-templates.ts";
 import { securityTemplates } from "./security-changes.ts";
 
 export const languages = ["tr", "en"] as const;
@@ -85,6 +86,7 @@ function webhookLines(language: Language, v: WebhookValues): string {
 
 const mailTemplates = {
   ...securityTemplates,
+  ...auditTemplates,
   application_received_staff: mailTemplate<{ application_id: string; kind: ApplicantKind; package: PackageName }>({
     tr: (v) => ({
       subject: `Yeni başvuru: ${packageNames[v.package].tr}`,

@@ -2,7 +2,10 @@
 
 import type { Endpoint } from "../../kernel/http/endpoint.ts";
 import type { OpenapiTag } from "../../kernel/http/openapi.ts";
+import { adminExportAudit } from "./admin-export-audit.ts";
+import { adminGetChain } from "./admin-get-chain.ts";
 import { adminListAudit } from "./admin-list-audit.ts";
+import { adminResumeExport } from "./admin-resume-export.ts";
 import { exportAudit } from "./export-audit.ts";
 import { getChain } from "./get-chain.ts";
 import { getVerifier } from "./get-verifier.ts";
@@ -16,6 +19,9 @@ export const auditEndpoints: readonly Endpoint[] = [
   resumeExport,
   getVerifier,
   adminListAudit,
+  adminExportAudit,
+  adminResumeExport,
+  adminGetChain,
 ];
 
 export const auditTags: readonly OpenapiTag[] = [

@@ -114,6 +114,16 @@ test("paths select files and directories, in the order of the tree, none twice",
   }
 });
 
+test("a range begins far inside a directory that was asked for", async () => {
+  const { id } = await restored(env, { snapshot_id: odd.id, paths: ["boş", "çok"] });
+  const { body } = await download(env, id);
+  for (const fromEnd of [20_000, 60_000]) {
+    const start = body.length - fromEnd;
+    const part = await download(env, id, `bytes=${start}-${start + 9_999}`);
+    assert.ok(part.body.equals(body.subarray(start, start + 10_000)));
+  }
+});
+
 test("an empty snapshot and an empty file are archives too", async () => {
   const { id } = (await env.upload("source=empty", endMark)).json as SnapshotJson;
   for (const format of ["tar", "zip"]) {

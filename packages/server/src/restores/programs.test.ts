@@ -37,22 +37,33 @@ describe("programs list every file of a zip, and check each byte", () => {
     });
 });
 
-test("curl continues a download that broke off", async (context) => {
+/** Not `execFileSync`: the service answers in this process. */
+function run(program: string, args: readonly string[]): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  execFile(program, args, (error) => (error === null ? resolve() : reject(error)));
+  return promise;
+}
+
+test("curl continues a download that broke off, with a token and by a link with its cookie file", async (context) => {
   const curl = needs(context, "curl");
   if (curl === undefined) return;
-  const target = path.join(folder, "continued.zip");
   const whole = readFileSync(zip);
-  writeFileSync(target, whole.subarray(0, 400_001));
   const ca = path.join(folder, "ca.pem");
   writeFileSync(ca, env.service.ca);
+  const usual = ["-sS", "--fail", "--cacert", ca];
   const { authorization } = await env.as({ as: "client", kind: "api" });
   const url = `${env.service.url}/v1/restore/${restore.id}/download`;
-  // Not `execFileSync`: the service answers in this process.
-  const args = ["-sS", "--fail", "--cacert", ca, "-H", `Authorization: ${authorization}`, "-C", "-", "-o", target, url];
-  await new Promise<void>((resolve, reject) => {
-    execFile(curl, args, (error) => (error === null ? resolve() : reject(error)));
-  });
-  assert.ok(readFileSync(target).equals(whole));
+  const byToken = path.join(folder, "token.zip");
+  writeFileSync(byToken, whole.subarray(0, 400_001));
+  await run(curl, [...usual, "-H", `Authorization: ${authorization}`, "-C", "-", "-o", byToken, url]);
+  assert.ok(readFileSync(byToken).equals(whole));
+
+  const link = String((await env.send("POST", `/v1/restore/${restore.id}/download-link`)).json?.url);
+  const [byLink, jar] = [path.join(folder, "link.zip"), path.join(folder, "jar")];
+  await run(curl, [...usual, "-c", jar, "-r", "0-400000", "-o", byLink, link]);
+  await assert.rejects(run(curl, [...usual, "-C", "-", "-o", byLink, link]));
+  await run(curl, [...usual, "-b", jar, "-C", "-", "-o", byLink, link]);
+  assert.ok(readFileSync(byLink).equals(whole));
 });
 
 test("a file of more than 4 GiB is in a zip of every program", async (context) => {

@@ -101,7 +101,7 @@ class Search {
   async run(after: SearchPosition | null, limit: number): Promise<Pick<SearchResult, "found" | "next">> {
     const found: FoundFile[] = [];
     let compared = 0;
-    for await (const paths of this.#candidates(after)) {
+    for await (const paths of this.#candidates(after, limit + 1)) {
       found.push(...(await this.#matching(paths)));
       compared += paths.length;
       const last = paths.at(-1);
@@ -114,9 +114,13 @@ class Search {
     return { found, next: null };
   }
 
-  /** Paths whose names have every gram, in the order of the search. */
-  async *#candidates(after: SearchPosition | null): AsyncGenerator<readonly { vault: number; path: number }[]> {
+  /** Paths whose names have every gram, in the order of the search. Most queries need no more than the first ones. */
+  async *#candidates(
+    after: SearchPosition | null,
+    first: number,
+  ): AsyncGenerator<readonly { vault: number; path: number }[]> {
     const blocks = [...this.#vaults.values()].flatMap((row) => blocksOf(row, after));
+    let size = first;
     for (let at = 0; at < blocks.length; at += blocksAtOnce) {
       const some = blocks.slice(at, at + blocksAtOnce);
       const rows = await blocksWithGrams(this.#tx, some, this.#gramsOf);
@@ -127,7 +131,11 @@ class Search {
         const before = after?.vaultId === this.#vault(vault).vault_id ? after.path : Number.POSITIVE_INFINITY;
         return all.filter((path) => path < before).map((path) => ({ vault, path }));
       });
-      for (let from = 0; from < paths.length; from += pathsAtOnce) yield paths.slice(from, from + pathsAtOnce);
+      for (let from = 0; from < paths.length; ) {
+        yield paths.slice(from, from + size);
+        from += size;
+        size = pathsAtOnce;
+      }
     }
   }
 

@@ -7,6 +7,7 @@ import { seenInZip } from "../archives/testing/made-zips.ts";
 import { extendedHeader, testSpool } from "../archives/testing.ts";
 import { endMark, member, type SnapshotJson, snapshotTest, tarOf } from "../snapshots/testing.ts";
 import { startTestService } from "../testing/running.ts";
+import { scaled } from "../testing/scale.ts";
 import { seededRandom } from "../testing/seeded-random.ts";
 import { temporaryFolder } from "../testing/temporary-folder.ts";
 import { download, manyRestores, restored } from "./testing.ts";
@@ -84,7 +85,7 @@ for (const [format, restore] of Object.entries({ tar: asTar, zip: asZip }))
     const edges = [0, 1, 511, 512, size - 1, size - 2, size - 22, size - 100_000];
     const ranges = [
       ...edges.map((start) => [start, Math.min(start + 600, size)] as const),
-      ...Array.from({ length: 30 }, () => {
+      ...Array.from({ length: scaled(12, 500) }, () => {
         const start = random.integer(size);
         return [start, Math.min(size, start + 1 + random.integer(random.integer(2) === 0 ? 2_000 : 400_000))] as const;
       }),

@@ -80,7 +80,7 @@ test("a banned address signs in, refreshes, resets, enrols, allows programs, rea
     if (await isBanned(spec.method, path, headers)) refused.push(spec.id);
   }
   const closed = endpoints.filter(({ spec }) => spec.access.kind !== "public").map(({ spec }) => spec.id);
-  assert.deepEqual(refused.sort(), [...closed, "applications.submit"].sort());
+  assert.deepEqual(refused.sort(), [...closed, "applications.submit", "downloads.read"].sort());
   for (const [method, path] of [
     ["GET", "/nowhere"],
     ["GET", "/oauth2/nowhere"],
